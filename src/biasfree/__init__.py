@@ -1,0 +1,65 @@
+"""Learning dynamics of bias-free ReLU and linear networks: simulated, solved, measured.
+
+    data = bf.data.odd_sine(n=1000, d=20, seed=0)
+    network = bf.networks.gaussian((20, 500, 1), scale=1e-8, seed=1)
+    simulated = bf.gradient_flow(network, data, ts)
+    predicted = bf.theory.reduced_flow(bf.theory.aligned(network, data), data, ts)
+
+Everything below is loaded when first used, so that the import itself is light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from biasfree import data, diagnostics, dynamics, experiments, networks, plots, theory
+    from biasfree.data import Dataset
+    from biasfree.dynamics import gradient_descent, gradient_flow
+    from biasfree.networks import Network
+    from biasfree.theory import AssumptionError
+    from biasfree.trajectory import Trajectory
+    from biasfree.versions import show_versions
+
+_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "experiments")
+_HOMES = {
+    "Dataset": "data",
+    "Network": "networks",
+    "Trajectory": "trajectory",
+    "gradient_flow": "dynamics",
+    "gradient_descent": "dynamics",
+    "AssumptionError": "theory",
+    "show_versions": "versions",
+}
+
+__all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
+    "data",
+    "networks",
+    "dynamics",
+    "theory",
+    "diagnostics",
+    "plots",
+    "experiments",
+    "Dataset",
+    "Network",
+    "Trajectory",
+    "gradient_flow",
+    "gradient_descent",
+    "AssumptionError",
+    "show_versions",
+]
+
+
+def __getattr__(name: str):
+    if name in _STAGES:
+        return importlib.import_module(f"biasfree.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"biasfree.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'biasfree' has no attribute {name!r}; it has: {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,90 @@
+"""Arrays as they enter the package: float64, finite, copied and read-only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def real(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """`value` as a read-only float64 array of its own, refused unless every entry is a finite real number."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(f"{name} must not be a masked array; use its .filled() or .compressed() values.")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be an array of numbers, got rows of different lengths: {error}"
+        ) from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
+    array = np.array(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(
+            f"{name} must be finite, got {array[where]} at index {where}; "
+            "remove or replace NaN and infinite entries first."
+        )
+    array.flags.writeable = False
+    return array
+
+
+def increasing_times(ts: ArrayLike) -> NDArray[np.float64]:
+    """Times at which to save: one-dimensional, non-negative, strictly increasing."""
+    times = real("ts", ts)
+    if times.ndim != 1 or times.size == 0:
+        raise ValueError(f"ts must be a one-dimensional array of at least one time, got shape {times.shape}.")
+    if times[0] < 0:
+        raise ValueError(f"ts must not be negative, got {times[0]}; the network given is the state at t = 0.")
+    if (np.diff(times) <= 0).any():
+        i = int(np.argmax(np.diff(times) <= 0))
+        raise ValueError(
+            f"ts must be strictly increasing, got {times[i]} followed by {times[i + 1]} at index {i + 1}; "
+            "sort it and drop repeats, as np.unique(ts) does."
+        )
+    return times
+
+
+def finite(name: str, value: Any) -> float:
+    """`value` as a float, refused unless it is a finite number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond the largest float
+        number = np.inf
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a float, refused unless it is a finite number above zero."""
+    number = finite(name, value)
+    if not number > 0:
+        raise ValueError(f"{name} must be positive, got {value!r}.")
+    return number
+
+
+def non_negative(name: str, value: Any) -> float:
+    """`value` as a float, refused unless it is a finite number of at least zero."""
+    number = finite(name, value)
+    if number < 0:
+        raise ValueError(f"{name} must not be negative, got {value!r}.")
+    return number
+
+
+def whole(name: str, value: Any, *, at_least: int = 1) -> int:
+    """`value` as an int, refused unless it is a whole number of at least `at_least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+    return int(value)
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """The random numbers that belong to `seed`, a whole number; the same seed always gives the same ones."""
+    return np.random.default_rng(whole("seed", seed, at_least=0))

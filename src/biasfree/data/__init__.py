@@ -1,0 +1,36 @@
+"""What is learnt: datasets, the tasks of the papers, and ways to make data symmetric or white."""
+
+from biasfree.data.dataset import Dataset
+from biasfree.data.loading import load
+from biasfree.data.symmetry import mirror_pairs
+from biasfree.data.tasks import (
+    circle,
+    gaussian_mixture,
+    linear_teacher,
+    odd_sine,
+    orthogonal,
+    orthogonal_pair,
+    separation_target,
+    six_points,
+    xor,
+)
+from biasfree.data.transforms import center, desymmetrize, symmetrize, whiten
+
+__all__ = [
+    "Dataset",
+    "center",
+    "circle",
+    "desymmetrize",
+    "gaussian_mixture",
+    "linear_teacher",
+    "load",
+    "mirror_pairs",
+    "odd_sine",
+    "orthogonal",
+    "orthogonal_pair",
+    "separation_target",
+    "six_points",
+    "symmetrize",
+    "whiten",
+    "xor",
+]

@@ -1,0 +1,78 @@
+"""What is learnt: a finite set of samples with their targets."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import real
+from biasfree.files import save_npz
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples {x_μ, y_μ}, μ = 1…P; ⟨·⟩ is the mean over them.
+
+    x is (P, D); y is (P,) for one output or (P, K). Both are copied and made read-only.
+    """
+
+    x: Float[np.ndarray, "P D"]
+    y: Float[np.ndarray, "P"] | Float[np.ndarray, "P K"]
+
+    def __post_init__(self):
+        x, y = real("x", self.x), real("y", self.y)
+        if x.ndim != 2:
+            raise ValueError(
+                f"x must have shape (samples, dimensions), got {x.shape}; use x[:, None] for one dimension."
+            )
+        if y.ndim not in (1, 2):
+            raise ValueError(f"y must have shape (samples,) or (samples, outputs), got {y.shape}.")
+        if len(x) != len(y):
+            raise ValueError(f"x and y must have the same length, got {len(x)} and {len(y)} samples.")
+        if 0 in x.shape or 0 in y.shape:
+            raise ValueError(f"the dataset is empty: x has shape {x.shape} and y {y.shape}.")
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "y", y)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        outputs = "" if self.y.ndim == 1 else f", outputs={self.outputs}"
+        return f"Dataset(samples={len(self)}, dimensions={self.dimensions}{outputs})"
+
+    @property
+    def dimensions(self) -> int:
+        """D, the number of inputs."""
+        return self.x.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """K, the number of targets of a sample."""
+        return 1 if self.y.ndim == 1 else self.y.shape[1]
+
+    @property
+    def targets(self) -> Float[np.ndarray, "P K"]:
+        """y with its output axis, whether or not the dataset was given one."""
+        return self.y.reshape(len(self), -1)
+
+    @cached_property
+    def sigma(self) -> Float[np.ndarray, "D D"]:
+        """Σ = ⟨xxᵀ⟩."""
+        return real("sigma", self.x.T @ self.x / len(self))
+
+    @cached_property
+    def beta(self) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+        """β = ⟨yx⟩, of shape (D,) for y of shape (P,) and (K, D) for (P, K)."""
+        return real("beta", self.y.T @ self.x / len(self))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write x and y to a `.npz` file that `bf.data.load` reads."""
+        save_npz(path, {"x": self.x, "y": self.y})

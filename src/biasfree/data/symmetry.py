@@ -1,0 +1,31 @@
+"""Exact mirror images: the pairs (x, y), (−x, −y) that Condition 3 asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from jaxtyping import Int
+
+    from biasfree.data.dataset import Dataset
+
+
+def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
+    """Indices (i, j) that pair every sample with its mirror image, or None if some sample has none.
+
+    {(x, y)} = {(−x, −y)} as multisets, compared exactly. Samples (0, 0) are their own mirror image and are
+    left out.
+
+    Reference: [ZSL25] Condition 3.
+    """
+    rows = np.column_stack([data.x, data.targets]) + 0.0  # −0.0 becomes 0.0
+    present = rows.any(axis=1)
+    first = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
+    upper, lower = np.flatnonzero(present & (first > 0)), np.flatnonzero(present & (first < 0))
+    if len(upper) != len(lower):
+        return None
+    upper = upper[np.lexsort(rows[upper].T)]
+    lower = lower[np.lexsort(-rows[lower].T)]
+    return (upper, lower) if np.array_equal(rows[upper], -rows[lower]) else None

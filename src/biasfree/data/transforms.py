@@ -1,0 +1,79 @@
+"""Ways to make data symmetric or less so, white, or centred; mirror images stay exact wherever they can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.arrays import generator, non_negative
+from biasfree.data.dataset import Dataset
+from biasfree.data.symmetry import mirror_pairs
+
+
+def symmetrize(data: Dataset) -> Dataset:
+    """The data and the mirror image (−x, −y) of every sample, which together satisfy Condition 3 exactly.
+
+    Sample P + i is the mirror image of sample i. Σ and β do not change.
+
+    Reference: [ZSL25] Condition 3; Lyu et al. (2021).
+    """
+    return Dataset(np.concatenate([data.x, -data.x]), np.concatenate([data.y, -data.y]))
+
+
+def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
+    """Symmetric data, with the members of a fraction `amount` of the mirror pairs made independent in sign.
+
+    Each member of a chosen pair becomes (x, y) or (−x, −y) by a fair coin of its own. At 0 the data are
+    unchanged; at 1 all signs are independent, and the defect ⟨sgn(r·x)xxᵀ⟩ has the variance it has for P
+    samples drawn independently; in between that variance is proportional to `amount`. Σ and β are unchanged
+    to the last bit, and the target stays odd: only p(x) = p(−x) breaks. For one seed, a larger amount keeps
+    every flip of a smaller one.
+
+    Assumes: every sample has an exact mirror image (Condition 3).
+    """
+    amount = non_negative("amount", amount)
+    if amount > 1:
+        raise ValueError(f"amount must lie in [0, 1], got {amount}; 1 makes all signs independent.")
+    pairs = mirror_pairs(data)
+    if pairs is None:
+        raise ValueError(
+            "desymmetrize needs data in which every sample has an exact mirror image (-x, -y), "
+            "and some have none; add them with bf.data.symmetrize(data) first."
+        )
+    rng, members = generator(seed), np.stack(pairs)
+    order, coins = rng.permutation(members.shape[1]), rng.choice([-1.0, 1.0], size=members.shape)
+    chosen = order[: round(amount * members.shape[1])]
+    signs = np.ones(len(data))
+    signs[members[:, chosen]] = coins[:, chosen]
+    return Dataset(signs[:, None] * data.x, (signs * data.y.T).T)
+
+
+def whiten(data: Dataset) -> Dataset:
+    """White inputs x → Σ^{−1/2}x with the symmetric root, so that Σ = I; y is kept.
+
+    Computed as √P·UVᵀ from the singular vectors of the inputs, X = USVᵀ, which is white to rounding however
+    ill-conditioned Σ is. Exact mirror images stay exact.
+
+    Assumes: Σ has full rank.
+    """
+    u, s, vt = np.linalg.svd(data.x, full_matrices=False)
+    rank = int((s > s[0] * max(data.x.shape) * np.finfo(float).eps).sum())
+    if rank < data.dimensions:
+        raise ValueError(
+            f"whiten needs a covariance of full rank, got rank {rank} in {data.dimensions} dimensions; "
+            "add samples, or project x onto its leading singular vectors first."
+        )
+    x = np.sqrt(len(data)) * u @ vt
+    if (pairs := mirror_pairs(data)) is not None:
+        x[pairs[1]] = -x[pairs[0]]
+    return Dataset(x, data.y)
+
+
+def center(data: Dataset, *, targets: bool = False) -> Dataset:
+    """Inputs of mean zero, x − ⟨x⟩; with `targets=True` also y − ⟨y⟩.
+
+    Data with exact mirror images have mean zero already and are returned as they are.
+    """
+    if mirror_pairs(data) is not None:
+        return data
+    y = data.y - data.y.mean(axis=0) if targets else data.y
+    return Dataset(data.x - data.x.mean(axis=0), y)

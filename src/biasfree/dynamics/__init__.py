@@ -1,0 +1,7 @@
+"""How it learns, simulated: gradient flow, also through ReLU kinks, and gradient descent."""
+
+from biasfree.dynamics.descent import DivergenceError, gradient_descent
+from biasfree.dynamics.flow import gradient_flow
+from biasfree.dynamics.integrate import UnfinishedError
+
+__all__ = ["DivergenceError", "UnfinishedError", "gradient_descent", "gradient_flow"]

@@ -1,0 +1,187 @@
+"""Full-batch gradient descent, exact to rounding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NoReturn, overload
+
+import jax
+import numpy as np
+
+from biasfree.arrays import positive, whole
+from biasfree.data import Dataset
+from biasfree.dynamics.objective import Form, form_of, params_of, physics_of, view_of
+from biasfree.dynamics.problem import Problem, float64, problem_of
+from biasfree.dynamics.progress import Progress
+from biasfree.dynamics.recorder import Recorder
+from biasfree.dynamics.sharpness import sharpness
+from biasfree.dynamics.walk import Walk, walk
+from biasfree.networks import Network
+from biasfree.trajectory import Stats, Trajectory
+
+#: Runs computed side by side; more would leave the cache of a CPU.
+TILE = 16
+#: Seconds a compiled call should take, so that progress can be shown and Ctrl-C is heard.
+CALL_SECONDS = 0.5
+
+
+class DivergenceError(RuntimeError):
+    """Descent left the finite numbers: the step is too large for the curvature."""
+
+
+@overload
+def gradient_descent(network: Network, data: Dataset, **options: Any) -> Trajectory: ...
+@overload
+def gradient_descent(
+    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Any
+) -> list[Trajectory]: ...
+def gradient_descent(
+    network: Network | Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    *,
+    step: float,
+    steps: int,
+    save_every: int = 1,
+    loss: str = "square",
+    l2: float = 0.0,
+    train: Sequence[bool] | None = None,
+    until: float | None = None,
+    save: Callable[[Network], Any] | None = None,
+) -> Any:
+    """Full-batch gradient descent, W ← W − η∇(loss + (λ/2)Σ|W_l|²), saved every `save_every` steps.
+
+    `ts` is step · (steps done); the first and last states are always saved. `train` keeps layers fixed where
+    False, `until` stops at the first step whose data loss is that low, `save` stores a measurement of each
+    network instead of its weights. A list of networks of equal shape gives a list of trajectories, computed
+    side by side unless `until` may stop them at different steps.
+
+    Raises:
+        DivergenceError: naming the step, the loss, and the largest stable step at the curvature met.
+    """
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
+    step, steps = positive("step", step), whole("steps", steps)
+    schedule = _schedule(steps, whole("save_every", save_every))
+    level = -np.inf if until is None else positive("until", until)
+    form = form_of(problem.networks, problem.datasets, loss, problem.train)
+    with float64(), Progress("gradient descent") as progress:
+        runs = [_Run(form, problem, i, save) for i in range(len(problem.networks))]
+        size = 1 if until is not None else min(TILE, len(runs))
+        for first in range(0, len(runs), size):
+            tile = _Tile(form, runs[first : first + size], size, step, level)
+            for fraction in tile.descend(schedule):
+                progress.update((first + size * fraction) / len(runs))
+        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
+
+
+def _schedule(steps: int, save_every: int) -> np.ndarray:
+    """The steps after which to save: multiples of `save_every`, and the last."""
+    saves = np.arange(save_every, steps + 1, save_every)
+    return saves if len(saves) and saves[-1] == steps else np.append(saves, steps)
+
+
+class _Run:
+    """One network on its way down, and what was recorded of it."""
+
+    def __init__(self, form: Form, problem: Problem, i: int, save: Callable[[Network], Any] | None):
+        network = problem.networks[i]
+        self.params = params_of(network)
+        self.view = view_of(form, network, problem.datasets[i])
+        self.physics = physics_of(network, problem.l2)
+        self.recorder = Recorder(form, network, self.view, self.physics, save)
+        self.recorder.add_one(0.0, self.params)
+        self.steps = 0
+        self.reached = False
+
+    def keep(self, steps: np.ndarray, saved: Any, step: float) -> None:
+        """Record the states saved after these steps; `saved` has a slot for each, and spare ones."""
+        if len(steps):
+            self.recorder.add(step * steps, saved)
+            self.steps = int(steps[-1])
+
+    def trajectory(self, wall_time: float) -> Trajectory:
+        stats = Stats(
+            method="descent",
+            evaluations=self.steps,
+            accepted=self.steps,
+            error=0.0,
+            error_kind="none: the iteration itself, exact to rounding",
+            stopped="loss level reached" if self.reached else "steps done",
+            wall_time=wall_time,
+        )
+        return self.recorder.trajectory(stats)
+
+
+class _Tile:
+    """Runs that go down side by side in compiled calls of about CALL_SECONDS."""
+
+    def __init__(self, form: Form, runs: list[_Run], size: int, step: float, level: float):
+        padded = runs + [runs[-1]] * (size - len(runs))  # a tile that is not full would compile anew
+        self.runs, self.step = runs, step
+        self.states = _stack([run.params for run in padded])
+        views, physics = _stack([run.view for run in padded]), _stack([run.physics for run in padded])
+        self.walk = partial(walk, form, views=views, physics=physics, step=step, level=level)
+        self.sharpness = partial(sharpness, form)
+
+    def descend(self, schedule: np.ndarray):
+        """Walk to the end of the schedule; yields the fraction done."""
+        done, budget = 0, 64
+        while done < schedule[-1] and not all(run.reached for run in self.runs):
+            stops = _next_stops(schedule, done, budget, self.runs[0].recorder.slots)
+            began = time.perf_counter()
+            self._call(stops, done, np.isin(stops, schedule))
+            done = int(stops[-1])
+            pace = CALL_SECONDS / max(time.perf_counter() - began, 1e-4)
+            budget = max(16, int(budget * min(pace, 4.0)))
+            yield done / schedule[-1]
+
+    def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> None:
+        before = self.states
+        ends, saved, steps = self.walk(before, stops=_padded(stops - done, self.runs[0].recorder.slots))
+        self.states, steps = ends.params, np.asarray(steps)
+        if (broken := np.asarray(ends.broken)).max() >= 0:
+            self._explain(before, ends, int(np.argmax(broken >= 0)), done)
+        for i, run in enumerate(self.runs):
+            here = steps[i][: len(stops)] + done
+            chosen = np.flatnonzero(keep & (here == stops))
+            run.keep(here[chosen], _rows(saved, i, _padded(chosen, run.recorder.slots)), self.step)
+            run.reached = bool(ends.reached[i])
+            if run.reached and (last := int(steps[i][-1]) + done) > run.steps:
+                run.keep(np.array([last]), _rows(saved, i, np.full(run.recorder.slots, -1)), self.step)
+
+    def _explain(self, before: Any, ends: Walk, i: int, done: int) -> NoReturn:
+        """Go back to the lowest loss met by run `i`, measure the curvature there, and say what to do."""
+        run, lowest = self.runs[i], int(ends.lowest_step[i])
+        best = self.walk(before, stops=_padded(np.array([lowest]), run.recorder.slots))[0].params
+        curvature = float(self.sharpness(_rows(best, i, ...), run.view, run.physics))
+        which = f" of network {i}" if len(self.runs) > 1 else ""
+        raise DivergenceError(
+            f"gradient descent{which} diverged at step {done + int(ends.broken[i])}: the loss is no longer "
+            f"finite; it was lowest, {float(ends.lowest[i]):.4g}, at step {done + lowest}. There the largest "
+            f"stable step is about 2/curvature = {2 / curvature:.3g}, and step was {self.step:g}: use a "
+            "smaller one."
+        )
+
+
+def _next_stops(schedule: np.ndarray, done: int, budget: int, slots: int) -> np.ndarray:
+    """The next saves that fit the budget of steps and the slots; a far one is approached in part."""
+    first = int(np.searchsorted(schedule, done, side="right"))
+    ahead = schedule[first : first + slots]
+    fitting = ahead[ahead <= done + budget]
+    return fitting if len(fitting) else np.array([done + budget])
+
+
+def _padded(values: np.ndarray, slots: int) -> np.ndarray:
+    """`values` in a fixed number of slots, the last one repeated."""
+    return np.concatenate([values, np.full(slots - len(values), values[-1] if len(values) else 0)]).astype(
+        np.int64
+    )
+
+
+def _rows(tree: Any, i: int, rows: Any) -> Any:
+    return jax.tree.map(lambda a: a[i][rows], tree)
+
+
+def _stack(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)

@@ -1,0 +1,120 @@
+"""Drives the adaptive loop from Python: block after block of saved times, with progress, until done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from biasfree.dynamics.adaptive import BROKEN, EVENT, LEVEL, Loop, System, Tolerance, advance, start
+from biasfree.dynamics.objective import Params
+from biasfree.dynamics.progress import Progress
+from biasfree.dynamics.recorder import Recorder
+
+#: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
+CALL_STEPS = 500
+#: The loop's local tolerance as a share of rtol, which is meant for the whole path.
+LOCAL_SHARE = 0.1
+
+
+LEVEL_REACHED = "loss level reached"
+
+
+class UnfinishedError(RuntimeError):
+    """A flow could not be followed to the end at the accuracy asked for."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How accurate, how far down and for how many steps."""
+
+    rtol: float
+    atol: float
+    level: float
+    max_steps: int
+
+
+def tolerance_of(params: Params, limits: Limits) -> Tolerance:
+    """The local tolerance: relative to every layer, plus `atol` relative to its initial norm.
+
+    A layer that starts at zero is measured against the largest layer instead.
+    """
+    norms = jax.tree.map(lambda a: float(np.linalg.norm(a)), params)
+    largest = max(jax.tree.leaves(norms)) or 1.0
+    share = limits.atol / limits.rtol
+    floors = jax.tree.map(lambda n: np.float64(share * (n or largest)), norms)
+    return Tolerance(np.float64(LOCAL_SHARE * limits.rtol), floors)
+
+
+def first_step(system: System, params: Params, memory: Any, given: Any, end: float) -> float:
+    """A first step over which the weights change by about one per cent."""
+    slope = jax.jit(system.field)(params, memory, given)
+    size, speed = (np.sqrt(sum(np.sum(np.square(a)) for a in jax.tree.leaves(p))) for p in (params, slope))
+    return min(end, float(0.01 * size / speed)) if speed > 0 and size > 0 else 1e-3 * end
+
+
+def integrate(
+    system: System,
+    given: Any,
+    params: Params,
+    memory: Any,
+    ts: np.ndarray,
+    limits: Limits,
+    recorder: Recorder,
+    react: Callable[[Loop, Any], tuple[Loop, Any]] | None = None,
+) -> tuple[Loop, str]:
+    """Follow the flow through `ts`, recording the states there; `react` answers the system's events with a new
+    loop and a new `given`. Returns where the loop ended and why it stopped."""
+    if ts[0] == 0:
+        recorder.add_one(0.0, params)
+    if limits.level > -np.inf and float(jax.jit(system.loss)(params, given)) <= limits.level:
+        if ts[0] > 0:
+            recorder.add_one(0.0, params)
+        return start(0.0, params, memory, 1.0), LEVEL_REACHED
+    tolerance, end, ts = tolerance_of(params, limits), ts[-1], ts[ts > 0]
+    loop = start(0.0, params, memory, first_step(system, params, memory, given, end))
+    with Progress("gradient flow") as progress:
+        while len(ts):
+            call = min(CALL_STEPS, limits.max_steps - tried(loop))
+            loop, saved, done = advance(
+                system, given, loop, *_block(ts, recorder.slots), tolerance, limits.level, call
+            )
+            recorder.add(ts[: int(done)], saved)
+            ts = ts[int(done) :]
+            progress.update(float(loop.t) / end)
+            if loop.code == LEVEL:
+                recorder.add_one(float(loop.t), loop.params)
+                return loop, LEVEL_REACHED
+            if loop.code == EVENT and react is not None:
+                loop, given = react(loop, given)
+            elif loop.code == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
+                raise UnfinishedError(_why(loop, limits, end))
+    return loop, "end of ts"
+
+
+def tried(loop: Loop) -> int:
+    """Steps attempted so far."""
+    return int(loop.accepted) + int(loop.rejected)
+
+
+def _block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
+    """The next times to save, in a fixed number of slots, and how many they are."""
+    count = min(slots, len(ts))
+    return np.concatenate([ts[:count], np.full(slots - count, np.inf)]), np.int64(count)
+
+
+def _why(loop: Loop, limits: Limits, end: float) -> str:
+    reached = f"the flow stopped at t = {float(loop.t):.6g} of {end:g} at rtol = {limits.rtol:g}"
+    if loop.code == BROKEN:
+        return (
+            f"{reached}: no step, however short, is accurate enough there. This usually means (a) a kink, where "
+            'the field jumps: use method="events" (two layers) or method="steps"; or (b) weights that blow up.'
+        )
+    return (
+        f"{reached}, after {tried(loop)} steps (max_steps = {limits.max_steps}). This usually means (a) kinks, "
+        'where the field jumps: use method="events" (two layers) or method="steps"; or (b) a long run: raise '
+        "max_steps or rtol."
+    )

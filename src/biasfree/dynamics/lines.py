@@ -1,0 +1,86 @@
+"""The hyperplanes at which a two-layer network has kinks.
+
+A neuron w is at a kink of sample x where w·x = 0. Samples on one line through the origin (x, −x, multiples) share
+that hyperplane and change sides together, so kinks belong to *lines*; x = 0 has none. Every sample is written
+x_μ = c_μ n_q, with n_q the unit normal of its line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+#: Directions closer than this are one line: far above the rounding of a unit vector, far below any data.
+SAME_DIRECTION = 1e-12
+#: Vertices of the arrangement searched for a neuron at w = 0; beyond, a fixed random choice of them.
+MOST_RAYS = 512
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a dataset: normals n_q, and every sample's line and signed length c on it."""
+
+    normals: Float[np.ndarray, "Q D"]
+    line: Int[np.ndarray, "P"]
+    length: Float[np.ndarray, "P"]
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the span of the samples."""
+        return int(np.linalg.matrix_rank(self.normals)) if len(self.normals) else 0
+
+    def rays(self) -> Float[np.ndarray, "R D"]:
+        """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
+
+        The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is negative
+        everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 lines. All edges, if they are not too many; and
+        the normals, so that every line is tried.
+        """
+        edges = self._edges()
+        return np.concatenate([edges, -edges, self.normals, -self.normals])
+
+    def _edges(self) -> Float[np.ndarray, "E D"]:
+        count, rank = len(self.normals), self.rank
+        span = np.linalg.svd(self.normals, full_matrices=False)[2][:rank]
+        if comb(count, rank - 1) <= MOST_RAYS:
+            chosen = list(combinations(range(count), rank - 1))
+        else:
+            rng = np.random.default_rng(0)
+            chosen = [tuple(rng.choice(count, rank - 1, replace=False)) for _ in range(MOST_RAYS)]
+        edges = [np.linalg.svd(self.normals[list(lines)] @ span.T)[2][-1] @ span for lines in chosen if rank > 1]
+        return np.array(edges or span)
+
+
+def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
+    """Group samples by the line through the origin they lie on."""
+    norms = np.linalg.norm(x, axis=1)
+    present = np.flatnonzero(norms > 0)
+    directions = x[present] / norms[present, None]
+    label = _groups(directions)
+    first = np.unique(label, return_index=True)[1]
+    normals = directions[first]
+    line, length = np.zeros(len(x), int), np.zeros(len(x))
+    line[present] = label
+    length[present] = np.sum(x[present] * normals[label], axis=1)
+    return Lines(normals, line, length)
+
+
+def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
+    """Label unit vectors so that equal and opposite ones share a label."""
+    count = len(directions)
+    if not count:
+        return np.zeros(0, int)
+    close = cKDTree(np.concatenate([directions, -directions])).query_pairs(SAME_DIRECTION, output_type="ndarray")
+    i, j = close.T % count
+    graph = coo_array((np.ones(len(i)), (i, j)), shape=(count, count))
+    return connected_components(graph, directed=False)[1]

@@ -1,0 +1,50 @@
+"""A progress bar for work of more than two seconds, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+#: Seconds of silence before a bar appears.
+PATIENCE = 2.0
+
+
+class Progress:
+    """Shows how much of a run is done; use as a context and call `update` with a fraction."""
+
+    def __init__(self, label: str):
+        self._label = label
+        self._began = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._began
+
+    def update(self, fraction: float) -> None:
+        """Say that `fraction` of the run is done."""
+        if self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty():
+            self._show()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=fraction)
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(self._label, total=1.0)
+        self._bar.start()

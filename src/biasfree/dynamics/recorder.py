@@ -1,0 +1,84 @@
+"""Collects the states of a run, block by block, into a Trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+
+from biasfree.dynamics.objective import Form, Params, Physics, data_loss, penalty
+from biasfree.networks import Network
+from biasfree.trajectory import Stats, Trajectory
+
+#: Saved states handed over at a time, and the numbers they may hold together (256 MB).
+SLOTS, BLOCK_ELEMENTS = 64, 2**25
+
+
+def _slots_for(network: Network) -> int:
+    """How many states of this network a compiled program saves before it hands them over."""
+    fitting = BLOCK_ELEMENTS // sum(w.size for w in network.weights)
+    return max(1, min(SLOTS, 2 ** (max(fitting, 1).bit_length() - 1)))
+
+
+class Recorder:
+    """What is kept of a run: weights, or what `save` makes of each network, and always the losses."""
+
+    def __init__(
+        self, form: Form, network: Network, view: Any, physics: Physics, save: Callable[[Network], Any] | None
+    ):
+        self._form, self._network, self._view, self._physics, self._save = form, network, view, physics, save
+        self._ts: list[np.ndarray] = []
+        self._losses: list[np.ndarray] = []
+        self._kept: list[Any] = []
+        self._last: Network | None = None
+        self.slots = _slots_for(network)
+
+    def add(self, ts: np.ndarray, states: Params) -> None:
+        """Keep the first len(ts) of `states`, whose leading axis is padded to a fixed length."""
+        if not len(ts):
+            return
+        losses = _losses(self._form, states, self._view, self._physics)
+        self._losses.append(np.asarray(losses)[:, : len(ts)])
+        self._ts.append(np.asarray(ts))
+        kept = jax.tree.map(lambda a: np.array(a[: len(ts)]), states)
+        networks = [self._state(kept, i) for i in ([-1] if self._save is None else range(len(ts)))]
+        self._last = networks[-1]
+        self._kept.append(kept if self._save is None else [np.asarray(self._save(n)) for n in networks])
+
+    def add_one(self, t: float, state: Params) -> None:
+        """Keep a single state."""
+        repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], self.slots, axis=0), state)
+        self.add(np.array([t]), repeated)
+
+    def trajectory(self, stats: Stats) -> Trajectory:
+        """Everything kept, as one trajectory."""
+        loss, penalties = np.concatenate(self._losses, axis=1)
+        common: dict[str, Any] = {
+            "ts": np.concatenate(self._ts),
+            "loss": loss,
+            "objective": loss + penalties,
+            "leak": self._network.leak,
+            "stats": stats,
+        }
+        if self._save is not None:
+            saved = np.array([one for block in self._kept for one in block])
+            return Trajectory(weights=(), saved=saved, last=self._last, **common)
+        joined = jax.tree.map(lambda *blocks: np.concatenate(blocks), *self._kept)
+        return Trajectory(weights=joined.weights, biases=joined.biases or None, **common)
+
+    def _state(self, states: Params, i: int) -> Network:
+        weights = tuple(w[i] for w in states.weights)
+        biases = tuple(b[i] for b in states.biases) or None
+        return Network(weights, leak=self._network.leak, biases=biases)
+
+
+@partial(jax.jit, static_argnames="form")
+def _losses(form: Form, states: Params, view: Any, physics: Physics):
+    def both(params: Params):
+        return data_loss(form, params, view, physics.leak), penalty(params, physics.l2)
+
+    return lax.map(both, states)

@@ -1,0 +1,182 @@
+"""What one neuron does at a kink: cross, slide, leave. Plain NumPy, one neuron at a time.
+
+A neuron on the hyperplanes of several lines moves with velocity u = rest + Σ_q v_q n_q. On one side of line q, v_q is
+`above`_q, on the other `below`_q. Where above < below the sides push towards each other (the line *attracts*) and any
+value between is possible: Filippov's solution is the u of least norm, and lines whose v_q lies strictly between are
+those it slides on. Where above > below the line *repels* and the neuron picks a side.
+
+Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing weight
+λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger; ties go to the
+side of the line's normal. A neuron at w = 0 with several ways out takes the fastest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+#: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
+TINY = 1e-11
+AT_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Kink:
+    """The lines a neuron is on and how they pull. `signs` are the sides it came from: 0 if it slid or if that is
+    not known; `hit` marks lines it has just reached."""
+
+    normals: Float[np.ndarray, "m D"]
+    above: Float[np.ndarray, "m"]
+    below: Float[np.ndarray, "m"]
+    rest: Float[np.ndarray, "D"]
+    signs: Int[np.ndarray, "m"]
+    hit: np.ndarray
+
+    @property
+    def rate_rounding(self) -> float:
+        """Rates smaller than this are zero."""
+        forces = (np.abs(self.above), np.abs(self.below))
+        return TINY * (np.linalg.norm(self.rest) + sum(f.sum() for f in forces))
+
+    @property
+    def attracts(self) -> np.ndarray:
+        """Which lines push the neuron onto themselves from both sides."""
+        return self.below - self.above > self.rate_rounding
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The new sign on every line, the velocity, and whether another outcome was as good."""
+
+    signs: Int[np.ndarray, "m"]
+    velocity: Float[np.ndarray, "D"]
+    branches: bool
+
+
+def resolve(kink: Kink) -> Outcome:
+    """The signs with which a neuron goes on from a kink."""
+    loose = ~kink.attracts
+    open_ended = loose & (kink.signs == 0)
+    consistent: list[Outcome] = []
+    for sides in product(*_preferences(kink, loose)):
+        signs, velocity = _settle(kink, loose, np.array(sides, int))
+        if (signs[loose] * (kink.normals[loose] @ velocity) >= -kink.rate_rounding).all():
+            consistent.append(Outcome(signs, velocity, False))
+            if not open_ended.any():
+                break
+    if not consistent:  # it can stay on a line that repels, and here it has no other way
+        return Outcome(*_slide(kink), True)
+    best = consistent[0]
+    return Outcome(best.signs, best.velocity, len(consistent) > 1)
+
+
+def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:
+    """For every line that does not attract, the side to try first: onward where it was just reached, the side it
+    came from where it was not, and the side of the larger mixing weight where it slid."""
+    held = -np.linalg.pinv(kink.normals.T) @ kink.rest
+    jump = kink.above - kink.below
+    weight = np.divide(held - kink.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
+    first = np.where(kink.signs == 0, np.where(weight >= 0.5, 1, -1), np.where(kink.hit, -1, 1) * kink.signs)
+    return [(side, -side) for side in first[loose].tolist()]
+
+
+def _settle(kink: Kink, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs and velocity once the lines that do not attract are on the given sides: least norm on the others."""
+    force = kink.rest + np.where(sides > 0, kink.above[loose], kink.below[loose]) @ kink.normals[loose]
+    tight = ~loose
+    normals, low, high = kink.normals[tight], kink.above[tight], kink.below[tight]
+    held = _least_norm(normals, force, low, high)
+    slack = AT_BOUND * (high - low)
+    signs = np.zeros(len(loose), int)
+    signs[loose] = sides
+    signs[tight] = np.where(held <= low + slack, 1, np.where(held >= high - slack, -1, 0))
+    held = np.where(held <= low + slack, low, np.where(held >= high - slack, high, held))
+    sliding = normals[signs[tight] == 0]
+    velocity = force + np.where(signs[tight] == 0, 0.0, held) @ normals
+    return signs, velocity - np.linalg.pinv(sliding) @ (sliding @ velocity)
+
+
+def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """v in [low, high] with |force + Σ_q v_q n_q| least; as many at a bound as the minimum leaves free."""
+    if len(normals) <= 1:
+        return np.clip(-(normals @ force), low, high)
+    scale = np.max(high - low)
+    shifted = -(force + low @ normals) / scale
+    width = (high - low) / scale
+    held = np.clip(lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15).x, 0, width)
+    return low + scale * _to_vertex(normals, held, width)
+
+
+def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Move along directions that leave Σ_q v_q n_q alone until the lines strictly between are independent."""
+    while True:
+        inner = np.flatnonzero((held > AT_BOUND * width) & (held < (1 - AT_BOUND) * width))
+        if np.linalg.matrix_rank(normals[inner]) == len(inner):
+            return held
+        idle = np.linalg.svd(normals[inner].T)[2][-1]
+        room = np.where(idle > 0, width[inner] - held[inner], held[inner])
+        used = np.abs(idle) > 1e-12
+        length = np.min(room[used] / np.abs(idle[used]))
+        held = held.copy()
+        held[inner] = np.clip(held[inner] + length * idle, 0, width[inner])
+
+
+def _slide(kink: Kink) -> tuple[np.ndarray, np.ndarray]:
+    velocity = kink.rest - np.linalg.pinv(kink.normals) @ (kink.normals @ kink.rest)
+    return np.zeros(len(kink.signs), int), velocity
+
+
+def departures(
+    normals: Float[np.ndarray, "Q D"],
+    above: Float[np.ndarray, "Q"],
+    below: Float[np.ndarray, "Q"],
+    rays: Float[np.ndarray, "R D"],
+) -> list[tuple[float, Int[np.ndarray, "Q"]]]:
+    """The ways out of w = 0, fastest first: the rate along each attracting ray and the signs on it.
+
+    Near w = 0 the velocity depends on the direction of w alone, so a neuron put on a ray of positive rate moves in
+    straight pieces, its rate growing, until it follows an attracting ray. None if no ray has a positive rate.
+    """
+    along = rays @ normals.T
+    rates = np.maximum(along, 0) @ above + np.minimum(along, 0) @ below
+    scale = np.abs(above).sum() + np.abs(below).sum()
+    found: dict[tuple[int, ...], float] = {}
+    for ray in rays[rates > TINY * scale]:
+        signs, speed = _follow(normals, above, below, ray)
+        found.setdefault(tuple(signs), speed)
+    return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
+
+
+def _follow(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+    """Signs and speed on the ray that a neuron starting at w ends on."""
+    z = normals @ w
+    on = np.abs(z) < TINY
+    signs = np.where(on, 0, np.sign(z)).astype(int)
+    outcome = _at(normals, above, below, signs, on, np.zeros(len(on), bool))
+    for _ in range(100 * len(normals)):
+        signs[on] = outcome.signs
+        rate = normals @ outcome.velocity
+        ahead = signs * rate < -TINY * np.linalg.norm(outcome.velocity)
+        ahead &= signs != 0
+        if not ahead.any():
+            break
+        times = np.where(ahead, -z / np.where(ahead, rate, 1), np.inf)
+        w = w + times.min() * outcome.velocity
+        hit = times <= times.min() * (1 + TINY)
+        on = hit | (signs == 0)
+        outcome = _at(normals, above, below, signs, on, hit)
+        z = normals @ w
+    signs = np.where(signs == 0, 0, np.where(np.abs(rate) > TINY * np.abs(rate).max(), np.sign(rate), signs))
+    return signs.astype(int), float(np.linalg.norm(outcome.velocity))
+
+
+def _at(normals, above, below, signs, on, hit) -> Outcome:
+    rest = np.where(on, 0.0, np.where(signs > 0, above, below)) @ normals
+    return resolve(Kink(normals[on], above[on], below[on], rest, signs[on], hit[on]))

@@ -1,0 +1,117 @@
+"""The bridge to PyTorch, which is an optional extra: biasfree itself does not need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.networks.network import Network
+
+if TYPE_CHECKING:
+    import torch
+
+_ACCEPTED = "Sequential, Linear, ReLU, LeakyReLU, Flatten, Identity and Dropout"
+
+
+def network_of(model: torch.nn.Module) -> Network:
+    """The network that a PyTorch model is in evaluation mode, its weights copied in float64.
+
+    Linear layers alternate with ReLU or LeakyReLU of one slope, and that slope is the leak; without any
+    activation the network is linear, leak 1. Flatten, Identity and Dropout are passed over. If only some
+    layers have a bias, the others get zeros.
+    """
+    nn = _torch().nn
+    parts = list(_flattened(model, nn))
+    linears = [part for part in parts if _is(part, nn.Linear)]
+    slopes = [_slope(part, nn) for part in parts if not _is(part, nn.Linear)]
+    _check_order(parts, linears, slopes)
+    if len(set(slopes)) > 1:
+        raise ValueError(f"all activations must have the same slope below 0, got {slopes}.")
+    weights = tuple(_array(layer.weight) for layer in linears)
+    biases = [layer.bias for layer in linears]
+    return Network(weights, leak=slopes[0] if slopes else 1.0, biases=_filled(biases, weights))
+
+
+def module_of(network: Network) -> torch.nn.Sequential:
+    """The same network as a float64 Sequential of Linear and (Leaky)ReLU; for leak 1 of Linear alone."""
+    nn = _torch().nn
+    biases = network.biases or [None] * network.depth
+    modules = [_linear(w, b) for w, b in zip(network.weights, biases, strict=True)]
+    if network.leak == 1:
+        return nn.Sequential(*modules)
+    between = [nn.LeakyReLU(network.leak) if network.leak else nn.ReLU() for _ in modules[1:]]
+    return nn.Sequential(
+        *(part for pair in zip(modules, between, strict=False) for part in pair), modules[-1]
+    )
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            "exchanging networks with PyTorch needs PyTorch; pip install 'biasfree[torch]'"
+        ) from None
+    return torch
+
+
+def _is(module: Any, kind: type) -> bool:
+    """Whether `module` computes what `kind` computes: a subclass with a forward of its own may not."""
+    return isinstance(module, kind) and type(module).forward is kind.forward  # type: ignore[attr-defined]
+
+
+def _flattened(module: Any, nn: Any) -> Iterator[Any]:
+    """The Linear and activation modules inside, in order."""
+    if _is(module, nn.Sequential):
+        for child in module:
+            yield from _flattened(child, nn)
+    elif any(_is(module, kind) for kind in (nn.Linear, nn.ReLU, nn.LeakyReLU)):
+        yield module
+    elif not any(_is(module, kind) for kind in (nn.Flatten, nn.Identity, nn.Dropout)):
+        raise ValueError(
+            f"cannot read a {type(module).__name__}; accepted are {_ACCEPTED}, nested as you like. "
+            "Put the layers of another model into a torch.nn.Sequential first."
+        )
+
+
+def _slope(activation: Any, nn: Any) -> float:
+    return 0.0 if _is(activation, nn.ReLU) else float(activation.negative_slope)
+
+
+def _check_order(parts: list[Any], linears: list[Any], slopes: list[float]) -> None:
+    """Linear layers first and last, activations between them: all of them or none."""
+    is_linear = [part in linears for part in parts]
+    alternate = all(a != b for a, b in pairwise(is_linear))
+    if linears and (not slopes or (alternate and is_linear[0] and is_linear[-1])):
+        return
+    raise ValueError(
+        "the model must alternate Linear, activation, Linear, …, and start and end with Linear, got "
+        f"{', '.join(type(part).__name__ for part in parts) or 'no layers'}."
+    )
+
+
+def _filled(biases: list[Any], weights: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+    if all(b is None for b in biases):
+        return None
+    return tuple(np.zeros(len(w)) if b is None else _array(b) for b, w in zip(biases, weights, strict=True))
+
+
+def _array(tensor: Any) -> np.ndarray:
+    return tensor.detach().cpu().double().numpy()
+
+
+def _linear(w: np.ndarray, b: np.ndarray | None) -> Any:
+    """A Linear module with these parameters, made without drawing any random numbers."""
+    torch = _torch()
+    outputs, inputs = w.shape
+    layer = torch.nn.utils.skip_init(
+        torch.nn.Linear, inputs, outputs, bias=b is not None, dtype=torch.float64
+    )
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(w.copy()))
+        if b is not None:
+            layer.bias.copy_(torch.from_numpy(b.copy()))
+    return layer

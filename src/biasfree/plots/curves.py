@@ -1,0 +1,51 @@
+"""Curves over time: theory as lines, simulation as markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.plots.style import thinned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike
+
+
+def theory_curve(axes: Axes, t: ArrayLike, y: ArrayLike, **look: Any) -> Line2D:
+    """A solution, drawn as a line."""
+    return axes.plot(np.asarray(t), np.asarray(y), **{"ls": "-", **look})[0]
+
+
+def simulated_points(
+    axes: Axes, t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0, **look: Any
+) -> Line2D:
+    """A simulation, drawn as about `shown` open markers."""
+    t, y = np.asarray(t), np.asarray(y)
+    i = thinned(len(t), shown=shown, shift=shift)
+    return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
+
+
+def level(axes: Axes, y: float, text: str, **look: Any) -> Line2D:
+    """A horizontal line named in the plot, at its left end."""
+    line = axes.axhline(y, **{"color": "0.5", "lw": 0.8, "ls": ":", **look})
+    axes.annotate(
+        text, (0.02, y), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
+        fontsize=7, color="0.3",
+    )  # fmt: skip
+    return line
+
+
+def leak_legend(axes: Axes, leaks: Sequence[float], colours: Sequence[Any], **options: Any) -> None:
+    """A legend of the leaks by colour, with the two ends named."""
+    from matplotlib.lines import Line2D
+
+    names = {0.0: " (ReLU)", 1.0: " (linear)"}
+    handles = [
+        Line2D([], [], color=colour, lw=2, label=f"$\\alpha$ = {leak:g}{names.get(leak, '')}")
+        for leak, colour in zip(leaks, colours, strict=True)
+    ]
+    axes.add_artist(axes.legend(handles=handles, **options))

@@ -1,0 +1,169 @@
+"""Files appear whole or not at all; nothing is unpickled; damaged files are refused in one sentence."""
+
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import booleans, floats, integers, lists
+
+import biasfree as bf
+from biasfree.files import existing, load_npz, replacing, save_npz
+
+
+@given(
+    sizes=lists(integers(1, 6), min_size=2, max_size=12),
+    leak=floats(0, 1),
+    biased=booleans(),
+    seed=integers(0, 99),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_network_round_trip(sizes, leak, biased, seed, tmp_path):
+    network = bf.networks.gaussian(sizes, scale=1.0, seed=seed)
+    biases = tuple(np.arange(n) + 0.1 for n in sizes[1:]) if biased else None
+    network = bf.Network(network.weights, leak=leak, biases=biases)
+    network.save(tmp_path / "a.npz")
+    again = bf.Network.load(tmp_path / "a.npz")
+    assert again.leak == leak
+    assert all(np.array_equal(a, b) for a, b in zip(again.weights, network.weights, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(again.biases or (), biases or (), strict=True))
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+
+    def interrupted():
+        with replacing(tmp_path / "a.txt") as file:
+            file.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_finished_write_replaces_the_old_file_with_ordinary_permissions(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    with replacing(tmp_path / "a.txt") as file:
+        file.write(b"new")
+    (tmp_path / "b.txt").touch()
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "b.txt").stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere/a.npz", "the folder .* does not exist; create it first"),
+        ("a.txt", r"the name must end in \.npz"),
+    ],
+)
+def test_names_that_cannot_be_written(name, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        bf.data.xor().save(tmp_path / name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_is_not_overwritten(tmp_path):
+    (tmp_path / "a.npz").mkdir()
+    with pytest.raises(ValueError, match="it is a folder"):
+        bf.data.xor().save(tmp_path / "a.npz")
+
+
+def test_objects_are_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="cannot save 'a': it is not an array of numbers or strings"):
+        save_npz(tmp_path / "a.npz", {"a": [{}]})
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_the_arrays_given_are_saved(tmp_path):
+    save_npz(tmp_path / "a.npz", {"x": 1.0, "name": "text"})
+    arrays = load_npz(tmp_path / "a.npz", needs=("x",))
+    assert {name: value.item() for name, value in arrays.items()} == {"x": 1.0, "name": "text"}
+
+
+def text(path):
+    path.write_text("not an archive")
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def bare_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.ones(3))
+
+
+def truncated(path):
+    np.savez(path, W1=np.ones((9, 9)), leak=0.0)
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def damaged(path):
+    np.savez_compressed(path, W1=np.random.default_rng(0).normal(size=(99, 9)), leak=0.0)
+    content = bytearray(path.read_bytes())
+    content[200:1200] = bytes(1000)
+    path.write_bytes(bytes(content))
+
+
+def foreign_entry(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("W1", "text")
+
+
+def pickled(path):
+    np.savez(path, W1=np.array([{}], dtype=object), leak=0.0)
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (text, "is not a plain .npz file or holds pickled objects, which are never loaded"),
+        (pickled, "holds pickled objects, which are never loaded; save plain numeric arrays"),
+        (empty, "is not a readable .npz file"),
+        (bare_array, "is not a readable .npz file: it holds one bare array"),
+        (truncated, "is not a readable .npz file"),
+        (damaged, "is not a readable .npz file"),
+        (foreign_entry, "is not a readable .npz file: its entry W1 is not an array"),
+    ],
+)
+def test_files_that_are_not_what_they_say(write, message, tmp_path):
+    write(tmp_path / "a.npz")
+    for load in (bf.Network.load, bf.Trajectory.load, bf.data.load):
+        with pytest.raises(ValueError, match=message):
+            load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "lacks leak, W1; it holds nothing"),
+        ({"W1": np.ones((1, 1))}, "lacks leak; it holds W1, and should hold leak, W1"),
+        ({"leak": 0.0, "W1": np.ones((1, 1)), "W3": np.ones((1, 1))}, "must hold W1, W2, got W1, W3"),
+        (
+            {"leak": np.zeros(2), "W1": np.ones((1, 1))},
+            r"leak in .* must be a single value, got shape \(2,\)",
+        ),
+        ({"leak": 0.0, "W1": np.ones((1, 1)), "b2": np.ones(1)}, "must hold b1, got b2"),
+        ({"leak": "a", "W1": np.ones((1, 1))}, "leak must be a number, got 'a'"),
+        ({"leak": 0.0, "W1": np.full((1, 1), np.nan)}, "W_1 must be finite"),
+    ],
+)
+def test_archives_that_do_not_hold_a_network(arrays, message, tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        bf.Network.load(tmp_path / "a.npz")
+
+
+def test_arrays_of_other_names_are_passed_over(tmp_path):
+    np.savez(tmp_path / "a.npz", leak=0.5, W1=np.ones((1, 2)), Width=3, beta=1.0)
+    assert repr(bf.Network.load(tmp_path / "a.npz")) == "Network(2→1, leak=0.5)"
+
+
+@pytest.mark.parametrize("load", [bf.Network.load, bf.Trajectory.load, bf.data.load, existing])
+def test_files_that_do_not_exist(load, tmp_path):
+    with pytest.raises(ValueError, match=r"no file .*absent\.npz; check the path"):
+        load(tmp_path / "absent.npz")

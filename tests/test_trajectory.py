@@ -1,0 +1,155 @@
+"""A trajectory is a sequence of networks that survives a file."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import booleans, floats, integers
+
+import biasfree as bf
+from biasfree.trajectory import Stats
+
+per_example = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def trajectory(times=3, seed=0, leak=0.2, biased=False, **changes):
+    rng = np.random.default_rng(seed)
+    parts = {
+        "ts": np.arange(times) / 2,
+        "weights": (rng.normal(size=(times, 4, 2)), rng.normal(size=(times, 1, 4))),
+        "loss": rng.uniform(size=times),
+        "objective": rng.uniform(size=times),
+        "leak": leak,
+        "stats": Stats(method="test", events={"crossing": 2}, branch_times=(0.25,), rtol=1e-8),
+        "biases": (rng.normal(size=(times, 4)), rng.normal(size=(times, 1))) if biased else None,
+    }
+    return bf.Trajectory(**{**parts, **changes})
+
+
+def saving_run(times=3):
+    return trajectory(
+        times, weights=(), saved=np.arange(times) + 0.5, last=bf.networks.gaussian((2, 3, 1), scale=1.0)
+    )
+
+
+def same(one, two):
+    assert one.stats == two.stats
+    assert one.leak == two.leak
+    for name in ("ts", "loss", "objective"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+    for name in ("weights", "biases"):
+        mine, other = (getattr(t, name) or () for t in (one, two))
+        assert all(np.array_equal(a, b) for a, b in zip(mine, other, strict=True))
+
+
+@given(times=integers(1, 5), seed=integers(0, 99), leak=floats(0, 1), biased=booleans())
+@per_example
+def test_file_round_trip(times, seed, leak, biased, tmp_path):
+    run = trajectory(times, seed, leak, biased)
+    run.save(tmp_path / "run.npz")
+    same(bf.Trajectory.load(tmp_path / "run.npz"), run)
+
+
+def test_a_run_that_saved_a_measurement_survives_a_file(tmp_path):
+    run = saving_run()
+    run.save(tmp_path / "run.npz")
+    again = bf.Trajectory.load(tmp_path / "run.npz")
+    same(again, run)
+    assert again.saved is not None
+    assert again.saved.tolist() == [0.5, 1.5, 2.5]
+    assert np.array_equal(again[-1].weights[0], run[-1].weights[0])
+
+
+def test_trajectories_and_records_can_be_sent_to_another_process():
+    run = trajectory(biased=True)
+    same(pickle.loads(pickle.dumps(run)), run)
+
+
+def test_states_are_networks_in_order():
+    run = trajectory(biased=True)
+    assert len(run) == len(list(run)) == 3
+    assert np.array_equal(run[1].weights[0], run.weights[0][1])
+    assert run[1].biases is not None
+    assert run.biases is not None
+    assert np.array_equal(run[1].biases[1], run.biases[1][1])
+    assert run[-1].leak == 0.2
+    assert np.array_equal(run[-1].weights[1], run[2].weights[1])
+    with pytest.raises(IndexError):
+        run[3]
+    with pytest.raises(TypeError, match="slice"):
+        run[:2]  # type: ignore[index]
+
+
+def test_map_adds_the_time_axis():
+    run = trajectory()
+    assert run.map(lambda network: network.norms).shape == (3, 2)
+    np.testing.assert_allclose(
+        run.map(lambda network: network.norms[0]), np.linalg.norm(run.weights[0], axis=(1, 2)), rtol=1e-15
+    )
+
+
+def test_a_run_that_saved_a_measurement_knows_only_its_last_network():
+    run = saving_run()
+    assert run[2] is run[-1] is run.last
+    with pytest.raises(ValueError, match=r"stored a measurement instead of its weights .* without save="):
+        run[0]
+    with pytest.raises(ValueError, match="stored a measurement"):
+        run.map(lambda network: network.norms)
+
+
+def test_repr_says_how_it_went():
+    text = repr(trajectory(loss=[1, 0.5, 0.25]))
+    assert text == "Trajectory(Network(2→4→1, leak=0.2), 3 times in [0, 1], loss 1 → 0.25, test: end of ts)"
+    assert "2→3→1" in repr(saving_run())
+
+
+def test_arrays_are_copied_and_read_only():
+    kept = np.arange(3.0)
+    run = trajectory(saved=kept)
+    kept[0] = 99
+    assert run.saved is not None
+    assert run.saved[0] == 0
+    for array in (run.ts, run.loss, run.objective, run.saved, *run.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": np.ones(2)}, r"as many states as times, got 3 times and loss of shape \(2,\)"),
+        ({"loss": 1.0}, r"got 3 times and loss of shape \(\)"),
+        ({"weights": (np.ones((2, 4, 2)), np.ones((3, 1, 4)))}, r"W_1 of shape \(2, 4, 2\)"),
+        ({"biases": (np.ones((2, 4)), np.ones((3, 1)))}, "b_1 of shape"),
+        ({"saved": np.ones(4)}, r"saved of shape \(4,\)"),
+        ({"weights": (np.ones((3, 4, 2)), np.ones((3, 1, 5)))}, "W_1 has 4 outputs but W_2 takes 5 inputs"),
+        ({"weights": ()}, "without weights needs its last network"),
+        ({"ts": [0, 2, 1]}, "strictly increasing"),
+        ({"ts": []}, "at least one time"),
+        ({"loss": [1, np.nan, 1]}, "loss must be finite"),
+        ({"objective": [1, np.inf, 1]}, "objective must be finite"),
+        ({"leak": 2.0}, "leak must lie in"),
+    ],
+)
+def test_trajectories_refuse_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        trajectory(**changes)
+
+
+def test_records_of_numpy_numbers_are_plain_and_survive_json():
+    stats = Stats(
+        method="flow",
+        evaluations=np.int64(5),  # type: ignore[arg-type]
+        events={"crossing": np.int32(3)},  # type: ignore[dict-item]
+        branch_times=np.array([1.0, 2.0]),  # type: ignore[arg-type]
+        error=np.float32(0.5),  # type: ignore[arg-type]
+    )
+    assert Stats.from_json(stats.to_json()) == stats
+    assert stats.branch_times == (1.0, 2.0)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"method": "a", "colour": 1}', "{}"])
+def test_unreadable_records_are_refused(text):
+    with pytest.raises(ValueError, match="record of how the trajectory was obtained is not readable"):
+        Stats.from_json(text)
