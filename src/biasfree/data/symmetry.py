@@ -20,7 +20,7 @@ def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "
 
     Reference: [ZSL25] Condition 3.
     """
-    rows = np.column_stack([data.x, data.targets]) + 0.0  # −0.0 becomes 0.0
+    rows = np.column_stack([data.x, data.targets])
     present = rows.any(axis=1)
     first = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
     upper, lower = np.flatnonzero(present & (first > 0)), np.flatnonzero(present & (first < 0))

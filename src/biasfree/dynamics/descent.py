@@ -140,6 +140,7 @@ class _Tile:
         before = self.states
         ends, saved, steps = self.walk(before, stops=_padded(stops - done, self.runs[0].recorder.slots))
         self.states, steps = ends.params, np.asarray(steps)
+        saved = jax.tree.map(np.asarray, saved)
         if (broken := np.asarray(ends.broken)).max() >= 0:
             self._explain(before, ends, int(np.argmax(broken >= 0)), done)
         for i, run in enumerate(self.runs):

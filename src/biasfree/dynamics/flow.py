@@ -1,26 +1,31 @@
-"""Gradient flow, τẆ = −∇(loss + (λ/2)Σ|W_l|²) with τ = 1, by the method that fits the network and the data."""
+"""Gradient flow, Ẇ = −∇(loss + (λ/2)Σ|W_l|²), by the method that fits the network and the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
-from biasfree.dynamics.adaptive import Smooth
+from biasfree.dynamics.adaptive import Loop, Smooth
+from biasfree.dynamics.events import Kinks, TooManyEventsError
 from biasfree.dynamics.integrate import Limits, integrate
-from biasfree.dynamics.objective import form_of, params_of, physics_of, view_of
+from biasfree.dynamics.objective import Form, form_of, params_of, physics_of, view_of
 from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
+from biasfree.dynamics.steps import StepFlow
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
-METHODS = ("auto", "smooth", "events", "steps")
-#: What rtol=None means.
-DEFAULT_RTOL = {"smooth": 1e-8, "events": 1e-8, "steps": 1e-4}
+#: What rtol=None and max_steps=None mean, method by method.
+DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e-4, 100_000)}
+METHODS = ("auto", *DEFAULTS)
+#: Events that method="auto" follows one by one before it goes over to steps.
+MOST_EVENTS = 10_000
 
 
 @overload
@@ -37,25 +42,160 @@ def gradient_flow(
     loss: str = "square",
     l2: float = 0.0,
     rtol: float | None = None,
-    atol: float | None = None,
     method: str = "auto",
+    atol: float | None = None,
     max_steps: int | None = None,
     train: Sequence[bool] | None = None,
     until: float | None = None,
     save: Callable[[Network], Any] | None = None,
 ) -> Any:
-    """Gradient flow from `network`, the state at t = 0, saved at the times `ts`."""
+    """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
+
+    Methods:
+        "smooth": adaptive, for networks without kinks: linear ones, or with only the last layer trained.
+        "events": adaptive between the kinks of a two-layer network, which are located and decided; see
+            `resolve.py` for what is done where the flow is not unique.
+        "steps": any depth; the same path with steps and half steps until both agree.
+        "auto": the first of these that fits; what was used is in `stats.method`.
+
+    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step, summed
+    up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`, relative to the initial
+    norm of each layer, is equal to it unless given. `train` keeps layers fixed where False, `until` stops
+    where the data loss falls to that level, `save` stores a measurement of each network instead of its weights. A
+    list of networks of equal shape gives a list of trajectories.
+
+    Raises:
+        UnfinishedError: saying where the flow stopped, why, and what to try.
+    """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
-    times = increasing_times(ts)
+    request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
+    if method == "events":
+        _check_two_layers(problem.networks[0])
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
-    out = []
     with float64():
-        for net, one in zip(problem.networks, problem.datasets):
-            view, physics = view_of(form, net, one), physics_of(net, problem.l2)
-            rec = Recorder(form, net, view, physics, save)
-            r = rtol or 1e-8
-            limits = Limits(r, atol or r, -np.inf if until is None else until, max_steps or 100_000)
-            with Progress("") as pr:
-                loop, why = integrate(Smooth(form), (view, physics), params_of(net), (), times, limits, rec)
-            out.append(rec.trajectory(Stats(method="smooth", evaluations=int(loop.evaluations), accepted=int(loop.accepted), rejected=int(loop.rejected), rtol=r, error=float(loop.local_errors), error_kind="sum of local errors", stopped=why, wall_time=pr.elapsed)))
-    return problem.answer(out)
+        return problem.answer([_flow(problem, form, i, request) for i in range(len(problem.networks))])
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked of a flow, checked."""
+
+    ts: np.ndarray
+    method: str
+    rtol: float | None
+    atol: float | None
+    max_steps: int | None
+    level: float
+    save: Callable[[Network], Any] | None
+
+    def limits(self, method: str) -> Limits:
+        rtol, max_steps = DEFAULTS[method]
+        rtol = self.rtol or rtol
+        return Limits(rtol, self.atol or rtol, self.level, self.max_steps or max_steps)
+
+
+def _request(ts: Any, *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any) -> _Request:
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
+    return _Request(
+        ts=increasing_times(ts),
+        method=method,
+        rtol=None if rtol is None else positive("rtol", rtol),
+        atol=None if atol is None else positive("atol", atol),
+        max_steps=None if max_steps is None else whole("max_steps", max_steps),
+        level=-np.inf if until is None else positive("until", until),
+        save=save,
+    )
+
+
+def _check_two_layers(network: Network) -> None:
+    if network.depth != 2:
+        raise ValueError(
+            f'method="events" follows networks of two layers, got {network.depth}; use method="steps" or "auto".'
+        )
+
+
+def _flow(problem: Problem, form: Form, i: int, request: _Request) -> Trajectory:
+    """The flow of one network by the method asked for, or by the first that fits."""
+    run = _Run(problem, form, i, request)
+    if request.method != "auto":
+        return getattr(run, request.method)()
+    if _has_no_kinks(problem.networks[i], problem):
+        return run.smooth()
+    if problem.networks[i].depth > 2:
+        return run.steps()
+    try:
+        return run.events(most_events=MOST_EVENTS)
+    except TooManyEventsError:
+        return run.steps()
+
+
+def _has_no_kinks(network: Network, problem: Problem) -> bool:
+    """Linear networks have none, and neither has any whose hidden layers stay as they are."""
+    return network.leak == 1 or not any(problem.train[:-1]) or not problem.datasets[0].x.any()
+
+
+class _Run:
+    """One network, ready to flow by any method."""
+
+    def __init__(self, problem: Problem, form: Form, i: int, request: _Request):
+        self.problem, self.form, self.request = problem, form, request
+        self.network, self.data = problem.networks[i], problem.datasets[i]
+        self.view, self.physics = view_of(form, self.network, self.data), physics_of(self.network, problem.l2)
+        self.progress = Progress("")
+
+    def recorder(self) -> Recorder:
+        return Recorder(self.form, self.network, self.view, self.physics, self.request.save)
+
+    def smooth(self) -> Trajectory:
+        limits, recorder = self.request.limits("smooth"), self.recorder()
+        given = (self.view, self.physics)
+        loop, stopped = integrate(
+            Smooth(self.form), given, params_of(self.network), (), self.request.ts, limits, recorder
+        )
+        return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped))
+
+    def events(self, *, most_events: int | None = None) -> Trajectory:
+        limits, recorder = self.request.limits("events"), self.recorder()
+        kinks = Kinks(
+            self.network,
+            self.data,
+            loss=self.problem.loss,
+            l2=self.problem.l2,
+            train=self.problem.train,
+            most_events=most_events,
+        )
+        loop, stopped = kinks.follow(self.request.ts, limits, recorder)
+        found = {"events": kinks.events(loop), "branch_times": tuple(kinks.branch_times)}
+        return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
+
+    def steps(self) -> Trajectory:
+        limits, strict = self.request.limits("steps"), self.request.rtol is not None
+        flow = StepFlow(self.form, params_of(self.network), self.view, self.physics, limits, strict=strict)
+        recorder, outcome = flow.follow(self.request.ts, self.recorder)
+        stats = Stats(
+            method="steps",
+            evaluations=outcome.evaluations,
+            accepted=outcome.accepted,
+            rejected=outcome.rejected,
+            rtol=limits.rtol,
+            error=outcome.error,
+            error_kind="step halving, largest along the path",
+            stopped=outcome.stopped,
+            wall_time=self.progress.elapsed,
+        )
+        return recorder.trajectory(stats)
+
+    def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
+        return Stats(
+            method=method,
+            evaluations=int(loop.evaluations),
+            accepted=int(loop.accepted),
+            rejected=int(loop.rejected),
+            rtol=limits.rtol,
+            error=float(loop.local_errors),
+            error_kind="sum of the local errors",
+            stopped=stopped,
+            wall_time=self.progress.elapsed,
+            **found,
+        )

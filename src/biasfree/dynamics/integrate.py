@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from biasfree.dynamics.adaptive import BROKEN, EVENT, LEVEL, Loop, System, Tolerance, advance, start
+from biasfree.dynamics.adaptive import BROKEN, LEVEL, Loop, System, Tolerance, advance, start
 from biasfree.dynamics.objective import Params
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
@@ -51,9 +52,19 @@ def tolerance_of(params: Params, limits: Limits) -> Tolerance:
 
 def first_step(system: System, params: Params, memory: Any, given: Any, end: float) -> float:
     """A first step over which the weights change by about one per cent."""
-    slope = jax.jit(system.field)(params, memory, given)
+    slope = _field(system, params, memory, given)
     size, speed = (np.sqrt(sum(np.sum(np.square(a)) for a in jax.tree.leaves(p))) for p in (params, slope))
     return min(end, float(0.01 * size / speed)) if speed > 0 and size > 0 else 1e-3 * end
+
+
+@partial(jax.jit, static_argnames="system")
+def _field(system: System, params: Params, memory: Any, given: Any) -> Params:
+    return system.field(params, memory, given)
+
+
+@partial(jax.jit, static_argnames="system")
+def _loss(system: System, params: Params, given: Any) -> Any:
+    return system.loss(params, given)
 
 
 def integrate(
@@ -64,13 +75,13 @@ def integrate(
     ts: np.ndarray,
     limits: Limits,
     recorder: Recorder,
-    react: Callable[[Loop, Any], tuple[Loop, Any]] | None = None,
+    react: Callable[[Loop, Any], tuple[Loop, Any]] = lambda loop, given: (loop, given),
 ) -> tuple[Loop, str]:
-    """Follow the flow through `ts`, recording the states there; `react` answers the system's events with a new
-    loop and a new `given`. Returns where the loop ended and why it stopped."""
+    """Follow the flow through `ts`, recording the states there; between compiled calls `react` may answer the
+    system's events with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
     if ts[0] == 0:
         recorder.add_one(0.0, params)
-    if limits.level > -np.inf and float(jax.jit(system.loss)(params, given)) <= limits.level:
+    if limits.level > -np.inf and float(_loss(system, params, given)) <= limits.level:
         if ts[0] > 0:
             recorder.add_one(0.0, params)
         return start(0.0, params, memory, 1.0), LEVEL_REACHED
@@ -88,10 +99,9 @@ def integrate(
             if loop.code == LEVEL:
                 recorder.add_one(float(loop.t), loop.params)
                 return loop, LEVEL_REACHED
-            if loop.code == EVENT and react is not None:
-                loop, given = react(loop, given)
-            elif loop.code == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
+            if loop.code == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
                 raise UnfinishedError(_why(loop, limits, end))
+            loop, given = react(loop, given)
     return loop, "end of ts"
 
 

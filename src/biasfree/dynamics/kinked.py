@@ -30,7 +30,7 @@ KINK_SHARE = 0.3
 NODES = np.linspace(0.0, 1.0, 5)
 #: A step that may hold an event is searched at this many points.
 GRID = 32
-HALVINGS = 45
+HALVINGS = 50
 
 
 class Memory(NamedTuple):
@@ -64,19 +64,27 @@ class Given(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """z_qh; the pull on the two sides of every line, J± (velocity of neuron h is Σ_q J_q n_q); their rest."""
+    """What pulls on the weights, with W_1 of the state.
 
-    z: Any
-    above: Any
-    below: Any
-    free: Any
+    On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd`, contracted with the
+    outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all lines, a sliding one counted
+    by its mean, before sliding cancels part of it.
+    """
+
     hidden: Any
+    even: Any
+    odd: Any
+    free: Any
     outer: Any
     bias: Any
 
 
 class Kinked(NamedTuple):
-    """Two layers with kinks; see the module."""
+    """Two layers with kinks; see the module.
+
+    With signs S, σ(z) = (c + kS)z for samples with c_μ > 0 and (c − kS)z for c_μ < 0, c = (1+α)/2, k = (1−α)/2, so all
+    that depends on the neurons' sides are two products with the constant matrix S.
+    """
 
     loss_name: str
     train: tuple[bool, bool]
@@ -84,114 +92,125 @@ class Kinked(NamedTuple):
     def field(self, params: Params, memory: Memory, given: Given) -> Params:
         forces = self.forces(params, memory.signs, given)
         hidden = forces.free - _onto(given.basis, forces.free)
-        inner = hidden if not params.biases else hidden[:, :-1]
-        biases = (hidden[:, -1], forces.bias) if params.biases else ()
-        velocity = Params((inner, forces.outer), biases)
-        kept = jax.tree.map(jnp.zeros_like, params)
-        pick = [velocity if trained else kept for trained in self.train]
-        return Params(
-            tuple(p.weights[i] for i, p in enumerate(pick)),
-            tuple(p.biases[i] for i, p in enumerate(pick)) if params.biases else (),
-        )
+        velocity = with_hidden(Params((hidden, forces.outer), (hidden, forces.bias) * bool(params.biases)), hidden)
+        still = jax.tree.map(jnp.zeros_like, params)
+        first, last = (velocity if trained else still for trained in self.train)
+        biases = (first.biases[0], last.biases[1]) if params.biases else ()
+        return Params((first.weights[0], last.weights[1]), biases)
 
     def loss(self, params: Params, given: Given) -> Float[Array, ""]:
-        z = given.normals @ _augmented(params).T
-        f = _sample_outputs(params, z, jnp.sign(z), given)
+        signs = jnp.sign(given.normals @ augmented(params).T)
+        f = _sample_outputs(params, signs, given)
         return jnp.sum(named(self.loss_name).value(f, given.y, jnp)) / given.y.shape[0]
 
     def forces(self, params: Params, signs, given: Given) -> Forces:
-        """Everything that pulls on the weights, with the given signs; a sliding line pulls on nobody."""
-        hidden, outer = _augmented(params), params.weights[1]
-        z = given.normals @ hidden.T
-        e = named(self.loss_name).residual(_sample_outputs(params, z, signs, given), given.y, jnp)
-        e = e / given.y.shape[0]
-        sums = jax.ops.segment_sum(given.length[:, None] * e, given.ray, 2 * given.normals.shape[0])
-        plus, minus = (sums[side::2] for side in (0, 1))
-        up, down = _slopes(signs, given.leak)
-        pull_plus, pull_minus = plus @ outer, minus @ outer
-        decay = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
+        """Everything that pulls on the weights of a state with these signs."""
+        normals, hidden, outer = given.normals, augmented(params), params.weights[1]
+        f = _sample_outputs(params, signs, given)
+        e = named(self.loss_name).residual(f, given.y, jnp) / given.y.shape[0]
+        sums = jax.ops.segment_sum(given.length[:, None] * e, given.ray, 2 * len(normals))
+        even = (1 + given.leak) / 2 * (sums[::2] + sums[1::2])
+        odd = (1 - given.leak) / 2 * (sums[::2] - sums[1::2])
+        by_output = (odd[:, :, None] * normals[:, None, :]).reshape(len(normals), -1)
+        slopes = (even.T @ normals) + (signs.T @ by_output).reshape(len(hidden), len(outer), -1)
+        decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
         return Forces(
-            z=z,
-            above=pull_plus + given.leak * pull_minus,
-            below=given.leak * pull_plus + pull_minus,
-            free=(pull_plus * up + pull_minus * down).T @ given.normals - given.l2 * decay,
             hidden=hidden,
-            outer=plus.T @ (z * up) + minus.T @ (z * down) - given.l2 * outer,
+            even=even,
+            odd=odd,
+            free=jnp.einsum("kh,hkd->hd", outer, slopes) - given.l2 * decayed,
+            outer=jnp.einsum("hkd,hd->kh", slopes, hidden) - given.l2 * outer,
             bias=jnp.sum(e, axis=0),
         )
 
     def inspect(self, loop: Loop, step: Step, given: Given, tolerance: Tolerance) -> Cut:
-        signs = loop.memory.signs.astype(float)
-        states = jax.vmap(step.at)(jnp.asarray(NODES))
-        hidden = jax.vmap(_augmented)(states)
-        z = jnp.einsum("qd,nhd->nqh", given.normals, hidden)
-        rounding = ROUNDING * jnp.max(jnp.linalg.norm(hidden, axis=2), axis=0)
         ends = [self.forces(p, loop.memory.signs, given) for p in (loop.params, step.end)]
-        jump = jnp.maximum(*(jnp.abs(f.above - f.below) for f in ends))
-        margins = self._margins(states, loop.memory.signs, given)
-        budget = KINK_SHARE * tolerance.rtol * (jnp.linalg.norm(hidden[0]) + tolerance.floors.weights[0])
-        search = _Search(signs, z, rounding, jump * step.h, margins * step.h, budget)
-        none = jnp.float64(1)
-        theta = lax.cond(search.harmless(), lambda: none, search.locate)
-        evaluations = jnp.int64(2) + jnp.where(given.slides.any() | given.resting.any(), len(NODES), 0)
-        over = self._step_over(loop, search, evaluations)
-        return lax.cond(theta >= 1, lambda: over, lambda: self._settle(loop, step, search, theta, given, over))
+        odd = jnp.maximum(*(jnp.abs(f.odd) for f in ends))
+        outer = jnp.maximum(*(jnp.abs(p.weights[1]) for p in (loop.params, step.end)))
+        scale = jnp.linalg.norm(ends[0].hidden) + tolerance.floors.weights[0]
+        budget = KINK_SHARE * tolerance.rtol * scale
+        # If every neuron crossed every line in this step and it did not matter, there is no need to look.
+        everything = 2 * step.h * jnp.linalg.norm(jnp.sum(odd, axis=0) @ outer)
+        busy = given.slides.any() | given.resting.any()
+        whole = self._whole(loop, step, given)
+
+        def look():
+            return self._search(loop, step, given, budget, 2 * odd @ outer, whole)
+
+        return lax.cond(~busy & (everything <= budget), lambda: whole, look)
+
+    def _whole(self, loop: Loop, step: Step, given: Given) -> Cut:
+        """Take the whole step; neurons that ended on the other side of a line have changed sides."""
+        hidden, signs = augmented(step.end), loop.memory.signs
+        wrong = signs * (given.normals @ hidden.T) < -ROUNDING * jnp.linalg.norm(hidden, axis=1)
+        memory = loop.memory._replace(
+            signs=jnp.where(wrong, -signs, signs), stepped_over=loop.memory.stepped_over + jnp.sum(wrong)
+        )
+        return Cut(jnp.float64(1), memory, wrong.any(), jnp.int64(RUNNING), jnp.int64(2))
+
+    def _search(self, loop: Loop, step: Step, given: Given, budget, jump, whole: Cut) -> Cut:
+        """Look for the first time in the step at which the signs cannot be kept."""
+        signs = loop.memory.signs
+        states = jax.vmap(step.at)(jnp.asarray(NODES))
+        hidden = jax.vmap(augmented)(states)
+        margin = self._margins(states, signs, given)
+        search = Search(signs, given.normals, hidden, jump * step.h, margin * step.h, budget)
+        theta = lax.cond(search.harmless(), lambda: jnp.float64(1), search.locate)
+        whole = whole._replace(evaluations=whole.evaluations + len(NODES))
+        return lax.cond(theta >= 1, lambda: whole, lambda: self._settle(loop, step, search, theta, given))
 
     def _margins(self, states: Params, signs, given: Given):
-        """How far, at the nodes, every sliding neuron is from being released and every resting one from leaving:
-        velocities that are negative once it should have happened; (node, neuron, condition)."""
+        """`margins` at the nodes; one where there is nothing to watch."""
 
         def here(params: Params):
-            return margins(self.forces(params, signs, given), given)
+            return margins(self.forces(params, signs, given), params.weights[1], given)
 
-        def never():
-            count = 2 * given.slide.shape[1] + 1
-            return jnp.ones((len(NODES), given.slide.shape[0], count))
+        def nothing():
+            return jnp.ones((len(NODES), given.slide.shape[0], 2 * given.slide.shape[1] + 1))
 
-        return lax.cond(given.slides.any() | given.resting.any(), lambda: lax.map(here, states), never)
+        return lax.cond(given.slides.any() | given.resting.any(), lambda: lax.map(here, states), nothing)
 
-    def _step_over(self, loop: Loop, search: _Search, evaluations) -> Cut:
-        """Take the whole step; neurons that ended on the other side of a line have changed sides."""
-        wrong = search.wrong(search.at_z(1.0))
-        memory = loop.memory._replace(
-            signs=jnp.where(wrong, -loop.memory.signs, loop.memory.signs),
-            stepped_over=loop.memory.stepped_over + jnp.sum(wrong),
-        )
-        return Cut(jnp.float64(1), memory, wrong.any(), jnp.int64(RUNNING), evaluations)
-
-    def _settle(self, loop: Loop, step: Step, search: _Search, theta, given: Given, over: Cut) -> Cut:
+    def _settle(self, loop: Loop, step: Step, search: Search, theta, given: Given) -> Cut:
         """Cut the step at `theta` and let neurons cross that plainly do; others wait for `events.py`."""
-        signs = loop.memory.signs
-        forces = self.forces(step.at(theta), signs, given)
+        signs, state = loop.memory.signs, step.at(theta)
+        forces = self.forces(state, signs, given)
         wrong = search.wrong(search.at_z(theta))
+        # Rates towards the side left behind, on that side of the line and on the other.
         rate = signs * (given.normals @ forces.free.T)
-        # The rate on the other side of the line, in the direction of the side left behind.
-        beyond = rate - (forces.above - forces.below)
-        tiny = 1e-12 * (jnp.abs(rate) + jnp.abs(forces.above - forces.below))
+        jump = 2 * forces.odd @ state.weights[1]
+        beyond = rate - jump
         alone = (wrong.sum(axis=0) == 1) & ~given.slides.any(axis=1) & ~given.resting
-        crosses = wrong & alone & (rate < 0) & (beyond <= tiny)
-        released = (search.at_margins(theta) < 0).any()
-        pending = (wrong & ~crosses).any() | released
+        crosses = wrong & alone & (rate < 0) & (beyond <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump)))
+        pending = (wrong & ~crosses).any() | (search.at_margins(theta) < 0).any()
         memory = loop.memory._replace(
             signs=jnp.where(crosses, -signs, signs), crossings=loop.memory.crossings + crosses.any()
         )
         code = jnp.where(pending, jnp.int64(EVENT), jnp.int64(RUNNING))
-        return Cut(theta, memory, jnp.array(True), code, over.evaluations + 1)
+        return Cut(theta, memory, jnp.array(True), code, jnp.int64(3 + len(NODES)))
 
 
-def margins(forces: Forces, given: Given):
-    """See `Kinked._margins`, for one state: two conditions for every sliding line, one for resting."""
+@jax.jit
+def margins(forces: Forces, outer, given: Given):
+    """How far every sliding neuron is from being released and every resting one from leaving: velocities that
+    are negative once it should have happened; two conditions for a line slid on, and one for resting.
+
+    Sliding cancels the pull of the other lines, `held`, by a pull between mean + half and mean − half.
+    """
     held = -jnp.einsum("hmd,hd->hm", given.solve, forces.free)
-    above, below = (jnp.take_along_axis(f.T, given.slide, axis=1) for f in (forces.above, forces.below))
-    sides = jnp.stack([held - above, below - held], axis=2)
+    half = jnp.sum(forces.odd[given.slide] * outer.T[:, None, :], axis=2)
+    sides = jnp.stack([held - half, -half - held], axis=2)
     sliding = jnp.where(given.slides[:, :, None], sides, 1.0).reshape(len(given.slide), -1)
-    along = given.rays @ given.normals.T
-    rates = jnp.maximum(along, 0) @ forces.above + jnp.minimum(along, 0) @ forces.below
-    resting = jnp.where(given.resting, -jnp.max(rates, axis=0), 1.0)
+
+    def fastest():
+        along = given.rays @ given.normals.T
+        rates = (along @ forces.even + jnp.abs(along) @ forces.odd) @ outer
+        return jnp.where(given.resting, -jnp.max(rates, axis=0), 1.0)
+
+    resting = lax.cond(given.resting.any(), fastest, lambda: jnp.ones(len(given.resting)))
     return jnp.concatenate([sliding, resting[:, None]], axis=1)
 
 
-class _Search(NamedTuple):
+class Search(NamedTuple):
     """The first time inside a step at which the signs can no longer be kept, found on the dense output.
 
     `cost` of keeping them: for every line crossed, the jump of the field there times the time spent beyond; for
@@ -200,62 +219,78 @@ class _Search(NamedTuple):
     """
 
     signs: Any
-    z: Any
-    rounding: Any
+    normals: Any
+    hidden: Any
     jump: Any
     margins: Any
     budget: Any
 
     def at_z(self, theta):
-        return jnp.tensordot(_lagrange(theta), self.z, axes=1)
+        return self.normals @ jnp.tensordot(_lagrange(theta), self.hidden, axes=1).T
 
     def at_margins(self, theta):
         return jnp.tensordot(_lagrange(theta), self.margins, axes=1)
 
     def wrong(self, z):
         """Which neurons are on the other side of which lines than their sign says."""
-        return self.signs * z < -self.rounding
+        return self.signs * z < -ROUNDING * jnp.max(jnp.linalg.norm(self.hidden, axis=2), axis=0)
 
     def harmless(self):
         """Whether even an upper bound of the cost over the whole step fits the budget: a polynomial is nowhere
         below the least of its Bernstein coefficients."""
         bernstein = jnp.asarray(TO_BERNSTEIN)
-        lowest = jnp.min(self.signs * jnp.tensordot(bernstein, self.z, axes=1), axis=0)
         worst = jnp.min(jnp.tensordot(bernstein, self.margins, axes=1), axis=0)
-        return self._cost((lowest < -self.rounding) * 1.0, jnp.maximum(-worst, 0)) <= self.budget
+
+        def cross(i, crossed):
+            return crossed | self.wrong(self.normals @ jnp.tensordot(bernstein[i], self.hidden, axes=1).T)
+
+        crossed = lax.fori_loop(0, len(NODES), cross, jnp.zeros(self.jump.shape, bool))
+        return self._cost(crossed * 1.0, jnp.maximum(-worst, 0)) <= self.budget
 
     def locate(self):
         """The first fraction of the step at which the cost reaches the budget; 1 if it never does."""
-        spacing = 1 / GRID
-
-        def grow(carry):
-            i, beyond, lost, _ = carry
-            theta = (i + 1) * spacing
-            more = beyond + self.wrong(self.at_z(theta)) * spacing
-            lose = lost + jnp.maximum(-self.at_margins(theta), 0) * spacing
-            full = self._cost(more, lose) > self.budget
-            return i + ~full, jnp.where(full, beyond, more), jnp.where(full, lost, lose), full
-
-        begin = (jnp.int64(0), jnp.zeros_like(self.jump), jnp.zeros_like(self.margins[0]), jnp.array(False))
-        i, beyond, lost, full = lax.while_loop(lambda c: (c[0] < GRID) & ~c[3], grow, begin)
-        low, high = i * spacing, (i + 1) * spacing
+        i, beyond, lost, full = self._coarsely()
+        low, high = i / GRID, (i + 1) / GRID
         z_low, z_high = self.at_z(low), self.at_z(high)
-        speed = jnp.abs(z_high - z_low) / spacing
+        speed = jnp.abs(z_high - z_low) * GRID
+        already = self.wrong(z_low)
 
         def fits(theta):
             z = self.at_z(theta)
             since = jnp.minimum(theta - low, jnp.abs(z) / jnp.where(speed > 0, speed, jnp.inf))
-            since = jnp.where(self.wrong(z_low), theta - low, since)
+            since = jnp.where(already, theta - low, since)
             violated = jnp.maximum(-self.at_margins(theta), 0) * (theta - low)
             return self._cost(beyond + self.wrong(z) * since, lost + violated) <= self.budget
 
-        def halve(_, bracket):
+        def halve(bracket):
             low, high = bracket
             middle = (low + high) / 2
             inside = fits(middle)
             return jnp.where(inside, middle, low), jnp.where(inside, high, middle)
 
-        return jnp.where(full, lax.fori_loop(0, HALVINGS, halve, (low, high))[1], 1.0)
+        # As fine as the budget can tell: what could be lost in the bracket is a small part of it.
+        steepest = self._cost(jnp.ones_like(self.jump), jnp.max(jnp.abs(self.margins), axis=0))
+
+        def coarse(bracket):
+            return (bracket[1] - bracket[0]) * steepest > 0.01 * self.budget
+
+        enough = jnp.float64(2.0**-HALVINGS)
+        _, theta = lax.while_loop(lambda b: coarse(b) & (b[1] - b[0] > enough), halve, (low, high))
+        return jnp.where(full, theta, 1.0)
+
+    def _coarsely(self):
+        """The cell of the grid in which the cost outgrows the budget, and what was spent before it."""
+
+        def grow(carry):
+            i, beyond, lost, _ = carry
+            theta = (i + 1) / GRID
+            more = beyond + self.wrong(self.at_z(theta)) / GRID
+            lose = lost + jnp.maximum(-self.at_margins(theta), 0) / GRID
+            full = self._cost(more, lose) > self.budget
+            return i + ~full, jnp.where(full, beyond, more), jnp.where(full, lost, lose), full
+
+        begin = (jnp.int64(0), jnp.zeros_like(self.jump), jnp.zeros_like(self.margins[0]), jnp.array(False))
+        return lax.while_loop(lambda carry: (carry[0] < GRID) & ~carry[3], grow, begin)
 
     def _cost(self, beyond, violated):
         crossing = jnp.sum(self.jump * beyond, axis=0)
@@ -282,22 +317,27 @@ def _lagrange(theta):
     return (theta ** jnp.arange(len(NODES))) @ jnp.asarray(TO_MONOMIALS)
 
 
-def _augmented(params: Params) -> Float[Array, "H D"]:
+def augmented(params: Params) -> Float[Array, "H D"]:
     """W_1, with the hidden bias as the weight of an input fixed to 1."""
     if not params.biases:
         return params.weights[0]
     return jnp.concatenate([params.weights[0], params.biases[0][:, None]], axis=1)
 
 
-def _slopes(signs, leak):
-    """σ′ of every line and neuron, for samples with c > 0 and with c < 0; 0 where the neuron slides."""
-    return (jnp.where(side > 0, 1.0, jnp.where(side < 0, leak, 0.0)) for side in (signs, -signs))
+def with_hidden(params: Params, hidden) -> Params:
+    """`params` with another W_1, its hidden bias in the last column."""
+    if not params.biases:
+        return Params((hidden, params.weights[1]))
+    return Params((hidden[:, :-1], params.weights[1]), (hidden[:, -1], params.biases[1]))
 
 
-def _sample_outputs(params: Params, z, signs, given: Given) -> Float[Array, "P K"]:
-    up, down = _slopes(signs, given.leak)
-    outer = params.weights[1]
-    by_ray = jnp.stack([(z * up) @ outer.T, (z * down) @ outer.T], axis=1).reshape(-1, outer.shape[0])
+def _sample_outputs(params: Params, signs, given: Given) -> Float[Array, "P K"]:
+    normals, hidden, outer = given.normals, augmented(params), params.weights[1]
+    by_output = (outer.T[:, :, None] * hidden[:, None, :]).reshape(len(hidden), -1)
+    kinked = jnp.einsum("qkd,qd->qk", (signs @ by_output).reshape(len(signs), len(outer), -1), normals)
+    linear = (1 + given.leak) / 2 * (normals @ (hidden.T @ outer.T))
+    kinked = (1 - given.leak) / 2 * kinked
+    by_ray = jnp.stack([linear + kinked, linear - kinked], axis=1).reshape(-1, len(outer))
     f = given.length[:, None] * by_ray[given.ray]
     return f + params.biases[1] if params.biases else f
 

@@ -44,7 +44,7 @@ class Recorder:
         losses = _losses(self._form, states, self._view, self._physics)
         self._losses.append(np.asarray(losses)[:, : len(ts)])
         self._ts.append(np.asarray(ts))
-        kept = jax.tree.map(lambda a: np.array(a[: len(ts)]), states)
+        kept = jax.tree.map(lambda a: np.array(np.asarray(a)[: len(ts)]), states)
         networks = [self._state(kept, i) for i in ([-1] if self._save is None else range(len(ts)))]
         self._last = networks[-1]
         self._kept.append(kept if self._save is None else [np.asarray(self._save(n)) for n in networks])

@@ -22,7 +22,7 @@ def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
 
     Layer l is i.i.d. N(0, scale²/N_l), N_l the number of its weights, so |W_l|_F ≈ scale.
 
-    Reference: [ZSL25] Sec. 2.
+    Reference: [ZSL25] App. G of the first version.
     """
     scale, rng = positive("scale", scale), generator(seed)
     return Network(
@@ -55,7 +55,7 @@ def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     have Gaussian columns rescaled to fit, so all layers have the norm of W_1, about `scale`.
 
     Assumes: at least one hidden layer.
-    Reference: [ZSL25] Eq. 36; Boursier et al. (2022).
+    Reference: Du et al. (2018); Boursier et al. (2022).
     """
     weights = list(gaussian(sizes, scale=scale, seed=seed).weights)
     if len(weights) < 2:
@@ -79,14 +79,9 @@ def lambda_balanced(
     """
     d, h, k = _two_layers(sizes)
     lam, scale, rng = finite("balance", balance), positive("scale", scale), generator(seed)
-    if limit := [n for n, needed in ((k, lam > 0), (d, lam < 0)) if needed and h > n]:
-        raise ValueError(
-            f"balance {'above' if lam > 0 else 'below'} 0 needs a width of at most the "
-            f"{'outputs' if lam > 0 else 'inputs'}, {limit[0]}, got {h}; "
-            "lower the width or use balance=0."
-        )
-    small, ranks = np.zeros(h), np.abs(rng.normal(size=min(d, h, k)))
-    small[: len(ranks)] = scale * ranks / np.linalg.norm(ranks)
+    _check_width(d, h, k, lam)
+    small, drawn = np.zeros(h), np.abs(rng.normal(size=min(d, h, k)))
+    small[: len(drawn)] = scale * drawn / np.linalg.norm(drawn)
     large = np.sqrt(small**2 + abs(lam))
     s1, s2 = (small, large) if lam > 0 else (large, small)
     r, v, u = _frame(rng, h, h), _frame(rng, d, min(d, h)), _frame(rng, k, min(k, h))
@@ -130,6 +125,15 @@ def _two_layers(sizes: Sequence[int]) -> tuple[int, int, int]:
             f"lambda_balanced is about two layers, sizes (inputs, width, outputs), got {tuple(sizes)}."
         )
     return shapes[0][1], shapes[0][0], shapes[1][0]
+
+
+def _check_width(d: int, h: int, k: int, lam: float) -> None:
+    side, limit, named = ("above", k, "outputs") if lam > 0 else ("below", d, "inputs")
+    if lam and h > limit:
+        raise ValueError(
+            f"balance {side} 0 needs a width of at most the {named}, {limit}, got {h}; "
+            "lower the width or use balance=0."
+        )
 
 
 def _unit(direction: ArrayLike) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def level(axes: Axes, y: float, text: str, **look: Any) -> Line2D:
     return line
 
 
-def leak_legend(axes: Axes, leaks: Sequence[float], colours: Sequence[Any], **options: Any) -> None:
+def leak_legend(axes: Axes, leaks: Iterable[float], colours: Iterable[Any], **options: Any) -> None:
     """A legend of the leaks by colour, with the two ends named."""
     from matplotlib.lines import Line2D
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 7.0  # inches, the text width of the journal
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -41,7 +41,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def leak_colours(leaks: Sequence[float]) -> list[tuple[float, ...]]:
+def leak_colours(leaks: Iterable[float]) -> list[tuple[float, ...]]:
     """One colour a leak, dark for ReLU to light for linear: viridis, whose lightness rises evenly."""
     import matplotlib
 
@@ -55,7 +55,6 @@ def panel_label(axes: Axes, letter: str) -> None:
 
 
 def thinned(count: int, *, shown: int, shift: float = 0.0) -> np.ndarray:
-    """Indices of about `shown` of `count` points, evenly spaced; `shift` in [0, 1) moves markers of one
-    curve off those of another."""
+    """Indices of about `shown` of `count` points, evenly spaced, moved by the fraction `shift` of a gap."""
     gap = max(count // shown, 1)
     return np.arange(int(shift * gap), count, gap)

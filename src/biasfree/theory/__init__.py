@@ -3,7 +3,7 @@
 from biasfree.theory.assumptions import AssumptionError
 from biasfree.theory.early import aligned
 from biasfree.theory.equivalence import from_linear_twin, linear_twin
-from biasfree.theory.finite_width import final_weight_error, final_weight_error_law, split_loss
+from biasfree.theory.finite_width import final_weight_error, final_weight_error_law, halves, split_loss
 from biasfree.theory.reduced import reduced_flow
 from biasfree.theory.white import white_flow
 
@@ -13,6 +13,7 @@ __all__ = [
     "final_weight_error",
     "final_weight_error_law",
     "from_linear_twin",
+    "halves",
     "linear_twin",
     "reduced_flow",
     "split_loss",

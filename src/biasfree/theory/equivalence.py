@@ -29,9 +29,7 @@ def from_linear_twin(network: Network, *, leak: float) -> Network:
     """
     _check(network)
     if network.leak != 1:
-        raise ValueError(
-            f"a linear twin has leak 1, got {network!r}; pass linear_twin(network) instead."
-        )
+        raise ValueError(f"a linear twin has leak 1, got {network!r}; pass linear_twin(network) instead.")
     other = Network(network.weights, leak=leak)
     return Network(tuple(w / np.sqrt((1 + other.leak) / 2) for w in network.weights), leak=other.leak)
 

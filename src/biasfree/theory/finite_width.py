@@ -42,23 +42,35 @@ def final_weight_error_law(width: int) -> float:
     return float(np.sqrt(3 / width) / 2)
 
 
-def split_loss(network: Network, data: Dataset, ts: ArrayLike) -> Float[np.ndarray, "T"]:
-    """The square loss of a ReLU network from a small random start, its ± imbalance included.
+def halves(network: Network, data: Dataset) -> tuple[Network, Network]:
+    """The two aligned networks that a ReLU network from a small random start splits into.
 
-    L(t) = ½[L₊(t) + L₋(t)], L± the loss of the aligned network started from √2·|r₁±| instead of |r₁|: with
-    α = 0 the positive neurons see one half of the data and the negative ones the other. Exact as the scale
-    → 0 for Σ = νI; for other Σ up to terms of second order in the imbalance times |Σ − νI|/ν, since then
-    the two directions part.
+    They start from √2·|r₁⁺| and √2·|r₁⁻| instead of |r₁|: with α = 0 the positive neurons see one half of
+    the data and the negative ones the other, and on symmetric data each half has the moments of the whole.
 
     Assumes: α = 0; Condition 3; small initial weights.
     Reference: derived here.
     """
     if network.leak != 0:
         raise ValueError(f"the halves of the data decouple for leak 0 only, got {network.leak:g}.")
-    balanced = RankOne.of(aligned(network, data))
-    norms = np.sqrt(2) * growing_part(network, data).norm * np.array(_parts(growing_part(network, data)))
-    runs = [reduced_flow(replace(balanced, norm=float(norm)).network(), data, ts) for norm in norms]
-    return (runs[0].loss + runs[1].loss) / 2
+    balanced, growing = RankOne.of(aligned(network, data)), growing_part(network, data)
+    positive, negative = (
+        replace(balanced, norm=np.sqrt(2) * growing.norm * part).network() for part in _parts(growing)
+    )
+    return positive, negative
+
+
+def split_loss(network: Network, data: Dataset, ts: ArrayLike) -> Float[np.ndarray, "T"]:
+    """The square loss of a ReLU network from a small random start, its ± imbalance included.
+
+    L(t) = ½[L₊(t) + L₋(t)], L± the loss of its `halves`. Exact as the scale → 0 for Σ = νI; for other Σ up
+    to terms of second order in the imbalance times |Σ − νI|/ν, since then the directions of the halves part.
+
+    Assumes: α = 0; Condition 3; small initial weights.
+    Reference: derived here.
+    """
+    positive, negative = (reduced_flow(half, data, ts) for half in halves(network, data))
+    return (positive.loss + negative.loss) / 2
 
 
 def _parts(growing: RankOne) -> tuple[float, float]:

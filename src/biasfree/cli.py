@@ -1,0 +1,192 @@
+"""`biasfree …`: list the figures, make them, and say which claims hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import biasfree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from biasfree.experiments import Claim, Experiment
+
+app = typer.Typer(
+    help="Learning dynamics of bias-free ReLU and linear networks: simulated, solved, measured.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """The entry point of the command."""
+    app()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        typer.echo(biasfree.__version__)
+        raise typer.Exit
+
+
+@app.command("list")
+def list_experiments() -> None:
+    """The figures that can be made, with their settings."""
+    from biasfree.experiments import REGISTRY
+
+    for experiment in REGISTRY.values():
+        typer.echo(f"{experiment.name}: {experiment.title}")
+        for name, setting in experiment.settings.items():
+            typer.echo(f"    {name} = {setting.written}: {setting.meaning}")
+
+
+@app.command()
+def run(
+    name: Annotated[str | None, typer.Argument(help="Which figure; `biasfree list` names them.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Make every figure.")] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to; one folder a figure inside it.")] = Path(
+        "out"
+    ),
+) -> None:
+    """Make figures: pictures, numbers and claims; exit code 1 if a claim of ours does not hold."""
+    with _mistakes_in_one_sentence():
+        chosen = _chosen(name, every)
+        settled = [(experiment, experiment.settle(_pairs(changes or []))) for experiment in chosen]
+        _make_folder(out)
+    claims: list[Claim] = []
+    try:
+        for experiment, settings in settled:
+            with _mistakes_in_one_sentence():
+                claims += _make(experiment, settings, out / experiment.name)
+    except KeyboardInterrupt:
+        _say(f"Stopped. What was finished is in {out}.")
+        raise typer.Exit(130) from None
+    if any(claim.kind == "ours" and not claim.holds for claim in claims):
+        raise typer.Exit(1)
+
+
+def _chosen(name: str | None, every: bool) -> list[Experiment]:
+    from biasfree.experiments import REGISTRY, named
+
+    if every == (name is not None):
+        raise ValueError(f"give the name of one figure, or --all; there are: {', '.join(REGISTRY)}.")
+    return list(REGISTRY.values()) if name is None else [named(name)]
+
+
+def _pairs(changes: list[str]) -> dict[str, str]:
+    for change in changes:
+        if "=" not in change:
+            raise ValueError(f"--set takes KEY=VALUE, got {change!r}, as in --set width=100.")
+    return dict(change.split("=", 1) for change in changes)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another --out."
+        ) from None
+
+
+def _make(experiment: Experiment, settings: dict[str, Any], folder: Path) -> list[Claim]:
+    """Run one figure, write everything it gives, and print its table of claims."""
+    numbers = experiment.run(settings, lambda text: _say(f"{experiment.name}: {text}"))
+    claims = experiment.claims(numbers)
+    _make_folder(folder)
+    _write(experiment, settings, numbers, claims, folder)
+    _show(_table(experiment, claims))
+    typer.echo(f"Written to {folder}: {experiment.name}.png, {experiment.name}.pdf, numbers.npz, claims.json")
+    return claims
+
+
+def _write(
+    experiment: Experiment,
+    settings: dict[str, Any],
+    numbers: dict[str, Any],
+    claims: list[Claim],
+    folder: Path,
+) -> None:
+    from biasfree.files import replacing, save_npz
+    from biasfree.versions import versions
+
+    save_npz(folder / "numbers.npz", numbers)
+    figure = experiment.draw(numbers)
+    for kind in ("png", "pdf"):
+        with replacing(folder / f"{experiment.name}.{kind}") as file:
+            figure.savefig(file, format=kind, dpi=200)
+    record = {
+        "figure": experiment.name,
+        "title": experiment.title,
+        "settings": settings,
+        "claims": [claim.record() for claim in claims],
+        "versions": versions(),
+    }
+    with replacing(folder / "claims.json") as file:
+        file.write(json.dumps(record, indent=2, ensure_ascii=False).encode())
+
+
+def _table(experiment: Experiment, claims: list[Claim]) -> Table:
+    """Ours first, in full colour; the paper's dimmed, since they decide nothing."""
+    from rich.table import Table
+
+    table = Table(title=experiment.title, title_justify="left", show_lines=True)
+    for column in ("whose", "claim", "measured", "bound", "verdict"):
+        table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
+    for claim in sorted(claims, key=lambda claim: claim.kind != "ours"):
+        colour = "green" if claim.holds else "red"
+        table.add_row(
+            "ours" if claim.kind == "ours" else "paper (reported)",
+            f"{claim.sentence}\n{claim.source}\nbound: {claim.origin}",
+            _range(claim.measured),
+            "≤ " + _range(claim.bound),
+            f"[{colour}]{claim.verdict}[/]" if claim.kind == "ours" else claim.verdict,
+            style="" if claim.kind == "ours" else "dim italic",
+        )
+    return table
+
+
+def _show(table: Table) -> None:
+    """On a terminal at its width; into a file or pipe at one that needs no folding of words."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
+
+
+def _range(values: tuple[float, ...]) -> str:
+    """One number, or the smallest and the largest."""
+    if len(values) == 1:
+        return f"{values[0]:.2g}"
+    return f"{min(values):.2g} … {max(values):.2g}"
+
+
+def _say(text: str) -> None:
+    """Progress, for a person watching."""
+    if sys.stderr.isatty():
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def _mistakes_in_one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        typer.echo(f"biasfree: {error}", err=True)
+        raise typer.Exit(2) from None

@@ -1,0 +1,61 @@
+"""Imports point down, from the command line to the data; theory and simulator know nothing of each other."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import biasfree
+
+ROOT = Path(biasfree.__file__).parent
+STAGES = {
+    "arrays": 0, "files": 0, "versions": 0,
+    "data": 1,
+    "networks": 2,
+    "losses": 3, "trajectory": 3,
+    "dynamics": 4, "theory": 4,
+    "diagnostics": 5,
+    "plots": 6,
+    "experiments": 7,
+    "cli": 8,
+}  # fmt: skip
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def stage_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Every module that a file imports, inside functions too; `from biasfree import x` is biasfree.x."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} uses a relative import; write it out."
+            names = [node.module] if node.module != "biasfree" else [f"biasfree.{a.name}" for a in node.names]
+            yield from names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_down(path):
+    own = stage_of(path)
+    for module in imports(path):
+        parts = module.split(".")
+        if parts[0] == "biasfree" and len(parts) > 1 and parts[1] != own:
+            assert STAGES[parts[1]] < STAGES[own], f"{own} must not import {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_dynamics_compiles(path):
+    engines = {"jax", "jaxlib", "diffrax", "equinox", "optimistix"}
+    if stage_of(path) != "dynamics":
+        assert not engines & {module.split(".")[0] for module in imports(path)}
+
+
+def test_theory_and_simulator_share_no_code():
+    """Their agreement is evidence only while neither knows the other."""
+    for path in MODULES:
+        others = {"theory": "biasfree.dynamics", "dynamics": "biasfree.theory"}
+        if (other := others.get(stage_of(path))) is not None:
+            assert not [module for module in imports(path) if module.startswith(other)], path

@@ -1,0 +1,61 @@
+"""[ZSL25] Theorem 13: from a small start, weights become rank one before outputs matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+from scipy.linalg import expm
+
+import biasfree as bf
+
+
+@settings(deadline=None, max_examples=40)
+@given(leak=floats(0, 1), width=integers(4, 17), d=integers(2, 6), seed=integers(0, 2**31))
+def test_growing_part_of_the_linearised_flow(leak, width, d, seed):
+    """d/dt (W₁, W₂) = c(W₂ᵀβᵀ, βᵀW₁ᵀ) leaves r₁β̄ᵀe^{cst} and r₁ᵀe^{cst} once the rest has decayed."""
+    data = bf.data.odd_sine(n=9, d=d, seed=seed)
+    network = bf.networks.gaussian((d, width, 1), scale=1e-9, leak=leak, seed=seed)
+    c, s = (1 + leak) / 2, np.linalg.norm(data.beta)
+    t = 18 / (c * s)
+    system = np.zeros((d + 1, d + 1))
+    system[-1, :-1] = system[:-1, -1] = c * data.beta
+    first, second = network.weights
+    late = np.hstack([first, second.T]) @ expm(t * system)  # rows (w_h, a_h)
+    growing = bf.theory.early.growing_part(network, data).network()
+    expected = np.hstack([growing.weights[0], growing.weights[1].T]) * np.exp(c * s * t)
+    # what does not grow is e^{−18} = 1.5e-8 of what does, times √D for a start that points elsewhere
+    np.testing.assert_allclose(late, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+@given(leak=floats(0, 1), width=integers(6, 17), seed=integers(0, 2**31), scale=floats(1e-150, 1e-2))
+def test_aligned_network_satisfies_the_assumption(leak, width, seed, scale):
+    data = bf.data.odd_sine(n=9, d=3, seed=0)
+    network = bf.networks.gaussian((3, width, 1), scale=scale, leak=leak, seed=seed)
+    growing = bf.theory.early.growing_part(network, data)
+    if leak < 1 and abs(growing.imbalance) > 1 - 1e-12:
+        return  # one sign only, refused below
+    parts = bf.theory.assumptions.check_rank_one(bf.theory.aligned(network, data), tolerance=1e-14)
+    np.testing.assert_allclose(parts.norm, growing.norm, rtol=1e-13)
+    assert (np.sign(parts.neurons) == np.sign(growing.neurons)).all()
+
+
+def test_a_linear_network_keeps_its_imbalance():
+    data = bf.data.odd_sine(n=9, d=3, seed=0)
+    network = bf.networks.gaussian((3, 7, 1), scale=1e-6, leak=1.0, seed=1)
+    first, second = network.weights
+    r1 = (first @ data.beta / np.linalg.norm(data.beta) + second[0]) / 2
+    np.testing.assert_allclose(bf.theory.aligned(network, data).weights[1][0], r1, rtol=1e-13)
+
+
+def test_refusals():
+    data = bf.data.odd_sine(n=9, d=3, seed=0)
+    with pytest.raises(bf.AssumptionError, match=r"small initial weights .* start smaller"):
+        bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1.0), data)
+    with pytest.raises(bf.AssumptionError, match="r₁ has one sign only: use a wider network"):
+        bf.theory.aligned(
+            bf.Network((np.ones((2, 3)) * 1e-6, np.sign(data.beta.sum()) * np.ones((1, 2)))),
+            data,
+            tolerance=np.inf,
+        )
+    with pytest.raises(ValueError, match="β = ⟨yx⟩ is zero"):
+        bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1e-3), bf.Dataset(data.x, np.zeros(18)))

@@ -1,0 +1,123 @@
+"""[ZSL25] Theorem 5 (TMLR 8): a rank-one ReLU network on symmetric data is its linear twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, sampled_from
+from scipy.integrate import solve_ivp
+
+import biasfree as bf
+
+leaks, seeds, scales = floats(0, 1), integers(0, 2**31), floats(1e-4, 1)
+losses = sampled_from(["square", "logistic"])
+
+
+def descended(network, data, step, steps, loss):
+    """Gradient descent by hand: the weights after `steps` steps, sharing no code with the package."""
+    w1, w2 = (w.copy() for w in network.weights)
+    for _ in range(steps):
+        h = data.x @ w1.T
+        slope = np.where(h > 0, 1.0, network.leak)
+        f = (slope * h) @ w2[0]
+        e = data.y - f if loss == "square" else data.y / (1 + np.exp(data.y * f))
+        g1 = (slope * w2 * e[:, None]).T @ data.x / len(data)
+        g2 = e @ (slope * h) / len(data)
+        w1, w2 = w1 + step * g1, w2 + step * g2[None]
+    return w1, w2
+
+
+def symmetric_data(d, seed, loss):
+    data = bf.data.odd_sine(n=7, d=d, seed=seed)
+    return data if loss == "square" else bf.Dataset(data.x, np.where(data.y > 0, 1.0, -1.0))
+
+
+def random_rank_one(d, width, scale, leak, seed):
+    direction = np.random.default_rng(seed).normal(size=d)
+    return bf.networks.rank_one(direction, width=width, scale=scale, leak=leak, seed=seed)
+
+
+@settings(deadline=None, max_examples=50)
+@given(leak=leaks, width=integers(2, 17), d=integers(1, 5), seed=seeds, scale=scales, loss=losses)
+def test_descent_of_relu_is_descent_of_its_twin(leak, width, d, seed, scale, loss):
+    """ReLU with step η is linear with step cη, at any step size: √c·W and W_lin agree to rounding."""
+    data = symmetric_data(d, seed, loss)
+    network = random_rank_one(d, width, scale, leak, seed)
+    c = (1 + leak) / 2
+    relu = descended(network, data, 0.1, 30, loss)
+    linear = descended(bf.theory.linear_twin(network), data, 0.1 * c, 30, loss)
+    # 30 steps, each adding rounding of a few eps, amplified by at most (1 + 0.1·s)^30 with s of order 5
+    for w, lin in zip(relu, linear, strict=True):
+        np.testing.assert_allclose(np.sqrt(c) * w, lin, rtol=1e-9, atol=1e-11 * np.abs(lin).max())
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    leak=leaks,
+    width=integers(2, 9),
+    d=integers(1, 4),
+    seed=seeds,
+    scale=floats(1e-3, 1),
+    loss=losses,
+    l2=sampled_from([0.0, 0.05]),
+)
+def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, loss, l2):
+    """D + 1 equations give the weights that all of H(D+1) give, with either loss and with L2."""
+    data = symmetric_data(d, seed, loss)
+    network = random_rank_one(d, width, scale, leak, seed)
+    ts = np.array([0.0, 0.5, 2.0])
+
+    def field(_, state):
+        w1, w2 = state[: width * d].reshape(width, d), state[None, width * d :]
+        moved = descended(bf.Network((w1, w2), leak=leak), data, 1.0, 1, loss)
+        return np.concatenate([(moved[0] - (1 + l2) * w1).ravel(), (moved[1] - (1 + l2) * w2).ravel()])
+
+    start = np.concatenate([w.ravel() for w in network.weights])
+    found = solve_ivp(field, (0, 2), start, t_eval=ts, method="DOP853", rtol=1e-10, atol=1e-12 * scale).y.T
+    solved = bf.theory.reduced_flow(network, data, ts, loss=loss, l2=l2)
+    states = np.concatenate([w.reshape(3, -1) for w in solved.weights], axis=1)
+    # both integrators keep 1e-10 a step; over tens of steps and a growth of e^{2s} that is 1e-7
+    np.testing.assert_allclose(states, found, rtol=0, atol=1e-7 * np.abs(found).max())
+
+
+@settings(deadline=None, max_examples=50)
+@given(leak=leaks, width=integers(2, 17), seed=seeds, scale=scales)
+def test_weights_and_function_on_rescaled_time(leak, width, seed, scale):
+    """W(t) = √(1/c)·W_lin(ct) and f(x; W(t)) = f_lin(x; W_lin(ct)), between two solved flows."""
+    data = symmetric_data(3, seed, "square")
+    network = bf.networks.rank_one([1.0, -0.5, 0.3], width=width, scale=scale, leak=leak, seed=seed)
+    c, ts = (1 + leak) / 2, np.linspace(0, 3, 4)
+    relu = bf.theory.reduced_flow(network, data, ts)
+    linear = bf.theory.reduced_flow(bf.theory.linear_twin(network), data, c * ts)
+    # the same equations from starts that differ by rounding
+    assert bf.diagnostics.weight_errors(relu, linear).max() < 1e-11
+    np.testing.assert_allclose(relu[-1](data.x), linear[-1](data.x), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        relu.loss, [np.mean((data.y - net(data.x)) ** 2) / 2 for net in relu], rtol=1e-12
+    )
+
+
+@given(leak=leaks, seed=seeds)
+def test_twins_are_inverse(leak, seed):
+    network = bf.networks.gaussian((3, 4, 1), scale=0.1, leak=leak, seed=seed)
+    back = bf.theory.from_linear_twin(bf.theory.linear_twin(network), leak=leak)
+    assert back.leak == leak
+    for w, again in zip(network.weights, back.weights, strict=True):
+        np.testing.assert_allclose(again, w, rtol=4e-16)
+
+
+def test_a_sample_on_the_hyperplane_breaks_it():
+    """Data ±e₁, ±e₂ and r = e₁: ReLU never sees e₂, its linear twin does, and the solution is refused."""
+    data = bf.data.symmetrize(bf.Dataset(np.eye(2), [1.0, 1.0]))
+    network = bf.networks.rank_one([1.0, 0.0], width=2, scale=0.1)
+    w1, w2 = descended(network, data, 0.1, 2000, "square")
+    np.testing.assert_allclose((w2 @ w1)[0] / 2, [1, 0], atol=1e-6)
+    with pytest.raises(bf.AssumptionError, match="r·x ≠ 0 on the samples"):
+        bf.theory.reduced_flow(network, data, [1.0])
+
+
+def test_only_two_layers_have_such_a_twin():
+    deep = bf.networks.gaussian((2, 3, 3, 1), scale=0.1)
+    with pytest.raises(ValueError, match="two layers without biases"):
+        bf.theory.linear_twin(deep)
+    with pytest.raises(ValueError, match="a linear twin has leak 1"):
+        bf.theory.from_linear_twin(bf.networks.gaussian((2, 3, 1), scale=0.1), leak=0.5)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.theory import assumptions
+
+DATA = bf.data.odd_sine(n=30, d=3, seed=0)
+ONE = bf.networks.rank_one(DATA.beta + 0.1, width=6, scale=0.1)
+
+
+def test_condition_3_is_measured_and_refused():
+    assert assumptions.symmetry_defect(DATA) == 0
+    lopsided = bf.Dataset(DATA.x[:30], DATA.y[:30])
+    defect = assumptions.symmetry_defect(lopsided)
+    assert 0.01 < defect <= 1
+    with pytest.raises(bf.AssumptionError, match=r"Condition 3 \(TMLR 3\).*bf.data.symmetrize") as refusal:
+        bf.theory.reduced_flow(ONE, lopsided, [1.0])
+    assert refusal.value.defect == defect
+    bf.theory.reduced_flow(ONE, lopsided, [1.0], symmetry_tolerance=1.0)
+
+
+def test_mirror_images_up_to_rounding_have_a_defect_of_rounding():
+    noise = 1 + 1e-15 * np.random.default_rng(0).normal(size=DATA.x.shape)
+    nearly = bf.Dataset(DATA.x * noise, DATA.y)
+    # sums of 60 terms, each off by 1e-15
+    assert 0 < assumptions.symmetry_defect(nearly) < 1e-14
+
+
+def test_evenness_of_the_inputs_and_oddness_of_the_targets_both_count():
+    even_target = bf.Dataset(DATA.x, np.abs(DATA.y))
+    assert assumptions.symmetry_defect(even_target) > 0.1
+    one_sided = bf.Dataset(np.abs(DATA.x), 0 * DATA.y)
+    assert assumptions.symmetry_defect(one_sided) > 0.5
+
+
+def test_assumption_4_names_what_fails():
+    with pytest.raises(
+        bf.AssumptionError, match=r"Assumption 4 \(TMLR 7\).*W₁ from W₂ᵀrᵀ.*bf.theory.aligned"
+    ):
+        bf.theory.white_flow(bf.networks.gaussian((3, 6, 1), scale=0.1), bf.data.whiten(DATA), [1.0])
+    first, second = ONE.weights
+    tilted = np.where(second > 0, 1.1, 1.0)
+    lopsided = bf.Network((first * tilted.T, second * tilted))
+    with pytest.raises(bf.AssumptionError, match=r"\|W₂⁺\|² − \|W₂⁻\|²"):
+        assumptions.check_rank_one(lopsided)
+    assumptions.check_rank_one(lopsided, tolerance=0.2)
+    assumptions.check_rank_one(bf.theory.linear_twin(lopsided))  # no kink, no need of balance
+    with pytest.raises(bf.AssumptionError, match="W₁ from W₂ᵀrᵀ is 1 "):
+        assumptions.check_rank_one(bf.Network((2 * first, second)))
+
+
+def test_whiteness():
+    with pytest.raises(bf.AssumptionError, match=r"white input, Σ = νI .*bf.data.whiten.*reduced_flow"):
+        bf.theory.white_flow(ONE, DATA, [1.0])
+    bf.theory.white_flow(ONE, DATA, [1.0], tolerance=10.0)
+    white = bf.data.whiten(DATA)
+    assert assumptions.check_white(bf.Dataset(3 * white.x, white.y)) == pytest.approx(9, rel=1e-13)
+
+
+def test_hyperplane_tolerance():
+    assert 0 < assumptions.check_off_hyperplane(DATA, DATA.beta / np.linalg.norm(DATA.beta)) < 1
+    with pytest.raises(bf.AssumptionError, match="tolerated: above 1"):
+        assumptions.check_off_hyperplane(DATA, np.array([1.0, 0, 0]), tolerance=1.0)
+
+
+def test_wrong_calls_say_what_to_do():
+    with pytest.raises(ValueError, match=r"two layers, one output and no biases.*bf\.gradient_flow"):
+        bf.theory.reduced_flow(bf.networks.gaussian((3, 4, 4, 1), scale=0.1), DATA, [1.0])
+    with pytest.raises(ValueError, match="3 dimensions"):
+        bf.theory.white_flow(bf.networks.rank_one([1.0, 0], width=3, scale=1), DATA, [1.0])
+    with pytest.raises(ValueError, match="a layer of the network is zero"):
+        bf.theory.reduced_flow(bf.Network((np.zeros((2, 3)), np.ones((1, 2)))), DATA, [1.0])
+    with pytest.raises(ValueError, match="reduced_flow, which takes any β"):
+        bf.theory.white_flow(ONE, bf.Dataset(bf.data.whiten(DATA).x, np.zeros(60)), [1.0])
+    with pytest.raises(ValueError, match="strictly increasing"):
+        bf.theory.reduced_flow(ONE, DATA, [1.0, 0.5])

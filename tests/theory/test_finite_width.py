@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+import biasfree as bf
+
+DATA = bf.data.odd_sine(n=40, d=4, seed=1)
+
+
+def test_final_weight_error_of_a_known_imbalance():
+    """r₁ of two neurons, norms in the ratio 3:1: p² = 9/10."""
+    direction = DATA.beta / np.linalg.norm(DATA.beta)
+    second = 1e-6 * np.array([[3.0, -1.0]])
+    network = bf.Network((second.T * direction, second))
+    p, m, half = np.sqrt(0.9), np.sqrt(0.1), np.sqrt(0.5)
+    expected = np.sqrt((p - half) ** 2 + (m - half) ** 2)
+    assert bf.theory.final_weight_error(network, DATA) == pytest.approx(expected, rel=1e-12)
+    assert bf.theory.final_weight_error(bf.theory.linear_twin(network), DATA) == 0
+
+
+def test_law_over_draws():
+    """err∞ ≈ ½√(3/H)·|N(0,1)| at H = 400: median and root mean square over 400 draws."""
+    draws = [bf.networks.gaussian((4, 400, 1), scale=1e-6, seed=seed) for seed in range(400)]
+    errors = np.array([bf.theory.final_weight_error(draw, DATA) for draw in draws])
+    sigma = bf.theory.final_weight_error_law(400)
+    # the relative standard error of a root mean square over 400 draws is 1/√800 = 3.5 %; five of them, and of
+    # the median, √(π/2)·√n-wise larger
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(sigma, rel=0.18)
+    assert np.median(errors) == pytest.approx(0.6745 * sigma, rel=0.35)
+
+
+def test_split_loss_is_the_mean_over_halves_and_balanced_draws_have_equal_halves():
+    network = bf.networks.rank_one(DATA.beta, width=8, scale=1e-4)
+    positive, negative = bf.theory.halves(network, DATA)
+    np.testing.assert_allclose(positive.weights[0], negative.weights[0], rtol=1e-12)
+    ts = np.linspace(0, 40, 9)
+    expected = bf.theory.reduced_flow(network, DATA, ts).loss
+    np.testing.assert_allclose(bf.theory.split_loss(network, DATA, ts), expected, rtol=1e-8)
+    with pytest.raises(ValueError, match="leak 0 only"):
+        bf.theory.split_loss(bf.theory.linear_twin(network), DATA, ts)
+
+
+def test_split_loss_of_an_imbalanced_draw_on_white_data():
+    """Σ = I: the mean of two sigmoids started from 2c|r₁±|², in excess loss (s − ρ)²/2."""
+    white = bf.data.whiten(DATA)
+    s, direction = np.linalg.norm(white.beta), white.beta / np.linalg.norm(white.beta)
+    second = 1e-4 * np.array([[2.0, 1.0, -1.0]])
+    network = bf.Network((second.T * direction, second))
+    ts = np.linspace(0, 60, 13)
+    floor = np.mean((white.y - white.x @ white.beta) ** 2) / 2
+    sides = [s / (1 + (s / start - 1) * np.exp(-s * ts)) for start in (5e-8, 1e-8)]
+    expected = floor + np.mean([(s - side) ** 2 / 2 for side in sides], axis=0)
+    # the reduced flow's rtol of 1e-10 over a growth by 1e4
+    np.testing.assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-7)
