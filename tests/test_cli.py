@@ -29,8 +29,8 @@ def stub(name="fig3", *, holds=True, run=None):
         Claim("a claim of ours", "here", "ours", (0.1,), (1.0 if holds else 0.01,), "a bound", (0,)),
         Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1)),
     ]
-    run = run or (lambda settings, report: {"x": np.ones(2)})
-    return replace(fig3.EXPERIMENT, name=name, run=run, claims=lambda numbers: claims, draw=draw)
+    run = run or (lambda *_: {"x": np.ones(2)})
+    return replace(fig3.EXPERIMENT, name=name, run=run, claims=lambda _: claims, draw=draw)
 
 
 @pytest.fixture
@@ -49,7 +49,8 @@ def test_version_and_list():
     assert all(name in listed.output for name in ("fig3:", "width = 500", "leaks = 0.0,0.2"))
 
 
-def test_run_writes_everything_and_shows_both_kinds(registry, tmp_path):
+@pytest.mark.usefixtures("registry")
+def test_run_writes_everything_and_shows_both_kinds(tmp_path):
     result = RUNNER.invoke(app, ["run", "fig3", "--set", "width=7", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     names = {"fig3.png", "fig3.pdf", "numbers.npz", "claims.json"}
@@ -67,6 +68,7 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
     assert "does not hold" in result.output
 
 
+@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
@@ -78,7 +80,7 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
         (["run", "fig3", "--set", "width=many"], "expected a number of neurons"),
     ],
 )
-def test_mistakes_are_answered_in_one_sentence(registry, tmp_path, arguments, answer):
+def test_mistakes_are_answered_in_one_sentence(tmp_path, arguments, answer):
     result = RUNNER.invoke(app, [*arguments, "--out", str(tmp_path)] if "run" in arguments else arguments)
     assert result.exit_code == 2
     assert answer in result.output
@@ -86,14 +88,15 @@ def test_mistakes_are_answered_in_one_sentence(registry, tmp_path, arguments, an
     assert result.output.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_made(registry, tmp_path):
+@pytest.mark.usefixtures("registry")
+def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     result = RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path / "file" / "out")])
     assert (result.exit_code, "choose another --out" in result.output) == (2, True)
 
 
 def test_an_interruption_leaves_finished_figures(registry, tmp_path):
-    def interrupted(settings, report):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     registry["fig9"] = stub("fig9", run=interrupted)
@@ -106,7 +109,7 @@ def test_an_interruption_leaves_finished_figures(registry, tmp_path):
 def test_help_is_light():
     """No engine, no plotting and no arrays are loaded before there is work to do."""
     code = (
-        "import sys, typer.testing, biasfree.cli as cli; typer.testing.CliRunner().invoke(cli.app, ['--help']); "
+        "import sys, typer.testing as t, biasfree.cli as cli; t.CliRunner().invoke(cli.app, ['--help']); "
         "print([m for m in ('jax', 'diffrax', 'scipy', 'matplotlib', 'numpy') if m in sys.modules])"
     )
     began = time.perf_counter()

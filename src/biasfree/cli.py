@@ -31,15 +31,20 @@ def main() -> None:
     app()
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(biasfree.__version__)
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    if version:
-        typer.echo(biasfree.__version__)
-        raise typer.Exit
+    pass
 
 
 @app.command("list")

@@ -12,6 +12,7 @@ def test_verdicts():
     assert claim((1.0, 2.0), (2.0,)).verdict == "holds"
     assert claim((1.0, 2.0), (1.5,)).verdict == "holds for 1 of 2 seeds"
     assert claim((1.0, 2.0), (1.5, 2.5)).verdict == "holds"
+    assert claim((1.0, 2.0), (0.5,)).verdict == "holds for 0 of 2 seeds"
     assert claim((1.0,), (0.5,)).verdict == "does not hold"
     assert not claim((np.nan, 1.0), (2.0,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
@@ -33,7 +34,7 @@ def test_settings_are_checked():
         fig3.settle({"depth": "3"})
     with pytest.raises(ValueError, match="cannot read width='wide'; expected a number of neurons"):
         fig3.settle({"width": "wide"})
-    with pytest.raises(ValueError, match="width must be a whole number of at least 2, got 1.5"):
+    with pytest.raises(ValueError, match=r"width must be a whole number of at least 2, got 1\.5"):
         fig3.settle({"width": "1.5"})
     with pytest.raises(ValueError, match="include 0 and 1"):
         fig3.settle({"leaks": "0,0.5"})

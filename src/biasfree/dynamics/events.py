@@ -29,6 +29,8 @@ from biasfree.networks import Network
 MOST_AT_ONCE = 100
 #: Lines that a neuron may slide on before the compiled program needs more room.
 FEW_SLIDES = 4
+#: A unit normal this near to the span of others lies in it.
+DEPENDENT = 1e-10
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
@@ -123,7 +125,8 @@ class Kinks:
         if self._collapses(neuron, hit, since):
             hidden[h] = neuron.w - self._span @ neuron.w
             return {"collapses", *self._leave(neuron, t, signs)}
-        on = (before == 0) | hit | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
+        on = self._implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
+        hit = on & neuron.wrong
         above, below = neuron.above, neuron.below
         pulls = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
         rest = neuron.free - pulls[on] @ normals[on]
@@ -153,6 +156,11 @@ class Kinks:
             return False
         travelled = since * np.linalg.norm(self._velocity(neuron))
         return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * travelled)
+
+    def _implied(self, on: np.ndarray) -> np.ndarray:
+        """The lines that a neuron on these lines is on: those whose normals the others span."""
+        normals, chosen = self.lines.normals, self.lines.normals[on]
+        return np.linalg.norm(normals - normals @ np.linalg.pinv(chosen) @ chosen, axis=1) < DEPENDENT
 
     def _velocity(self, neuron: Neuron) -> np.ndarray:
         sliding = self.lines.normals[neuron.signs == 0]

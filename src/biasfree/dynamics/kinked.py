@@ -68,7 +68,7 @@ class Forces(NamedTuple):
 
     On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd`, contracted with the
     outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all lines, a sliding one counted
-    by its mean, before sliding cancels part of it.
+    by its mean, before sliding cancels part of it; nothing pulls on a neuron at rest.
     """
 
     hidden: Any
@@ -113,12 +113,13 @@ class Kinked(NamedTuple):
         odd = (1 - given.leak) / 2 * (sums[::2] - sums[1::2])
         by_output = (odd[:, :, None] * normals[:, None, :]).reshape(len(normals), -1)
         slopes = (even.T @ normals) + (signs.T @ by_output).reshape(len(hidden), len(outer), -1)
+        pull = jnp.einsum("kh,hkd->hd", outer, slopes)
         decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
         return Forces(
             hidden=hidden,
             even=even,
             odd=odd,
-            free=jnp.einsum("kh,hkd->hd", outer, slopes) - given.l2 * decayed,
+            free=jnp.where(given.resting[:, None], 0.0, pull) - given.l2 * decayed,
             outer=jnp.einsum("hkd,hd->kh", slopes, hidden) - given.l2 * outer,
             bias=jnp.sum(e, axis=0),
         )

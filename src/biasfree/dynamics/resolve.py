@@ -13,7 +13,7 @@ side of the line's normal. A neuron at w = 0 with several ways out takes the fas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11
 AT_BOUND = 1e-9
+#: Combinations of sides tried where several lines do not attract.
+MOST_CHOICES = 1024
 
 
 @dataclass(frozen=True)
@@ -63,18 +65,19 @@ class Outcome:
 def resolve(kink: Kink) -> Outcome:
     """The signs with which a neuron goes on from a kink."""
     loose = ~kink.attracts
-    open_ended = loose & (kink.signs == 0)
-    consistent: list[Outcome] = []
-    for sides in product(*_preferences(kink, loose)):
+    repels = kink.above - kink.below > kink.rate_rounding
+    leaving: list[Outcome] = []
+    staying: list[Outcome] = []
+    for sides in islice(product(*_preferences(kink, loose)), MOST_CHOICES):
         signs, velocity = _settle(kink, loose, np.array(sides, int))
-        if (signs[loose] * (kink.normals[loose] @ velocity) >= -kink.rate_rounding).all():
-            consistent.append(Outcome(signs, velocity, False))
-            if not open_ended.any():
-                break
-    if not consistent:  # it can stay on a line that repels, and here it has no other way
-        return Outcome(*_slide(kink), True)
-    best = consistent[0]
-    return Outcome(best.signs, best.velocity, len(consistent) > 1)
+        rates = signs * (kink.normals @ velocity)
+        if (rates[repels] > kink.rate_rounding).all() and (rates[loose] >= -kink.rate_rounding).all():
+            leaving.append(Outcome(signs, velocity, False))
+        elif (rates[loose] >= -kink.rate_rounding).all():
+            staying.append(Outcome(signs, velocity, True))  # possible, but the least push ends it
+    if leaving:
+        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) > 1)
+    return staying[0] if staying else Outcome(*_slide(kink), True)
 
 
 def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:

@@ -81,10 +81,11 @@ class Claim:
     @property
     def verdict(self) -> str:
         """In words: "holds", "does not hold", or for how many seeds it does."""
-        count = sum(self.held)
-        if count in (0, len(self.held)):
-            return "holds" if count else "does not hold"
-        return f"holds for {count} of {len(self.held)} seeds"
+        if self.holds:
+            return "holds"
+        return (
+            f"holds for {sum(self.held)} of {len(self.held)} seeds" if len(self.held) > 1 else "does not hold"
+        )
 
     def record(self) -> dict[str, Any]:
         """The claim as plain values, for a JSON file."""

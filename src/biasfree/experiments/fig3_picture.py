@@ -40,7 +40,7 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
             axes, numbers["rescaled"] * 2 / (1 + leak), numbers["simulated"][i], color=colour
         )
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, numbers["shown"][-1]))
-    plots.leak_legend(axes, leaks, colours, loc="upper right")
+    plots.leak_legend(axes, leaks, colours, loc="upper right", bbox_to_anchor=(1.0, 1.04))
     _kinds(axes)
 
 
@@ -54,7 +54,7 @@ def _kinds(axes: Axes) -> None:
         "closed form, Eq. 38": {"ls": (0, (2, 1.5)), "lw": 0.8},
     }
     handles = [Line2D([], [], color="0.3", label=label, **look) for label, look in kinds.items()]
-    axes.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, 0.56))
+    axes.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, 0.5))
 
 
 def _collapse(axes: Axes, numbers: Numbers) -> None:
@@ -64,7 +64,7 @@ def _collapse(axes: Axes, numbers: Numbers) -> None:
     for i, colour in enumerate(colours):
         shift = i / len(leaks)
         plots.simulated_points(
-            axes, numbers["rescaled"], numbers["simulated"][i], shown=12, shift=shift, color=colour
+            axes, numbers["rescaled"], numbers["simulated"][i], shown=10, shift=shift, color=colour
         )
     axes.set(xlabel="rescaled time $ct/\\tau$,  $c=(1+\\alpha)/2$", ylabel="loss", ylim=(0, None))
     axes.set_xlim(0, numbers["rescaled"][-1])
@@ -76,7 +76,7 @@ def _error(axes: Axes, numbers: Numbers) -> None:
     leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
     for leak, colour, error in zip(leaks, colours, numbers["weight_error"], strict=True):
         if leak < 1:
-            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=50, color=colour)
+            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=30, color=colour)
     predicted = 100 * float(numbers["final_predicted"][0])
     plots.level(axes, predicted, "predicted from the draw, $t\\to\\infty$", ls="-", color="0.3")
     axes.set(xlabel="linear network's time $t/\\tau$", ylim=(0, 1.35 * predicted))
@@ -91,11 +91,12 @@ def _draws(axes: Axes, numbers: Numbers) -> None:
     axes.axvspan(0.3186 * law, 1.1503 * law, color="0.9", lw=0)  # quartiles of |N(0, 1)|
     axes.annotate("half of\nall draws", (0.605 * law, 1.15 * ends[0]), ha="center", fontsize=7, color="0.3")
     plots.theory_curve(axes, ends, ends, color="0.3", label="simulated = predicted")
-    plots.simulated_points(axes, predicted, measured, shown=len(measured), color="k", label="one draw")
-    plots.level(axes, 1.0, "1 % (v1)")
-    plots.level(axes, 0.3, "0.3 % (TMLR)")
+    axes.plot(predicted, measured, "o", mfc="none", color="k", label="one draw")
+    plots.level(axes, 1.0, "1 % (v1)", side="right")
+    plots.level(axes, 0.3, "0.3 % (TMLR)", side="right")
     axes.set(xlim=ends, ylim=ends, xscale="log", yscale="log")
     axes.set(xlabel="final weight error of ReLU, predicted (%)", ylabel="the same, simulated (%)")
     for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks([tick for tick in (0.3, 1, 3, 10, 30) if ends[0] < tick < ends[1]])
         axis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.legend(loc="upper left")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.plots.style import thinned
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
@@ -23,19 +21,25 @@ def theory_curve(axes: Axes, t: ArrayLike, y: ArrayLike, **look: Any) -> Line2D:
 def simulated_points(
     axes: Axes, t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0, **look: Any
 ) -> Line2D:
-    """A simulation, drawn as about `shown` open markers."""
+    """A simulation, drawn as at most `shown` open markers, `shift` of a gap along its curve."""
     t, y = np.asarray(t), np.asarray(y)
-    i = thinned(len(t), shown=shown, shift=shift)
+    i = _spread(t, y, shown=shown, shift=shift)
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 
 
-def level(axes: Axes, y: float, text: str, **look: Any) -> Line2D:
-    """A horizontal line named in the plot, at its left end."""
+def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -> Line2D:
+    """A horizontal line named in the plot, at its left or right end."""
     line = axes.axhline(y, **{"color": "0.5", "lw": 0.8, "ls": ":", **look})
     axes.annotate(
-        text, (0.02, y), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points",
-        fontsize=7, color="0.3",
-    )  # fmt: skip
+        text,
+        (0.02 if side == "left" else 0.98, y),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha=side,
+        fontsize=7,
+        color="0.3",
+    )
     return line
 
 
@@ -49,3 +53,11 @@ def leak_legend(axes: Axes, leaks: Iterable[float], colours: Iterable[Any], **op
         for leak, colour in zip(leaks, colours, strict=True)
     ]
     axes.add_artist(axes.legend(handles=handles, **options))
+
+
+def _spread(t: np.ndarray, y: np.ndarray, *, shown: int, shift: float) -> np.ndarray:
+    """Indices of points evenly spaced along the curve as it is seen, so that a steep fall gets its share."""
+    steps = np.hypot(np.diff(t) / max(np.ptp(t), 1e-300), np.diff(y) / max(np.ptp(y), 1e-300))
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    wanted = (np.arange(shown) + shift) * along[-1] / shown
+    return np.unique(np.searchsorted(along, wanted).clip(max=len(t) - 1))

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -52,9 +50,3 @@ def leak_colours(leaks: Iterable[float]) -> list[tuple[float, ...]]:
 def panel_label(axes: Axes, letter: str) -> None:
     """The letter of a panel, above its left edge."""
     axes.set_title(f"({letter})", loc="left", fontweight="bold")
-
-
-def thinned(count: int, *, shown: int, shift: float = 0.0) -> np.ndarray:
-    """Indices of about `shown` of `count` points, evenly spaced, moved by the fraction `shift` of a gap."""
-    gap = max(count // shown, 1)
-    return np.arange(int(shift * gap), count, gap)
