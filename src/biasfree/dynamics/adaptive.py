@@ -1,7 +1,7 @@
 """One adaptive Runge–Kutta loop, compiled, for every flow that is smooth between the events of its system.
 
-The stages and the dense output are diffrax's Tsit5; what is ours is the error norm (layer by layer, relative to
-the layer), the saving at requested times, and the hook by which a system may cut a step short.
+The stages and the dense output are diffrax's Tsit5; what is ours is the error norm (layer by layer,
+relative to the layer), the saving at requested times, and the hook by which a system may cut a step short.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from biasfree.dynamics.objective import Form, Params, Physics, data_loss, loss_and_slope
+from biasfree.dynamics.objective import Form, Params, data_loss, loss_and_slope
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
@@ -106,8 +106,20 @@ def start(t, params: Params, memory: Any, h) -> Loop:
     """A loop about to take its first step, of length at most `h`."""
     real, whole = np.float64, np.int64
     zeros = jax.tree.map(np.zeros_like, params)
-    counts = (whole(0),) * 3
-    return Loop(real(t), params, memory, real(h), real(1), zeros, np.True_, whole(RUNNING), *counts, real(0))
+    return Loop(
+        t=real(t),
+        params=params,
+        memory=memory,
+        h=real(h),
+        last_error=real(1),
+        first_stage=zeros,
+        jumped=np.True_,
+        code=whole(RUNNING),
+        accepted=whole(0),
+        rejected=whole(0),
+        evaluations=whole(0),
+        local_errors=real(0),
+    )
 
 
 def layer_norms(params: Params) -> Params:
@@ -198,10 +210,11 @@ def _attempt(system: System, given, loop: Loop, h) -> tuple[Step, Params, Any]:
     def field(t, params, memory):  # noqa: ARG001
         return tuple(jax.tree.leaves(system.field(tree.unflatten(params), memory, given)))
 
-    end, error, dense, (_, first_stage), _ = SOLVER.step(
-        diffrax.ODETerm(field), 0.0, h, tuple(params), loop.memory, (loop.jumped, first_stage), loop.jumped
+    state: Any = (loop.jumped, first_stage)
+    end, error, dense, state, _ = SOLVER.step(
+        diffrax.ODETerm(field), 0.0, h, tuple(params), loop.memory, state, loop.jumped
     )
-    return Step(h, tree.unflatten(end), dense), tree.unflatten(error), tree.unflatten(first_stage)
+    return Step(h, tree.unflatten(end), dense), tree.unflatten(error), tree.unflatten(state[1])
 
 
 def _save(saved, done, ts, count, t0, h, t1, step: Step):

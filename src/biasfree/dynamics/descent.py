@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -31,12 +31,6 @@ class DivergenceError(RuntimeError):
     """Descent left the finite numbers: the step is too large for the curvature."""
 
 
-@overload
-def gradient_descent(network: Network, data: Dataset, **options: Any) -> Trajectory: ...
-@overload
-def gradient_descent(
-    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Any
-) -> list[Trajectory]: ...
 def gradient_descent(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],

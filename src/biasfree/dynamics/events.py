@@ -1,8 +1,8 @@
 """Gradient flow of two layers through kinks: what happens at the events that end a smooth piece.
 
-Neurons slide along hyperplanes where the field points back from both sides, are released when it no longer does,
-may shrink to w = 0 and rest there or leave. `kinked.py` follows the smooth pieces and finds the events,
-`resolve.py` decides them; here the decisions are put into effect and counted.
+Neurons slide along hyperplanes where the field points back from both sides, are released when it no longer
+does, may shrink to w = 0 and rest there or leave. `kinked.py` follows the smooth pieces and finds the
+events, `resolve.py` decides them; here the decisions are put into effect and counted.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Kinks:
             return loop, given
         forces = _forces(self.system, loop.params, signs, given)
         outer, hidden = np.asarray(loop.params.weights[1]), np.array(forces.hidden)
-        restless = (np.asarray(margins(forces, outer, given)) < 0).any(axis=1)
+        restless = np.any(np.asarray(margins(forces, outer, given)) < 0, axis=1)
         happened: set[str] = set()
         for neuron in self._neurons(forces, outer, signs):
             if neuron.wrong.any() or restless[neuron.h]:
@@ -112,12 +112,21 @@ class Kinks:
         z = self.lines.normals @ forces.hidden.T
         mean, half = forces.even @ outer, forces.odd @ outer
         wrong = signs * z < -ROUNDING * np.linalg.norm(forces.hidden, axis=1)
-        columns = (z, signs.copy(), wrong, mean + half, mean - half)
         for h, w in enumerate(forces.hidden):
-            yield Neuron(h, w, *(column[:, h] for column in columns), forces.free[h])
+            yield Neuron(
+                h=h,
+                w=w,
+                z=z[:, h],
+                signs=signs[:, h].copy(),
+                wrong=wrong[:, h],
+                above=mean[:, h] + half[:, h],
+                below=mean[:, h] - half[:, h],
+                free=forces.free[h],
+            )
 
     def _decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
-        """Settle one neuron, changing its column of `signs` and its row of `hidden`; returns what happened."""
+        """Settle one neuron, changing its column of `signs` and its row of `hidden`; returns what
+        happened."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
         if (before == 0).all():
             return self._leave(neuron, t, signs)
@@ -150,7 +159,8 @@ class Kinks:
         return hit, float(since.max())
 
     def _collapses(self, neuron: Neuron, hit: np.ndarray, since: float) -> bool:
-        """Whether a neuron has reached w = 0: no other point is on all its lines, and it was there just now."""
+        """Whether a neuron has reached w = 0: no other point is on all its lines, and it was there just
+        now."""
         lines = self.lines.normals[(neuron.signs == 0) | hit]
         if not hit.any() or np.linalg.matrix_rank(lines) < self._rank:
             return False
@@ -175,7 +185,8 @@ class Kinks:
         return {"departures"} if ways else set()
 
     def _limit(self, t: float, crossings: int) -> None:
-        """Notice events that follow each other without progress, or that are too many to be worth following."""
+        """Notice events that follow each other without progress, or that are too many to be worth
+        following."""
         self._repeats = self._repeats + 1 if t <= self._last_time else 0
         self._last_time = t
         self._handled += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +28,6 @@ METHODS = ("auto", *DEFAULTS)
 MOST_EVENTS = 10_000
 
 
-@overload
-def gradient_flow(network: Network, data: Dataset, ts: Any, **options: Any) -> Trajectory: ...
-@overload
-def gradient_flow(
-    network: Sequence[Network], data: Dataset | Sequence[Dataset], ts: Any, **options: Any
-) -> list[Trajectory]: ...
 def gradient_flow(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -58,11 +52,11 @@ def gradient_flow(
         "steps": any depth; the same path with steps and half steps until both agree.
         "auto": the first of these that fits; what was used is in `stats.method`.
 
-    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step, summed
-    up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`, relative to the initial
-    norm of each layer, is equal to it unless given. `train` keeps layers fixed where False, `until` stops
-    where the data loss falls to that level, `save` stores a measurement of each network instead of its weights. A
-    list of networks of equal shape gives a list of trajectories.
+    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step,
+    summed up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`,
+    relative to the initial norm of each layer, is equal to it unless given. `train` keeps layers fixed
+    where False, `until` stops where the data loss falls to that level, `save` stores a measurement of each
+    network instead of its weights. A list of networks of equal shape gives a list of trajectories.
 
     Raises:
         UnfinishedError: saying where the flow stopped, why, and what to try.
@@ -94,7 +88,9 @@ class _Request:
         return Limits(rtol, self.atol or rtol, self.level, self.max_steps or max_steps)
 
 
-def _request(ts: Any, *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any) -> _Request:
+def _request(
+    ts: Any, *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any
+) -> _Request:
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
     return _Request(
@@ -111,7 +107,8 @@ def _request(ts: Any, *, rtol: Any, atol: Any, method: Any, max_steps: Any, unti
 def _check_two_layers(network: Network) -> None:
     if network.depth != 2:
         raise ValueError(
-            f'method="events" follows networks of two layers, got {network.depth}; use method="steps" or "auto".'
+            f'method="events" follows networks of two layers, got {network.depth}; '
+            'use method="steps" or "auto".'
         )
 
 

@@ -120,11 +120,12 @@ def _why(loop: Loop, limits: Limits, end: float) -> str:
     reached = f"the flow stopped at t = {float(loop.t):.6g} of {end:g} at rtol = {limits.rtol:g}"
     if loop.code == BROKEN:
         return (
-            f"{reached}: no step, however short, is accurate enough there. This usually means (a) a kink, where "
-            'the field jumps: use method="events" (two layers) or method="steps"; or (b) weights that blow up.'
+            f"{reached}: no step, however short, is accurate enough there. This usually means (a) a kink, "
+            'where the field jumps: use method="events" (two layers) or method="steps"; or (b) weights that '
+            "blow up."
         )
     return (
-        f"{reached}, after {tried(loop)} steps (max_steps = {limits.max_steps}). This usually means (a) kinks, "
-        'where the field jumps: use method="events" (two layers) or method="steps"; or (b) a long run: raise '
-        "max_steps or rtol."
+        f"{reached}, after {tried(loop)} steps (max_steps = {limits.max_steps}). This usually means (a) "
+        'kinks, where the field jumps: use method="events" (two layers) or method="steps"; or (b) a long '
+        "run: raise max_steps or rtol."
     )

@@ -1,9 +1,10 @@
 """The flow of two layers between and at its kinks, compiled.
 
-The *signs*, one for every line and neuron, are the state: +1 and −1 name the side of the hyperplane the neuron is on,
-0 says that it slides along it (z = w_h·n_q = 0). While they hold, the field is smooth: samples see fixed slopes, and
-the velocity of a sliding neuron is projected orthogonally to the lines it slides on. `inspect` finds, inside a step,
-where a sign may no longer hold; crossings it settles itself, everything else it hands to `events.py`.
+The *signs*, one for every line and neuron, are the state: +1 and −1 name the side of the hyperplane the
+neuron is on, 0 says that it slides along it (z = w_h·n_q = 0). While they hold, the field is smooth:
+samples see fixed slopes, and the velocity of a sliding neuron is projected orthogonally to the lines it
+slides on. `inspect` finds, inside a step, where a sign may no longer hold; crossings it settles itself,
+everything else it hands to `events.py`.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Memory(NamedTuple):
 class Given(NamedTuple):
     """The data by lines, and what holds until the next event.
 
-    `ray` is 2q for samples with c > 0 and 2q + 1 for c < 0. A neuron slides on the lines `slide` where `slides`;
-    `basis` spans their normals and `solve` takes a force to the coefficients that cancel it on them. `resting`
-    neurons sit at w = 0; `rays` are the directions in which they might leave.
+    `ray` is 2q for samples with c > 0 and 2q + 1 for c < 0. A neuron slides on the lines `slide` where
+    `slides`; `basis` spans their normals and `solve` takes a force to the coefficients that cancel it on
+    them. `resting` neurons sit at w = 0; `rays` are the directions in which they might leave.
     """
 
     normals: Any
@@ -66,9 +67,9 @@ class Given(NamedTuple):
 class Forces(NamedTuple):
     """What pulls on the weights, with W_1 of the state.
 
-    On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd`, contracted with the
-    outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all lines, a sliding one counted
-    by its mean, before sliding cancels part of it; nothing pulls on a neuron at rest.
+    On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd`, contracted
+    with the outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all lines, a
+    sliding one counted by its mean, before sliding cancels part of it; nothing pulls on a neuron at rest.
     """
 
     hidden: Any
@@ -82,8 +83,8 @@ class Forces(NamedTuple):
 class Kinked(NamedTuple):
     """Two layers with kinks; see the module.
 
-    With signs S, σ(z) = (c + kS)z for samples with c_μ > 0 and (c − kS)z for c_μ < 0, c = (1+α)/2, k = (1−α)/2, so all
-    that depends on the neurons' sides are two products with the constant matrix S.
+    With signs S, σ(z) = (c + kS)z for samples with c_μ > 0 and (c − kS)z for c_μ < 0, c = (1+α)/2, k =
+    (1−α)/2, so all that depends on the neurons' sides are two products with the constant matrix S.
     """
 
     loss_name: str
@@ -92,7 +93,9 @@ class Kinked(NamedTuple):
     def field(self, params: Params, memory: Memory, given: Given) -> Params:
         forces = self.forces(params, memory.signs, given)
         hidden = forces.free - _onto(given.basis, forces.free)
-        velocity = with_hidden(Params((hidden, forces.outer), (hidden, forces.bias) * bool(params.biases)), hidden)
+        velocity = with_hidden(
+            Params((hidden, forces.outer), (hidden, forces.bias) * bool(params.biases)), hidden
+        )
         still = jax.tree.map(jnp.zeros_like, params)
         first, last = (velocity if trained else still for trained in self.train)
         biases = (first.biases[0], last.biases[1]) if params.biases else ()
@@ -214,8 +217,8 @@ def margins(forces: Forces, outer, given: Given):
 class Search(NamedTuple):
     """The first time inside a step at which the signs can no longer be kept, found on the dense output.
 
-    `cost` of keeping them: for every line crossed, the jump of the field there times the time spent beyond; for
-    every condition violated, the violation times its duration. All of it is an error in W_1, to be held
+    `cost` of keeping them: for every line crossed, the jump of the field there times the time spent beyond;
+    for every condition violated, the violation times its duration. All of it is an error in W_1, to be held
     under `budget`, so that kinks of no consequence are never located.
     """
 
@@ -237,8 +240,8 @@ class Search(NamedTuple):
         return self.signs * z < -ROUNDING * jnp.max(jnp.linalg.norm(self.hidden, axis=2), axis=0)
 
     def harmless(self):
-        """Whether even an upper bound of the cost over the whole step fits the budget: a polynomial is nowhere
-        below the least of its Bernstein coefficients."""
+        """Whether even an upper bound of the cost over the whole step fits the budget: a polynomial is
+        nowhere below the least of its Bernstein coefficients."""
         bernstein = jnp.asarray(TO_BERNSTEIN)
         worst = jnp.min(jnp.tensordot(bernstein, self.margins, axes=1), axis=0)
 

@@ -1,8 +1,8 @@
 """The hyperplanes at which a two-layer network has kinks.
 
-A neuron w is at a kink of sample x where w·x = 0. Samples on one line through the origin (x, −x, multiples) share
-that hyperplane and change sides together, so kinks belong to *lines*; x = 0 has none. Every sample is written
-x_μ = c_μ n_q, with n_q the unit normal of its line.
+A neuron w is at a kink of sample x where w·x = 0. Samples on one line through the origin (x, −x, multiples)
+share that hyperplane and change sides together, so kinks belong to *lines*; x = 0 has none. Every sample is
+written x_μ = c_μ n_q, with n_q the unit normal of its line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -42,9 +42,9 @@ class Lines:
     def rays(self) -> Float[np.ndarray, "R D"]:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
 
-        The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is negative
-        everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 lines. All edges, if they are not too many; and
-        the normals, so that every line is tried.
+        The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is
+        negative everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 lines. All edges, if
+        they are not too many; and the normals, so that every line is tried.
         """
         edges = self._edges()
         return np.concatenate([edges, -edges, self.normals, -self.normals])
@@ -57,7 +57,9 @@ class Lines:
         else:
             rng = np.random.default_rng(0)
             chosen = [tuple(rng.choice(count, rank - 1, replace=False)) for _ in range(MOST_RAYS)]
-        edges = [np.linalg.svd(self.normals[list(lines)] @ span.T)[2][-1] @ span for lines in chosen if rank > 1]
+        edges = [
+            np.linalg.svd(self.normals[list(lines)] @ span.T)[2][-1] @ span for lines in chosen if rank > 1
+        ]
         return np.array(edges or span)
 
 
@@ -80,7 +82,9 @@ def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
     count = len(directions)
     if not count:
         return np.zeros(0, int)
-    close = cKDTree(np.concatenate([directions, -directions])).query_pairs(SAME_DIRECTION, output_type="ndarray")
+    close = KDTree(np.concatenate([directions, -directions])).query_pairs(
+        SAME_DIRECTION, output_type="ndarray"
+    )
     i, j = close.T % count
     graph = coo_array((np.ones(len(i)), (i, j)), shape=(count, count))
     return connected_components(graph, directed=False)[1]

@@ -23,7 +23,9 @@ from biasfree.losses import named
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float
+    from jaxtyping import Float
+
+    Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
 #: Elements of the largest hidden activation held at once (2 MB in float64, about a cache).
 CHUNK_ELEMENTS = 2**18
@@ -87,6 +89,7 @@ def params_of(network: Network) -> Params:
 
 
 def physics_of(network: Network, l2: float) -> Physics:
+    """The scalars of a network's run."""
     return Physics(np.float64(network.leak), np.float64(l2))
 
 

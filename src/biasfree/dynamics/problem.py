@@ -51,9 +51,7 @@ def problem_of(network: Any, data: Any, *, loss: str, l2: float, train: Any) -> 
     _check_fit(networks[0], datasets[0])
     for one in dict.fromkeys(datasets):
         named(loss).check(one.y)
-    return Problem(
-        networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single
-    )
+    return Problem(networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single)
 
 
 def _items(name: str, value: Any, kind: type) -> tuple[Any, ...]:

@@ -1,13 +1,14 @@
 """What one neuron does at a kink: cross, slide, leave. Plain NumPy, one neuron at a time.
 
-A neuron on the hyperplanes of several lines moves with velocity u = rest + Σ_q v_q n_q. On one side of line q, v_q is
-`above`_q, on the other `below`_q. Where above < below the sides push towards each other (the line *attracts*) and any
-value between is possible: Filippov's solution is the u of least norm, and lines whose v_q lies strictly between are
-those it slides on. Where above > below the line *repels* and the neuron picks a side.
+A neuron on the hyperplanes of several lines moves with velocity u = rest + Σ_q v_q n_q. On one side of line
+q, v_q is `above`_q, on the other `below`_q. Where above < below the sides push towards each other (the line
+*attracts*) and any value between is possible: Filippov's solution is the u of least norm, and lines whose
+v_q lies strictly between are those it slides on. Where above > below the line *repels* and the neuron picks
+a side.
 
-Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing weight
-λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger; ties go to the
-side of the line's normal. A neuron at w = 0 with several ways out takes the fastest.
+Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing
+weight λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger;
+ties go to the side of the line's normal. A neuron at w = 0 with several ways out takes the fastest.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ MOST_CHOICES = 1024
 
 @dataclass(frozen=True)
 class Kink:
-    """The lines a neuron is on and how they pull. `signs` are the sides it came from: 0 if it slid or if that is
-    not known; `hit` marks lines it has just reached."""
+    """The lines a neuron is on and how they pull. `signs` are the sides it came from: 0 if it slid or if
+    that is not known; `hit` marks lines it has just reached."""
 
     normals: Float[np.ndarray, "m D"]
     above: Float[np.ndarray, "m"]
@@ -44,8 +45,7 @@ class Kink:
     @property
     def rate_rounding(self) -> float:
         """Rates smaller than this are zero."""
-        forces = (np.abs(self.above), np.abs(self.below))
-        return TINY * (np.linalg.norm(self.rest) + sum(f.sum() for f in forces))
+        return TINY * float(np.linalg.norm(self.rest) + np.abs(self.above).sum() + np.abs(self.below).sum())
 
     @property
     def attracts(self) -> np.ndarray:
@@ -81,8 +81,8 @@ def resolve(kink: Kink) -> Outcome:
 
 
 def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:
-    """For every line that does not attract, the side to try first: onward where it was just reached, the side it
-    came from where it was not, and the side of the larger mixing weight where it slid."""
+    """For every line that does not attract, the side to try first: onward where it was just reached, the
+    side it came from where it was not, and the side of the larger mixing weight where it slid."""
     held = -np.linalg.pinv(kink.normals.T) @ kink.rest
     jump = kink.above - kink.below
     weight = np.divide(held - kink.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
@@ -91,7 +91,8 @@ def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _settle(kink: Kink, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signs and velocity once the lines that do not attract are on the given sides: least norm on the others."""
+    """Signs and velocity once the lines that do not attract are on the given sides: least norm on the
+    others."""
     force = kink.rest + np.where(sides > 0, kink.above[loose], kink.below[loose]) @ kink.normals[loose]
     tight = ~loose
     normals, low, high = kink.normals[tight], kink.above[tight], kink.below[tight]
@@ -144,8 +145,9 @@ def departures(
 ) -> list[tuple[float, Int[np.ndarray, "Q"]]]:
     """The ways out of w = 0, fastest first: the rate along each attracting ray and the signs on it.
 
-    Near w = 0 the velocity depends on the direction of w alone, so a neuron put on a ray of positive rate moves in
-    straight pieces, its rate growing, until it follows an attracting ray. None if no ray has a positive rate.
+    Near w = 0 the velocity depends on the direction of w alone, so a neuron put on a ray of positive rate
+    moves in straight pieces, its rate growing, until it follows an attracting ray. None if no ray has a
+    positive rate.
     """
     along = rays @ normals.T
     rates = np.maximum(along, 0) @ above + np.minimum(along, 0) @ below
@@ -157,27 +159,29 @@ def departures(
     return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
 
 
-def _follow(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+def _follow(
+    normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, float]:
     """Signs and speed on the ray that a neuron starting at w ends on."""
-    z = normals @ w
-    on = np.abs(z) < TINY
-    signs = np.where(on, 0, np.sign(z)).astype(int)
-    outcome = _at(normals, above, below, signs, on, np.zeros(len(on), bool))
-    for _ in range(100 * len(normals)):
+    signs = np.sign(np.where(np.abs(normals @ w) < TINY, 0.0, normals @ w)).astype(int)
+    on, hit = signs == 0, np.zeros(len(signs), bool)
+    rate, speed = np.zeros(len(signs)), 0.0
+    for _ in range(
+        100 * len(normals)
+    ):  # the rate grows at every turn: no piece is met twice, but by rounding
+        outcome = _at(normals, above, below, signs, on, hit)
         signs[on] = outcome.signs
-        rate = normals @ outcome.velocity
-        ahead = signs * rate < -TINY * np.linalg.norm(outcome.velocity)
-        ahead &= signs != 0
+        rate, speed = normals @ outcome.velocity, float(np.linalg.norm(outcome.velocity))
+        ahead = signs * rate < -TINY * speed
         if not ahead.any():
             break
-        times = np.where(ahead, -z / np.where(ahead, rate, 1), np.inf)
+        times = np.where(ahead, -(normals @ w) / np.where(ahead, rate, 1), np.inf)
         w = w + times.min() * outcome.velocity
         hit = times <= times.min() * (1 + TINY)
         on = hit | (signs == 0)
-        outcome = _at(normals, above, below, signs, on, hit)
-        z = normals @ w
-    signs = np.where(signs == 0, 0, np.where(np.abs(rate) > TINY * np.abs(rate).max(), np.sign(rate), signs))
-    return signs.astype(int), float(np.linalg.norm(outcome.velocity))
+    # Far out, the velocity alone tells the sides; it tells nothing of lines it runs along.
+    far = np.where(np.abs(rate) > TINY * speed, np.sign(rate), signs)
+    return np.where(signs == 0, 0, far).astype(int), speed
 
 
 def _at(normals, above, below, signs, on, hit) -> Outcome:

@@ -18,7 +18,8 @@ ITERATIONS = 200
 
 @partial(jax.jit, static_argnames="form")
 def sharpness(form: Form, params: Params, view: Any, physics: Physics):
-    """The largest |eigenvalue| of the Hessian at `params`, by power iteration; activation patterns held fixed."""
+    """The largest |eigenvalue| of the Hessian at `params`, by power iteration; activation patterns held
+    fixed."""
 
     def slope(p: Params) -> Params:
         return loss_and_slope(form, p, view, physics)[1]

@@ -1,9 +1,9 @@
 """Gradient flow by plain steps, with an error estimate by halving them: any depth, any number of kinks.
 
 Every step is Bogacki and Shampine's third-order one. Its weights are positive, so a step is an average of
-velocities met near the state; where the field jumps, such averages converge to Filippov's solution as the steps
-shrink (to first order), while methods with negative weights need not. A first pass chooses the grid; then
-the whole path is followed twice at once, with steps and with half steps, until the two agree.
+velocities met near the state; where the field jumps, such averages converge to Filippov's solution as the
+steps shrink (to first order), while methods with negative weights need not. A first pass chooses the grid;
+then the whole path is followed twice at once, with steps and with half steps, until the two agree.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Outcome:
 class StepFlow:
     """One flow, followed with ever finer steps."""
 
-    def __init__(self, form: Form, params: Params, view: Any, physics: Physics, limits: Limits, *, strict: bool):
+    def __init__(
+        self, form: Form, params: Params, view: Any, physics: Physics, limits: Limits, *, strict: bool
+    ):
         self._given = (view, physics)
         self._march = partial(_march, form, view=view, physics=physics)
         self._explore = partial(_explore, form, view=view, physics=physics)
@@ -57,7 +59,8 @@ class StepFlow:
         self._steps = self._rejected = 0
 
     def follow(self, ts: np.ndarray, recorder_of: Any) -> tuple[Recorder, Outcome]:
-        """Refine until steps and half steps agree to rtol along the path; `recorder_of()` starts a recording."""
+        """Refine until steps and half steps agree to rtol along the path; `recorder_of()` starts a
+        recording."""
         with Progress("gradient flow, choosing steps") as progress:
             grid = self._choose_grid(ts, progress)
         count, halvings = sum(map(len, grid)), 1
@@ -96,7 +99,13 @@ class StepFlow:
         return grid
 
     def _compare(
-        self, ts: np.ndarray, grid: list[np.ndarray], halvings: int, bound: float, recorder: Recorder, progress: Progress
+        self,
+        ts: np.ndarray,
+        grid: list[np.ndarray],
+        halvings: int,
+        bound: float,
+        recorder: Recorder,
+        progress: Progress,
     ) -> tuple[str, float]:
         """Follow the path with 2^halvings steps in place of one, and with half as many; the largest relative
         distance between the two, as soon as it exceeds `bound`."""
@@ -151,16 +160,16 @@ class StepFlow:
     def _warn(self, error: float) -> None:
         if error > self._limits.rtol:
             warnings.warn(
-                f"the flow is only accurate to about {error:.1e} (rtol = {self._limits.rtol:g} was aimed at; see "
-                "stats.error): raise max_steps for more.",
-                stacklevel=5,
+                f"the flow is only accurate to about {error:.1e} (see stats.error), where "
+                f"{self._limits.rtol:g} was aimed at: raise max_steps for more.",
+                stacklevel=6,
             )
 
     def _too_coarse(self, error: float, steps: int) -> str:
         return (
-            f"rtol = {self._limits.rtol:g} is out of reach: {steps} steps and half as many differ by {error:.1e}, and "
-            f"more would exceed max_steps = {self._limits.max_steps}. Ask for rtol = {1.5 * error:.1e}, raise "
-            'max_steps, or, for two layers, use method="events".'
+            f"rtol = {self._limits.rtol:g} is out of reach: {steps} steps and half as many differ by "
+            f"{error:.1e}, and more would exceed max_steps = {self._limits.max_steps}. Ask for "
+            f'rtol = {1.5 * error:.1e}, raise max_steps, or, for two layers, use method="events".'
         )
 
     def _too_long(self, t: float, end: float) -> str:
@@ -207,8 +216,8 @@ def _march(form: Form, params: Params, lengths, count, parts, *, view, physics: 
 def _explore(form: Form, params: Params, t, h, target, tolerance: Tolerance, *, view, physics: Physics):
     """Steps towards `target`, their lengths chosen by their errors; stops there or when CALL_STEPS are taken.
 
-    A step that is rejected is halved; if its error does not fall as a smooth step's would, there is a kink, at
-    which shorter steps bring little: it is then accepted at the coarser KINK_ERROR.
+    A step that is rejected is halved; if its error does not fall as a smooth step's would, there is a kink,
+    at which shorter steps bring little: it is then accepted at the coarser KINK_ERROR.
     """
     kink = KINK_ERROR / tolerance.rtol
 
@@ -246,4 +255,3 @@ def _explore(form: Form, params: Params, t, h, target, tolerance: Tolerance, *, 
 @partial(jax.jit, static_argnames="form")
 def _loss(form: Form, params: Params, view, physics: Physics):
     return data_loss(form, params, view, physics.leak)
-

@@ -26,8 +26,8 @@ class Walk(NamedTuple):
 
 @partial(jax.jit, static_argnames="form")
 def walk(form: Form, states: Params, stops, views, physics: Physics, step, level) -> tuple[Walk, Params, Any]:
-    """Walk every run to stops[0], then stops[1], … steps; returns where each ends, the states at the stops and
-    the steps done there, which are fewer than asked for once the loss is at `level`."""
+    """Walk every run to stops[0], then stops[1], … steps; returns where each ends, the states at the stops
+    and the steps done there, which are fewer than asked for once the loss is at `level`."""
 
     def one(params: Params, view, physics: Physics):
         def leap(position: Walk, stop):

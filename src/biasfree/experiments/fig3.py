@@ -5,9 +5,8 @@ Flow, not descent: at one step size for all leaks, forward Euler alone would put
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,28 +14,31 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
-from biasfree.experiments.experiment import Claim, Experiment, Numbers, Report, Setting
+from biasfree.experiments.experiment import Experiment, Numbers, Report, Setting
+from biasfree.experiments.fig3_claims import claims
+from biasfree.experiments.fig3_picture import draw
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """All leaks from one draw, both theories beside them, and ReLU against linear from more draws."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-    leaks, rescaled = settings["leaks"], np.linspace(0, settings["end"] / 2, settings["times"])
     seeds = settings["seed"] + np.arange(settings["seeds"])
-    runs = _simulated(settings, int(seeds[0]), leaks, data, rescaled, report)
+    rescaled = np.linspace(0, settings["end"] / 2, settings["times"])
+    starts = _starts(settings, int(seeds[0]), settings["leaks"])
+    solved = _theory(starts, data, 2 * rescaled)  # first: settings outside the theory are refused at once
+    runs = _simulated(starts, data, rescaled, settings["rtol"], report)
     pairs = [(runs[0], runs[-1])]
     for seed in seeds[1:]:
-        ends = _simulated(settings, int(seed), (0.0, 1.0), data, np.array([0, rescaled[-1]]), report)
-        pairs.append((ends[0], ends[1]))
+        report(f"draw {seed}, ReLU against linear")
+        ends = _starts(settings, int(seed), (0.0, 1.0))
+        relu, linear = _simulated(ends, data, rescaled[[0, -1]], settings["rtol"], report)
+        pairs.append((relu, linear))
     finals = [_final(relu, linear, data) for relu, linear in pairs]
     return {
+        **solved,
         **_compared(runs, data, rescaled),
-        **_theory(runs, data, np.linspace(0, settings["end"], settings["times"])),
         **{f"final_{name}": np.array([final[name] for final in finals]) for name in finals[0]},
         "seeds": seeds,
         "law": np.array(theory.final_weight_error_law(settings["width"])),
@@ -45,24 +47,23 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     }
 
 
-def _simulated(
-    settings: Mapping[str, Any],
-    seed: int,
-    leaks: tuple[float, ...],
-    data: Dataset,
-    rescaled: np.ndarray,
-    report: Report,
-) -> list[Trajectory]:
-    """The flow of every leak at the same rescaled times ct, from one draw times √(1/c)."""
-    from biasfree.dynamics import gradient_flow
-
+def _starts(settings: Mapping[str, Any], seed: int, leaks: tuple[float, ...]) -> list[Network]:
+    """One draw for all leaks: √(1/c) times a linear network's."""
     sizes = (settings["dimensions"], settings["width"], 1)
     linear = networks.gaussian(sizes, scale=settings["scale"], leak=1.0, seed=seed)
+    return [theory.from_linear_twin(linear, leak=leak) for leak in leaks]
+
+
+def _simulated(
+    starts: list[Network], data: Dataset, rescaled: np.ndarray, rtol: float, report: Report
+) -> list[Trajectory]:
+    """The flow of every network at the same rescaled times ct."""
+    from biasfree.dynamics import gradient_flow
+
     runs = []
-    for leak in leaks:
-        report(f"simulating leak {leak:g} from draw {seed}")
-        start = theory.from_linear_twin(linear, leak=leak)
-        runs.append(gradient_flow(start, data, rescaled * 2 / (1 + leak), rtol=settings["rtol"]))
+    for start in starts:
+        report(f"simulating leak {start.leak:g}")
+        runs.append(gradient_flow(start, data, rescaled * 2 / (1 + start.leak), rtol=rtol))
     return runs
 
 
@@ -80,12 +81,12 @@ def _compared(runs: list[Trajectory], data: Dataset, rescaled: np.ndarray) -> Nu
     }
 
 
-def _theory(runs: list[Trajectory], data: Dataset, ts: np.ndarray) -> Numbers:
+def _theory(starts: list[Network], data: Dataset, ts: np.ndarray) -> Numbers:
     """Both solutions on the unscaled time axis of panel (a)."""
     return {
         "shown": ts,
-        "reduced_shown": np.array([_reduced(run[0], data, ts).loss for run in runs]),
-        "white_shown": np.array([_white(run[0], data, ts).loss for run in runs]),
+        "reduced_shown": np.array([_reduced(start, data, ts).loss for start in starts]),
+        "white_shown": np.array([_white(start, data, ts).loss for start in starts]),
     }
 
 
@@ -143,91 +144,6 @@ def _least_squares_loss(data: Dataset) -> float:
     return float(np.mean((data.y - data.x @ target) ** 2) / 2)
 
 
-def claims(numbers: Numbers) -> list[Claim]:
-    """What the figure says, ours and the paper's."""
-    return [*_our_claims(numbers), *_paper_claims(numbers)]
-
-
-def _our_claims(numbers: Numbers) -> list[Claim]:
-    drop = _drop(numbers)
-    linear = numbers["simulated"][numbers["leaks"] == 1][0]
-    bound = (float(2 * numbers["imbalance"] / drop + 2 * numbers["accuracy"].max()),)
-    origin = (
-        "twice what this draw's ± imbalance does to the loss at α = 0, by theory (split_loss): for white Σ "
-        "no leak does more, and the factor 2 is room for other Σ; plus the simulator's own error estimate "
-        "of two runs"
-    )
-    first = (int(numbers["seeds"][0]),)
-    apart = np.abs(numbers["final_measured"] - numbers["final_predicted"])
-    return [
-        Claim(
-            sentence="loss curves of all leaks collapse on rescaled time ct (largest gap to linear / drop)",
-            source="[ZSL25] Thm. 5 (TMLR 8), Fig. 3b",
-            kind="ours",
-            measured=(float(np.abs(numbers["simulated"] - linear).max() / drop),),
-            bound=bound,
-            origin=origin,
-            seeds=first,
-        ),
-        Claim(
-            sentence="the reduced flow of the aligned network gives the simulated loss (largest gap / drop)",
-            source="[ZSL25] Eq. 34 and Thm. 13, Fig. 3a",
-            kind="ours",
-            measured=(float(np.abs(numbers["simulated"] - numbers["reduced"]).max() / drop),),
-            bound=bound,
-            origin=origin,
-            seeds=first,
-        ),
-        Claim(
-            sentence="the final weight error is the one its draw predicts (gap between the two)",
-            source="derived here: err∞ from the ± imbalance of r₁; Fig. 3b",
-            kind="ours",
-            measured=tuple(map(float, apart)),
-            bound=tuple(map(float, numbers["final_bound"])),
-            origin="three times how far from its limit the slower half of the network is at the last time, "
-            "by the reduced flow; plus the simulator's own error estimates",
-            seeds=tuple(map(int, numbers["seeds"])),
-        ),
-    ]
-
-
-def _paper_claims(numbers: Numbers) -> list[Claim]:
-    gap = float(np.abs(numbers["simulated"] - numbers["white"]).max() / _drop(numbers))
-    return [
-        Claim(
-            sentence="simulated losses match the closed form for white input (largest gap / drop)",
-            source="[ZSL25] Fig. 1a of v1 (TMLR 3a), Eq. 38",
-            kind="paper",
-            measured=(gap,),
-            bound=(0.05,),
-            origin="the paper gives no number; a twentieth of the drop is what the eye takes for a match. "
-            f"Eq. 38 wants Σ = I, and |Σ − νI|/ν is {float(numbers['nonwhite']):.2f} here",
-            seeds=(int(numbers["seeds"][0]),),
-        ),
-        _small_error(numbers, 0.01, "[ZSL25] Fig. 1b of v1", "caption"),
-        _small_error(numbers, 0.003, "[ZSL25] Fig. 3b, TMLR", "text"),
-    ]
-
-
-def _small_error(numbers: Numbers, bound: float, source: str, place: str) -> Claim:
-    """The paper's bound on the weight error, beside the share of draws that our law gives it."""
-    share = math.erf(bound / float(numbers["law"]) / math.sqrt(2))
-    return Claim(
-        sentence="the weights of ReLU are close to those of the linear network (error at the last time)",
-        source=source,
-        kind="paper",
-        measured=tuple(map(float, numbers["final_measured"])),
-        bound=(bound,),
-        origin=f"the {place}, less than {100 * bound:g} %; by our law for this width, {share:.0%} of draws are",
-        seeds=tuple(map(int, numbers["seeds"])),
-    )
-
-
-def _drop(numbers: Numbers) -> float:
-    """From the initial loss to that of least squares, the unit in which loss gaps are measured."""
-    return float(numbers["simulated"][0, 0] - numbers["least_squares"])
-
-
 def _checked_leaks(name: str, value: Any) -> tuple[float, ...]:
     leaks = tuple(sorted({*real(name, value).ravel().tolist()}))
     if not {0.0, 1.0} <= {*leaks} or leaks[0] < 0 or leaks[-1] > 1:
@@ -237,12 +153,6 @@ def _checked_leaks(name: str, value: Any) -> tuple[float, ...]:
 
 def _at_least(least: int):
     return lambda name, value: whole(name, value, at_least=least)
-
-
-def _draw_figure(numbers: Numbers) -> Figure:
-    from biasfree.experiments.fig3_picture import draw
-
-    return draw(numbers)
 
 
 SETTINGS = {
@@ -265,5 +175,5 @@ EXPERIMENT = Experiment(
     settings=SETTINGS,
     run=run,
     claims=claims,
-    draw=_draw_figure,
+    draw=draw,
 )
