@@ -17,16 +17,19 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.dynamics.adaptive import EVENT, RUNNING, Loop
-from biasfree.dynamics.integrate import Limits, UnfinishedError, integrate
-from biasfree.dynamics.kinked import ROUNDING, Forces, Given, Kinked, Memory, margins, with_hidden
+from biasfree.dynamics.integrate import Limits, UnfinishedError, first_step, integrate, tolerance_of
+from biasfree.dynamics.kinked import KINK_SHARE, Forces, Given, Kinked, Memory, margins, with_hidden
 from biasfree.dynamics.lines import Lines, lines_of
 from biasfree.dynamics.objective import Params, params_of
 from biasfree.dynamics.recorder import Recorder
 from biasfree.dynamics.resolve import Kink, departures, resolve
+from biasfree.dynamics.search import ROUNDING
 from biasfree.networks import Network
 
 #: Events at one time, without progress, after which the run is given up.
 MOST_AT_ONCE = 100
+#: Lines times neurons beyond which kinks that matter are too many to be followed one by one.
+MANY_KINKS = 50_000
 #: Lines that a neuron may slide on before the compiled program needs more room.
 FEW_SLIDES = 4
 #: A unit normal this near to the span of others lies in it.
@@ -73,6 +76,11 @@ class Kinks:
 
     def follow(self, ts: np.ndarray, limits: Limits, recorder: Recorder) -> tuple[Loop, str]:
         """Integrate through `ts`; see `integrate`."""
+        if self._most_events is not None and self._too_many(limits):
+            raise TooManyEventsError(
+                "{} lines and {} neurons meet at more kinks than are worth following. ".format(*self._shape)
+                + 'Use method="steps".'
+            )
         return integrate(
             self.system, self.given, self.params, self.memory, ts, limits, recorder, react=self.react
         )
@@ -199,6 +207,16 @@ class Kinks:
                 f"more than {self._most_events} events by t = {t:.6g}: following each is not worth it. "
                 'Use method="steps".'
             )
+
+    def _too_many(self, limits: Limits) -> bool:
+        """Whether there are many kinks and, at the start, any of them could matter within a first step."""
+        if np.prod(self._shape) <= MANY_KINKS:
+            return False
+        tolerance, outer = tolerance_of(self.params, limits), np.abs(self.params.weights[1])
+        forces = _forces(self.system, self.params, self.memory.signs, self.given)
+        h = first_step(self.system, self.params, self.memory, self.given, np.inf)
+        cost = h * np.linalg.norm(np.sum(2 * np.abs(np.asarray(forces.odd)), axis=0) @ outer)
+        return bool(cost > KINK_SHARE * tolerance.rtol * np.linalg.norm(self.params.weights[0]))
 
     def _first_signs(self, given: Given) -> Memory:
         """The signs at t = 0; a neuron that starts on a kink is settled like one that reaches it."""

@@ -54,7 +54,7 @@ def first_step(system: System, params: Params, memory: Any, given: Any, end: flo
     """A first step over which the weights change by about one per cent."""
     slope = _field(system, params, memory, given)
     size, speed = (np.sqrt(sum(np.sum(np.square(a)) for a in jax.tree.leaves(p))) for p in (params, slope))
-    return min(end, float(0.01 * size / speed)) if speed > 0 and size > 0 else 1e-3 * end
+    return min(end, float(0.01 * size / speed)) if speed > 0 and size > 0 else min(end, 1.0)
 
 
 @partial(jax.jit, static_argnames="system")

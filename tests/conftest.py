@@ -1,0 +1,1 @@
+"""Makes tests/oracles.py importable from every folder of tests."""

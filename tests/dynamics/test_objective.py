@@ -1,0 +1,225 @@
+"""The loss and its slope, tested separately over sizes: a wrong loss beside a right gradient goes unseen."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import oracles
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis.strategies import booleans, floats, integers, sampled_from
+
+import biasfree as bf
+from biasfree.dynamics import objective
+from biasfree.dynamics.objective import Form, data_loss, form_of, loss_and_slope, params_of, physics_of, view_of
+from biasfree.dynamics.problem import float64
+
+#: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
+SIZES = [(p, 18 - p) for p in range(1, 18)]
+#: Sums of at most 17·17 terms, each rounded: 300·2.2e-16, times what cancels between them.
+ROUNDING = 1e-12
+
+compiled = jax.jit(loss_and_slope, static_argnums=0)
+
+
+def evaluated(network, data, kind="samples", *, loss="square", l2=0.0, train=None):
+    """The loss and the slopes of weights and biases, as the simulators see them."""
+    form = Form(loss, kind, train or (True,) * network.depth)
+    with float64():
+        value, slope = compiled(form, params_of(network), view_of(form, network, data), physics_of(network, l2))
+    return float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
+
+
+@cache
+def case(samples, width, loss):
+    """A network, its data, and what the package makes of them; depth, outputs and biases change in turn."""
+    depth, outputs, biased = 2 + samples % 2, 1 + width % 3 // 2, samples // 2 % 2 == (loss == "square")
+    data = oracles.random_data(samples, 3, outputs=outputs, labels=loss == "logistic", seed=samples)
+    network = bf.networks.gaussian((3, *(width,) * (depth - 1), outputs), scale=2.0, leak=0.3, seed=width)
+    network = oracles.with_biases(network) if biased else network
+    return network, data, evaluated(network, data, loss=loss, l2=0.2)
+
+
+def expected_slopes(network, data, loss, l2):
+    by_weight, by_bias = oracles.gradients(*oracles.layers(network), network.leak, data, loss, l2)
+    return [-g for g in by_weight + (by_bias if network.biases is not None else [])]
+
+
+def torch_value_and_slopes(network, data, loss, l2):
+    """The same by PyTorch's autograd."""
+    model = network.to_torch()
+    x, y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
+    f = model(x)
+    each = (y - f) ** 2 / 2 if loss == "square" else torch.nn.functional.softplus(-y * f)
+    value = each.sum() / len(x)
+    linear = [m for m in model if isinstance(m, torch.nn.Linear)]
+    penalised = value + l2 / 2 * sum((m.weight**2).sum() for m in linear)
+    penalised.backward()
+    parameters = [m.weight for m in linear] + [m.bias for m in linear if m.bias is not None]
+    return value.item(), [-p.grad.numpy() for p in parameters]
+
+
+def assert_slopes(found, expected, tolerance=ROUNDING):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * (np.abs(other).max() + 1e-3))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize(("samples", "width"), SIZES)
+def test_loss(samples, width, loss):
+    network, data, (value, _) = case(samples, width, loss)
+    np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
+    np.testing.assert_allclose(value, torch_value_and_slopes(network, data, loss, 0.2)[0], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize(("samples", "width"), SIZES)
+def test_slope(samples, width, loss):
+    network, data, (_, slopes) = case(samples, width, loss)
+    assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
+    assert_slopes(slopes, torch_value_and_slopes(network, data, loss, 0.2)[1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    leak=floats(0, 1),
+    l2=sampled_from([0.0, 0.7]),
+    seed=integers(0, 2**31),
+    depth=sampled_from([1, 3]),
+    loss=sampled_from(["square", "logistic"]),
+    biased=booleans(),
+)
+def test_slope_is_the_derivative(leak, l2, seed, depth, loss, biased):
+    """Central differences of loss + penalty along a random direction; the oracle's loss, not the package's."""
+    data = oracles.random_data(5, 2, labels=loss == "logistic", seed=seed)
+    network = bf.networks.gaussian((2, *(4,) * (depth - 1), 1), scale=1.5, leak=leak, seed=seed)
+    network = oracles.with_biases(network, seed=seed) if biased else network
+    rng, h = np.random.default_rng(seed), 1e-5
+    directions = [rng.normal(size=w.shape) for w in (*network.weights, *(network.biases or ()))]
+    hidden = np.concatenate([z.ravel() for z in network.preactivations(data.x)[:-1]] or [np.ones(1)])
+    # a kink within reach of the difference would spoil it: z moves by less than 100·h
+    assume(leak == 1 or np.abs(hidden).min() > 100 * h)
+
+    def objective_at(t):
+        moved = [w + t * v for w, v in zip((*network.weights, *(network.biases or ())), directions, strict=True)]
+        there = bf.Network(moved[:depth], leak=leak, biases=moved[depth:] or None)
+        return oracles.loss(there, data, loss) + oracles.penalty(there, l2)
+
+    measured = -(objective_at(h) - objective_at(-h)) / (2 * h)
+    _, slopes = evaluated(network, data, loss=loss, l2=l2)
+    along = sum(np.sum(s * v) for s, v in zip(slopes, directions, strict=True))
+    size = np.sqrt(sum(np.sum(s**2) for s in slopes) * sum(np.sum(v**2) for v in directions))
+    # h²·f‴/6 = 2e-11·f‴ and rounding eps·f/h = 2e-11·f; f and its derivatives are below 10^3 at these weights
+    np.testing.assert_allclose(along, measured, rtol=0, atol=1e-7 * (1 + size))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=integers(0, 2**31), leak=floats(0, 1), loss=sampled_from(["square", "logistic"]))
+def test_pairs_are_the_samples(seed, leak, loss):
+    data = bf.data.symmetrize(oracles.random_data(4, 3, labels=loss == "logistic", seed=seed))
+    network = bf.networks.gaussian((3, 5, 1), scale=2.0, leak=leak, seed=seed)
+    value, slopes = evaluated(network, data, "pairs", loss=loss, l2=0.1)
+    np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
+    assert_slopes(slopes, expected_slopes(network, data, loss, 0.1))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=integers(0, 2**31), depth=sampled_from([1, 4]), outputs=sampled_from([1, 2]))
+def test_moments_are_the_samples(seed, depth, outputs):
+    data = oracles.random_data(7, 3, outputs=outputs, seed=seed)
+    network = bf.networks.gaussian((3, *(5,) * (depth - 1), outputs), scale=2.0, leak=1.0, seed=seed)
+    value, slopes = evaluated(network, data, "moments", l2=0.1)
+    # floor + quadratic form in place of a sum of squares: the same numbers, rounded in another order
+    np.testing.assert_allclose(value, oracles.loss(network, data), rtol=ROUNDING)
+    assert_slopes(slopes, expected_slopes(network, data, "square", 0.1))
+
+
+def test_the_loss_of_moments_is_accurate_at_the_least_squares_map():
+    """ΣWW − 2βW + ⟨y²⟩ would lose all digits where targets are fitted exactly; loss 0 up to 1e-28 is right."""
+    x = oracles.random_data(9, 3).x
+    data = bf.Dataset(x, x @ [1.0, -2.0, 3.0])
+    value, _ = evaluated(bf.Network(([[1.0, -2.0, 3.0]],), leak=1.0), data, "moments")
+    assert 0 <= value < 1e-28  # residuals of a few eps·|y|, squared
+    near, _ = evaluated(bf.Network(([[1.0, -2.0, 3.0 + 1e-9]],), leak=1.0), data, "moments")
+    # (1e-9)²Σ₃₃/2 with a gap rounded to eps·|w|/1e-9 = 1e-6 of itself
+    np.testing.assert_allclose(near, 1e-18 * data.sigma[2, 2] / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["samples", "pairs"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_chunks_add_up(monkeypatch, kind, loss):
+    data = bf.data.symmetrize(oracles.random_data(7, 3, labels=loss == "logistic"))
+    network = bf.networks.gaussian((3, 5, 1), scale=2.0, leak=0.3, seed=2)
+    network = network if kind == "pairs" else oracles.with_biases(network)
+    rows = len(data) // (2 if kind == "pairs" else 1)
+    for elements, chunks in ((5 * rows - 1, 2), (15, -(-rows // 3))):
+        monkeypatch.setattr(objective, "CHUNK_ELEMENTS", elements)
+        view = view_of(Form(loss, kind, (True, True)), network, data)
+        assert len(view.x) >= chunks  # 5·rows elements in pieces of `elements`, the last one padded
+        assert view.x.shape[0] * view.x.shape[1] >= rows
+        value, slopes = evaluated(network, data, kind, loss=loss, l2=0.2)
+        np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
+        assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("kind", ["samples", "pairs"])
+def test_slope_at_an_exact_zero_is_the_leak(kind, leak):
+    """σ′(0) = α, as PyTorch has it, for w ⟂ x exactly and for w = 0; also at −0.0, which pairs see."""
+    data = bf.data.symmetrize(bf.Dataset([[1.0, 0.0], [0.0, 2.0]], [1.0, 3.0]))
+    network = bf.Network(([[0.0, 1.0], [-1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0, 3.0]]), leak=leak)
+    _, slopes = evaluated(network, data, kind)
+    assert_slopes(slopes, expected_slopes(network, data, "square", 0.0))
+    assert_slopes(slopes, torch_value_and_slopes(network, data, "square", 0.0)[1])
+    # by hand: the neuron at w = 0 is pulled by 3α⟨ex⟩ alone
+    f = network(data.x)
+    np.testing.assert_allclose(slopes[0][2], 3 * leak * (data.y - f) @ data.x / 4, atol=1e-15)
+
+
+@pytest.mark.parametrize("train", [(True, False, True), (False, True, False), (False, False, True)])
+def test_layers_that_are_not_trained_have_no_slope(train):
+    data = oracles.random_data(5, 3)
+    network = oracles.with_biases(bf.networks.gaussian((3, 4, 4, 1), scale=2.0, seed=1))
+    _, slopes = evaluated(network, data, l2=0.3, train=train)
+    for slope, on, expected in zip(slopes, train * 2, expected_slopes(network, data, "square", 0.3), strict=True):
+        assert_slopes([slope], [expected * on])
+        assert on or not slope.any()
+
+
+def test_the_cheapest_exact_form_is_chosen():
+    """Moments need a linear bias-free network, square loss and P ≥ D; pairs two layers on mirrored data."""
+    plain, mirrored = oracles.random_data(6, 3), bf.data.odd_sine(n=3, d=3)
+    few = oracles.random_data(2, 3)
+    relu, linear = (bf.networks.gaussian((3, 4, 1), scale=1.0, leak=a) for a in (0.0, 1.0))
+    deep = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
+
+    def kind(networks, datasets, loss="square"):
+        return form_of(networks, datasets, loss, (True,) * networks[0].depth).kind
+
+    assert kind([linear], [plain]) == "moments"
+    assert kind([linear], [few]) == "samples"
+    assert kind([linear], [plain], "logistic") == "samples"
+    assert kind([oracles.with_biases(linear)], [plain]) == "samples"
+    assert kind([relu], [mirrored]) == kind([linear], [mirrored], "logistic") == "pairs"
+    assert kind([oracles.with_biases(relu)], [mirrored]) == kind([deep], [mirrored]) == "samples"
+    assert kind([relu, linear], [mirrored, mirrored]) == "pairs"
+    assert kind([relu, relu], [mirrored, plain]) == "samples"
+    assert kind([linear, linear], [plain, mirrored]) == "moments"
+
+
+def test_samples_at_the_origin_count_in_the_mean_only():
+    """(0, 0) is its own mirror image: no slope, no loss, but 1/P of the samples."""
+    data = bf.data.symmetrize(bf.Dataset([[1.0, 2.0], [0.0, 0.0]], [1.0, 0.0]))
+    network = bf.networks.gaussian((2, 3, 1), scale=1.0, seed=3)
+    value, slopes = evaluated(network, data, form_of([network], [data], "square", (True, True)).kind)
+    np.testing.assert_allclose(value, oracles.loss(network, data), rtol=ROUNDING)
+    assert_slopes(slopes, expected_slopes(network, data, "square", 0.0))
+
+
+def test_the_loss_alone_is_the_loss_with_the_slope():
+    data, network = oracles.random_data(5, 3), bf.networks.gaussian((3, 4, 1), scale=2.0, seed=1)
+    form = Form("square", "samples", (True, True))
+    with float64():
+        alone = float(data_loss(form, params_of(network), view_of(form, network, data), 0.0))
+    np.testing.assert_allclose(alone, evaluated(network, data)[0], rtol=1e-15)

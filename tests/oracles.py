@@ -1,0 +1,108 @@
+"""Forward and backward passes, descent and flow written from the formulas; no code shared with `biasfree.dynamics`."""
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import biasfree as bf
+
+
+def forward(weights, biases, leak, x):
+    """Inputs of every layer and the outputs: h_1 = W_1 x + b_1, h_l = W_l σ(h_{l−1}) + b_l."""
+    inputs, slopes, h = [], [], x
+    for w, b in zip(weights, biases, strict=True):
+        inputs.append(h)
+        z = h @ w.T + b
+        slopes.append(np.where(z > 0, 1.0, leak))
+        h = slopes[-1] * z
+    return inputs, slopes, z
+
+
+def layers(network):
+    """Weights and biases of a network, zeros where it has none."""
+    biases = network.biases or tuple(np.zeros(len(w)) for w in network.weights)
+    return [w.copy() for w in network.weights], [b.copy() for b in biases]
+
+
+def loss(network, data, kind="square"):
+    """⟨Σ_k (y − f)²⟩/2 or ⟨Σ_k ln(1 + e^{−yf})⟩."""
+    f = forward(*layers(network), network.leak, data.x)[-1]
+    y = data.y.reshape(f.shape)
+    each = (y - f) ** 2 / 2 if kind == "square" else np.log1p(np.exp(-y * f))
+    return float(each.sum() / len(f))
+
+
+def penalty(network, l2):
+    """(λ/2) Σ_l |W_l|²."""
+    return l2 / 2 * sum(np.sum(w**2) for w in network.weights)
+
+
+def gradients(weights, biases, leak, data, kind="square", l2=0.0):
+    """∇ of loss + (λ/2)Σ|W_l|² by the chain rule, for weights and for biases."""
+    inputs, slopes, f = forward(weights, biases, leak, data.x)
+    y = data.y.reshape(f.shape)
+    delta = (f - y if kind == "square" else -y / (1 + np.exp(y * f))) / len(f)
+    by_weight, by_bias = [], []
+    for i in reversed(range(len(weights))):
+        by_weight.insert(0, delta.T @ inputs[i] + l2 * weights[i])
+        by_bias.insert(0, delta.sum(axis=0))
+        delta = (delta @ weights[i]) * slopes[i - 1] if i else delta
+    return by_weight, by_bias
+
+
+def descended(network, data, *, step, steps, kind="square", l2=0.0):
+    """Weights and biases after `steps` steps of plain gradient descent."""
+    weights, biases = layers(network)
+    for _ in range(steps):
+        by_weight, by_bias = gradients(weights, biases, network.leak, data, kind, l2)
+        weights = [w - step * g for w, g in zip(weights, by_weight, strict=True)]
+        if network.biases is not None:
+            biases = [b - step * g for b, g in zip(biases, by_bias, strict=True)]
+    return weights, biases
+
+
+def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
+    """The flow by SciPy's DOP853: one array a layer, with a leading time axis. For networks without kinks."""
+    shapes = [w.shape for w in network.weights]
+    ends = np.cumsum([0, *(w.size for w in network.weights)])
+    trained = trained or [True] * len(shapes)
+    no_biases = layers(network)[1]
+
+    def unpacked(state):
+        pieces = zip(ends, ends[1:], shapes, strict=False)
+        return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
+
+    def field(_, state):
+        by_weight, _ = gradients(unpacked(state), no_biases, network.leak, data, kind, l2)
+        return np.concatenate([-g.ravel() * on for g, on in zip(by_weight, trained, strict=True)])
+
+    start = np.concatenate([w.ravel() for w in network.weights])
+    floor = rtol * np.abs(start).max() * 1e-3
+    found = solve_ivp(field, (0, ts[-1]), start, "DOP853", t_eval=ts, rtol=rtol, atol=floor)
+    return unpacked(found.y.T)
+
+
+def distance(one, other):
+    """The largest |ΔW|/|W| along two paths, all layers and biases together; each a trajectory or its arrays."""
+    pairs = list(zip(arrays(one), arrays(other), strict=True))
+    gap = sum(((a - b) ** 2).reshape(len(a), -1).sum(axis=1) for a, b in pairs)
+    size = sum((b**2).reshape(len(b), -1).sum(axis=1) for _, b in pairs)
+    return float(np.sqrt(gap / size).max())
+
+
+def arrays(path):
+    return [*path.weights, *(path.biases or ())] if isinstance(path, bf.Trajectory) else list(path)
+
+
+def random_data(samples, dimensions, *, outputs=None, labels=False, seed=0):
+    """Gaussian inputs with Gaussian targets or random labels, each label present."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(samples, dimensions))
+    y = rng.normal(size=(samples,) if outputs is None else (samples, outputs))
+    return bf.Dataset(x, np.where(y > 0, 1.0, -1.0) if labels else y)
+
+
+def with_biases(network, *, scale=0.3, seed=0):
+    """The network with Gaussian biases."""
+    rng = np.random.default_rng(seed)
+    biases = tuple(scale * rng.normal(size=len(w)) for w in network.weights)
+    return bf.Network(network.weights, leak=network.leak, biases=biases)
