@@ -1,15 +1,19 @@
 # make paper   sets up the core, reproduces the figures into out/ and prints the table of claims
-# make test    sets up everything, lints, type-checks and tests
+# make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests
+# make pictures  redraws the pictures of the README from what `make paper` finds
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper test test-all lint format install clean
+.PHONY: paper pictures test test-all lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
+
+pictures: paper
+	$(BIN)/python docs/pictures.py $(OUT)
 
 test: lint
 	$(BIN)/python -m pytest -n auto
