@@ -22,7 +22,8 @@ def real(name: str, value: ArrayLike) -> NDArray[np.float64]:
         ) from None
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
-    array = np.array(array, dtype=np.float64)
+    frozen = array.flags.owndata and not array.flags.writeable  # nobody can change it: no need of a copy
+    array = np.array(array, dtype=np.float64, copy=None if frozen else True)
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 import numpy as np
@@ -17,7 +17,7 @@ from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
 from biasfree.dynamics.sharpness import sharpness
-from biasfree.dynamics.walk import Walk, walk
+from biasfree.dynamics.walk import walk
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -75,6 +75,15 @@ def _schedule(steps: int, save_every: int) -> np.ndarray:
     return saves if len(saves) and saves[-1] == steps else np.append(saves, steps)
 
 
+class _Lowest(NamedTuple):
+    """The lowest loss a run met and the step at which it did: `leap` steps on from the states `start`."""
+
+    loss: float
+    step: int
+    start: Any
+    leap: int
+
+
 class _Run:
     """One network on its way down, and what was recorded of it."""
 
@@ -87,6 +96,8 @@ class _Run:
         self.recorder.add_one(0.0, self.params)
         self.steps = 0
         self.reached = False
+        self.lowest = _Lowest(np.inf, 0, None, 0)
+        self.name = "gradient descent" if problem.single else f"gradient descent of network {i}"
 
     def keep(self, steps: np.ndarray, saved: Any, step: float) -> None:
         """Record the states saved after these steps; `saved` has a slot for each, and spare ones."""
@@ -113,7 +124,7 @@ class _Tile:
     def __init__(self, form: Form, runs: list[_Run], size: int, step: float, level: float):
         padded = runs + [runs[-1]] * (size - len(runs))  # a tile that is not full would compile anew
         self.runs, self.step = runs, step
-        self.states = _stack([run.params for run in padded])
+        self.states = self.first = _stack([run.params for run in padded])
         views, physics = _stack([run.view for run in padded]), _stack([run.physics for run in padded])
         self.walk = partial(walk, form, views=views, physics=physics, step=step, level=level)
         self.sharpness = partial(sharpness, form)
@@ -135,9 +146,12 @@ class _Tile:
         ends, saved, steps = self.walk(before, stops=_padded(stops - done, self.runs[0].recorder.slots))
         self.states, steps = ends.params, np.asarray(steps)
         saved = jax.tree.map(np.asarray, saved)
-        if (broken := np.asarray(ends.broken)).max() >= 0:
-            self._explain(before, ends, int(np.argmax(broken >= 0)), done)
         for i, run in enumerate(self.runs):
+            if (loss := float(ends.lowest[i])) < run.lowest.loss:
+                leap = int(ends.lowest_step[i])
+                run.lowest = _Lowest(loss, done + leap, before, leap)
+            if (broken := int(ends.broken[i])) >= 0:
+                self._explain(i, done + broken)
             here = steps[i][: len(stops)] + done
             chosen = np.flatnonzero(keep & (here == stops))
             run.keep(here[chosen], _rows(saved, i, _padded(chosen, run.recorder.slots)), self.step)
@@ -145,17 +159,16 @@ class _Tile:
             if run.reached and (last := int(steps[i][-1]) + done) > run.steps:
                 run.keep(np.array([last]), _rows(saved, i, np.full(run.recorder.slots, -1)), self.step)
 
-    def _explain(self, before: Any, ends: Walk, i: int, done: int) -> NoReturn:
+    def _explain(self, i: int, step: int) -> NoReturn:
         """Go back to the lowest loss met by run `i`, measure the curvature there, and say what to do."""
-        run, lowest = self.runs[i], int(ends.lowest_step[i])
-        best = self.walk(before, stops=_padded(np.array([lowest]), run.recorder.slots))[0].params
+        run, lowest = self.runs[i], self.runs[i].lowest
+        stops = _padded(np.array([lowest.leap]), run.recorder.slots)
+        best = self.walk(lowest.start or self.first, stops=stops)[0].params
         curvature = float(self.sharpness(_rows(best, i, ...), run.view, run.physics))
-        which = f" of network {i}" if len(self.runs) > 1 else ""
         raise DivergenceError(
-            f"gradient descent{which} diverged at step {done + int(ends.broken[i])}: the loss is no longer "
-            f"finite; it was lowest, {float(ends.lowest[i]):.4g}, at step {done + lowest}. There the largest "
-            f"stable step is about 2/curvature = {2 / curvature:.3g}, and step was {self.step:g}: use a "
-            "smaller one."
+            f"{run.name} diverged at step {step}: the loss is no longer finite; it was lowest, "
+            f"{lowest.loss:.4g}, at step {lowest.step}. There the largest stable step is about 2/curvature = "
+            f"{2 / curvature:.3g}, and step was {self.step:g}: use a smaller one."
         )
 
 

@@ -117,7 +117,7 @@ def _flow(problem: Problem, form: Form, i: int, request: _Request) -> Trajectory
     run = _Run(problem, form, i, request)
     if request.method != "auto":
         return getattr(run, request.method)()
-    if _has_no_kinks(problem.networks[i], problem):
+    if run.has_no_kinks():
         return run.smooth()
     if problem.networks[i].depth > 2:
         return run.steps()
@@ -125,11 +125,6 @@ def _flow(problem: Problem, form: Form, i: int, request: _Request) -> Trajectory
         return run.events(most_events=MOST_EVENTS)
     except TooManyEventsError:
         return run.steps()
-
-
-def _has_no_kinks(network: Network, problem: Problem) -> bool:
-    """Linear networks have none, and neither has any whose hidden layers stay as they are."""
-    return network.leak == 1 or not any(problem.train[:-1]) or not problem.datasets[0].x.any()
 
 
 class _Run:
@@ -140,6 +135,12 @@ class _Run:
         self.network, self.data = problem.networks[i], problem.datasets[i]
         self.view, self.physics = view_of(form, self.network, self.data), physics_of(self.network, problem.l2)
         self.progress = Progress("")
+
+    def has_no_kinks(self) -> bool:
+        """Linear networks have none, nor those whose hidden layers stay as they are or see nothing."""
+        network, hidden = self.network, self.problem.train[:-1]
+        blind = network.biases is None and not self.data.x.any()
+        return network.leak == 1 or not any(hidden) or blind
 
     def recorder(self) -> Recorder:
         return Recorder(self.form, self.network, self.view, self.physics, self.request.save)

@@ -85,14 +85,11 @@ class Kinked(NamedTuple):
 
     def field(self, params: Params, memory: Memory, given: Given) -> Params:
         forces = self.forces(params, memory.signs, given)
-        hidden = forces.free - _onto(given.basis, forces.free)
-        velocity = with_hidden(
-            Params((hidden, forces.outer), (hidden, forces.bias) * bool(params.biases)), hidden
-        )
-        still = jax.tree.map(jnp.zeros_like, params)
-        first, last = (velocity if trained else still for trained in self.train)
-        biases = (first.biases[0], last.biases[1]) if params.biases else ()
-        return Params((first.weights[0], last.weights[1]), biases)
+        still = jax.tree.map(jnp.zeros_like, forces)
+        hidden = forces.free - _onto(given.basis, forces.free) if self.train[0] else still.hidden
+        last = forces if self.train[1] else still
+        velocity = Params((hidden, last.outer), (hidden, last.bias) if params.biases else ())
+        return with_hidden(velocity, hidden)
 
     def loss(self, params: Params, given: Given) -> Float[Array, ""]:
         signs = jnp.sign(given.normals @ augmented(params).T)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -41,7 +42,7 @@ class Recorder:
         """Keep the first len(ts) of `states`, whose leading axis is padded to a fixed length."""
         if not len(ts):
             return
-        losses = _losses(self._form, states, self._view, self._physics)
+        losses = _losses(self._form, states, np.int64(len(ts)), self._view, self._physics)
         self._losses.append(np.asarray(losses)[:, : len(ts)])
         self._ts.append(np.asarray(ts))
         kept = jax.tree.map(lambda a: np.array(np.asarray(a)[: len(ts)]), states)
@@ -67,7 +68,7 @@ class Recorder:
         if self._save is not None:
             saved = np.array([one for block in self._kept for one in block])
             return Trajectory(weights=(), saved=saved, last=self._last, **common)
-        joined = jax.tree.map(lambda *blocks: np.concatenate(blocks), *self._kept)
+        joined = jax.tree.map(_joined, *self._kept)
         return Trajectory(weights=joined.weights, biases=joined.biases or None, **common)
 
     def _state(self, states: Params, i: int) -> Network:
@@ -76,9 +77,20 @@ class Recorder:
         return Network(weights, leak=self._network.leak, biases=biases)
 
 
-@partial(jax.jit, static_argnames="form")
-def _losses(form: Form, states: Params, view: Any, physics: Physics):
-    def both(params: Params):
-        return data_loss(form, params, view, physics.leak), penalty(params, physics.l2)
+def _joined(*blocks: np.ndarray) -> np.ndarray:
+    """Blocks one after the other; read-only, so that the trajectory takes the array without a copy."""
+    whole = np.concatenate(blocks)
+    whole.flags.writeable = False
+    return whole
 
-    return lax.map(both, states)
+
+@partial(jax.jit, static_argnames="form")
+def _losses(form: Form, states: Params, count: Any, view: Any, physics: Physics):
+    """Data loss and penalty of the first `count` states; the others are padding and cost nothing."""
+
+    def both(i, found):
+        params = jax.tree.map(lambda a: a[i], states)
+        pair = jnp.stack([data_loss(form, params, view, physics.leak), penalty(params, physics.l2)])
+        return found.at[:, i].set(pair)
+
+    return lax.fori_loop(0, count, both, jnp.zeros((2, states.weights[0].shape[0])))

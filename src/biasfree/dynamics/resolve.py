@@ -28,6 +28,8 @@ TINY = 1e-11
 AT_BOUND = 1e-9
 #: Combinations of sides tried where several lines do not attract.
 MOST_CHOICES = 1024
+#: Cones entered from one ray by a neuron at w = 0: all of them up to six dimensions.
+MOST_STARTS = 32
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,14 @@ class Outcome:
 
 def resolve(kink: Kink) -> Outcome:
     """The signs with which a neuron goes on from a kink."""
+    leaving, staying = _outcomes(kink)
+    if leaving:
+        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) > 1)
+    return staying[0] if staying else Outcome(*_slide(kink), True)
+
+
+def _outcomes(kink: Kink) -> tuple[list[Outcome], list[Outcome]]:
+    """The ways to go on, preferred ones first: those that leave every repelling line, and the others."""
     loose = ~kink.attracts
     repels = kink.above - kink.below > kink.rate_rounding
     leaving: list[Outcome] = []
@@ -75,9 +85,7 @@ def resolve(kink: Kink) -> Outcome:
             leaving.append(Outcome(signs, velocity, False))
         elif (rates[loose] >= -kink.rate_rounding).all():
             staying.append(Outcome(signs, velocity, True))  # possible, but the least push ends it
-    if leaving:
-        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) > 1)
-    return staying[0] if staying else Outcome(*_slide(kink), True)
+    return leaving, staying
 
 
 def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:
@@ -154,22 +162,31 @@ def departures(
     scale = np.abs(above).sum() + np.abs(below).sum()
     found: dict[tuple[int, ...], float] = {}
     for ray in rays[rates > TINY * scale]:
-        signs, speed = _follow(normals, above, below, ray)
-        found.setdefault(tuple(signs), speed)
+        for first in _starts(normals, above, below, ray):
+            signs, speed = _follow(normals, above, below, ray, first)
+            found.setdefault(tuple(signs), speed)
     return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
 
 
+def _sides(normals: np.ndarray, w: np.ndarray) -> np.ndarray:
+    return np.sign(np.where(np.abs(normals @ w) < TINY, 0.0, normals @ w)).astype(int)
+
+
+def _starts(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray) -> list[Outcome]:
+    """The ways to go on from w: all of them, so that no attracting ray is missed."""
+    signs = _sides(normals, w)
+    kink = _kink(normals, above, below, signs, signs == 0, np.zeros(len(signs), bool))
+    return _outcomes(kink)[0][:MOST_STARTS] or [resolve(kink)]
+
+
 def _follow(
-    normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray
+    normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray, outcome: Outcome
 ) -> tuple[np.ndarray, float]:
-    """Signs and speed on the ray that a neuron starting at w ends on."""
-    signs = np.sign(np.where(np.abs(normals @ w) < TINY, 0.0, normals @ w)).astype(int)
-    on, hit = signs == 0, np.zeros(len(signs), bool)
+    """Signs and speed on the ray that a neuron starting at w, in the way of `outcome`, ends on."""
+    signs = _sides(normals, w)
+    on = signs == 0
     rate, speed = np.zeros(len(signs)), 0.0
-    for _ in range(
-        100 * len(normals)
-    ):  # the rate grows at every turn: no piece is met twice, but by rounding
-        outcome = _at(normals, above, below, signs, on, hit)
+    for _ in range(100 * len(normals)):  # the rate grows at every turn: only rounding could go on for ever
         signs[on] = outcome.signs
         rate, speed = normals @ outcome.velocity, float(np.linalg.norm(outcome.velocity))
         ahead = signs * rate < -TINY * speed
@@ -179,11 +196,12 @@ def _follow(
         w = w + times.min() * outcome.velocity
         hit = times <= times.min() * (1 + TINY)
         on = hit | (signs == 0)
+        outcome = resolve(_kink(normals, above, below, signs, on, hit))
     # Far out, the velocity alone tells the sides; it tells nothing of lines it runs along.
     far = np.where(np.abs(rate) > TINY * speed, np.sign(rate), signs)
     return np.where(signs == 0, 0, far).astype(int), speed
 
 
-def _at(normals, above, below, signs, on, hit) -> Outcome:
+def _kink(normals, above, below, signs, on, hit) -> Kink:
     rest = np.where(on, 0.0, np.where(signs > 0, above, below)) @ normals
-    return resolve(Kink(normals[on], above[on], below[on], rest, signs[on], hit[on]))
+    return Kink(normals[on], above[on], below[on], rest, signs[on], hit[on])

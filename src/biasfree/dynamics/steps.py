@@ -93,7 +93,7 @@ class StepFlow:
                 self._steps += taken
                 self._rejected += int(rejected)
                 if self._steps + self._rejected > self._limits.max_steps or not np.isfinite(float(h)):
-                    raise UnfinishedError(self._too_long(t, ts[-1]))
+                    raise UnfinishedError(self._no_grid(t, ts[-1], float(h)))
                 progress.update(t / ts[-1])
             grid.append(np.concatenate(lengths))
         return grid
@@ -172,7 +172,11 @@ class StepFlow:
             f'rtol = {1.5 * error:.1e}, raise max_steps, or, for two layers, use method="events".'
         )
 
-    def _too_long(self, t: float, end: float) -> str:
+    def _no_grid(self, t: float, end: float, h: float) -> str:
+        if np.isinf(h):
+            return (
+                f"the flow stopped at t = {t:.6g} of {end:g}: no step is short enough; weights blow up there."
+            )
         return (
             f"the flow stopped at t = {t:.6g} of {end:g}: max_steps = {self._limits.max_steps} are used up. "
             "Raise max_steps, or end ts earlier."

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from biasfree.dynamics.objective import Form, Params, Physics, loss_and_slope
+from biasfree.dynamics.objective import Form, Params, Physics, data_loss, loss_and_slope
 
 
 class Walk(NamedTuple):
@@ -41,7 +41,9 @@ def walk(form: Form, states: Params, stops, views, physics: Physics, step, level
         zero, none = jnp.int64(0), jnp.int64(-1)
         begin = Walk(params, zero, jnp.float64(jnp.inf), zero, none, jnp.array(False))
         end, (saved, steps) = lax.scan(leap, begin, stops)
-        return end, saved, steps
+        finite = jnp.isfinite(data_loss(form, end.params, view, physics.leak))
+        broken = jnp.where((end.broken < 0) & ~finite, end.steps, end.broken)
+        return end._replace(broken=broken), saved, steps
 
     if states.weights[0].shape[0] > 1:
         return jax.vmap(one)(states, views, physics)

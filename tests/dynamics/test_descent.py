@@ -1,0 +1,295 @@
+"""Gradient descent is the iteration itself: PyTorch's SGD, number for number."""
+
+import re
+
+import jax
+import numpy as np
+import oracles
+import pytest
+import torch
+
+import biasfree as bf
+from biasfree.dynamics import DivergenceError
+from biasfree.dynamics.walk import walk
+
+
+def sgd(network, data, *, step, steps, loss="square", l2=0.0):
+    """The arrays of a network after training by torch.optim.SGD, whose weight decay spares the biases."""
+    model = network.to_torch()
+    linear = [m for m in model if isinstance(m, torch.nn.Linear)]
+    weights, biases = [m.weight for m in linear], [m.bias for m in linear if m.bias is not None]
+    groups = [{"params": weights, "weight_decay": l2}]
+    optimizer = torch.optim.SGD(groups + [{"params": biases}] * bool(biases), lr=step)
+    x, y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
+    for _ in range(steps):
+        optimizer.zero_grad()
+        f = model(x)
+        each = (y - f) ** 2 / 2 if loss == "square" else torch.nn.functional.softplus(-y * f)
+        (each.sum() / len(x)).backward()
+        optimizer.step()
+    return [p.detach().numpy() for p in (*weights, *biases)]
+
+
+def last_arrays(run):
+    return [*run[-1].weights, *(run[-1].biases or ())]
+
+
+CASES = {
+    "2 layers": ((3, 5, 1), {}),
+    "2 layers, logistic, l2": ((3, 5, 1), {"loss": "logistic", "l2": 0.01}),
+    "2 layers, two outputs, biases, l2": ((3, 5, 2), {"l2": 0.02, "biased": True}),
+    "2 layers, mirrored": ((3, 5, 1), {"mirrored": True, "l2": 0.01}),
+    "2 layers, mirrored, logistic": ((3, 5, 1), {"mirrored": True, "loss": "logistic"}),
+    "3 layers, biases": ((3, 5, 4, 1), {"biased": True}),
+    "3 layers, linear, l2": ((3, 5, 4, 1), {"leak": 1.0, "l2": 0.02}),
+    "4 layers, logistic, biases, l2": ((3, 5, 4, 4, 1), {"loss": "logistic", "l2": 0.01, "biased": True}),
+    "5 layers": ((3, 5, 4, 4, 4, 1), {"leak": 0.5}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_descent_is_pytorch(case):
+    sizes, options = CASES[case]
+    options = dict(options)
+    biased, mirrored = options.pop("biased", False), options.pop("mirrored", False)
+    network = bf.networks.gaussian(sizes, scale=1.5, leak=options.pop("leak", 0.1), seed=4)
+    network = oracles.with_biases(network) if biased else network
+    labels = options.get("loss") == "logistic"
+    data = oracles.random_data(6, 3, outputs=sizes[-1], labels=labels, seed=5)
+    data = bf.data.symmetrize(data) if mirrored else data
+    run = bf.gradient_descent(network, data, step=0.05, steps=1000, save_every=1000, **options)
+    expected = sgd(network, data, step=0.05, steps=1000, **options)
+    assert run.loss[-1] < run.loss[0]
+    # 1000 steps of a few eps each, 1e-12 in all, and a hundredfold growth of that on the way down
+    for found, torchs in zip(last_arrays(run), expected, strict=True):
+        assert np.linalg.norm(found - torchs) <= 1e-10 * np.linalg.norm(torchs)
+
+
+def six_points_run(**options):
+    network = bf.networks.gaussian((2, 6, 1), scale=0.5, seed=1)
+    return bf.gradient_descent(network, bf.data.six_points(), **{"step": 0.1, "steps": 150, **options})
+
+
+def test_every_state_is_one_step_from_the_last():
+    run = six_points_run()
+    data = bf.data.six_points()
+    assert len(run) == 151
+    for i in (0, 1, 63, 64, 65, 149):  # within and across blocks of saved states
+        weights, _ = oracles.descended(run[i], data, step=0.1, steps=1)
+        for w, expected in zip(run[i + 1].weights, weights, strict=True):
+            np.testing.assert_allclose(w, expected, rtol=0, atol=1e-15)  # one step, rounded
+    np.testing.assert_allclose(run.loss, [oracles.loss(network, data) for network in run], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("save_every", "saved"), [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (10, [0, 10]), (99, [0, 10]), (1, range(11))]
+)
+def test_first_and_last_are_saved(save_every, saved):
+    run = six_points_run(steps=10, save_every=save_every)
+    np.testing.assert_allclose(run.ts, 0.1 * np.array(saved), rtol=1e-15)
+    every = six_points_run(steps=10)
+    for w, all_ in zip(run.weights, every.weights, strict=True):
+        assert np.array_equal(w, all_[list(saved)])  # the same iteration, to the last bit
+    assert run.stats.evaluations == 10
+    assert run.stats.stopped == "steps done"
+
+
+def test_losses_and_objectives_at_saved_times():
+    run = six_points_run(l2=0.3, save_every=50)
+    data = bf.data.six_points()
+    np.testing.assert_allclose(run.loss, [oracles.loss(n, data) for n in run], rtol=1e-13)
+    penalties = [oracles.penalty(n, 0.3) for n in run]
+    np.testing.assert_allclose(run.objective, run.loss + penalties, rtol=1e-13)
+
+
+@pytest.mark.parametrize("save_every", [1, 7, 150])
+def test_until_stops_at_the_first_step_that_is_low_enough(save_every):
+    every = six_points_run()
+    level = (every.loss[70] + every.loss[71]) / 2
+    first = int(np.argmax(every.loss <= level))
+    assert first == 71  # the loss falls monotonically here
+    run = six_points_run(until=level, save_every=save_every)
+    assert run.stats.stopped == "loss level reached"
+    assert run.stats.accepted == first
+    np.testing.assert_allclose(run.ts[-1], 0.1 * first, rtol=1e-15)
+    assert np.array_equal(run[-1].weights[0], every[first].weights[0])
+    expected = {*range(0, first, save_every), first}
+    np.testing.assert_allclose(run.ts, 0.1 * np.array(sorted(expected)), rtol=1e-15)
+
+
+def test_until_of_a_network_that_is_already_there():
+    run = six_points_run(until=100.0)
+    assert run.ts.tolist() == [0.0]
+    assert run.stats.stopped == "loss level reached"
+
+
+def test_until_never_reached_is_the_whole_run():
+    run = six_points_run(until=1e-9)
+    assert len(run) == 151
+    assert run.stats.stopped == "steps done"
+
+
+@pytest.mark.parametrize("train", [(True, False), (False, True)])
+def test_layers_that_are_not_trained_stay_bitwise(train):
+    run = six_points_run(train=train, l2=0.1)
+    for w, on in zip(run.weights, train, strict=True):
+        assert (w == w[0]).all() == (not on)
+
+
+def test_save_stores_a_measurement():
+    plain = six_points_run(save_every=7)
+    run = six_points_run(save_every=7, save=lambda network: network.norms)
+    assert run.weights == ()
+    assert run.saved is not None
+    np.testing.assert_array_equal(run.saved, plain.map(lambda network: network.norms))
+    np.testing.assert_array_equal(run.loss, plain.loss)
+    np.testing.assert_array_equal(run[-1].weights[0], plain[-1].weights[0])
+
+
+def networks_of(count, **options):
+    return [
+        bf.networks.gaussian((2, 6, 1), scale=0.5 + 0.1 * i, leak=0.05 * i, seed=i, **options) for i in range(count)
+    ]
+
+
+def assert_same_runs(runs, alone):
+    assert len(runs) == len(alone)
+    for one, other in zip(runs, alone, strict=True):
+        np.testing.assert_array_equal(one.ts, other.ts)
+        assert one.leak == other.leak
+        # side by side, sums are taken in another order: eps a step, 40 steps
+        assert oracles.distance(one, other) < 1e-13
+        np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 3, 17])  # 17: one more than run side by side
+def test_a_list_of_networks_is_its_runs_one_by_one(count):
+    data, networks = bf.data.six_points(), networks_of(count)
+    runs = bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
+    alone = [bf.gradient_descent(n, data, step=0.1, steps=40, save_every=15) for n in networks]
+    assert_same_runs(runs, alone)
+
+
+def test_a_list_of_datasets_goes_with_the_networks():
+    datasets, networks = [bf.data.six_points(d) for d in (0.0, 0.1, 0.5)], networks_of(3)
+    runs = bf.gradient_descent(networks, datasets, step=0.1, steps=40, save_every=15)
+    alone = [
+        bf.gradient_descent(n, d, step=0.1, steps=40, save_every=15)
+        for n, d in zip(networks, datasets, strict=True)
+    ]
+    assert_same_runs(runs, alone)
+
+
+def test_a_list_stops_each_network_at_its_own_step():
+    data, networks = bf.data.six_points(), networks_of(3)
+    options = {"step": 0.1, "steps": 150, "save_every": 10, "until": 0.45}
+    runs = bf.gradient_descent(networks, data, **options)
+    assert_same_runs(runs, [bf.gradient_descent(n, data, **options) for n in networks])
+    assert len({run.ts[-1] for run in runs}) > 1
+
+
+def quadratic(l2=0.0):
+    """One linear layer: the objective is a quadratic of curvature Σ + λ, stable for steps below 2/λ_max."""
+    data = oracles.random_data(9, 3, seed=1)
+    network = bf.networks.gaussian((3, 1), scale=1.0, leak=1.0)
+    return network, data, 2 / (np.linalg.eigvalsh(data.sigma).max() + l2)
+
+
+def divergence(message):
+    number = r"([-+.\de]+|inf)"
+    found = re.search(
+        rf"diverged at step (\d+): .* lowest, {number}, at step (\d+)\. .* 2/curvature = {number}, and step was "
+        rf"{number}: use a smaller one\.$",
+        message,
+    )
+    assert found is not None, message
+    return [float(n) for n in found.groups()]
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_divergence_names_the_step_the_loss_and_the_largest_stable_step(l2):
+    network, data, largest = quadratic(l2)
+    with pytest.raises(DivergenceError) as caught:
+        bf.gradient_descent(network, data, step=1.2 * largest, steps=100_000, save_every=100, l2=l2)
+    at, lowest, lowest_at, stable, step = divergence(str(caught.value))
+    # three digits are printed; power iteration has converged, the two largest eigenvalues being apart
+    np.testing.assert_allclose([stable, step], [largest, 1.2 * largest], rtol=6e-3)
+    w, losses = network.weights[0].copy(), []
+    with np.errstate(over="ignore"):
+        while not losses or np.isfinite(losses[-1]):
+            gap = data.y - data.x @ w[0]
+            losses.append(np.mean(gap**2) / 2)
+            w = w + 1.2 * largest * (gap @ data.x / len(data) - l2 * w)
+    # a mean sums 9 squares before it divides, and overflows up to ln(2·9)/ln(1.4²) = 4.3 steps earlier
+    assert 0 <= at - (len(losses) - 1) <= 5
+    assert lowest_at == np.argmin(losses)
+    np.testing.assert_allclose(lowest, min(losses), rtol=1e-3)  # four digits are printed
+
+
+def test_a_step_just_below_the_largest_stable_one_converges():
+    network, data, largest = quadratic()
+    run = bf.gradient_descent(network, data, step=0.98 * largest, steps=2000, save_every=2000)
+    best = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    # (1 − 0.98·2)^2000 = 0.96^2000 < 1e-35: only rounding is left
+    np.testing.assert_allclose(run[-1].weights[0][0], best, rtol=1e-12)
+
+
+@pytest.mark.parametrize("late", [-1, 0, 1])
+def test_divergence_is_noticed_also_at_the_last_step(late):
+    """The run that ends one step before the loss overflows is a run; the others raise, none returns inf."""
+    network, data, largest = quadratic()
+    with pytest.raises(DivergenceError) as caught:
+        bf.gradient_descent(network, data, step=1.2 * largest, steps=100_000, save_every=100_000)
+    steps = int(divergence(str(caught.value))[0]) + late
+    if late < 0:
+        run = bf.gradient_descent(network, data, step=1.2 * largest, steps=steps, save_every=steps)
+        assert np.isfinite(run.loss).all()
+        return
+    with pytest.raises(DivergenceError, match=f"diverged at step {steps - late}:"):
+        bf.gradient_descent(network, data, step=1.2 * largest, steps=steps, save_every=steps)
+
+
+def test_divergence_says_which_network():
+    data, networks = bf.data.six_points(), networks_of(17)
+    networks[16] = bf.Network(tuple(1e3 * w for w in networks[16].weights))
+    with pytest.raises(DivergenceError, match="gradient descent of network 16 diverged at step"):
+        bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
+    with pytest.raises(DivergenceError, match="^gradient descent diverged at step"):
+        bf.gradient_descent(networks[16], data, step=0.1, steps=40, save_every=15)
+
+
+def test_float64_whatever_the_caller_has_set():
+    """Descent under the caller's float32 is descent under the caller's float64, and neither setting changes."""
+    assert not jax.config.jax_enable_x64  # JAX's default
+    run = six_points_run()
+    assert not jax.config.jax_enable_x64
+    assert run.weights[0].dtype == run.loss.dtype == np.float64
+    weights, _ = oracles.descended(run[0], bf.data.six_points(), step=0.1, steps=150)
+    np.testing.assert_allclose(run[-1].weights[0], weights[0], rtol=0, atol=1e-12)  # float32 would leave 1e-6
+    with jax.enable_x64(True):
+        again = six_points_run()
+        assert jax.config.jax_enable_x64
+    np.testing.assert_array_equal(again.weights[0], run.weights[0])
+
+
+def test_other_numbers_do_not_compile_anew():
+    data = bf.data.six_points()
+
+    def go(*, leak=0.1, scale=0.5, seed=0, steps=70, **options):
+        network = bf.networks.gaussian((2, 6, 1), scale=scale, leak=leak, seed=seed)
+        bf.gradient_descent(network, data, steps=steps, **{"step": 0.1, **options})
+
+    go()
+    programs = walk._cache_size()
+    for change in (
+        {"leak": 0.0},
+        {"scale": 1e-8},
+        {"seed": 1},
+        {"step": 0.01},
+        {"l2": 0.1},
+        {"steps": 200},
+        {"save_every": 3},
+        {"until": 0.4},
+    ):
+        go(**change)
+        assert walk._cache_size() == programs, change
