@@ -4,11 +4,11 @@ import re
 
 import jax
 import numpy as np
-import oracles
 import pytest
 import torch
 
 import biasfree as bf
+import oracles
 from biasfree.dynamics import DivergenceError
 from biasfree.dynamics.walk import walk
 
@@ -82,7 +82,8 @@ def test_every_state_is_one_step_from_the_last():
 
 
 @pytest.mark.parametrize(
-    ("save_every", "saved"), [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (10, [0, 10]), (99, [0, 10]), (1, range(11))]
+    ("save_every", "saved"),
+    [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (10, [0, 10]), (99, [0, 10]), (1, range(11))],
 )
 def test_first_and_last_are_saved(save_every, saved):
     run = six_points_run(steps=10, save_every=save_every)
@@ -148,7 +149,8 @@ def test_save_stores_a_measurement():
 
 def networks_of(count, **options):
     return [
-        bf.networks.gaussian((2, 6, 1), scale=0.5 + 0.1 * i, leak=0.05 * i, seed=i, **options) for i in range(count)
+        bf.networks.gaussian((2, 6, 1), scale=0.5 + 0.1 * i, leak=0.05 * i, seed=i, **options)
+        for i in range(count)
     ]
 
 

@@ -1,12 +1,12 @@
 """The flow of networks without kinks, against SciPy's DOP853 and against what it must conserve."""
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
+import oracles
 from biasfree.dynamics import UnfinishedError, flow
 from biasfree.dynamics.adaptive import advance
 
@@ -76,7 +76,9 @@ def test_balance_is_conserved_and_decays_with_l2(seed, scale, l2):
 def test_the_objective_never_rises(seed, scale, l2):
     run = bf.gradient_flow(linear(scale=scale, seed=seed), DATA, TS, l2=l2)
     # its slope is −|∇|², so an error ε in the weights costs ε|W||∇| ≤ ε·(a few times the objective) at most
-    slack = 10 * run.stats.error * (run.objective[0] + sum(np.sum(w**2, axis=(1, 2)).max() for w in run.weights))
+    slack = (
+        10 * run.stats.error * (run.objective[0] + sum(np.sum(w**2, axis=(1, 2)).max() for w in run.weights))
+    )
     assert (np.diff(run.objective) <= slack + 1e-15).all()
     np.testing.assert_allclose(run.objective, run.loss + [oracles.penalty(n, l2) for n in run], rtol=1e-12)
 

@@ -65,7 +65,9 @@ def test_zeros_alone_have_no_lines():
     assert lines.rank == 0
 
 
-@pytest.mark.parametrize(("count", "dimensions", "rank"), [(1, 3, 1), (2, 3, 2), (5, 3, 3), (4, 2, 2), (3, 1, 1)])
+@pytest.mark.parametrize(
+    ("count", "dimensions", "rank"), [(1, 3, 1), (2, 3, 2), (5, 3, 3), (4, 2, 2), (3, 1, 1)]
+)
 def test_rank_is_the_dimension_of_the_span(count, dimensions, rank):
     assert lines_of(directions(count, dimensions, 0)).rank == rank
 

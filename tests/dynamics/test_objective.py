@@ -4,15 +4,23 @@ from functools import cache
 
 import jax
 import numpy as np
-import oracles
 import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
+import oracles
 from biasfree.dynamics import objective
-from biasfree.dynamics.objective import Form, data_loss, form_of, loss_and_slope, params_of, physics_of, view_of
+from biasfree.dynamics.objective import (
+    Form,
+    data_loss,
+    form_of,
+    loss_and_slope,
+    params_of,
+    physics_of,
+    view_of,
+)
 from biasfree.dynamics.problem import float64
 
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
@@ -27,7 +35,9 @@ def evaluated(network, data, kind="samples", *, loss="square", l2=0.0, train=Non
     """The loss and the slopes of weights and biases, as the simulators see them."""
     form = Form(loss, kind, train or (True,) * network.depth)
     with float64():
-        value, slope = compiled(form, params_of(network), view_of(form, network, data), physics_of(network, l2))
+        value, slope = compiled(
+            form, params_of(network), view_of(form, network, data), physics_of(network, l2)
+        )
     return float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
 
 
@@ -102,7 +112,9 @@ def test_slope_is_the_derivative(leak, l2, seed, depth, loss, biased):
     assume(leak == 1 or np.abs(hidden).min() > 100 * h)
 
     def objective_at(t):
-        moved = [w + t * v for w, v in zip((*network.weights, *(network.biases or ())), directions, strict=True)]
+        moved = [
+            w + t * v for w, v in zip((*network.weights, *(network.biases or ())), directions, strict=True)
+        ]
         there = bf.Network(moved[:depth], leak=leak, biases=moved[depth:] or None)
         return oracles.loss(there, data, loss) + oracles.penalty(there, l2)
 
@@ -182,7 +194,9 @@ def test_layers_that_are_not_trained_have_no_slope(train):
     data = oracles.random_data(5, 3)
     network = oracles.with_biases(bf.networks.gaussian((3, 4, 4, 1), scale=2.0, seed=1))
     _, slopes = evaluated(network, data, l2=0.3, train=train)
-    for slope, on, expected in zip(slopes, train * 2, expected_slopes(network, data, "square", 0.3), strict=True):
+    for slope, on, expected in zip(
+        slopes, train * 2, expected_slopes(network, data, "square", 0.3), strict=True
+    ):
         assert_slopes([slope], [expected * on])
         assert on or not slope.any()
 

@@ -179,7 +179,9 @@ def test_branches_are_counted(seed, shape):
     for sides in product((1, -1), repeat=int(repels.sum())):
         sides = np.array(sides, int)
         rest = k.rest + np.where(sides > 0, k.above[repels], k.below[repels]) @ k.normals[repels]
-        others = kink(k.normals[~repels], k.above[~repels], k.below[~repels], rest) if (~repels).any() else None
+        others = (
+            kink(k.normals[~repels], k.above[~repels], k.below[~repels], rest) if (~repels).any() else None
+        )
         u = rest if others is None else least_norm_by_enumeration(others)
         rates = sides * (k.normals[repels] @ u)
         assume(np.abs(rates).min(initial=1.0) > 1e-6)  # not a tie to rounding

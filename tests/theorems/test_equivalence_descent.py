@@ -1,12 +1,12 @@
 """[ZSL25] Theorem 5 (TMLR 8) under gradient descent, as the package runs it: at any step size, to rounding."""
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
+import oracles
 
 settings_ = settings(deadline=None, max_examples=30)
 

@@ -1,0 +1,123 @@
+"""Wrong calls are answered by one sentence, before anything is computed."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree.dynamics import descent, flow
+
+DATA = oracles.random_data(5, 3)
+NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)
+DEEP = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
+
+#: (what replaces an argument of either simulator, the sentence)
+COMMON = [
+    ({"network": None}, "network must be a Network or a list of them, got NoneType"),
+    ({"network": "relu"}, "network must be a Network or a list of them, got str"),
+    ({"network": np.ones((4, 3))}, "network must be a Network or a list of them, got ndarray"),
+    ({"network": []}, "network must be a Network or a list of them, got an empty list"),
+    ({"network": [NETWORK, DATA]}, "network must be .* got a list with a Dataset"),
+    ({"network": [NETWORK, DEEP]}, "networks in a list must have equal shapes"),
+    ({"network": [NETWORK, oracles.with_biases(NETWORK)]}, "networks in a list must have equal shapes"),
+    ({"data": NETWORK}, "data must be a Dataset or a list of them, got Network"),
+    ({"data": (DATA.x, DATA.y)}, "data must be .* got a list with a ndarray"),
+    ({"data": []}, "data must be a Dataset or a list of them, got an empty list"),
+    ({"data": [DATA]}, "one network takes one Dataset, got a list"),
+    ({"network": [NETWORK] * 3, "data": [DATA] * 2}, "got 3 networks but 2 datasets"),
+    (
+        {"network": [NETWORK] * 2, "data": [DATA, oracles.random_data(6, 3)]},
+        r"datasets in a list must have equal shapes, got \(\(5, 3\), \(5, 1\)\) and \(\(6, 3\), \(6, 1\)\)",
+    ),
+    (
+        {"data": oracles.random_data(5, 2)},
+        r"takes 3 inputs but x has 2 columns; the first layer should have shape \(4, 2\)",
+    ),
+    (
+        {"data": oracles.random_data(5, 3, outputs=2)},
+        r"has 1 outputs but y has 2; the last layer should have shape \(2, 4\)",
+    ),
+    ({"loss": "logistic"}, r'loss="logistic" needs labels -1 and \+1, got'),
+    ({"loss": "hinge"}, "unknown loss 'hinge'; choose one of square, logistic"),
+    ({"loss": None}, "unknown loss None"),
+    ({"l2": -0.1}, "l2 must not be negative, got -0.1"),
+    ({"l2": np.nan}, "l2 must be finite, got nan"),
+    ({"l2": "0.1"}, "l2 must be a number, got '0.1'"),
+    ({"l2": True}, "l2 must be a number, got True"),
+    (
+        {"train": (True,)},
+        r"train must hold one True or False a layer, at least one True, got \(True,\) for 2 layers",
+    ),
+    ({"train": (True, True, True)}, "for 2 layers"),
+    ({"train": (False, False)}, "at least one True"),
+    ({"train": (1, 0)}, "one True or False a layer"),
+    ({"until": 0.0}, "until must be positive, got 0.0"),
+    ({"until": -1}, "until must be positive, got -1"),
+    ({"until": np.nan}, "until must be finite"),
+]
+DESCENT = [
+    ({"step": 0}, "step must be positive, got 0"),
+    ({"step": -0.1}, "step must be positive, got -0.1"),
+    ({"step": np.nan}, "step must be finite, got nan"),
+    ({"step": "0.1"}, "step must be a number, got '0.1'"),
+    ({"steps": 0}, "steps must be a whole number of at least 1, got 0"),
+    ({"steps": -3}, "steps must be a whole number of at least 1, got -3"),
+    ({"steps": 10.0}, "steps must be a whole number of at least 1, got 10.0"),
+    ({"steps": True}, "steps must be a whole number of at least 1, got True"),
+    ({"save_every": 0}, "save_every must be a whole number of at least 1, got 0"),
+    ({"save_every": 2.5}, "save_every must be a whole number of at least 1, got 2.5"),
+]
+FLOW = [
+    ({"ts": [0.0, 2.0, 1.0]}, "ts must be strictly increasing, got 2.0 followed by 1.0 at index 2"),
+    ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
+    ({"ts": [-1.0, 1.0]}, "ts must not be negative, got -1.0"),
+    ({"ts": [0.0, np.nan]}, r"ts must be finite, got nan at index \(1,\)"),
+    ({"ts": [0.0, np.inf]}, "ts must be finite, got inf"),
+    ({"ts": []}, "ts must be a one-dimensional array of at least one time"),
+    ({"ts": [[0.0, 1.0]]}, r"ts must be a one-dimensional array of at least one time, got shape \(1, 2\)"),
+    ({"ts": 1.0}, r"ts must be a one-dimensional array of at least one time, got shape \(\)"),
+    ({"ts": "now"}, "ts must hold real numbers"),
+    ({"method": "euler"}, "unknown method 'euler'; choose one of auto, smooth, events, steps"),
+    ({"network": DEEP, "method": "events"}, 'method="events" follows networks of two layers, got 3'),
+    ({"rtol": 0}, "rtol must be positive, got 0"),
+    ({"rtol": -1e-3}, "rtol must be positive, got -0.001"),
+    ({"rtol": np.inf}, "rtol must be finite, got inf"),
+    ({"rtol": "1e-3"}, "rtol must be a number"),
+    ({"atol": 0}, "atol must be positive, got 0"),
+    ({"max_steps": 0}, "max_steps must be a whole number of at least 1, got 0"),
+    ({"max_steps": 1e5}, "max_steps must be a whole number of at least 1, got 100000.0"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_computed(monkeypatch):
+    """Both simulators look at the arguments before they look at the data."""
+
+    def no(*_):
+        raise AssertionError("computed before the arguments were checked")
+
+    for module in (descent, flow):
+        for name in ("form_of", "view_of"):
+            monkeypatch.setattr(module, name, no)
+
+
+@pytest.mark.parametrize(("change", "message"), COMMON + DESCENT)
+def test_gradient_descent_refuses(change, message):
+    arguments = {"network": NETWORK, "data": DATA, "step": 0.1, "steps": 10, **change}
+    with pytest.raises(ValueError, match=message) as refusal:
+        bf.gradient_descent(arguments.pop("network"), arguments.pop("data"), **arguments)
+    assert_is_one_sentence(str(refusal.value))
+
+
+@pytest.mark.parametrize(("change", "message"), COMMON + FLOW)
+def test_gradient_flow_refuses(change, message):
+    arguments = {"network": NETWORK, "data": DATA, "ts": [0.0, 1.0], **change}
+    with pytest.raises(ValueError, match=message) as refusal:
+        bf.gradient_flow(arguments.pop("network"), arguments.pop("data"), arguments.pop("ts"), **arguments)
+    assert_is_one_sentence(str(refusal.value))
+
+
+def assert_is_one_sentence(message):
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert ". " not in message

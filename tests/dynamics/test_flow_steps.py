@@ -1,0 +1,159 @@
+"""The flow by steps and half steps: any depth, with an estimate of its error that can be trusted."""
+
+import re
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree.dynamics import UnfinishedError
+from biasfree.dynamics.steps import _explore, _march
+
+TS = np.linspace(0, 20, 11)
+CUBE = oracles.random_data(8, 3, seed=10)
+
+
+def two_layers(seed=0):
+    return bf.networks.balanced((3, 8, 1), scale=1.0, seed=seed)
+
+
+def three_layers(*, leak=0.0, seed=0):
+    return bf.networks.balanced((3, 6, 6, 1), scale=1.5, leak=leak, seed=seed)
+
+
+def steps_run(network, data=CUBE, ts=TS, **options):
+    run = bf.gradient_flow(network, data, ts, method="steps", **options)
+    assert run.stats.method == "steps"
+    return run
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_error_estimate_is_honest_for_two_layers(seed):
+    """Against the flow with its kinks located; also how far descent with tiny steps stays from it."""
+    network = two_layers(seed)
+    exact = bf.gradient_flow(network, CUBE, TS, method="events", rtol=1e-9)
+    for rtol in (1e-2, 1e-3, 1e-4):
+        run = steps_run(network, rtol=rtol)
+        assert run.stats.error <= rtol == run.stats.rtol
+        # two passes of first order differ by as much as the finer one errs, so by all of it, give or take the
+        # phase in which kinks are met
+        assert oracles.distance(run, exact) <= 2 * run.stats.error
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-5, 1e-8])
+def test_the_error_estimate_is_honest_for_deep_linear_networks(rtol):
+    network = three_layers(leak=1.0)
+    run = steps_run(network, rtol=rtol)
+    error = oracles.distance(run, oracles.flow(network, CUBE, TS))
+    # where the field is smooth the finer pass errs by an eighth of the difference
+    assert error <= run.stats.error / 2 + 1e-12
+    assert run.stats.error <= rtol
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"), [(0, {}), (1, {}), (1, {"l2": 0.02}), (2, {"loss": "logistic"})]
+)
+def test_the_error_estimate_is_honest_for_deep_relu_networks(seed, options):
+    """Against descent with steps so small that its own first-order error is a tenth of the estimate."""
+    labels = options.get("loss") == "logistic"
+    data = oracles.random_data(8, 3, labels=labels, seed=10)
+    run = steps_run(three_layers(seed=seed), data, rtol=1e-3, **options)
+    descents = [
+        bf.gradient_descent(
+            three_layers(seed=seed), data, step=h, steps=round(20 / h), save_every=round(2 / h), **options
+        )
+        for h in (4e-4, 1e-4)
+    ]
+    # extrapolated to h → 0, (4·W(h/4) − W(h))/3; what is left is of second order, and of kinks
+    left = oracles.distance(descents[1], descents[0]) / 3
+    assert oracles.distance(run, descents[1]) <= 2 * run.stats.error + 1.5 * left
+    assert left < 3e-4
+
+
+def test_deep_networks_conserve_the_balance_of_their_layers():
+    """|row h of W_l|² − |column h of W_{l+1}|² is constant for every hidden neuron, at any leak."""
+    for leak in (0.0, 0.4):
+        run = steps_run(three_layers(leak=leak), rtol=1e-4)
+        for below, above in zip(run.weights, run.weights[1:], strict=False):
+            balance = np.sum(below**2, axis=2) - np.sum(above**2, axis=1)
+            size = sum(np.sum(w**2, axis=(1, 2)).max() for w in run.weights)
+            # an error ε|W| in the weights is one of 2ε|W|² in a balance
+            assert np.abs(balance - balance[0]).max() <= 4 * run.stats.error * size
+        assert (np.diff(run.objective) <= 0).all()
+
+
+def test_auto_picks_steps_for_deep_relu_and_smooth_for_linear_networks():
+    assert bf.gradient_flow(three_layers(), CUBE, TS[:2]).stats.method == "steps"
+    assert bf.gradient_flow(three_layers(leak=1.0), CUBE, TS[:2]).stats.method == "smooth"
+    train = (False, False, True)
+    assert bf.gradient_flow(three_layers(), CUBE, TS[:2], train=train).stats.method == "smooth"
+
+
+def test_an_error_out_of_reach_is_refused_and_names_one_within():
+    with pytest.raises(
+        UnfinishedError, match=r"rtol = 1e-07 is out of reach: .* Ask for rtol = .*, raise max_steps"
+    ) as no:
+        steps_run(two_layers(), rtol=1e-7, max_steps=3000)
+    reachable = float(re.search(r"Ask for rtol = (\S+),", str(no.value))[1])
+    assert 1e-7 < reachable < 1
+    assert steps_run(two_layers(), rtol=reachable, max_steps=3000).stats.error <= reachable
+
+
+def test_too_few_steps_warn_where_no_error_was_asked_for():
+    with pytest.warns(
+        UserWarning, match=r"only accurate to about \S+ \(rtol = 0.0001 was aimed at; see stats.error\)"
+    ):
+        run = steps_run(two_layers(), max_steps=1000)
+    assert run.stats.error > 1e-4
+    exact = bf.gradient_flow(two_layers(), CUBE, TS, method="events", rtol=1e-9)
+    assert oracles.distance(run, exact) <= 2 * run.stats.error
+
+
+def test_no_steps_at_all_say_where_it_stopped():
+    with pytest.raises(
+        UnfinishedError, match=r"the flow stopped at t = \S+ of 20: max_steps = 5 are used up"
+    ):
+        steps_run(two_layers(), max_steps=5)
+
+
+def test_until_stops_where_the_loss_falls_to_the_level():
+    whole = steps_run(three_layers())
+    level = (whole.loss[2] + whole.loss[3]) / 2
+    run = steps_run(three_layers(), until=level)
+    assert run.stats.stopped == "loss level reached"
+    np.testing.assert_array_equal(run.ts[:-1], TS[:3])
+    assert TS[2] < run.ts[-1] < TS[3]
+    np.testing.assert_allclose(run.loss[-1], level, rtol=1e-12)  # bisected to 2⁻⁵⁰ of a step
+    np.testing.assert_allclose(run.loss[-1], oracles.loss(run[-1], CUBE), rtol=1e-12)
+
+
+def test_until_of_a_network_that_is_already_there():
+    run = steps_run(three_layers(), ts=TS[1:], until=1e3)
+    assert run.ts.tolist() == [0.0]
+    assert run.stats.stopped == "loss level reached"
+
+
+def test_times_may_start_anywhere():
+    late, all_ = steps_run(three_layers(), ts=TS[3:6]), steps_run(three_layers(), ts=TS[:6])
+    np.testing.assert_array_equal(late.ts, TS[3:6])
+    assert oracles.distance(late, [w[3:] for w in all_.weights]) <= 2 * (late.stats.error + all_.stats.error)
+    start = steps_run(three_layers(), ts=[0.0])
+    np.testing.assert_array_equal(start.weights[0][0], three_layers().weights[0])
+
+
+def test_layers_that_are_not_trained_stay_bitwise():
+    run = steps_run(three_layers(), ts=TS[:3], train=(True, False, True))
+    assert (run.weights[1] == run.weights[1][0]).all()
+    assert not (run.weights[0] == run.weights[0][0]).all()
+
+
+def test_other_numbers_do_not_compile_anew():
+    def go(*, leak=0.1, seed=0, ts=TS[:3], **options):
+        steps_run(three_layers(leak=leak, seed=seed), ts=ts, **options)
+
+    go()
+    programs = _march._cache_size(), _explore._cache_size()
+    for change in ({"leak": 0.0}, {"seed": 1}, {"l2": 0.1}, {"ts": TS[1:6] / 3}, {"rtol": 1e-3}):
+        go(**change)
+        assert (_march._cache_size(), _explore._cache_size()) == programs, change
