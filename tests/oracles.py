@@ -1,4 +1,4 @@
-"""Forward and backward passes, descent and flow written from the formulas; no code shared with `biasfree.dynamics`."""
+"""Forward and backward passes, descent and flow from the formulas; no code of `biasfree.dynamics`."""
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -82,7 +82,7 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
 
 
 def distance(one, other):
-    """The largest |ΔW|/|W| along two paths, all layers and biases together; each a trajectory or its arrays."""
+    """The largest |ΔW|/|W| along two paths, all layers and biases together; trajectories or their arrays."""
     pairs = list(zip(arrays(one), arrays(other), strict=True))
     gap = sum(((a - b) ** 2).reshape(len(a), -1).sum(axis=1) for a, b in pairs)
     size = sum((b**2).reshape(len(b), -1).sum(axis=1) for _, b in pairs)
@@ -94,7 +94,7 @@ def arrays(path):
 
 
 def random_data(samples, dimensions, *, outputs=None, labels=False, seed=0):
-    """Gaussian inputs with Gaussian targets or random labels, each label present."""
+    """Gaussian inputs with Gaussian targets or random labels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(samples, dimensions))
     y = rng.normal(size=(samples,) if outputs is None else (samples, outputs))

@@ -200,8 +200,8 @@ def quadratic(l2=0.0):
 def divergence(message):
     number = r"([-+.\de]+|inf)"
     found = re.search(
-        rf"diverged at step (\d+): .* lowest, {number}, at step (\d+)\. .* 2/curvature = {number}, and step was "
-        rf"{number}: use a smaller one\.$",
+        rf"diverged at step (\d+): .* lowest, {number}, at step (\d+)\. .* 2/curvature = {number}, "
+        rf"and step was {number}: use a smaller one\.$",
         message,
     )
     assert found is not None, message
@@ -256,12 +256,12 @@ def test_divergence_says_which_network():
     networks[16] = bf.Network(tuple(1e3 * w for w in networks[16].weights))
     with pytest.raises(DivergenceError, match="gradient descent of network 16 diverged at step"):
         bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
-    with pytest.raises(DivergenceError, match="^gradient descent diverged at step"):
+    with pytest.raises(DivergenceError, match=r"^gradient descent diverged at step"):
         bf.gradient_descent(networks[16], data, step=0.1, steps=40, save_every=15)
 
 
 def test_float64_whatever_the_caller_has_set():
-    """Descent under the caller's float32 is descent under the caller's float64, and neither setting changes."""
+    """Descent under the caller's float32 is descent under the caller's float64; neither setting changes."""
     assert not jax.config.jax_enable_x64  # JAX's default
     run = six_points_run()
     assert not jax.config.jax_enable_x64

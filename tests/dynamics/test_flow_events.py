@@ -1,6 +1,6 @@
 """The flow of two-layer networks through their kinks.
 
-Descent with ever smaller steps converges to it, to first order: a quarter of the step, a quarter of the distance.
+Descent with ever smaller steps converges to it, to first order: a quarter of the step, of the distance too.
 """
 
 import numpy as np
@@ -114,12 +114,11 @@ def test_samples_on_one_line_are_the_limit_of_descent():
     np.testing.assert_allclose(across, across[:1].repeat(21, axis=0), rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("train", [(True, False), (False, True)])
-def test_training_one_layer_is_the_limit_of_descent(train):
+def test_training_the_first_layer_is_the_limit_of_descent():
     network = small(seed=1)
-    run = events_run(network, CUBE, SHORT, train=train)
-    assert (run.weights[train.index(False)] == network.weights[train.index(False)]).all()
-    far, near = descent_distances(run, network, CUBE, (0.01, 0.01 / 16), train=train)
+    run = events_run(network, CUBE, SHORT, train=(True, False))
+    assert (run.weights[1] == network.weights[1]).all()
+    far, near = descent_distances(run, network, CUBE, (0.01, 0.01 / 16), train=(True, False))
     assert 6 < far / near < 40
 
 
@@ -140,7 +139,7 @@ def test_tighter_tolerances_converge(seed):
 @some
 @given(seed=integers(0, 2**31), leak=floats(0, 1), scale=floats(1e-3, 1), l2=sampled_from([0.0, 0.02]))
 def test_balance_is_conserved_and_the_objective_never_rises(seed, leak, scale, l2):
-    """|w_h|² − a_h² is constant for every neuron, with L2 it falls as e^{−2λt}: for any start, also through kinks."""
+    """|w_h|² − a_h² is constant for every neuron; with L2 it falls as e^{−2λt}."""
     network = bf.networks.gaussian((3, 8, 1), scale=scale, leak=leak, seed=seed)
     run = events_run(network, CUBE, SHORT, l2=l2)
     balance = np.sum(run.weights[0] ** 2, axis=2) - run.weights[1][:, 0] ** 2
@@ -164,10 +163,9 @@ def test_balanced_starts_have_a_unique_flow(seed, leak):
 
 def test_a_hidden_layer_on_symmetric_data_is_the_reduced_flow():
     """[ZSL25] Thm. 5: a rank-one start, all neurons of a sign at every kink at once, has D + 1 equations."""
-    data = bf.data.odd_sine(n=6, d=3, seed=1)
-    ts = np.linspace(0, 30, 7)
+    data, ts = bf.data.odd_sine(n=20, d=3, seed=0), np.linspace(0, 40, 9)
     for leak in (0.0, 0.5):
-        network = bf.networks.rank_one([1.0, -0.5, 0.2], width=8, scale=0.05, leak=leak)
+        network = bf.networks.rank_one([1.0, -0.5, 0.2], width=20, scale=0.05, leak=leak)
         run = events_run(network, data, ts)
         solved = bf.theory.reduced_flow(network, data, ts)
         assert oracles.distance(run, solved) < 1e-6  # as converged as above; the solution itself is to 1e-10
@@ -206,7 +204,7 @@ def at_rest(outer, data):
 
 @pytest.mark.parametrize("outer", [0.5, -0.5])
 def test_a_neuron_at_zero_leaves_the_fastest_way(outer):
-    """Near w = 0, ẇ depends on the direction of w only: leaving along a ray is starting a little way out on it."""
+    """Near w = 0, ẇ depends on the direction only: leaving along a ray is starting a little way out on it."""
     network, run = at_rest(outer, SIX)
     assert run.weights[0][-1, 0].any()
     way = run.weights[0][1, 0]
@@ -278,7 +276,7 @@ def test_collapses_of_random_starts_are_the_limit_of_descent():
 
 
 def test_branch_points_are_counted_with_their_times():
-    """A neuron on a line that pushes it away from both sides: w ⟂ (1, 1), a > 0, y = 1 there and −1 opposite."""
+    """A neuron on a line that pushes it away from both sides: w ⟂ (1, 1), a > 0, y = 1 there and opposite."""
     data = bf.Dataset(
         [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 0.0], [1.0, 0.15]], np.ones(6)
     )
@@ -287,7 +285,7 @@ def test_branch_points_are_counted_with_their_times():
     run = events_run(bf.Network(tuple(weights)), data, np.linspace(0, 2, 5))
     assert run.stats.events["branch points"] == len(run.stats.branch_times) == 1
     assert run.stats.branch_times == (0.0,)
-    # the pulls of (1,1) and (−1,−1) are equal but for the small function at t = 0: a tie to 1e-3, decided, not stuck
+    # the pulls of (1,1) and (−1,−1) are equal but for the small function at t = 0: all but a tie, decided
     assert abs(run.weights[0][-1, 0].sum()) > 0.1
 
 
@@ -298,7 +296,7 @@ def test_branch_points_are_counted_with_their_times():
     ("data", "end"), [(bf.data.orthogonal_pair(), 40.0), (bf.data.xor(), 80.0)], ids=["pair", "xor"]
 )
 def test_each_point_is_learnt_by_its_own_neurons(data, end):
-    """theory.md §10: ρ̇_i = 2ρ_i(s_i − |x_i|²ρ_i/P), s_i = |y_i||x_i|/P, one sigmoid a point, in the order of s_i."""
+    """One sigmoid a point, ρ̇_i = 2ρ_i(s_i − |x_i|²ρ_i/P), s_i = |y_i||x_i|/P: the larger s_i, the earlier."""
     network, ts = bf.networks.balanced((2, 20, 1), scale=1e-6, seed=0), np.linspace(0, end, 81)
     run = bf.gradient_flow(network, data, ts)
     assert run.stats.method == "events"

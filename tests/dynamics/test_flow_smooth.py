@@ -20,8 +20,11 @@ def linear(sizes=(3, 4, 2), *, scale=0.5, seed=0):
 
 
 def bound(run):
-    """What stats.error, the sum of relative local errors, allows along the path: the flow here contracts or grows
-    with the weights, so that errors relative to them grow by no more than tenfold; 1e-11 is left to DOP853."""
+    """What stats.error, the sum of relative local errors, allows along the path.
+
+    The flow here contracts, or grows with the weights, so that errors relative to them grow by no more than
+    tenfold; 1e-11 is left to DOP853.
+    """
     return 10 * run.stats.error + 1e-11
 
 
@@ -60,7 +63,7 @@ def test_only_the_last_layer_trained_has_no_kinks():
 @settings(deadline=None, max_examples=20)
 @given(seed=integers(0, 2**31), scale=floats(1e-6, 1.5), l2=sampled_from([0.0, 0.05]))
 def test_balance_is_conserved_and_decays_with_l2(seed, scale, l2):
-    """W_1W_1ᵀ − W_2ᵀW_2 is constant, and with L2 falls as e^{−2λt} (theory.md §4, Eq. 36)."""
+    """W_1W_1ᵀ − W_2ᵀW_2 is constant, and with L2 falls as e^{−2λt} ([ZSL25] Eq. 36)."""
     run = bf.gradient_flow(linear(scale=scale, seed=seed), DATA, TS, l2=l2)
     w1, w2 = run.weights
     balance = w1 @ w1.transpose(0, 2, 1) - w2.transpose(0, 2, 1) @ w2
@@ -152,7 +155,7 @@ def test_until_never_reached_is_the_whole_run():
 
 
 def test_atol_is_relative_to_the_initial_norms():
-    """A layer that decays to 1e-9 of itself costs no more steps once it is below atol; tight atol, more steps."""
+    """A layer that decays costs no more steps once it is below atol; the tighter atol, the more steps."""
     network, data = linear(scale=1.0), bf.Dataset(DATA.x, np.zeros((8, 2)))
     runs = [bf.gradient_flow(network, data, [0.0, 8.0], l2=2.0, atol=a) for a in (1e-4, 1e-8, 1e-12)]
     steps = [run.stats.accepted for run in runs]
@@ -180,7 +183,7 @@ def test_a_network_at_rest_stays():
 def test_too_few_steps_say_so():
     with pytest.raises(
         UnfinishedError,
-        match=r"the flow stopped at t = \S+ of 6 at rtol = 1e-08, after 5 steps \(max_steps = 5\)\. This usually means",
+        match=r"the flow stopped at t = \S+ of 6 at rtol = 1e-08, after 5 steps \(max_steps = 5\)\. This",
     ):
         bf.gradient_flow(linear(), DATA, TS, max_steps=5)
 
@@ -195,7 +198,7 @@ def test_a_list_of_networks():
 def test_each_of_a_list_of_datasets_is_looked_at_for_kinks(monkeypatch):
     """Inputs that are all zero have none; the other dataset of the list has, and so have hidden biases."""
     for method in ("smooth", "events"):
-        monkeypatch.setattr(flow._Run, method, lambda self, method=method, **_: method)
+        monkeypatch.setattr(flow._Run, method, lambda _, method=method, **__: method)
     blank, network = bf.Dataset(np.zeros((6, 2)), np.ones(6)), bf.networks.gaussian((2, 6, 1), scale=0.5)
     runs = bf.gradient_flow([network, network], [blank, bf.data.six_points()], [0.0, 1.0])
     assert runs == ["smooth", "events"]

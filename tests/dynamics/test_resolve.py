@@ -189,8 +189,8 @@ def test_branches_are_counted(seed, shape):
     assert resolve(k).branches == (ways != 1)
 
 
-# Ways out of w = 0. There ẇ = ∇Φ(w), Φ(w) = Σ_q max(n_q·w, 0) above_q + min(n_q·w, 0) below_q, homogeneous of degree
-# one: a neuron leaves along a local maximum of Φ on the unit sphere, at the rate Φ.
+# Ways out of w = 0. There ẇ = ∇Φ(w), Φ(w) = Σ_q max(n_q·w, 0) above_q + min(n_q·w, 0) below_q, homogeneous of
+# degree one: a neuron leaves along a local maximum of Φ on the unit sphere, at the rate Φ.
 
 
 def rates(normals, above, below, directions):

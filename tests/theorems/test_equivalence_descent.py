@@ -1,4 +1,4 @@
-"""[ZSL25] Theorem 5 (TMLR 8) under gradient descent, as the package runs it: at any step size, to rounding."""
+"""[ZSL25] Theorem 5 (TMLR 8) under gradient descent: at any step size, to rounding."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def symmetric(loss, seed):
 @settings_
 @given(
     leak=floats(0, 1),
-    width=sampled_from([2, 7, 12]),
+    width=sampled_from([2, 9]),
     seed=integers(0, 2**31),
     scale=floats(1e-4, 1),
     step=floats(0.001, 0.1),
