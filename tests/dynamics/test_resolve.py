@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import minimize
 
@@ -207,7 +207,10 @@ def maxima_on_the_circle(normals, above, below, count=40_001):
 
 
 @many
-@given(seed=integers(0, 2**31), count=sampled_from([1, 2, 3, 5]))
+@given(seed=integers(0, 2**31), count=sampled_from([1, 2, 3, 5, 7]))
+@example(
+    seed=7866, count=5
+)  # its highest maximum lies beside an edge from which another one is reached first
 def test_departures_in_the_plane(seed, count):
     """The ways out are the maxima of Φ on the circle, all of them, the highest first."""
     k = random_kink(count, 2, seed)
