@@ -79,6 +79,10 @@ FLOW = [
     ({"ts": "now"}, "ts must hold real numbers"),
     ({"method": "euler"}, "unknown method 'euler'; choose one of auto, smooth, events, steps"),
     ({"network": DEEP, "method": "events"}, 'method="events" follows networks of two layers, got 3'),
+    (
+        {"data": bf.Dataset(np.zeros((5, 3)), np.ones(5)), "method": "events"},
+        'method="events" needs inputs that have kinks, got x all zero; use method="smooth" or "auto"',
+    ),
     ({"rtol": 0}, "rtol must be positive, got 0"),
     ({"rtol": -1e-3}, "rtol must be positive, got -0.001"),
     ({"rtol": np.inf}, "rtol must be finite, got inf"),

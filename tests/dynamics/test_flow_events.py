@@ -211,8 +211,8 @@ def test_a_neuron_at_zero_leaves_the_fastest_way(outer, y):
     angles = np.linspace(0, 2 * np.pi, 20_001)[:-1]
     rays = np.column_stack([np.cos(angles), np.sin(angles)])
     rates = np.maximum(rays @ data.x.T, 0) @ pull
-    ways = np.sum((rates > np.roll(rates, 1)) & (rates >= np.roll(rates, -1)) & (rates > 0))
-    assert run.stats.branch_times == (0.0,) * (ways > 1)
+    ways = sum((rates > np.roll(rates, 1)) & (rates >= np.roll(rates, -1)) & (rates > 0))
+    assert run.stats.branch_times == (0.0,) * bool(ways > 1)
     fastest, way = rays[np.argmax(rates)], run.weights[0][1, 0]
     assert fastest @ way > 0.8 * np.linalg.norm(way)  # it turns by O(t) in the first half unit of time
     weights = [w.copy() for w in network.weights]

@@ -66,7 +66,7 @@ def gradient_descent(
             tile = _Tile(form, runs[first : first + size], size, step, level)
             for fraction in tile.descend(schedule):
                 progress.update((first + size * fraction) / len(runs))
-        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
+        return problem.answer([run.trajectory(level, progress.elapsed) for run in runs])
 
 
 def _schedule(steps: int, save_every: int) -> np.ndarray:
@@ -105,14 +105,14 @@ class _Run:
             self.recorder.add(step * steps, saved)
             self.steps = int(steps[-1])
 
-    def trajectory(self, wall_time: float) -> Trajectory:
+    def trajectory(self, level: float, wall_time: float) -> Trajectory:
         stats = Stats(
             method="descent",
             evaluations=self.steps,
             accepted=self.steps,
             error=0.0,
             error_kind="none: the iteration itself, exact to rounding",
-            stopped="loss level reached" if self.reached else "steps done",
+            stopped="loss level reached" if self.recorder.last_loss <= level else "steps done",
             wall_time=wall_time,
         )
         return self.recorder.trajectory(stats)

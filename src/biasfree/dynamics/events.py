@@ -26,7 +26,7 @@ from biasfree.dynamics.resolve import Kink, departures, resolve
 from biasfree.dynamics.search import ROUNDING
 from biasfree.networks import Network
 
-#: Events at one time, without progress, after which the run is given up.
+#: Events that change nothing, or at one time, after which the run is given up.
 MOST_AT_ONCE = 100
 #: Lines times neurons beyond which kinks that matter are too many to be followed one by one.
 MANY_KINKS = 50_000
@@ -96,8 +96,8 @@ class Kinks:
     def react(self, loop: Loop, given: Given) -> tuple[Loop, Given]:
         """Decide what every neuron does that cannot go on as it was."""
         t, signs = float(loop.t), np.array(loop.memory.signs)
-        self._limit(t, int(loop.memory.crossings))
         if loop.code != EVENT:
+            self._limit(t, int(loop.memory.crossings), moved=True)
             return loop, given
         forces = _forces(self.system, loop.params, signs, given)
         outer, hidden = np.asarray(loop.params.weights[1]), np.array(forces.hidden)
@@ -107,6 +107,7 @@ class Kinks:
             if neuron.wrong.any() or restless[neuron.h]:
                 happened |= self._decide(neuron, t, signs, hidden)
         self._counts.update(happened)
+        self._limit(t, int(loop.memory.crossings), moved=bool(happened) and t > self._last_time)
         loop = loop._replace(
             params=with_hidden(loop.params, hidden),
             memory=loop.memory._replace(signs=signs),
@@ -192,10 +193,10 @@ class Kinks:
             self.branch_times.append(t)
         return {"departures"} if ways else set()
 
-    def _limit(self, t: float, crossings: int) -> None:
+    def _limit(self, t: float, crossings: int, *, moved: bool) -> None:
         """Notice events that follow each other without progress, or that are too many to be worth
         following."""
-        self._repeats = self._repeats + 1 if t <= self._last_time else 0
+        self._repeats = 0 if moved else self._repeats + 1
         self._last_time = t
         self._handled += 1
         if self._repeats > MOST_AT_ONCE:

@@ -64,7 +64,7 @@ def gradient_flow(
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
     if method == "events":
-        _check_two_layers(problem.networks[0])
+        _check_events(problem)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64():
         return problem.answer([_flow(problem, form, i, request) for i in range(len(problem.networks))])
@@ -104,11 +104,16 @@ def _request(
     )
 
 
-def _check_two_layers(network: Network) -> None:
+def _check_events(problem: Problem) -> None:
+    network = problem.networks[0]
     if network.depth != 2:
         raise ValueError(
             f'method="events" follows networks of two layers, got {network.depth}; '
             'use method="steps" or "auto".'
+        )
+    if network.biases is None and not all(data.x.any() for data in problem.datasets):
+        raise ValueError(
+            'method="events" needs inputs that have kinks, got x all zero; use method="smooth" or "auto".'
         )
 
 

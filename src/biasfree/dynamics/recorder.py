@@ -55,6 +55,11 @@ class Recorder:
         repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], self.slots, axis=0), state)
         self.add(np.array([t]), repeated)
 
+    @property
+    def last_loss(self) -> float:
+        """The data loss at the last time kept."""
+        return float(self._losses[-1][0, -1])
+
     def trajectory(self, stats: Stats) -> Trajectory:
         """Everything kept, as one trajectory."""
         loss, penalties = np.concatenate(self._losses, axis=1)

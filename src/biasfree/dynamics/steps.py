@@ -179,7 +179,7 @@ class StepFlow:
             )
         return (
             f"the flow stopped at t = {t:.6g} of {end:g}: max_steps = {self._limits.max_steps} are used up. "
-            "Raise max_steps, or end ts earlier."
+            "Raise max_steps or rtol, or end ts earlier."
         )
 
 
