@@ -173,8 +173,11 @@ class Kinked(NamedTuple):
         rate = signs * (given.normals @ forces.free.T)
         jump = 2 * forces.odd @ state.weights[1]
         beyond = rate - jump
-        alone = (wrong.sum(axis=0) == 1) & ~given.slides.any(axis=1) & ~given.resting
-        crosses = wrong & alone & (rate < 0) & (beyond <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump)))
+        alone = wrong.sum(axis=0) == 1
+        onward = alone & (rate < 0) & (beyond <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump)))
+        # Several lines at once, none of whose jumps, nor all together, could turn the neuron back.
+        onward |= rate + jnp.sum(wrong * jnp.abs(jump), axis=0) < 0
+        crosses = wrong & onward & ~given.slides.any(axis=1) & ~given.resting
         pending = (wrong & ~crosses).any() | (search.at_margins(theta) < 0).any()
         memory = loop.memory._replace(
             signs=jnp.where(crosses, -signs, signs), crossings=loop.memory.crossings + crosses.any()
