@@ -405,3 +405,11 @@ def test_the_paper_s_width_is_the_limit_of_descent():
     run = events_run(network, SIX, ts)
     far, near = descent_distances(run, network, SIX, (0.02, 0.005))
     assert 2.5 < far / near < 6
+
+
+def test_a_level_met_at_a_saved_time_is_saved_once():
+    network, ts = bf.networks.balanced((2, 20, 1), scale=0.1, seed=0), np.linspace(0, 50, 6)
+    whole = events_run(network, SIX, ts)
+    stopped = events_run(network, SIX, ts, until=whole.loss[3])
+    assert stopped.stats.stopped == "loss level reached"
+    np.testing.assert_allclose(stopped.ts, ts[:4], rtol=1e-12)  # the bisection resolves 2^−50 of a step

@@ -20,7 +20,6 @@ CALL_STEPS = 500
 #: The loop's local tolerance as a share of rtol, which is meant for the whole path.
 LOCAL_SHARE = 0.1
 
-
 LEVEL_REACHED = "loss level reached"
 
 
@@ -97,7 +96,8 @@ def integrate(
             ts = ts[int(done) :]
             progress.update(float(loop.t) / end)
             if loop.code == LEVEL:
-                recorder.add_one(float(loop.t), loop.params)
+                if recorder.last_time < float(loop.t):
+                    recorder.add_one(float(loop.t), loop.params)
                 return loop, LEVEL_REACHED
             if loop.code == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
                 raise UnfinishedError(_why(loop, limits, end))

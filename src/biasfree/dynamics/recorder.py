@@ -56,6 +56,11 @@ class Recorder:
         self.add(np.array([t]), repeated)
 
     @property
+    def last_time(self) -> float:
+        """The last time kept, −1 before the first."""
+        return float(self._ts[-1][-1]) if self._ts else -1.0
+
+    @property
     def last_loss(self) -> float:
         """The data loss at the last time kept."""
         return float(self._losses[-1][0, -1])
