@@ -413,3 +413,17 @@ def test_a_level_met_at_a_saved_time_is_saved_once():
     stopped = events_run(network, SIX, ts, until=whole.loss[3])
     assert stopped.stats.stopped == "loss level reached"
     np.testing.assert_allclose(stopped.ts, ts[:4], rtol=1e-12)  # the bisection resolves 2^−50 of a step
+
+
+def test_a_neuron_held_where_hyperplanes_meet_leaves_when_one_of_them_repels():
+    """Lattice inputs have hyperplanes with dependent normals: two hold a neuron on a third, which turns.
+
+    The seed is one at which that happens; without watching the third, the distance stays at 7e-3.
+    """
+    rng = np.random.default_rng(264)
+    x, y = rng.integers(-1, 2, size=(7, 3)), rng.normal(size=7)
+    network = bf.networks.balanced((3, 6, 1), scale=10 ** rng.uniform(-2, 0.5), seed=264)
+    data, ts = bf.Dataset(x, y), np.linspace(0, 30, 11)
+    far, near = descent_distances(events_run(network, data, ts), network, data, (4e-3, 2.5e-4))
+    assert near < 7.5e-4  # Euler's relative error is rate²·t·step/2, rates here below one half
+    assert far / near > 6

@@ -66,6 +66,7 @@ class Kinks:
         self.params = params_of(network)
         self.branch_times: list[float] = []
         self._counts: Counter[str] = Counter()
+        self._settled: dict[int, tuple[float, ...] | None] = {}
         self._most_events, self._handled = most_events, 0
         self._last_time, self._repeats = -1.0, 0
         self._rank, self._rays = self.lines.rank, self.lines.rays()
@@ -105,7 +106,10 @@ class Kinks:
         happened: set[str] = set()
         for neuron in self._neurons(forces, outer, signs):
             if neuron.wrong.any() or restless[neuron.h]:
-                happened |= self._decide(neuron, t, signs, hidden)
+                changes = self._decide(neuron, t, signs, hidden)
+                # Nothing better on the other side of a watched line: no need to ask again for these signs.
+                self._settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
+                happened |= changes
         self._counts.update(happened)
         self._limit(t, int(loop.memory.crossings), moved=bool(happened) and t > self._last_time)
         loop = loop._replace(
@@ -149,10 +153,10 @@ class Kinks:
         pulls = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
         rest = neuron.free - pulls[on] @ normals[on]
         outcome = resolve(Kink(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
-        if outcome.branches:
-            self.branch_times.append(t)
         signs[on, h] = outcome.signs
         after = signs[:, h]
+        if outcome.branches and (after != before).any():
+            self.branch_times.append(t)
         pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
         hidden[h] = neuron.w - np.linalg.pinv(pinned) @ (pinned @ neuron.w)
         return _what_happened(before, after)
@@ -252,6 +256,9 @@ class Kinks:
             solve=np.zeros((width, room, dimensions)),
             resting=np.zeros(width, bool),
             rays=self._rays,
+            watch=np.zeros((width, 1), int),
+            watch_sign=np.zeros((width, 1)),
+            watch_solve=np.zeros((width, 1, room)),
         )
 
     def _with_slides(self, given: Given, signs: np.ndarray) -> Given:
@@ -268,7 +275,27 @@ class Kinks:
             slide[h, : len(lines)], slides[h, : len(lines)] = lines, True
             basis[h, : len(lines)] = np.linalg.qr(normals.T)[0].T
             solve[h, : len(lines)] = np.linalg.pinv(normals.T)
-        return given._replace(slide=slide, slides=slides, basis=basis, solve=solve, resting=resting)
+        given = given._replace(slide=slide, slides=slides, basis=basis, solve=solve, resting=resting)
+        return self._with_watch(given, signs)
+
+    def _also_on(self, h: int, signs: np.ndarray) -> np.ndarray:
+        """The lines to watch for neuron `h`; none if they were looked at for these very signs."""
+        implied = self._implied(signs == 0) & (signs != 0)
+        return np.flatnonzero(implied & (self._settled.get(h) != tuple(signs)))
+
+    def _with_watch(self, given: Given, signs: np.ndarray) -> Given:
+        """`given` with the lines that sliding neurons are on without sliding on them: see `margins`."""
+        sliding = given.slides.any(axis=1)
+        lines = {h: self._also_on(h, signs[:, h]) for h in np.flatnonzero(sliding).tolist()}
+        most, room = max(map(len, lines.values()), default=1), given.watch.shape[1]
+        while room < most:
+            room *= 4
+        watch, sign = np.zeros((len(sliding), room), int), np.zeros((len(sliding), room))
+        solve = np.zeros((*watch.shape, given.solve.shape[1]))
+        for h, on in lines.items():
+            watch[h, : len(on)], sign[h, : len(on)] = on, signs[on, h]
+            solve[h, : len(on)] = self.lines.normals[on] @ given.solve[h].T
+        return given._replace(watch=watch, watch_sign=sign, watch_solve=solve)
 
 
 @partial(jax.jit, static_argnames="system")

@@ -40,7 +40,9 @@ class Given(NamedTuple):
 
     `ray` is 2q for samples with c > 0 and 2q + 1 for c < 0. A neuron slides on the lines `slide` where
     `slides`; `basis` spans their normals and `solve` takes a force to the coefficients that cancel it on
-    them. `resting` neurons sit at w = 0; `rays` are the directions in which they might leave.
+    them. `resting` neurons sit at w = 0; `rays` are the directions in which they might leave. A neuron that
+    slides is also on the lines `watch`, whose normals the others span, on the side `watch_sign` (0: unused);
+    `watch_solve` is `solve` of their normals.
     """
 
     normals: Any
@@ -55,6 +57,9 @@ class Given(NamedTuple):
     solve: Any
     resting: Any
     rays: Any
+    watch: Any
+    watch_sign: Any
+    watch_solve: Any
 
 
 class Forces(NamedTuple):
@@ -160,7 +165,8 @@ class Kinked(NamedTuple):
             return margins(self.forces(params, signs, given), params.weights[1], given)
 
         def nothing():
-            return jnp.ones((len(NODES), given.slide.shape[0], 2 * given.slide.shape[1] + 1))
+            conditions = 2 * given.slide.shape[1] + 1 + given.watch.shape[1]
+            return jnp.ones((len(NODES), given.slide.shape[0], conditions))
 
         return lax.cond(given.slides.any() | given.resting.any(), lambda: lax.map(here, states), nothing)
 
@@ -189,14 +195,19 @@ class Kinked(NamedTuple):
 @jax.jit
 def margins(forces: Forces, outer, given: Given):
     """How far every sliding neuron is from being released and every resting one from leaving: velocities that
-    are negative once it should have happened; two conditions for a line slid on, and one for resting.
+    are negative once it should have happened; two conditions for a line slid on, one for resting, and one
+    for a line watched.
 
-    Sliding cancels the pull of the other lines, `held`, by a pull between mean + half and mean − half.
+    Sliding cancels the pull of the other lines, `held`, by a pull between mean + half and mean − half. If it
+    could not do so on the other side of a watched line that repels, the neuron leaves to that side.
     """
     held = -jnp.einsum("hmd,hd->hm", given.solve, forces.free)
     half = jnp.sum(forces.odd[given.slide] * outer.T[:, None, :], axis=2)
-    sides = jnp.stack([held - half, -half - held], axis=2)
-    sliding = jnp.where(given.slides[:, :, None], sides, 1.0).reshape(len(given.slide), -1)
+    sliding = _between(held, half, given.slides).reshape(len(given.slide), -1)
+    push = jnp.sum(forces.odd[given.watch] * outer.T[:, None, :], axis=2)
+    beyond = held[:, None, :] + (2 * given.watch_sign * push)[:, :, None] * given.watch_solve
+    tightest = jnp.min(_between(beyond, half[:, None, :], given.slides[:, None, :]), axis=(2, 3))
+    watched = jnp.where((given.watch_sign != 0) & (push > 0), tightest, 1.0)
 
     def fastest():
         along = given.rays @ given.normals.T
@@ -204,7 +215,12 @@ def margins(forces: Forces, outer, given: Given):
         return jnp.where(given.resting, -jnp.max(rates, axis=0), 1.0)
 
     resting = lax.cond(given.resting.any(), fastest, lambda: jnp.ones(len(given.resting)))
-    return jnp.concatenate([sliding, resting[:, None]], axis=1)
+    return jnp.concatenate([sliding, resting[:, None], watched], axis=1)
+
+
+def _between(held, half, slides):
+    """How far `held` is from the two ends of what a sliding line can hold; 1 where there is no line."""
+    return jnp.where(slides[..., None], jnp.stack([held - half, -half - held], axis=-1), 1.0)
 
 
 def augmented(params: Params) -> Float[Array, "H D"]:
