@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans, floats, integers
 
 import biasfree as bf
-from biasfree.trajectory import Stats
+from biasfree.trajectory import Factored, Stats
 
 per_example = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -153,3 +153,89 @@ def test_records_of_numpy_numbers_are_plain_and_survive_json():
 def test_unreadable_records_are_refused(text):
     with pytest.raises(ValueError, match="record of how the trajectory was obtained is not readable"):
         Stats.from_json(text)
+
+
+def factored(seed=0, times=4, leak=0.0):
+    """W₁ = v rᵀ(t), W₂ = g(t) vᵀ as factors, and the same multiplied out."""
+    rng = np.random.default_rng(seed)
+    v, r, g = rng.normal(size=(1, 5, 1)), rng.normal(size=(times, 1, 3)), rng.normal(size=(times, 1, 1))
+    layers = Factored((v, r), (g, v.swapaxes(1, 2)))
+    ts, loss = np.arange(times), np.ones(times)
+    full = (v * r, g * v.swapaxes(1, 2))
+    return [bf.Trajectory(ts, w, loss, loss, leak, Stats("solved")) for w in (layers, full)]
+
+
+def test_factors_are_the_weights_they_multiply_to():
+    lazy, full = factored()
+    assert len(lazy.weights) == 2
+    for one, other in zip(lazy.weights, full.weights, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+        assert one.shape == other.shape
+        assert not one.flags.writeable
+    for one, other in zip(lazy, full, strict=True):
+        np.testing.assert_allclose(one.weights[0], other.weights[0], rtol=1e-15)
+    np.testing.assert_allclose(lazy.weights[-1], full.weights[-1], rtol=1e-15)
+    assert len(lazy.weights[:1]) == 1
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.4, 1.0])
+def test_maps_are_the_linear_part(leak):
+    for trajectory in factored(leak=leak):
+        x = np.random.default_rng(1).normal(size=(9, 3))
+        expected = [bf.diagnostics.linear_map(network, x) for network in trajectory]
+        assert trajectory.maps.shape == (4, 1, 3)
+        np.testing.assert_allclose(trajectory.maps[:, 0], expected, rtol=1e-12, atol=1e-13)
+
+
+def test_a_solution_travels_through_a_file(tmp_path):
+    lazy, _ = factored()
+    known = bf.Trajectory(
+        np.array([0, 1, 2, np.inf]),
+        lazy.weights,
+        lazy.loss,
+        lazy.loss,
+        0.0,
+        Stats("solved"),
+        linear=lazy.maps,
+    )
+    known.save(tmp_path / "a.npz")
+    again = bf.Trajectory.load(tmp_path / "a.npz")
+    assert again.ts[-1] == np.inf
+    np.testing.assert_array_equal(again.maps, lazy.maps)
+    np.testing.assert_array_equal(again.weights[0], lazy.weights[0])
+
+
+def test_deep_nonlinear_networks_have_no_map_of_their_weights():
+    network = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
+    weights = tuple(w[None] for w in network.weights)
+    trajectory = bf.Trajectory([0.0], weights, [1.0], [1.0], 0.0, Stats("by hand"))
+    with pytest.raises(ValueError, match=r"does not follow from its weights alone.*linear_map"):
+        _ = trajectory.maps
+    linear = bf.Trajectory([0.0], weights, [1.0], [1.0], 1.0, Stats("by hand"))
+    w1, w2, w3 = network.weights
+    np.testing.assert_allclose(linear.maps[0], w3 @ w2 @ w1, rtol=1e-13)
+
+
+def test_only_the_last_time_may_be_infinite():
+    lazy, _ = factored(times=2)
+    for ts in ([np.inf, 1.0], [np.inf, np.inf], [np.nan, np.inf], [-np.inf, 1.0]):
+        with pytest.raises(ValueError, match="ts must"):
+            bf.Trajectory(ts, lazy.weights, [1, 1], [1, 1], 0.0, Stats("solved"))
+    with pytest.raises(ValueError, match="ts must be finite"):
+        bf.gradient_flow(bf.networks.gaussian((2, 3, 1), scale=1.0), bf.data.six_points(), [0, np.inf])
+
+
+def test_map_trajectory(tmp_path):
+    maps = np.random.default_rng(0).normal(size=(3, 2, 4))
+    stats = Stats("linear_flow", defects={"white": 1e-9})
+    one = bf.MapTrajectory([0, 1, np.inf], maps, [3.0, 2.0, 1.0], stats, gram=np.ones((3, 6, 6)))
+    one.save(tmp_path / "m.npz")
+    again = bf.MapTrajectory.load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(again.maps, maps)
+    np.testing.assert_array_equal(again.gram, one.gram)
+    assert again.stats.defects == {"white": 1e-9}
+    assert len(again) == 3
+    assert "4→2, 3 times in [0, inf]" in repr(again)
+    np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
+    with pytest.raises(ValueError, match="as many states as times"):
+        bf.MapTrajectory([0, 1], maps, [3.0, 2.0], stats)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from biasfree.dynamics import gradient_descent, gradient_flow
     from biasfree.networks import Network
     from biasfree.theory import AssumptionError
-    from biasfree.trajectory import Trajectory
+    from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
 _STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "experiments")
@@ -29,6 +29,7 @@ _HOMES = {
     "Dataset": "data",
     "Network": "networks",
     "Trajectory": "trajectory",
+    "MapTrajectory": "trajectory",
     "gradient_flow": "dynamics",
     "gradient_descent": "dynamics",
     "AssumptionError": "theory",
@@ -46,6 +47,7 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "Dataset",
     "Network",
     "Trajectory",
+    "MapTrajectory",
     "gradient_flow",
     "gradient_descent",
     "AssumptionError",

@@ -30,12 +30,22 @@ def real(name: str, value: ArrayLike) -> NDArray[np.float64]:
             f"{name} must be finite, got {array[where]} at index {where}; "
             "remove or replace NaN and infinite entries first."
         )
+    return _frozen(array)
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
     array.flags.writeable = False
     return array
 
 
-def increasing_times(ts: ArrayLike) -> NDArray[np.float64]:
-    """Times at which to save: one-dimensional, non-negative, strictly increasing."""
+def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
+    """Times at which to save: one-dimensional, non-negative, strictly increasing.
+
+    With `infinite=True` the last of them may be infinity, the limit that a closed form knows.
+    """
+    times = np.asarray(ts)
+    if infinite and times.ndim == 1 and times.dtype.kind == "f" and times.size and times[-1] == np.inf:
+        return _frozen(np.append(increasing_times(times[:-1]) if times.size > 1 else times[:0], np.inf))
     times = real("ts", ts)
     if times.ndim != 1 or times.size == 0:
         raise ValueError(f"ts must be a one-dimensional array of at least one time, got shape {times.shape}.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ class Stats:
 
     `error` is an estimate of the relative error of the weights along the path, and `error_kind` says which
     kind of estimate; `events` counts the located times at which something happened, by kind; `branch_times`
-    are the times at which the flow is not unique and a convention decided.
+    are the times at which the flow is not unique and a convention decided; `defects` says how far a solved
+    problem is from each hypothesis of its solution.
     """
 
     method: str
@@ -34,6 +36,7 @@ class Stats:
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
     branch_times: tuple[float, ...] = ()
+    defects: Mapping[str, float] = field(default_factory=dict)
     rtol: float | None = None
     error: float | None = None
     error_kind: str = "none"
@@ -45,6 +48,8 @@ class Stats:
             str(name): int(count) for name, count in self.events.items()
         }  # NumPy's integers are not JSON
         object.__setattr__(self, "events", events)
+        defects = {str(name): float(size) for name, size in self.defects.items()}
+        object.__setattr__(self, "defects", defects)
         object.__setattr__(self, "branch_times", tuple(float(t) for t in self.branch_times))
         for name in ("evaluations", "accepted", "rejected"):
             object.__setattr__(self, name, int(getattr(self, name)))
@@ -67,16 +72,52 @@ class Stats:
             ) from None
 
 
+class Factored(Sequence[np.ndarray]):
+    """Layers kept as products, W_l(t) = A_l(t)B_l(t)…, and multiplied out only when one is asked for.
+
+    Each layer is a tuple of factors (T, ·, ·) or, where constant in time, (1, ·, ·). Solutions of low rank
+    are a few vectors a time; their weights would be a thousand times as many numbers.
+    """
+
+    def __init__(self, *layers: Sequence[Float[np.ndarray, "_ _ _"]]):
+        self.layers = tuple(
+            tuple(real(f"a factor of W_{i}", factor) for factor in layer) for i, layer in enumerate(layers, 1)
+        )
+        self.times = max(len(factor) for layer in self.layers for factor in layer)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __getitem__(self, i: Any) -> Any:
+        """Layer i at all times, (T, outputs, inputs), formed anew; a tuple of them for a slice."""
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(len(self))[i])
+        w = functools.reduce(np.matmul, self.layers[i])
+        return _read_only(np.broadcast_to(w, (self.times, *w.shape[1:])))
+
+    def at(self, i: int) -> tuple[Float[np.ndarray, "_ _"], ...]:
+        """All layers at the i-th time."""
+        return tuple(
+            functools.reduce(np.matmul, [factor[i if len(factor) > 1 else 0] for factor in layer])
+            for layer in self.layers
+        )
+
+    def product(self) -> Float[np.ndarray, "T K D"]:
+        """W_L⋯W_1 at all times, from the left, so that no layer is formed where its factors are thin."""
+        return functools.reduce(np.matmul, [factor for layer in reversed(self.layers) for factor in layer])
+
+
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """A network along learning: its weights, loss and objective at the saved times.
 
-    `weights` holds one array a layer with a leading time axis. A run told to store a measurement instead
-    (`save=`) has that in `saved` and only the last network in full.
+    `weights` holds one array a layer with a leading time axis; a solved trajectory forms it on access. A run
+    told to store a measurement instead (`save=`) has that in `saved` and only the last network in full.
+    `linear`, where a solution knows it, is the linear map that the network is; read it as `maps`.
     """
 
     ts: Float[np.ndarray, "T"]
-    weights: tuple[Float[np.ndarray, "T _ _"], ...]
+    weights: Sequence[Float[np.ndarray, "T _ _"]]
     loss: Float[np.ndarray, "T"]
     objective: Float[np.ndarray, "T"]
     leak: float
@@ -84,12 +125,17 @@ class Trajectory:
     biases: tuple[Float[np.ndarray, "T _"], ...] | None = None
     saved: np.ndarray | None = None
     last: Network | None = None
+    linear: Float[np.ndarray, "T K D"] | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "ts", increasing_times(self.ts))
+        object.__setattr__(self, "ts", increasing_times(self.ts, infinite=True))
         for name in ("loss", "objective"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
-        object.__setattr__(self, "weights", tuple(real(f"W_{i}", w) for i, w in enumerate(self.weights, 1)))
+        if not isinstance(self.weights, Factored):
+            arrays = tuple(real(f"W_{i}", w) for i, w in enumerate(self.weights, 1))
+            object.__setattr__(self, "weights", arrays)
+        if self.linear is not None:
+            object.__setattr__(self, "linear", real("linear", self.linear))
         if self.biases is not None:
             object.__setattr__(self, "biases", tuple(real(f"b_{i}", b) for i, b in enumerate(self.biases, 1)))
         if self.saved is not None:
@@ -105,6 +151,8 @@ class Trajectory:
     def __getitem__(self, i: int) -> Network:
         """The network at the i-th saved time."""
         i = range(len(self))[operator.index(i)]
+        if isinstance(self.weights, Factored):
+            return Network(self.weights.at(i), leak=self.leak)
         if self.weights:
             biases = None if self.biases is None else tuple(b[i] for b in self.biases)
             return Network(tuple(w[i] for w in self.weights), leak=self.leak, biases=biases)
@@ -124,6 +172,25 @@ class Trajectory:
             f"loss {self.loss[0]:.3g} → {self.loss[-1]:.3g}, {self.stats.method}: {self.stats.stopped})"
         )
 
+    @property
+    def maps(self) -> Float[np.ndarray, "T K D"]:
+        """The linear map of the network at every saved time: all of its function where the theory applies.
+
+        c·W₂W₁ for two layers, whose function is this and an even part; W_L⋯W₁ for linear networks.
+        """
+        if self.linear is not None:
+            return self.linear
+        last = self[-1]
+        if last.biases is not None or (last.depth > 2 and self.leak < 1) or not self.weights:
+            raise ValueError(
+                f"the linear map of {last!r} does not follow from its weights alone; measure it on samples "
+                "with trajectory.map(lambda network: bf.diagnostics.linear_map(network, data.x))."
+            )
+        factor = (1 + self.leak) / 2 if last.depth == 2 else 1.0
+        if isinstance(self.weights, Factored):
+            return factor * self.weights.product()
+        return factor * functools.reduce(np.matmul, self.weights[::-1])
+
     def map(self, measure: Callable[[Network], Any]) -> np.ndarray:
         """`measure` of the network at every saved time, stacked along a leading time axis."""
         return np.array([measure(network) for network in self])
@@ -140,8 +207,8 @@ class Trajectory:
             **{f"W{i}": w for i, w in enumerate(self.weights or last.weights, 1)},
             **{f"b{i}": b for i, b in enumerate((self.biases if self.weights else last.biases) or (), 1)},
         }
-        if self.saved is not None:
-            arrays["saved"] = self.saved
+        arrays |= {} if self.saved is None else {"saved": self.saved}
+        arrays |= {} if self.linear is None else {"linear": self.linear}
         save_npz(path, arrays)
 
     @classmethod
@@ -151,23 +218,79 @@ class Trajectory:
         weights, biases = numbered(path, arrays, "W"), numbered(path, arrays, "b") or None
         leak, stats = single(path, arrays, "leak"), Stats.from_json(single(path, arrays, "stats"))
         common: dict[str, Any] = {name: arrays[name] for name in ("ts", "loss", "objective")}
-        common |= {"leak": leak, "stats": stats, "saved": arrays.get("saved")}
+        common |= {"leak": leak, "stats": stats}
+        common |= {name: arrays.get(name) for name in ("saved", "linear")}
         if weights[0].ndim == 3:
             return cls(weights=weights, biases=biases, **common)
         return cls(weights=(), last=Network(weights, leak=leak, biases=biases), **common)
 
 
+@dataclass(frozen=True, eq=False)
+class MapTrajectory:
+    """A linear network along learning, known by its map W₂W₁ alone: some solutions do not fix the weights.
+
+    `gram`, where known, is QQᵀ with Q = [W₁ᵀ; W₂], (T, D+K, D+K): its blocks are W₁ᵀW₁, W₂W₂ᵀ and W₂W₁.
+    """
+
+    ts: Float[np.ndarray, "T"]
+    maps: Float[np.ndarray, "T K D"]
+    loss: Float[np.ndarray, "T"]
+    stats: Stats
+    gram: Float[np.ndarray, "T Q Q"] | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "ts", increasing_times(self.ts, infinite=True))
+        for name in ("maps", "loss", *(() if self.gram is None else ("gram",))):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+            _check_length(name, getattr(self, name), self.ts)
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def __repr__(self) -> str:
+        shape = f"{self.maps.shape[2]}→{self.maps.shape[1]}"
+        return (
+            f"MapTrajectory({shape}, {len(self)} times in [{self.ts[0]:g}, {self.ts[-1]:g}], "
+            f"loss {self.loss[0]:.3g} → {self.loss[-1]:.3g}, {self.stats.method})"
+        )
+
+    def map(self, measure: Callable[[np.ndarray], Any]) -> np.ndarray:
+        """`measure` of the linear map at every saved time, stacked along a leading time axis."""
+        return np.array([measure(w) for w in self.maps])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trajectory to a `.npz` file that `MapTrajectory.load` reads."""
+        arrays: dict[str, Any] = {"ts": self.ts, "maps": self.maps, "loss": self.loss}
+        arrays |= {} if self.gram is None else {"gram": self.gram}
+        save_npz(path, {**arrays, "stats": self.stats.to_json()})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MapTrajectory:
+        """Read a trajectory that `MapTrajectory.save` wrote; nothing is unpickled."""
+        arrays = load_npz(path, needs=("ts", "maps", "loss", "stats"))
+        stats = Stats.from_json(single(path, arrays, "stats"))
+        return cls(arrays["ts"], arrays["maps"], arrays["loss"], stats, arrays.get("gram"))
+
+
 def _check_lengths(trajectory: Trajectory) -> None:
-    states = {f"W_{i}": w for i, w in enumerate(trajectory.weights, 1)}
+    if isinstance(trajectory.weights, Factored):
+        states = {"weights": np.empty(trajectory.weights.times)}
+    else:
+        states = {f"W_{i}": w for i, w in enumerate(trajectory.weights, 1)}
     states |= {f"b_{i}": b for i, b in enumerate(trajectory.biases or (), 1)}
     kept = {"loss": trajectory.loss, "objective": trajectory.objective, **states}
     kept |= {} if trajectory.saved is None else {"saved": trajectory.saved}
+    kept |= {} if trajectory.linear is None else {"linear": trajectory.linear}
     for name, values in kept.items():
-        if values.shape[:1] != trajectory.ts.shape:
-            raise ValueError(
-                f"a trajectory needs as many states as times, got {len(trajectory.ts)} times "
-                f"and {name} of shape {values.shape}."
-            )
+        _check_length(name, values, trajectory.ts)
+
+
+def _check_length(name: str, values: np.ndarray, ts: np.ndarray) -> None:
+    if values.shape[:1] != ts.shape:
+        raise ValueError(
+            f"a trajectory needs as many states as times, got {len(ts)} times "
+            f"and {name} of shape {values.shape}."
+        )
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
