@@ -34,7 +34,10 @@ def test_aligned_network_satisfies_the_assumption(leak, width, seed, scale):
     growing = bf.theory.early.growing_part(network, data)
     if leak < 1 and abs(growing.imbalance) > 1 - 1e-12:
         return  # one sign only, refused below
-    parts = bf.theory.assumptions.check_rank_one(bf.theory.aligned(network, data), tolerance=1e-14)
+    found = bf.theory.aligned(network, data)
+    for hypothesis in bf.theory.assumptions.EQUIVALENCE:
+        hypothesis.check(found, data, tolerance=1e-14)
+    parts = bf.theory.rank_one.RankOne.of(found)
     np.testing.assert_allclose(parts.norm, growing.norm, rtol=1e-13)
     assert (np.sign(parts.neurons) == np.sign(growing.neurons)).all()
 
@@ -55,7 +58,7 @@ def test_refusals():
         bf.theory.aligned(
             bf.Network((np.ones((2, 3)) * 1e-6, np.sign(data.beta.sum()) * np.ones((1, 2)))),
             data,
-            tolerance=np.inf,
+            small_tolerance=np.inf,
         )
-    with pytest.raises(ValueError, match="β = ⟨yx⟩ is zero"):
+    with pytest.raises(bf.AssumptionError, match="β = ⟨yx⟩ ≠ 0"):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1e-3), bf.Dataset(data.x, np.zeros(18)))

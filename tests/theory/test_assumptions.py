@@ -42,35 +42,62 @@ def test_assumption_4_names_what_fails():
     tilted = np.where(second > 0, 1.1, 1.0)
     lopsided = bf.Network((first * tilted.T, second * tilted))
     with pytest.raises(bf.AssumptionError, match=r"\|W₂⁺\|² − \|W₂⁻\|²"):
-        assumptions.check_rank_one(lopsided)
-    assumptions.check_rank_one(lopsided, tolerance=0.2)
-    assumptions.check_rank_one(bf.theory.linear_twin(lopsided))  # no kink, no need of balance
+        bf.theory.reduced_flow(lopsided, DATA, [1.0])
+    solved = bf.theory.reduced_flow(lopsided, DATA, [1.0], signs_tolerance=0.2)
+    assert 0 < solved.stats.defects["signs"] <= 0.2
+    bf.theory.reduced_flow(bf.theory.linear_twin(lopsided), DATA, [1.0])  # no kink, no need of balance
     with pytest.raises(bf.AssumptionError, match="W₁ from W₂ᵀrᵀ is 1 "):
-        assumptions.check_rank_one(bf.Network((2 * first, second)))
+        bf.theory.reduced_flow(bf.Network((2 * first, second)), DATA, [1.0])
+
+
+def test_defects_are_kept():
+    solved = bf.theory.white_flow(ONE, DATA, [1.0], white_tolerance=10.0)
+    assert set(solved.stats.defects) == {h.key for h in bf.theory.white.ASSUMES}
+    nu = np.trace(DATA.sigma) / 3
+    assert solved.stats.defects["white"] == pytest.approx(np.linalg.norm(DATA.sigma / nu - np.eye(3), ord=2))
+    assert solved.stats.defects["symmetry"] == 0
+
+
+def test_a_tolerance_that_does_not_exist_is_refused():
+    with pytest.raises(TypeError, match=r"'tolerance'.*symmetry_tolerance=1e-08.*white_tolerance=1e-08"):
+        bf.theory.white_flow(ONE, DATA, [1.0], tolerance=1.0)
+    with pytest.raises(TypeError, match="depth_tolerance"):  # the setting cannot be opened
+        bf.theory.white_flow(ONE, DATA, [1.0], depth_tolerance=1.0)
+
+
+def test_what_has_no_meaning_does_not_hold():
+    assert np.isnan(assumptions.RANK_ONE.defect(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA))
+    with pytest.raises(bf.AssumptionError, match="is nan"):
+        assumptions.RANK_ONE.check(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA, tolerance=np.inf)
 
 
 def test_whiteness():
     with pytest.raises(bf.AssumptionError, match=r"white input, Σ = νI .*bf.data.whiten.*reduced_flow"):
         bf.theory.white_flow(ONE, DATA, [1.0])
-    bf.theory.white_flow(ONE, DATA, [1.0], tolerance=10.0)
+    bf.theory.white_flow(ONE, DATA, [1.0], white_tolerance=10.0)
     white = bf.data.whiten(DATA)
-    assert assumptions.check_white(bf.Dataset(3 * white.x, white.y)) == pytest.approx(9, rel=1e-13)
+    assert assumptions.whiteness(bf.Dataset(3 * white.x, white.y)) == pytest.approx(9, rel=1e-13)
 
 
 def test_hyperplane_tolerance():
-    assert 0 < assumptions.check_off_hyperplane(DATA, DATA.beta / np.linalg.norm(DATA.beta)) < 1
-    with pytest.raises(bf.AssumptionError, match="tolerated: above 1"):
-        assumptions.check_off_hyperplane(DATA, np.array([1.0, 0, 0]), tolerance=1.0)
+    data = bf.data.symmetrize(bf.Dataset(np.eye(2), [1.0, 1.0]))
+    network = bf.networks.rank_one([1.0, 0.0], width=2, scale=0.1)
+    with pytest.raises(bf.AssumptionError, match=r"the share of samples with r·x = 0 to rounding is 0\.5"):
+        bf.theory.reduced_flow(network, data, [1.0])
+    assert (
+        bf.theory.reduced_flow(network, data, [1.0], hyperplane_tolerance=0.5).stats.defects["hyperplane"]
+        == 0.5
+    )
 
 
 def test_wrong_calls_say_what_to_do():
-    with pytest.raises(ValueError, match=r"two layers, one output and no biases.*bf\.gradient_flow"):
+    with pytest.raises(ValueError, match=r"two layers .*more or fewer than two is 1 .*bf\.gradient_flow"):
         bf.theory.reduced_flow(bf.networks.gaussian((3, 4, 4, 1), scale=0.1), DATA, [1.0])
     with pytest.raises(ValueError, match="3 dimensions"):
         bf.theory.white_flow(bf.networks.rank_one([1.0, 0], width=3, scale=1), DATA, [1.0])
-    with pytest.raises(ValueError, match="a layer of the network is zero"):
+    with pytest.raises(ValueError, match="W₁ from W₂ᵀrᵀ is nan"):
         bf.theory.reduced_flow(bf.Network((np.zeros((2, 3)), np.ones((1, 2)))), DATA, [1.0])
-    with pytest.raises(ValueError, match="reduced_flow, which takes any β"):
+    with pytest.raises(ValueError, match=r"β = ⟨yx⟩ ≠ 0 .*reduced_flow \(any β\)"):
         bf.theory.white_flow(ONE, bf.Dataset(bf.data.whiten(DATA).x, np.zeros(60)), [1.0])
     with pytest.raises(ValueError, match="strictly increasing"):
         bf.theory.reduced_flow(ONE, DATA, [1.0, 0.5])

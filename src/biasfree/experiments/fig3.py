@@ -96,7 +96,7 @@ def _reduced(start: Network, data: Dataset, ts: np.ndarray) -> Trajectory:
 
 def _white(start: Network, data: Dataset, ts: np.ndarray) -> Trajectory:
     """Eq. 38 on purpose outside its hypothesis: a finite sample is not white."""
-    return theory.white_flow(theory.aligned(start, data), data, ts, tolerance=np.inf)
+    return theory.white_flow(theory.aligned(start, data), data, ts, white_tolerance=np.inf)
 
 
 def _imbalance_effect(relu: Trajectory, data: Dataset) -> float:

@@ -1,156 +1,222 @@
-"""The hypotheses of the closed forms, each measured and refused by name where it fails."""
+"""The hypotheses of the results: each a value that measures its own defect, and is refused by name.
+
+A result lists its hypotheses in a tuple `ASSUMES`; the function checks that list and `coverage` shows it, so
+the two cannot disagree.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.data import Dataset, mirror_pairs
+from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.rank_one import RankOne
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-_DIRECTIONS = 64
+from biasfree.theory.symmetry import symmetry_defect
 
 
 class AssumptionError(ValueError):
-    """A closed form was asked about something its hypotheses do not cover."""
+    """A result was asked about something its hypotheses do not cover."""
 
-    def __init__(
-        self,
-        hypothesis: str,
-        what: str,
-        *,
-        defect: float,
-        tolerance: float,
-        remedy: str,
-        tolerated: str = "at most",
-    ):
+    def __init__(self, hypothesis: str, what: str, *, defect: float, tolerance: float, remedy: str):
         self.hypothesis, self.defect, self.tolerance = hypothesis, float(defect), float(tolerance)
         super().__init__(
             f"{hypothesis} does not hold: {what} is {defect:.3g} "
-            f"(tolerated: {tolerated} {tolerance:.3g}); {remedy}."
+            f"(tolerated: at most {tolerance:.3g}); {remedy}."
         )
 
 
-def check_setting(network: Network, data: Dataset) -> None:
-    """Two layers, one output, no biases, and data of the same dimension."""
-    if network.depth != 2 or network.sizes[-1] != 1 or network.biases is not None:
-        raise ValueError(
-            f"this result is about two layers, one output and no biases, got {network!r}; "
-            "use bf.gradient_flow for other networks."
-        )
-    if (data.dimensions, data.outputs) != (network.sizes[0], 1):
-        raise ValueError(
-            f"the network takes {network.sizes[0]} inputs and gives 1 output, but the data have "
-            f"{data.dimensions} dimensions and {data.outputs} outputs; match their sizes."
-        )
+@dataclass(frozen=True)
+class Hypothesis:
+    """What a result assumes: `defect` is 0 where it holds exactly and NaN where it has no meaning.
 
-
-def check_symmetry(data: Dataset, *, tolerance: float = 1e-8) -> float:
-    """Condition 3: p(x) = p(−x) and y(x) = −y(−x); returns the defect.
-
-    Reference: [ZSL25] Condition 3 (TMLR 3).
+    `key` names its tolerance argument, `{key}_tolerance`, whose default is `tolerance`. One without a
+    tolerance is part of the setting: without it the formulas have no meaning, so it cannot be opened.
     """
-    if (defect := symmetry_defect(data)) > tolerance:
-        raise AssumptionError(
-            "Condition 3 (TMLR 3), symmetric data",
-            "the symmetry defect of the data",
-            defect=defect,
-            tolerance=tolerance,
-            remedy="add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
+
+    key: str
+    name: str
+    measures: str
+    defect: Callable[[Network, Dataset], float]
+    remedy: str
+    tolerance: float | None = None
+
+    def check(self, network: Network, data: Dataset, tolerance: float | None = None) -> float:
+        """The measured defect, or an `AssumptionError` where it is above the tolerance."""
+        tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
+        defect = float(self.defect(network, data))
+        if not defect <= tolerance:
+            raise AssumptionError(
+                self.name, self.measures, defect=defect, tolerance=tolerance, remedy=self.remedy
+            )
+        return defect
+
+
+def check(
+    hypotheses: Sequence[Hypothesis], network: Network, data: Dataset, tolerances: Mapping[str, float]
+) -> dict[str, float]:
+    """Every hypothesis in turn, its tolerance given as `{key}_tolerance`; returns the defects by key."""
+    known = {f"{h.key}_tolerance": h.tolerance for h in hypotheses if h.tolerance is not None}
+    for name in tolerances:
+        if name not in known:
+            defaults = ", ".join(f"{name}={value:g}" for name, value in known.items())
+            raise TypeError(f"got an unexpected argument {name!r}; the tolerances here are {defaults}.")
+    check_sizes(network, data)
+    return {h.key: h.check(network, data, tolerances.get(f"{h.key}_tolerance")) for h in hypotheses}
+
+
+def check_sizes(network: Network, data: Dataset) -> None:
+    """Data of the network's dimensions."""
+    if (data.dimensions, data.outputs) != (network.sizes[0], network.sizes[-1]):
+        raise ValueError(
+            f"the network takes {network.sizes[0]} inputs and gives {network.sizes[-1]} outputs, but the "
+            f"data have {data.dimensions} dimensions and {data.outputs} outputs; match their sizes."
         )
-    return defect
 
 
-def symmetry_defect(data: Dataset) -> float:
-    """How far the data are from Condition 3, from 0 (exact mirror images) to 1.
+def whiteness(data: Dataset) -> float:
+    """ν of Σ ≈ νI: Tr Σ/D."""
+    return float(np.trace(data.sigma)) / data.dimensions
 
-    max over r of |⟨|r·x| x⟩| / ⟨|r·x| |x|⟩ and |⟨sgn(r·x) yx⟩| / ⟨|y| |x|⟩, the averages that a neuron of
-    direction r sees. The maximum runs over β̄ and 64 fixed random directions, so this is a lower bound on
-    the largest defect; it is exactly 0 when every sample has its mirror image.
 
-    Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10.
-    """
-    if mirror_pairs(data) is not None:
+def _rank_one_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    parts = RankOne.maybe(network)
+    return np.nan if parts is None else parts.residual(network)
+
+
+def _sign_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    if network.leak == 1:
         return 0.0
-    x, size = data.x, np.linalg.norm(data.x, axis=1)
-    directions = np.vstack(
-        [data.beta, np.random.default_rng(0).standard_normal((_DIRECTIONS, data.dimensions))]
-    )
-    along = x @ directions.T
-    inputs = _ratio(np.linalg.norm(np.abs(along).T @ x, axis=1), np.abs(along).T @ size)
-    targets = [
-        _ratio(np.linalg.norm((np.sign(along) * y[:, None]).T @ x, axis=1), np.abs(y) @ size)
-        for y in data.targets.T
-    ]
-    return float(np.max([inputs, *targets]))
+    parts = RankOne.maybe(network)
+    return np.nan if parts is None else abs(parts.imbalance)
 
 
-def check_rank_one(network: Network, *, tolerance: float = 1e-8) -> RankOne:
-    """Assumption 4: W₁ = W₂ᵀrᵀ with |r| = 1 and |W₂⁺| = |W₂⁻|; returns its parts.
-
-    A linear network (leak 1) needs only the first half: its positive and negative neurons act alike.
-
-    Reference: [ZSL25] Assumption 4 (TMLR 7).
-    """
-    name = "Assumption 4 (TMLR 7), W₁ = W₂ᵀrᵀ with |r| = 1 and |W₂⁺| = |W₂⁻|,"
-    remedy = "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one"
-    parts = RankOne.of(network)
-    if (defect := parts.residual(network)) > tolerance:
-        what = "the relative distance of W₁ from W₂ᵀrᵀ"
-        raise AssumptionError(name, what, defect=defect, tolerance=tolerance, remedy=remedy)
-    if network.leak < 1 and (defect := abs(parts.imbalance)) > tolerance:
-        what = "(|W₂⁺|² − |W₂⁻|²)/|W₂|²"
-        raise AssumptionError(name, what, defect=defect, tolerance=tolerance, remedy=remedy)
-    return parts
+def _hyperplane_defect(network: Network, data: Dataset) -> float:
+    if network.leak == 1:
+        return 0.0
+    parts, size = RankOne.maybe(network), np.linalg.norm(data.x, axis=1)
+    if parts is None or data.dimensions != len(parts.r):
+        return np.nan
+    # A later crossing takes no time: on symmetric data the flow is the same on both sides.
+    return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
 
 
-def check_white(data: Dataset, *, tolerance: float = 1e-8) -> float:
-    """Whiteness: Σ = νI, measured by |Σ − νI|₂/ν with ν = Tr Σ/D; returns ν.
-
-    Reference: [ZSL25] Corollary 14, there with ν = 1.
-    """
-    nu = float(np.trace(data.sigma)) / data.dimensions
+def _white_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    nu = whiteness(data)
     if nu == 0:
-        raise ValueError("every sample is x = 0, so there is nothing to learn; check the data.")
-    defect = float(np.linalg.norm(data.sigma - nu * np.eye(data.dimensions), ord=2)) / nu
-    if defect > tolerance:
-        raise AssumptionError(
-            "white input, Σ = νI (Corollary 14)",
-            "|Σ − νI|/ν",
-            defect=defect,
-            tolerance=tolerance,
-            remedy="whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or open tolerance=",
-        )
-    return nu
+        return np.nan
+    return float(np.linalg.norm(data.sigma - nu * np.eye(data.dimensions), ord=2)) / nu
 
 
-def check_off_hyperplane(data: Dataset, r: Float[np.ndarray, "D"], *, tolerance: float = 1e-12) -> float:
-    """No sample on the neurons' hyperplane: min |r·x|/|x| over the samples x ≠ 0; returns that minimum.
-
-    Checked at t = 0. A later crossing takes no time, because on symmetric data the flow is the same on both
-    sides.
-
-    Reference: [ZSL25] Lemma 10, where the half-space averages are Σ/2 and β/2 only off the hyperplane.
-    """
-    size = np.linalg.norm(data.x, axis=1)
-    closest = float(np.min(np.abs(data.x @ r)[size > 0] / size[size > 0], initial=1.0))
-    if closest <= tolerance:
-        raise AssumptionError(
-            "r·x ≠ 0 on the samples (Lemma 10)",
-            "the smallest |r·x|/|x|",
-            defect=closest,
-            tolerance=tolerance,
-            tolerated="above",
-            remedy="turn r a little with bf.networks.rank_one, or simulate with bf.gradient_flow",
-        )
-    return closest
+def _small_defect(network: Network, data: Dataset) -> float:
+    """The term left out of Ẇ₁ = cW₂ᵀ(βᵀ − cW₂W₁Σ) against the one kept."""
+    s = np.linalg.norm(data.beta)
+    if s == 0 or network.depth != 2:
+        return np.nan
+    c = (1 + network.leak) / 2
+    return float(c * np.prod(network.norms) * np.linalg.norm(data.sigma, ord=2) / s)
 
 
-def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """top/bottom, 0 where there is nothing to compare."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+def _target_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    s, size = np.linalg.norm(data.beta), np.sqrt(np.mean(data.targets**2) * np.trace(data.sigma))
+    return float(size / s) if s > 0 else np.inf
+
+
+_SIMULATE = "simulate such networks with bf.gradient_flow"
+
+NO_BIASES = Hypothesis(
+    "biases",
+    "no biases (the setting of [ZSL25])",
+    "the number of bias vectors",
+    lambda network, _: len(network.biases or ()),
+    "drop them with bf.Network(network.weights, network.leak); with a hidden bias none of the theory applies",
+)
+TWO_LAYERS = Hypothesis(
+    "depth",
+    "two layers (the setting of [ZSL25] Sec. 4)",
+    "the number of layers more or fewer than two",
+    lambda network, _: abs(network.depth - 2),
+    f"{_SIMULATE}, or see bf.theory.deep_flow for deep networks",
+)
+ONE_OUTPUT = Hypothesis(
+    "outputs",
+    "one output (the setting of [ZSL25] Sec. 4)",
+    "the number of outputs beyond one",
+    lambda network, _: network.sizes[-1] - 1,
+    f"{_SIMULATE}, or see bf.theory.linear_flow for linear networks of any number of outputs",
+)
+SETTING = (NO_BIASES, TWO_LAYERS, ONE_OUTPUT)
+
+SYMMETRY = Hypothesis(
+    "symmetry",
+    "Condition 3 (TMLR 3), symmetric data",
+    "the symmetry defect of the data",
+    lambda network, data: 0.0 if network.leak == 1 else symmetry_defect(data),
+    "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
+    tolerance=1e-8,
+)
+RANK_ONE = Hypothesis(
+    "rank_one",
+    "Assumption 4 (TMLR 7), W₁ = W₂ᵀrᵀ with |r| = 1,",
+    "the relative distance of W₁ from W₂ᵀrᵀ",
+    _rank_one_defect,
+    "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one",
+    tolerance=1e-8,
+)
+SIGNS = Hypothesis(
+    "signs",
+    "Assumption 4 (TMLR 7), |W₂⁺| = |W₂⁻|,",
+    "||W₂⁺|² − |W₂⁻|²|/|W₂|²",
+    _sign_defect,
+    "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one",
+    tolerance=1e-8,
+)
+HYPERPLANE = Hypothesis(
+    "hyperplane",
+    "r·x ≠ 0 on the samples (Lemma 10)",
+    "the share of samples with r·x = 0 to rounding",
+    _hyperplane_defect,
+    "turn r a little with bf.networks.rank_one, or simulate with bf.gradient_flow",
+    tolerance=0.0,
+)
+WHITE = Hypothesis(
+    "white",
+    "white input, Σ = νI (Corollary 14)",
+    "|Σ − νI|/ν",
+    _white_defect,
+    "whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or open white_tolerance=",
+    tolerance=1e-8,
+)
+SMALL = Hypothesis(
+    "small",
+    "small initial weights (Theorem 13)",
+    "c|W₁||W₂||Σ|/s",
+    _small_defect,
+    "start smaller (scale=), or simulate with bf.gradient_flow",
+    tolerance=1e-2,
+)
+TARGET = Hypothesis(
+    "target",
+    "a target with a linear part, β = ⟨yx⟩ ≠ 0 (Corollary 14, Theorem 13)",
+    "√(⟨y²⟩TrΣ)/|β|",
+    _target_defect,
+    "no direction grows first: simulate with bf.gradient_flow, or use bf.theory.reduced_flow (any β)",
+    tolerance=1e8,
+)
+LINEAR = Hypothesis(
+    "linear",
+    "a linear network, α = 1",
+    "1 − α",
+    lambda network, _: 1 - network.leak,
+    "solve bf.theory.linear_twin(network) instead, or use bf.theory.reduced_flow for a ReLU network",
+)
+RELU = Hypothesis(
+    "relu",
+    "a ReLU network, α = 0",
+    "α",
+    lambda network, _: network.leak,
+    "use bf.Network(network.weights, leak=0.0), or simulate with bf.gradient_flow",
+)
+EQUIVALENCE = (*SETTING, SYMMETRY, RANK_ONE, SIGNS, HYPERPLANE)

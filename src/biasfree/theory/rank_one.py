@@ -9,7 +9,8 @@ import numpy as np
 
 from biasfree.losses import Loss
 from biasfree.networks import Network
-from biasfree.trajectory import Stats, Trajectory
+from biasfree.theory.linear_loss import linear_loss
+from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -39,6 +40,17 @@ class RankOne:
         if not r.any():
             raise ValueError("W₂W₁ = 0, so the network has no direction r; draw other weights.")
         return cls(largest * relative, neurons, r / np.linalg.norm(r), network.leak)
+
+    @classmethod
+    def maybe(cls, network: Network) -> RankOne | None:
+        """The parts of `network`, or None where it has none: not two layers of one output, or W₂W₁ = 0."""
+        if (
+            network.depth != 2
+            or network.sizes[-1] != 1
+            or not np.any(network.weights[1] @ network.weights[0])
+        ):
+            return None
+        return cls.of(network)
 
     @property
     def c(self) -> float:
@@ -75,16 +87,15 @@ class RankOne:
         l2: float = 0.0,
         stats: Stats,
     ) -> Trajectory:
-        """W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ at every time, and the loss of f(x) = u² r·x."""
-        growth = self.norm * np.exp(log_u - self.log_u)
-        second = growth[:, None] * self.neurons
-        maps = self.c * growth[:, None] ** 2 * r
-        found = np.array([loss.value(data.x @ w, data.targets[:, 0]).mean() for w in maps])
+        """W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ at every time, as factors, and the loss of f(x) = u² r·x."""
+        growth = (self.norm * np.exp(log_u - self.log_u))[:, None, None]
+        found = linear_loss(np.exp(2 * log_u)[:, None, None] * r[:, None, :], data, loss)
+        neurons = self.neurons[None, :, None]
         return Trajectory(
             ts=ts,
-            weights=(second[:, :, None] * r[:, None, :], second[:, None, :]),
+            weights=Factored((neurons, growth * r[:, None, :]), (growth, neurons.swapaxes(1, 2))),
             loss=found,
-            objective=found + l2 * growth**2,  # (λ/2)(|W₁|² + |W₂|²), two equal norms
+            objective=found + l2 * growth[:, 0, 0] ** 2,  # (λ/2)(|W₁|² + |W₂|²), two equal norms
             leak=self.leak,
             stats=stats,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +13,15 @@ from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import Loss, named
 from biasfree.networks import Network
-from biasfree.theory.assumptions import check_off_hyperplane, check_rank_one, check_setting, check_symmetry
+from biasfree.theory.assumptions import EQUIVALENCE, check
+from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
+
+ASSUMES = EQUIVALENCE
 
 
 def reduced_flow(
@@ -29,7 +33,7 @@ def reduced_flow(
     l2: float = 0.0,
     rtol: float = 1e-10,
     method: str = "DOP853",
-    symmetry_tolerance: float = 1e-8,
+    **tolerances: float,
 ) -> Trajectory:
     """Gradient flow of a rank-one network, by integrating its norm and direction only.
 
@@ -38,21 +42,19 @@ def reduced_flow(
     Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; "Radau" suits
     a Σ of widely spread eigenvalues over long times.
 
-    Assumes: Condition 3; Assumption 4 (TMLR 7); r·x ≠ 0 on the samples. A linear network needs only W₁ =
-    W₂ᵀrᵀ.
+    Assumes: Condition 3 (symmetry_tolerance=1e-8); W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    (signs_tolerance=1e-8), Assumption 4 (TMLR 7); r·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of
+    them). A linear network needs only W₁ = W₂ᵀrᵀ.
     Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
     """
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
     kind = named(loss)
     kind.check(data.y)
-    check_setting(network, data)
-    start = check_rank_one(network)
-    if network.leak < 1:
-        check_symmetry(data, tolerance=symmetry_tolerance)
-        check_off_hyperplane(data, start.r)
+    defects = check(ASSUMES, network, data, tolerances)
+    start = RankOne.of(network)
     field = _field(_negative_gradient(kind, data), l2 / start.c)
     log_u, r, stats = _integrate(field, start.log_u, start.r, start.c * ts, rtol=rtol, method=method)
-    return start.trajectory(ts, log_u, r, data, loss=kind, l2=l2, stats=stats)
+    return start.trajectory(ts, log_u, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
 
 
 def _negative_gradient(loss: Loss, data: Dataset) -> Callable[[np.ndarray], np.ndarray]:
