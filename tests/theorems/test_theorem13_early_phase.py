@@ -21,7 +21,7 @@ def test_growing_part_of_the_linearised_flow(leak, width, d, seed):
     system[-1, :-1] = system[:-1, -1] = c * data.beta
     first, second = network.weights
     late = np.hstack([first, second.T]) @ expm(t * system)  # rows (w_h, a_h)
-    growing = bf.theory.early.growing_part(network, data).network()
+    growing = bf.theory.alignment.growing_part(network, data).network()
     expected = np.hstack([growing.weights[0], growing.weights[1].T]) * np.exp(c * s * t)
     # what does not grow is e^{−18} = 1.5e-8 of what does, times √D for a start that points elsewhere
     np.testing.assert_allclose(late, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
@@ -31,7 +31,7 @@ def test_growing_part_of_the_linearised_flow(leak, width, d, seed):
 def test_aligned_network_satisfies_the_assumption(leak, width, seed, scale):
     data = bf.data.odd_sine(n=9, d=3, seed=0)
     network = bf.networks.gaussian((3, width, 1), scale=scale, leak=leak, seed=seed)
-    growing = bf.theory.early.growing_part(network, data)
+    growing = bf.theory.alignment.growing_part(network, data)
     if leak < 1 and abs(growing.imbalance) > 1 - 1e-12:
         return  # one sign only, refused below
     found = bf.theory.aligned(network, data)

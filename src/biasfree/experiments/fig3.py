@@ -35,13 +35,15 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         ends = _starts(settings, int(seed), (0.0, 1.0))
         relu, linear = _simulated(ends, data, rescaled[[0, -1]], settings["rtol"], report)
         pairs.append((relu, linear))
+    law = theory.final_weight_error_law(settings["width"])
     finals = [_final(relu, linear, data) for relu, linear in pairs]
     return {
         **solved,
         **_compared(runs, data, rescaled),
         **{f"final_{name}": np.array([final[name] for final in finals]) for name in finals[0]},
         "seeds": seeds,
-        "law": np.array(theory.final_weight_error_law(settings["width"])),
+        "quartiles": np.array([law.quantile(share) for share in (0.25, 0.75)]),
+        "width": np.array(settings["width"]),
         "nonwhite": np.array(_nonwhite(data)),
         "least_squares": np.array(_least_squares_loss(data)),
     }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.theory import final_weight_error_law
 
 
 def claims(numbers: Numbers) -> list[Claim]:
@@ -75,7 +74,7 @@ def _paper_claims(numbers: Numbers) -> list[Claim]:
 
 def _small_error(numbers: Numbers, bound: float, source: str, place: str) -> Claim:
     """The paper's bound on the weight error, beside the share of draws that our law gives it."""
-    share = math.erf(bound / float(numbers["law"]) / math.sqrt(2))
+    share = float(final_weight_error_law(int(numbers["width"])).cdf(bound))
     return Claim(
         sentence="the weights of ReLU are close to those of the linear network (error at the last time)",
         source=source,

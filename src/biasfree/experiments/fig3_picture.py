@@ -86,10 +86,11 @@ def _error(axes: Axes, numbers: Numbers) -> None:
 
 def _draws(axes: Axes, numbers: Numbers) -> None:
     predicted, measured = 100 * numbers["final_predicted"], 100 * numbers["final_measured"]
-    law = 100 * float(numbers["law"])
-    ends = min(0.15, *(predicted / 1.5)), max(3.5 * law, *(predicted * 1.5))
-    axes.axvspan(0.3186 * law, 1.1503 * law, color="0.9", lw=0)  # quartiles of |N(0, 1)|
-    axes.annotate("half of\nall draws", (0.605 * law, 1.15 * ends[0]), ha="center", fontsize=7, color="0.3")
+    quartiles = 100 * numbers["quartiles"]
+    ends = min(0.15, *(predicted / 1.5)), max(3 * quartiles[1], *(predicted * 1.5))
+    axes.axvspan(*quartiles, color="0.9", lw=0)
+    middle = np.sqrt(quartiles[0] * quartiles[1])
+    axes.annotate("half of\nall draws", (middle, 1.15 * ends[0]), ha="center", fontsize=7, color="0.3")
     plots.theory_curve(axes, ends, ends, color="0.3", label="simulated = predicted")
     axes.plot(predicted, measured, "o", mfc="none", color="k", label="one draw")
     plots.level(axes, 1.0, "1 % (v1)", side="right")

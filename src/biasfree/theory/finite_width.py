@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import non_negative, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.early import aligned, growing_part
+from biasfree.theory.alignment import aligned, growing_part
 from biasfree.theory.rank_one import RankOne
 from biasfree.theory.reduced import reduced_flow
 
@@ -17,60 +18,119 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
+_LARGEST = np.sqrt(2 - np.sqrt(2))  # the error of a draw of one sign only
 
-def final_weight_error(network: Network, data: Dataset) -> float:
+
+def final_weight_error(network: Network, data: Dataset, **tolerances: float) -> float:
     """|√c·W − W_lin|/|W_lin| at the end of training from a small random start, W_lin the linear twin.
 
     err∞ = √((p − 1/√2)² + (m − 1/√2)²), p² = |r₁⁺|²/|r₁|², m² = 1 − p²: the linear network keeps its ±
     imbalance, the ReLU one loses it (slowly for leaks near 1; 0 for leak 1, its own twin).
 
-    Assumes: Condition 3; small initial weights; t → ∞.
+    Assumes: as `aligned`; t → ∞.
     Reference: derived here; the error is the one of [ZSL25] Fig. 1b (TMLR 3b).
     """
     if network.leak == 1:
         return 0.0
     half = np.sqrt(1 / 2)
-    p, m = _parts(growing_part(network, data))
+    p, m = _parts(growing_part(network, data, **tolerances))
     return float(np.hypot(p - half, m - half))
 
 
-def final_weight_error_law(width: int) -> float:
-    """The standard deviation σ of the law err∞ ≈ σ·|N(0, 1)| over Gaussian starts, σ = ½√(3/H).
+@dataclass(frozen=True)
+class WeightErrorLaw:
+    """The law of `final_weight_error` over Gaussian starts of one width.
 
-    Reference: derived here. Its median is 0.674·σ.
+    p² = |r₁⁺|²/|r₁|² is a Beta(n/2, (H − n)/2) variable given n positive entries of r₁, n ~ Binomial(H, ½):
+    r₁ has independent Gaussian entries of equal variance. For wide networks err∞ ≈ σ·|N(0, 1)|, σ = ½√(3/H).
+
+    Assumes: the entries of W₁(0) and W₂(0) are independent Gaussians, of equal variance within a layer.
+    Reference: derived here.
     """
-    return float(np.sqrt(3 / width) / 2)
+
+    width: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "width", whole("width", self.width))
+
+    @property
+    def sigma(self) -> float:
+        """σ = ½√(3/H) of the law for wide networks."""
+        return float(np.sqrt(3 / self.width) / 2)
+
+    def cdf(self, error: ArrayLike) -> Float[np.ndarray, "*errors"]:
+        """The share of draws whose error is at most `error`."""
+        from scipy.special import betainc
+        from scipy.stats import binom
+
+        error = real("error", error)
+        epsilon = _imbalance(error)[..., None]
+        n = np.arange(1, self.width)
+        inside = betainc(n / 2, n[::-1] / 2, (1 + epsilon) / 2) - betainc(
+            n / 2, n[::-1] / 2, (1 - epsilon) / 2
+        )
+        mixed = inside @ binom.pmf(n, self.width, 0.5)
+        one_sided = np.where(error > _LARGEST - 1e-15, 2.0 ** (1 - self.width), 0.0)
+        return np.minimum(mixed + one_sided, 1.0)
+
+    def quantile(self, share: float) -> float:
+        """The error that a share of the draws does not exceed."""
+        from scipy.optimize import brentq
+
+        share = non_negative("share", share)
+        if share > 1:
+            raise ValueError(f"share must lie in [0, 1], got {share:g}.")
+        root: Any = brentq(lambda error: float(self.cdf(error)) - share, 0.0, _LARGEST, xtol=1e-12)
+        return float(root)
 
 
-def halves(network: Network, data: Dataset) -> tuple[Network, Network]:
+def final_weight_error_law(width: int) -> WeightErrorLaw:
+    """The law of `final_weight_error` over Gaussian starts of `width` neurons.
+
+    Reference: derived here; the error is the one of [ZSL25] Fig. 1b (TMLR 3b).
+    """
+    return WeightErrorLaw(width)
+
+
+def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Network, Network]:
     """The two aligned networks that a ReLU network from a small random start splits into.
 
     They start from √2·|r₁⁺| and √2·|r₁⁻| instead of |r₁|: with α = 0 the positive neurons see one half of
     the data and the negative ones the other, and on symmetric data each half has the moments of the whole.
 
-    Assumes: α = 0; Condition 3; small initial weights.
+    Assumes: as `aligned`, and α = 0.
     Reference: derived here.
     """
     if network.leak != 0:
         raise ValueError(f"the halves of the data decouple for leak 0 only, got {network.leak:g}.")
-    balanced, growing = RankOne.of(aligned(network, data)), growing_part(network, data)
+    balanced, growing = (
+        RankOne.of(aligned(network, data, **tolerances)),
+        growing_part(network, data, **tolerances),
+    )
     positive, negative = (
         replace(balanced, norm=np.sqrt(2) * growing.norm * part).network() for part in _parts(growing)
     )
     return positive, negative
 
 
-def split_loss(network: Network, data: Dataset, ts: ArrayLike) -> Float[np.ndarray, "T"]:
+def split_loss(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
     """The square loss of a ReLU network from a small random start, its ± imbalance included.
 
     L(t) = ½[L₊(t) + L₋(t)], L± the loss of its `halves`. Exact as the scale → 0 for Σ = νI; for other Σ up
     to terms of second order in the imbalance times |Σ − νI|/ν, since then the directions of the halves part.
 
-    Assumes: α = 0; Condition 3; small initial weights.
+    Assumes: as `aligned`, and α = 0.
     Reference: derived here.
     """
-    positive, negative = (reduced_flow(half, data, ts) for half in halves(network, data))
+    positive, negative = (reduced_flow(half, data, ts) for half in halves(network, data, **tolerances))
     return (positive.loss + negative.loss) / 2
+
+
+def _imbalance(error: Float[np.ndarray, "*errors"]) -> Float[np.ndarray, "*errors"]:
+    """The ε = |p² − m²| at which the error is `error`: √(1 − ε²) = (p + m)² − 1, p + m = (2 − err²)/√2."""
+    square = np.clip(error, 0, _LARGEST) ** 2
+    missing = np.clip(2 * square - square**2 / 2, 0, 1)  # 1 − √(1 − ε²)
+    return np.sqrt(missing * (2 - missing))
 
 
 def _parts(growing: RankOne) -> tuple[float, float]:

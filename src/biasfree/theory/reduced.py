@@ -11,9 +11,10 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
-from biasfree.losses import Loss, named
+from biasfree.losses import named
 from biasfree.networks import Network
 from biasfree.theory.assumptions import EQUIVALENCE, check
+from biasfree.theory.linear_network import negative_gradient
 from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
 
@@ -52,18 +53,10 @@ def reduced_flow(
     kind.check(data.y)
     defects = check(ASSUMES, network, data, tolerances)
     start = RankOne.of(network)
-    field = _field(_negative_gradient(kind, data), l2 / start.c)
+    pull = negative_gradient(kind, data)
+    field = _field(lambda w: pull(w[None])[0], l2 / start.c)
     log_u, r, stats = _integrate(field, start.log_u, start.r, start.c * ts, rtol=rtol, method=method)
     return start.trajectory(ts, log_u, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
-
-
-def _negative_gradient(loss: Loss, data: Dataset) -> Callable[[np.ndarray], np.ndarray]:
-    """g(w) = −∂L/∂w of the linear function w·x; the square loss needs only Σ and β."""
-    if loss.name == "square":
-        sigma, beta = data.sigma, data.beta.reshape(-1)
-        return lambda w: beta - sigma @ w
-    x, y = data.x, data.targets[:, 0]
-    return lambda w: loss.residual(x @ w, y) @ x / len(y)
 
 
 def _field(g: Callable[[np.ndarray], np.ndarray], decay: float) -> Callable[[float, np.ndarray], np.ndarray]:

@@ -1,0 +1,127 @@
+"""The learning curve of a small random start on white input: one sigmoid, or two where the signs part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, real
+from biasfree.data import Dataset
+from biasfree.losses import Square
+from biasfree.networks import Network
+from biasfree.theory import alignment
+from biasfree.theory.assumptions import RELU, WHITE, check, whiteness
+from biasfree.theory.linear_loss import least_squares_fit, linear_loss
+from biasfree.theory.rank_one import RankOne
+from biasfree.trajectory import Factored, Stats, Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+ASSUMES = (*alignment.ASSUMES, WHITE)
+ASSUMES_TWO = (*alignment.ASSUMES, RELU, WHITE)
+
+
+def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
+    """Gradient flow from a small random start on white input: one direction, one sigmoid.
+
+    w(t) = β̄ / (u₀^{−2}e^{−2st̃} + (ν/s)(1 − e^{−2st̃})), t̃ = ct/τ, u₀ = √c·|r₁|, r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2
+    of the network's own weights; the weights are those of `aligned`, grown. Exact as the scale → 0, up to
+    the ± imbalance of r₁: `two_sigmoid_flow` keeps that for α = 0.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); small initial weights
+    (small_tolerance=1e-2); Σ = νI (white_tolerance=1e-8); an r₁ of both signs.
+    Reference: [ZSL25] Corollary 14 with r = β̄ and Thm. 13; u₀ and ν are ours (erratum 2).
+    """
+    ts = increasing_times(ts, infinite=True)
+    defects = check(ASSUMES, network, data, tolerances)
+    start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
+    log_u = _log_square(2 * start.log_u, start.c * ts, data) / 2
+    r = np.broadcast_to(start.r, (len(ts), len(start.r)))
+    return start.trajectory(ts, log_u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
+
+
+def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
+    """Gradient flow of a ReLU network from a small random start on white input, at any width.
+
+    f(x) = [(ρ₊+ρ₋)/2]·β̄·x + [(ρ₊−ρ₋)/2]·|β̄·x|, ρ± = 1/(|r₁±|^{−2}e^{−st} + (ν/s)(1 − e^{−st})): neurons of
+    either sign see one half of the data each, and on symmetric data a half has the moments of the whole.
+    Weights: r₁± and r₁±β̄ᵀ, each grown by its own √(ρ±(t)/ρ±(0)). Exact as the scale → 0.
+
+    Assumes: as `sigmoid_flow`, and α = 0; r₁ may have one sign only.
+    Reference: derived here from [ZSL25] Thm. 13.
+    """
+    ts = increasing_times(ts, infinite=True)
+    defects = check(ASSUMES_TWO, network, data, tolerances)
+    growing = alignment.growing_part(network, data, **_alignment(tolerances))
+    parts = np.stack([np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)], axis=1)  # (H, ±)
+    with np.errstate(divide="ignore"):  # a sign without neurons: ln 0, and it stays 0
+        log_start = 2 * (np.log(growing.norm) + np.log(np.linalg.norm(parts, axis=0)))
+    log_rho = np.stack([_log_square(log_u, ts / 2, data) for log_u in log_start], axis=1)  # (T, ±)
+    grown = growing.norm * np.exp((log_rho - np.where(log_start > -np.inf, log_start, 0)) / 2)
+    found = _loss(np.exp(log_rho), growing.r, data)
+    first = grown[:, :, None] * growing.r
+    return Trajectory(
+        ts=ts,
+        weights=Factored((parts[None], first), (grown[:, None, :], parts.T[None])),
+        loss=found,
+        objective=found,
+        leak=0.0,
+        stats=Stats("two_sigmoid_flow", defects=defects),
+    )
+
+
+def time_to_loss(
+    network: Network, data: Dataset, level: ArrayLike, **tolerances: float
+) -> float | Float[np.ndarray, "*levels"]:
+    """When a small random start on white input reaches a loss, one level or an array of them.
+
+    t = (τ/2cs)·ln[(u₀^{−2} − ν/s)/(ω^{−1} − ν/s)], νω = s − √(2ν(L − L_ols)): `sigmoid_flow`, inverted. The
+    levels lie between the initial loss, at which t = 0, and that of least squares, at which t = ∞.
+
+    Assumes: as `sigmoid_flow`.
+    Reference: derived here from [ZSL25] Corollary 14.
+    """
+    level = real("level", level)
+    check(ASSUMES, network, data, tolerances)
+    start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
+    s, nu, floor = float(np.linalg.norm(data.beta)), whiteness(data), least_squares_fit(data)[1]
+    initial = floor + (s - nu * np.exp(2 * start.log_u)) ** 2 / (2 * nu)
+    if (level < floor).any() or (level > initial).any():
+        raise ValueError(
+            f"level must lie between the loss of least squares, {floor:.6g}, and the initial one, "
+            f"{initial:.6g}; got {level.min():g} to {level.max():g}."
+        )
+    missing = np.sqrt(2 * nu * (level - floor)) / s  # 1 − νω/s, from 1 at the start to 0 at the end
+    log_start = 2 * start.log_u + np.log(nu / s)
+    with np.errstate(divide="ignore"):  # at the floor, t = ∞
+        left = np.log1p(-missing) - np.log(missing)
+    found = np.maximum(left - (log_start - np.log1p(-np.exp(log_start))), 0) / (2 * start.c * s)
+    return float(found) if found.ndim == 0 else found
+
+
+def _log_square(log_start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np.ndarray, "T"]:
+    """ln u²(t) of the sigmoid u² = 1/(u₀^{−2}E² + (ν/s)(1 − E²)), E = e^{−st}, from ln u₀²."""
+    s, nu = float(np.linalg.norm(data.beta)), whiteness(data)
+    if log_start == -np.inf:
+        return np.full_like(t, -np.inf)
+    with np.errstate(divide="ignore"):  # t = 0
+        filled = np.log(nu / s) + np.log(-np.expm1(-2 * s * t))
+    return -np.logaddexp(-2 * s * t - log_start, filled)
+
+
+def _loss(
+    rho: Float[np.ndarray, "T 2"], direction: Float[np.ndarray, "D"], data: Dataset
+) -> Float[np.ndarray, "T"]:
+    """The square loss of the linear part and of the even one, which on symmetric data add."""
+    linear = linear_loss(rho.mean(axis=1)[:, None, None] * direction, data, Square())
+    even = (rho[:, 0] - rho[:, 1]) / 2
+    return linear + even**2 * (direction @ data.sigma @ direction) / 2
+
+
+def _alignment(tolerances: dict[str, float]) -> dict[str, float]:
+    """The tolerances that the early phase knows."""
+    known = {f"{h.key}_tolerance" for h in alignment.ASSUMES}
+    return {name: value for name, value in tolerances.items() if name in known}
