@@ -1,5 +1,6 @@
 """[ZSL25] Corollary 14, Eq. 38: the closed form for white input."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,3 +104,120 @@ def test_initial_norm_is_the_linear_twins():
     sigmoid = 1 / (u0**-2 * np.exp(-s * t) + (1 - np.exp(-s * t)) / s)  # t̃ = t/2
     solved = bf.theory.white_flow(network, data, [t])[-1]
     np.testing.assert_allclose(np.linalg.norm(bf.diagnostics.linear_map(solved, data.x)), sigmoid, rtol=1e-12)
+
+
+def printed(t, r, beta, u0, *, nu):
+    """νw(t) of Eq. 38 as printed, but for u₀ and ν, in mpmath at the precision in force; t is t̃."""
+    s = mp.sqrt(sum(b**2 for b in beta))
+    direction = [b / s for b in beta]
+    along = sum(a * b for a, b in zip(r, direction, strict=True))
+    q1, q2, e = 1 - along, 1 + along, mp.exp(-s * t)
+    across = [a - along * b for a, b in zip(r, direction, strict=True)]
+    ratio = q1 / q2 * e**2
+    top = [(1 + ratio) * (b * (1 - ratio) + 2 / q2 * a * e) for a, b in zip(across, direction, strict=True)]
+    below = 4 / q2**2 * (1 / (nu * u0**2) + q1 * q2 * t) * e**2 + (1 + q1**2 / q2**2 * e**2) * (1 - e**2) / s
+    return [w / below for w in top]
+
+
+def exact_parts(network, data):
+    """u₀ of the twin, r and β, from the float64 weights and β as they are."""
+    first, second = network.weights
+    a = [mp.mpf(v) for v in second[0]]
+    size = mp.sqrt(sum(v**2 for v in a))
+    r = [sum(v * mp.mpf(w) for v, w in zip(a, column, strict=True)) for column in first.T]
+    length = mp.sqrt(sum(v**2 for v in r))
+    return (
+        mp.sqrt((1 + mp.mpf(network.leak)) / 2) * size,
+        [v / length for v in r],
+        [mp.mpf(b) for b in data.beta],
+    )
+
+
+def distance(found, exact):
+    gap = mp.sqrt(sum((mp.mpf(a) - b) ** 2 for a, b in zip(found, exact, strict=True)))
+    return gap / mp.sqrt(sum(b**2 for b in exact))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    leak=leaks,
+    d=integers(1, 5),
+    seed=seeds,
+    exponent=floats(-150, 0),
+    size=floats(0.3, 3),
+    toward=floats(-0.9, 1),
+)
+def test_twelve_digits(leak, d, seed, exponent, size, toward):
+    """Against 50 digits from the same float64 inputs, for r·β̄ ≥ −0.9: scale 1 to 1e-150, st̃ from 0 to 1e6."""
+    data = white_data(d, seed, size=size)
+    rng, unit = np.random.default_rng(seed), data.beta / np.linalg.norm(data.beta)
+    across = rng.normal(size=d)
+    across -= (across @ unit) * unit
+    toward = 1.0 if d == 1 else toward
+    direction = toward * unit + np.sqrt(1 - toward**2) * across / max(np.linalg.norm(across), 1e-300)
+    network = bf.networks.rank_one(direction, width=4, scale=10.0**exponent, leak=leak, seed=seed)
+    s, c = np.linalg.norm(data.beta), (1 + leak) / 2
+    middle = np.log(10) * abs(exponent)  # st̃ at which the plateau ends
+    st = np.unique([0, 0.1, 3, 100, 1e4, 1e6, *(middle * np.array([0.3, 0.9, 1, 1.1]))])
+    ts = st / (s * c)
+    maps = bf.theory.white_flow(network, data, ts).maps[:, 0]
+    with mp.workdps(50):
+        u0, r, beta = exact_parts(network, data)
+        nu = mp.mpf(np.trace(data.sigma) / d)
+        for t, found in zip(ts, maps, strict=True):
+            exact = [w / nu for w in printed((1 + mp.mpf(leak)) / 2 * mp.mpf(t), r, beta, u0, nu=nu)]
+            # an exponent of up to 2·345 is held to 690 eps = 1.5e-13, and 1/q₂ ≤ 10 multiplies errors in r
+            assert distance(found, exact) < 1e-12
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=seeds, exponent=floats(-150, 0), near=floats(-15, -1))
+def test_near_the_opposite_direction_errors_are_the_inputs(seed, exponent, near):
+    """For r·β̄ < −0.9 the error is at most 1e-15 times the condition number, and nothing is NaN."""
+    data, rng = white_data(3, seed), np.random.default_rng(seed)
+    unit = data.beta / np.linalg.norm(data.beta)
+    direction = -unit + 10.0**near * np.cross(unit, rng.normal(size=3))
+    network = bf.networks.rank_one(direction, width=4, scale=10.0**exponent, leak=0.3, seed=seed)
+    s, c = np.linalg.norm(data.beta), 0.65
+    ts = np.array([0.3, 5, 2 * np.log(10) * (abs(exponent) - 2 * near), 1e6]) / (s * c)
+    maps = bf.theory.white_flow(network, data, ts).maps[:, 0]
+    with mp.workdps(80):
+        u0, r, beta = exact_parts(network, data)
+        nu, h = mp.mpf(np.trace(data.sigma) / 3), mp.mpf(10) ** -40
+        for t, found in zip(ts, maps, strict=True):
+            time = mp.mpf("0.65") * mp.mpf(t)
+            inputs = [*r, *beta, u0, time]
+            exact = [w / nu for w in printed(time, r, beta, u0, nu=nu)]
+            condition = mp.mpf(10)  # the roundings of some ten operations on the result itself
+            for i, value in enumerate(inputs):  # componentwise: what a relative change of each input does
+                moved = [*inputs[:i], value * (1 + h), *inputs[i + 1 :]]
+                changed = [w / nu for w in printed(moved[7], moved[:3], moved[3:6], moved[6], nu=nu)]
+                condition += distance(changed, exact) / h
+            assert distance(found, exact) < 1e-15 * condition
+
+
+def test_infinity_is_least_squares():
+    data = white_data(3, 1, size=1.7)
+    network = bf.networks.rank_one([1.0, 0.2, -0.4], width=5, scale=1e-150, leak=0.2)
+    solved = bf.theory.white_flow(network, data, [0, 1, np.inf])
+    expected = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    np.testing.assert_allclose(solved.maps[-1, 0], expected, rtol=1e-13)
+    assert solved.loss[-1] == pytest.approx(np.mean((data.y - data.x @ expected) ** 2) / 2, rel=1e-14)
+    exactly_opposite = bf.networks.rank_one(-data.beta, width=5, scale=0.1)
+    end = bf.theory.white_flow(exactly_opposite, data, [np.inf])
+    assert np.isfinite(end.weights[0]).all()
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.5])
+def test_simulation_obeys_our_u0_and_not_the_printed_one(leak):
+    """Erratum 2: Eq. 38 with u₀ = √c·|W₁(0)| and with |W₁(0)| as printed, against the simulated flow."""
+    data = white_data(2, 3)
+    network = bf.networks.rank_one([1.0, 0.4], width=4, scale=0.05, leak=leak)
+    c, s = (1 + leak) / 2, np.linalg.norm(data.beta)
+    t = np.log(1 / 0.05**2) / (2 * c * s)  # about half learned
+    simulated = bf.gradient_flow(network, data, [t], rtol=1e-9, method="smooth").maps[0, 0]
+    u0, r, beta = exact_parts(network, data)
+    ours = printed(mp.mpf(c * t), r, beta, u0, nu=1)
+    as_printed = printed(mp.mpf(c * t), r, beta, u0 / mp.sqrt(c), nu=1)
+    assert distance(simulated, ours) < 1e-7
+    assert distance(simulated, as_printed) > 0.05

@@ -7,6 +7,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 from scipy.integrate import solve_ivp
 
 import biasfree as bf
+import oracles
 
 leaks, seeds, scales = floats(0, 1), integers(0, 2**31), floats(1e-4, 1)
 losses = sampled_from(["square", "logistic"])
@@ -121,3 +122,77 @@ def test_only_two_layers_have_such_a_twin():
         bf.theory.linear_twin(deep)
     with pytest.raises(ValueError, match="a linear twin has leak 1"):
         bf.theory.from_linear_twin(bf.networks.gaussian((2, 3, 1), scale=0.1), leak=0.5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    leak=leaks,
+    shape=sampled_from([(2, 4), (3, 7)]),  # a new shape compiles anew
+    seed=seeds,
+    scale=floats(1e-3, 1),
+    loss=losses,
+    l2=sampled_from([0.0, 0.03]),
+)
+def test_solved_flows_are_the_simulated_one(leak, shape, seed, scale, loss, l2):
+    """The twin's flow and the reduced one against `gradient_flow`: 1e-7 along the path at rtol 1e-9."""
+    d, width = shape
+    data = symmetric_data(d, seed, loss)
+    network = random_rank_one(d, width, scale, leak, seed)
+    ts = np.linspace(0, 6, 5)
+    simulated = bf.gradient_flow(network, data, ts, loss=loss, l2=l2, rtol=1e-9, method="smooth")
+    for solver in (bf.theory.equivalent_flow, bf.theory.reduced_flow):
+        solved = solver(network, data, ts, loss=loss, l2=l2)
+        assert oracles.distance(simulated.weights, solved.weights) < 1e-7
+        np.testing.assert_allclose(solved.loss, simulated.loss, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(solved.objective, simulated.objective, rtol=1e-7, atol=1e-9)
+        assert set(solved.stats.defects) >= {"symmetry", "rank_one", "signs", "hyperplane"}
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    leak=leaks,
+    shape=sampled_from([(2, 4), (3, 7)]),
+    seed=seeds,
+    scale=floats(1e-6, 1),
+    step=floats(0.01, 0.5),
+    loss=losses,
+    l2=sampled_from([0.0, 0.03]),
+    stretch=floats(0.5, 2),
+)
+def test_solved_descent_is_the_simulated_one(leak, shape, seed, scale, step, loss, l2, stretch):
+    """`equivalent_descent` to 1e-12 at any stable step, from W₁ = W₂ᵀvᵀ with any |v|."""
+    d, width = shape
+    data = symmetric_data(d, seed, loss)
+    start = random_rank_one(d, width, scale, leak, seed)
+    network = bf.Network((stretch * start.weights[0], start.weights[1]), leak=leak)
+    curvature = (
+        2 * np.linalg.norm(data.sigma, 2) * np.linalg.norm(np.linalg.lstsq(data.x, data.y, rcond=None)[0])
+    )
+    step = step / max(1.0, curvature)  # 2/curvature is the largest stable one at least squares
+    options = {"save_every": 7, "loss": loss, "l2": l2}
+    simulated = bf.gradient_descent(network, data, step=step, steps=40, **options)
+    solved = bf.theory.equivalent_descent(network, data, step, 40, **options)
+    np.testing.assert_array_equal(solved.ts, simulated.ts)
+    assert oracles.distance(simulated.weights, solved.weights) < 1e-12
+    np.testing.assert_allclose(solved.objective, simulated.objective, rtol=1e-12)
+
+
+def test_open_tolerances_give_the_twin_of_a_random_start():
+    data = symmetric_data(3, 0, "square")
+    network = bf.networks.gaussian((3, 30, 1), scale=1e-3, seed=1)
+    with pytest.raises(bf.AssumptionError, match=r"W₁ = W₂ᵀvᵀ, does not hold.*bf\.theory\.aligned"):
+        bf.theory.equivalent_flow(network, data, [1.0])
+    ts = np.linspace(0, 8, 5)
+    solved = bf.theory.equivalent_flow(network, data, ts, rank_one_tolerance=1, signs_tolerance=1)
+    twin = bf.theory.linear_twin(network)
+    expected = oracles.flow(twin, data, ts / 2)
+    # both integrators at 1e-10 and tighter
+    assert oracles.distance([w / np.sqrt(2) for w in solved.weights], expected) < 1e-8
+    assert solved.stats.defects["rank_one"] > 0.1
+
+
+def test_diverging_descent_says_so():
+    data = symmetric_data(2, 0, "square")
+    network = bf.networks.rank_one([1.0, 0.5], width=4, scale=1.0)
+    with pytest.raises(RuntimeError, match=r"descent diverged within .* use a smaller step"):
+        bf.theory.equivalent_descent(network, data, 50.0, 100)

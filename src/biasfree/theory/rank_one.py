@@ -58,9 +58,9 @@ class RankOne:
         return (1 + self.leak) / 2
 
     @property
-    def log_u(self) -> float:
-        """ln u₀, with u₀ = √c·|W₂| the norm of the linear twin's layers."""
-        return np.log(self.c) / 2 + np.log(self.norm)
+    def u(self) -> float:
+        """u₀ = √c·|W₂|, the norm of the linear twin's layers."""
+        return float(np.sqrt(self.c) * self.norm)
 
     @property
     def imbalance(self) -> float:
@@ -79,7 +79,7 @@ class RankOne:
     def trajectory(
         self,
         ts: Float[np.ndarray, "T"],
-        log_u: Float[np.ndarray, "T"],
+        u: Float[np.ndarray, "T"],
         r: Float[np.ndarray, "T D"],
         data: Dataset,
         *,
@@ -88,8 +88,8 @@ class RankOne:
         stats: Stats,
     ) -> Trajectory:
         """W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ at every time, as factors, and the loss of f(x) = u² r·x."""
-        growth = (self.norm * np.exp(log_u - self.log_u))[:, None, None]
-        found = linear_loss(np.exp(2 * log_u)[:, None, None] * r[:, None, :], data, loss)
+        growth = (u / np.sqrt(self.c))[:, None, None]
+        found = linear_loss(u[:, None, None] ** 2 * r[:, None, :], data, loss)
         neurons = self.neurons[None, :, None]
         return Trajectory(
             ts=ts,

@@ -55,8 +55,10 @@ def reduced_flow(
     start = RankOne.of(network)
     pull = negative_gradient(kind, data)
     field = _field(lambda w: pull(w[None])[0], l2 / start.c)
-    log_u, r, stats = _integrate(field, start.log_u, start.r, start.c * ts, rtol=rtol, method=method)
-    return start.trajectory(ts, log_u, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
+    log_u, r, stats = _integrate(field, np.log(start.u), start.r, start.c * ts, rtol=rtol, method=method)
+    return start.trajectory(
+        ts, np.exp(log_u), r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects)
+    )
 
 
 def _field(g: Callable[[np.ndarray], np.ndarray], decay: float) -> Callable[[float, np.ndarray], np.ndarray]:

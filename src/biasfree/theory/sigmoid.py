@@ -14,6 +14,7 @@ from biasfree.theory import alignment
 from biasfree.theory.assumptions import RELU, WHITE, check, whiteness
 from biasfree.theory.linear_loss import least_squares_fit, linear_loss
 from biasfree.theory.rank_one import RankOne
+from biasfree.theory.white import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: f
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
     start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
-    log_u = _log_square(2 * start.log_u, start.c * ts, data) / 2
+    u = _sigmoid(start.u, start.c * ts, data)
     r = np.broadcast_to(start.r, (len(ts), len(start.r)))
-    return start.trajectory(ts, log_u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
+    return start.trajectory(ts, u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
 
 
 def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
@@ -57,11 +58,10 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
     defects = check(ASSUMES_TWO, network, data, tolerances)
     growing = alignment.growing_part(network, data, **_alignment(tolerances))
     parts = np.stack([np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)], axis=1)  # (H, ±)
-    with np.errstate(divide="ignore"):  # a sign without neurons: ln 0, and it stays 0
-        log_start = 2 * (np.log(growing.norm) + np.log(np.linalg.norm(parts, axis=0)))
-    log_rho = np.stack([_log_square(log_u, ts / 2, data) for log_u in log_start], axis=1)  # (T, ±)
-    grown = growing.norm * np.exp((log_rho - np.where(log_start > -np.inf, log_start, 0)) / 2)
-    found = _loss(np.exp(log_rho), growing.r, data)
+    starts = growing.norm * np.linalg.norm(parts, axis=0)
+    roots = np.stack([_sigmoid(start, ts / 2, data) for start in starts], axis=1)  # √ρ±, (T, ±)
+    grown = growing.norm * roots / np.where(starts > 0, starts, 1.0)
+    found = _loss(roots**2, growing.r, data)
     first = grown[:, :, None] * growing.r
     return Trajectory(
         ts=ts,
@@ -88,28 +88,26 @@ def time_to_loss(
     check(ASSUMES, network, data, tolerances)
     start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
     s, nu, floor = float(np.linalg.norm(data.beta)), whiteness(data), least_squares_fit(data)[1]
-    initial = floor + (s - nu * np.exp(2 * start.log_u)) ** 2 / (2 * nu)
+    initial = floor + (s - nu * start.u**2) ** 2 / (2 * nu)
     if (level < floor).any() or (level > initial).any():
         raise ValueError(
             f"level must lie between the loss of least squares, {floor:.6g}, and the initial one, "
             f"{initial:.6g}; got {level.min():g} to {level.max():g}."
         )
     missing = np.sqrt(2 * nu * (level - floor)) / s  # 1 − νω/s, from 1 at the start to 0 at the end
-    log_start = 2 * start.log_u + np.log(nu / s)
+    log_start = 2 * np.log(start.u) + np.log(nu / s)
     with np.errstate(divide="ignore"):  # at the floor, t = ∞
         left = np.log1p(-missing) - np.log(missing)
     found = np.maximum(left - (log_start - np.log1p(-np.exp(log_start))), 0) / (2 * start.c * s)
     return float(found) if found.ndim == 0 else found
 
 
-def _log_square(log_start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np.ndarray, "T"]:
-    """ln u²(t) of the sigmoid u² = 1/(u₀^{−2}E² + (ν/s)(1 − E²)), E = e^{−st}, from ln u₀²."""
-    s, nu = float(np.linalg.norm(data.beta)), whiteness(data)
-    if log_start == -np.inf:
-        return np.full_like(t, -np.inf)
-    with np.errstate(divide="ignore"):  # t = 0
-        filled = np.log(nu / s) + np.log(-np.expm1(-2 * s * t))
-    return -np.logaddexp(-2 * s * t - log_start, filled)
+def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np.ndarray, "T"]:
+    """u(t) with u^{−2} = u₀^{−2}E² + (ν/s)(1 − E²), E = e^{−st}: Eq. 38 at r = β̄, where q₁ = 0 and q₂ = 2."""
+    root = np.sqrt(whiteness(data))
+    if start == 0:
+        return np.zeros_like(t)
+    return norm_course(root * start, (-np.inf, np.log(2)), float(np.linalg.norm(data.beta)), t) / root
 
 
 def _loss(

@@ -47,8 +47,8 @@ def white_flow(
     direction = beta / s
     times = start.c * ts
     r, log_q = _direction_course(start.r, direction, s * times)
-    log_u = (_log_square_norm(2 * start.log_u + np.log(nu), log_q, s, times) - np.log(nu)) / 2
-    return start.trajectory(ts, log_u, r, data, loss=Square(), stats=Stats("white_flow", defects=defects))
+    u = norm_course(np.sqrt(nu) * start.u, log_q, s, times) / np.sqrt(nu)
+    return start.trajectory(ts, u, r, data, loss=Square(), stats=Stats("white_flow", defects=defects))
 
 
 def _direction_course(
@@ -65,16 +65,22 @@ def _direction_course(
     return np.tanh(a)[:, None] * direction + sech[:, None] * across, (log_q[0], log_q[1])
 
 
-def _log_square_norm(
-    log_u0: float, log_q: tuple[float, float], s: float, t: Float[np.ndarray, "T"]
+def norm_course(
+    start: float, log_q: tuple[float, float], s: float, t: Float[np.ndarray, "T"]
 ) -> Float[np.ndarray, "T"]:
-    """ln u(t)² from ln u₀², every sum taken of logarithms; at infinity ln s, or −∞ from r = −β̄."""
-    log_q1, log_q2 = log_q
-    decay = -2 * s * t
+    """û(t) from û(0) for Σ = I: a sum of two terms, one that decays from û(0)^{−2} and one that fills to 1/s.
+
+    û^{−2} = û₀^{−2}·4(1 + û₀²q₁q₂t)E²/(q₂ + q₁E²)² + (1/s)(q₂² + q₁²E²)(1 − E²)/(q₂ + q₁E²)², E = e^{−st}.
+    Both are held as logarithms, but while the first dominates the result is û₀ times something: ln û₀ itself
+    would cost digits.
+    """
+    (log_q1, log_q2), log_start, decay = log_q, 2 * np.log(start), -2 * s * t
     with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 at t = 0, ∞ − ∞ at t = ∞
-        drift = np.logaddexp(0, log_u0 + log_q1 + log_q2 + np.log(t))
-        filled = np.log(-np.expm1(decay))
+        turned = 2 * np.logaddexp(log_q2, log_q1 + decay)
+        first = np.log(4) + np.logaddexp(0, log_start + log_q1 + log_q2 + np.log(t)) + decay - turned
         spread = np.logaddexp(2 * log_q2, 2 * log_q1 + decay)
-        below = np.logaddexp(np.log(4) + drift + decay, log_u0 - np.log(s) + spread + filled)
-        found = log_u0 + 2 * np.logaddexp(log_q2, log_q1 + decay) - below
-    return np.where(t == np.inf, -np.inf if log_q2 == -np.inf else np.log(s), found)
+        second = spread - turned + np.log(-np.expm1(decay)) - np.log(s)
+        apart = first - log_start - second
+        total = np.where(apart > 0, first, second) + np.log1p(np.exp(-np.abs(apart)))
+    found = np.where(apart > 0, start, 1.0) * np.exp(-total / 2)
+    return np.where(t == np.inf, 0.0 if log_q2 == -np.inf else np.sqrt(s), found)

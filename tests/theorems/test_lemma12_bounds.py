@@ -1,0 +1,162 @@
+"""[ZSL25] Lemma 12 and its sharper form: how fast weights can grow, and how long the linear phase lasts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+
+import biasfree as bf
+import oracles
+
+leaks, seeds = floats(0, 1), integers(0, 2**31)
+
+
+def flow(network, data, ts, *, kind="square", l2=0.0):
+    """The raw flow by 600 Runge–Kutta steps of order 4, kinks and all: good for 1e-4 or so."""
+    no_biases = [np.zeros(len(w)) for w in network.weights]
+
+    def slope(weights):
+        by_weight, _ = oracles.gradients(weights, no_biases, network.leak, data, kind, l2)
+        return by_weight
+
+    def moved(weights, by, h):
+        return [w - h * g for w, g in zip(weights, by, strict=True)]
+
+    weights, states = list(network.weights), [list(network.weights)]
+    for h in np.diff(ts):
+        for _ in range(600 // len(ts)):
+            step = h / (600 // len(ts))
+            k1 = slope(weights)
+            k2 = slope(moved(weights, k1, step / 2))
+            k3 = slope(moved(weights, k2, step / 2))
+            k4 = slope(moved(weights, k3, step))
+            mean = [(a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
+            weights = moved(weights, mean, step)
+        states.append(weights)
+    return states
+
+
+def norms(states):
+    return np.array([max(np.linalg.norm(w) for w in state) for state in states])
+
+
+@settings(deadline=None, max_examples=15)
+@given(leak=leaks, width=integers(2, 9), d=integers(1, 4), seed=seeds, scale=floats(1e-3, 0.9))
+def test_lemma_12_within_its_window(leak, width, d, seed, scale):
+    """u(t) ≤ u(0)e^{(s + TrΣ)t}, symmetric data or not."""
+    data = oracles.random_data(9, d, seed=seed)
+    network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
+    if (window := bf.theory.lemma12_window(network, data)) == 0:
+        return
+    ts = np.linspace(0, window, 5)
+    # the integrator's own error is 1e-4 at kinks
+    assert (norms(flow(network, data, ts)) <= bf.theory.lemma12_bound(network, data, ts) * (1 + 1e-3)).all()
+
+
+@settings(deadline=None, max_examples=15)
+@given(leak=leaks, width=integers(2, 9), d=integers(1, 4), seed=seeds, scale=floats(1e-3, 2))
+def test_sharper_bound_for_all_times(leak, width, d, seed, scale):
+    """u(t) ≤ u(0)e^{cst} on symmetric data, through the plateau and after it."""
+    data = bf.data.symmetrize(oracles.random_data(5, d, seed=seed))
+    network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
+    ts = np.linspace(0, 5, 6)
+    assert (norms(flow(network, data, ts)) <= bf.theory.norm_bound(network, data, ts) * (1 + 1e-3)).all()
+
+
+def test_the_sharper_bound_is_reached():
+    """By the aligned network while its outputs are negligible: no smaller rate will do."""
+    data = bf.data.odd_sine(n=9, d=3, seed=0)
+    network = bf.networks.rank_one(data.beta, width=4, scale=1e-8)
+    t = [10.0]
+    grown = norms(flow(network, data, [0.0, *t]))[-1]
+    assert grown == pytest.approx(bf.theory.norm_bound(network, data, t)[0], rel=1e-4)
+    assert grown < bf.theory.lemma12_bound(network, data, t)[0] / 1e3
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    leak=leaks,
+    width=integers(2, 9),
+    d=integers(1, 4),
+    seed=seeds,
+    scale=floats(1e-6, 1e-2),
+    phase=floats(0, 1),
+)
+def test_linearised_flow_errs_less_than_its_bound(leak, width, d, seed, scale, phase):
+    """Theorem 13 with all three terms of Eq. 23; what is left out is bounded for all times."""
+    data = bf.data.symmetrize(oracles.random_data(5, d, seed=seed))
+    network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
+    end = phase * np.log(0.1 / scale) / bf.theory.growth_rate(network, data)
+    ts = np.linspace(0, end, 4) if end > 0 else np.array([0.0])
+    solved = bf.theory.linearised_flow(network, data, ts, small_tolerance=np.inf, target_tolerance=np.inf)
+    bound = bf.theory.early_error(network, data, ts)
+    for state, net, allowed in zip(flow(network, data, ts) if end > 0 else [], solved, bound, strict=False):
+        gap = np.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(state, net.weights, strict=True)))
+        assert gap <= allowed + 1e-3 * net.norms.max()  # and the integrator's own error
+
+
+@pytest.mark.parametrize("kind", ["square", "logistic"])
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+def test_rates_of_both_losses_and_l2(kind, l2):
+    """κ = cs, or cs/2 for the logistic loss; L2 multiplies everything by e^{−λt}."""
+    data = bf.data.odd_sine(n=9, d=3, seed=1)
+    data = data if kind == "square" else bf.Dataset(data.x, np.sign(data.y))
+    network = bf.networks.gaussian((3, 5, 1), scale=1e-7, leak=0.3, seed=2)
+    ts = np.linspace(0, 5, 4)
+    solved = bf.theory.linearised_flow(network, data, ts, loss=kind, l2=l2)
+    for state, net in zip(flow(network, data, ts, kind=kind, l2=l2), solved, strict=True):
+        for w, ours in zip(state, net.weights, strict=True):
+            # outputs of 1e-14·e^{2κt} < 1e-10 are left out; the rest is the integrator's error at kinks
+            np.testing.assert_allclose(ours, w, rtol=0, atol=1e-3 * np.abs(w).max())
+    assert solved.loss[0] == pytest.approx(oracles.loss(network, data, kind), rel=1e-13)
+    penalty = oracles.penalty(solved[-1], l2)
+    assert solved.objective[-1] == pytest.approx(oracles.loss(solved[-1], data, kind) + penalty, rel=1e-13)
+
+
+@settings(deadline=None, max_examples=30)
+@given(leak=leaks, seed=seeds, scale=floats(1e-60, 1e-4), size=floats(0.3, 3))
+def test_the_plateau_ends_in_the_middle_of_the_sigmoid(leak, seed, scale, size):
+    """On white input the map has half its final norm at `plateau_end`."""
+    white = bf.data.whiten(bf.data.odd_sine(n=12, d=3, seed=seed))
+    data = bf.Dataset(size * white.x, white.y)
+    network = bf.networks.rank_one(data.beta, width=5, scale=scale, leak=leak)
+    t = bf.theory.plateau_end(network, data, small_tolerance=1)
+    half, end = np.linalg.norm(bf.theory.white_flow(network, data, [t, np.inf]).maps[:, 0], axis=1)
+    # u₀² is 1e-8 of s/ν at most times (1/size) and c
+    assert half == pytest.approx(end / 2, rel=1e-5)
+
+
+def test_plateau_with_l2_and_logistic_loss():
+    data = bf.data.odd_sine(n=30, d=3, seed=1)
+    labels = bf.Dataset(data.x, np.sign(data.y))
+    network = bf.networks.gaussian((3, 20, 1), scale=1e-7, seed=2)
+    c_s = bf.theory.growth_rate(network, data)
+    assert bf.theory.growth_rate(network, data, l2=0.1) == pytest.approx(c_s - 0.1)
+    assert bf.theory.plateau_end(network, data, l2=2 * c_s) == np.inf
+    for kind, set_ in (("square", data), ("logistic", labels)):
+        end = bf.theory.plateau_end(network, set_, loss=kind)
+        solved = bf.theory.reduced_flow(
+            bf.theory.aligned(network, set_), set_, [0, end / 2, end, 2 * end], loss=kind
+        )
+        drop = (solved.loss[0] - solved.loss) / (solved.loss[0] - solved.loss[-1])
+        # half way to the end the map is the square root of its initial size; at the end it is of order one
+        assert drop[1] < 1e-5
+        assert 0.2 < drop[2] < 0.98
+
+
+def test_the_window_is_shorter_than_the_plateau():
+    """Erratum 4: Lemma 12's window for the linear network of Fig. 3 is 0.87, its plateau about 14."""
+    data = bf.data.odd_sine(seed=0)
+    network = bf.networks.gaussian((20, 500, 1), scale=1e-8, leak=1.0, seed=0)
+    assert bf.theory.lemma12_window(network, data) == pytest.approx(0.87, abs=0.03)
+    assert 12 < bf.theory.plateau_end(network, data) < 16
+
+
+def test_refusals():
+    data = bf.data.odd_sine(n=9, d=3, seed=1)
+    network = bf.networks.gaussian((3, 5, 1), scale=1e-7, seed=2)
+    with pytest.raises(bf.AssumptionError, match="at t = 100 outputs matter: ask for earlier times"):
+        bf.theory.linearised_flow(network, data, [0, 100.0])
+    with pytest.raises(bf.AssumptionError, match="Condition 3"):
+        bf.theory.norm_bound(network, bf.Dataset(data.x[:9], data.y[:9]), [1.0])
+    assert bf.theory.lemma12_window(bf.networks.gaussian((3, 5, 1), scale=3.0), data) == 0
