@@ -49,7 +49,7 @@ def test_split_loss_is_the_mean_over_halves_and_balanced_draws_have_equal_halves
     ts = np.linspace(0, 40, 9)
     expected = bf.theory.reduced_flow(network, DATA, ts).loss
     np.testing.assert_allclose(bf.theory.split_loss(network, DATA, ts), expected, rtol=1e-8)
-    with pytest.raises(ValueError, match="leak 0 only"):
+    with pytest.raises(bf.AssumptionError, match="a ReLU network, α = 0"):
         bf.theory.split_loss(bf.theory.linear_twin(network), DATA, ts)
 
 

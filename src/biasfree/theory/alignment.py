@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, TARGET, AssumptionError, check
+from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check
 from biasfree.theory.rank_one import RankOne
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-ASSUMES = (*SETTING, TARGET, SYMMETRY, SMALL)
+SMALL_START = (*SETTING, TARGET, SYMMETRY, SMALL)
 
 
 def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
@@ -26,18 +23,18 @@ def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
     weights.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); negligible outputs at t = 0,
-    c|W₁||W₂||Σ|/s ≪ 1 (small_tolerance=1e-2); an r₁ of both signs.
+    c|W₁||W₂||Σ|/s ≪ 1 (small_tolerance=1e-2); an r₁ of both signs (both_signs_tolerance=1e8, their ratio).
     Reference: [ZSL25] Thm. 13 (App. D); the balanced form is ours.
     """
-    growing = growing_part(network, data, **tolerances)
-    if network.leak == 1:
-        return growing.network()
-    return RankOne(growing.norm, _balanced(growing.neurons), growing.r, growing.leak).network()
-
-
-def growing_part(network: Network, data: Dataset, **tolerances: float) -> RankOne:
-    """r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 of Theorem 13, as the rank-one network W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ."""
     check(ASSUMES, network, data, tolerances)
+    return balanced(growing_part(network, data)).network()
+
+
+def growing_part(network: Network, data: Dataset) -> RankOne:
+    """r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 of Theorem 13, as the rank-one network W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ.
+
+    Nothing is checked here: whoever uses it assumes `SMALL_START`.
+    """
     beta = data.beta.reshape(-1)
     direction = beta / np.linalg.norm(beta)
     first, second = network.weights
@@ -49,15 +46,32 @@ def growing_part(network: Network, data: Dataset, **tolerances: float) -> RankOn
     return RankOne(largest * relative, r1 / largest / relative, direction, network.leak)
 
 
-def _balanced(neurons: Float[np.ndarray, "H"]) -> Float[np.ndarray, "H"]:
-    """The unit vector with its positive and its negative part rescaled to norm 1/√2 each."""
-    positive, negative = np.maximum(neurons, 0), np.minimum(neurons, 0)
-    if not positive.any() or not negative.any():
-        raise AssumptionError(
-            "Assumption 4 (TMLR 7), |W₂⁺| = |W₂⁻|,",
-            "the larger of |r₁⁺| and |r₁⁻| over the smaller",
-            defect=np.inf,
-            tolerance=np.finfo(float).max,
-            remedy="r₁ has one sign only: use a wider network",
-        )
-    return (positive / np.linalg.norm(positive) + negative / np.linalg.norm(negative)) / np.sqrt(2)
+def balanced(growing: RankOne) -> RankOne:
+    """The same with its positive and its negative neurons rescaled to equal norm, unless it is linear."""
+    if growing.leak == 1:
+        return growing
+    parts = np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)
+    neurons = sum(part / np.linalg.norm(part) for part in parts) / np.sqrt(2)
+    return replace(growing, neurons=neurons)
+
+
+def _sidedness(network: Network, data: Dataset) -> float:
+    """The larger of |r₁⁺| and |r₁⁻| over the smaller; 1 for a linear network, whose signs act alike."""
+    if network.depth != 2 or network.sizes[-1] != 1 or not data.beta.any() or not network.weights[1].any():
+        return np.nan
+    if network.leak == 1:
+        return 1.0
+    neurons = growing_part(network, data).neurons
+    smaller, larger = sorted(np.linalg.norm([np.maximum(neurons, 0), np.minimum(neurons, 0)], axis=1))
+    return float(larger / smaller) if smaller > 0 else np.inf
+
+
+BOTH_SIGNS = Hypothesis(
+    "both_signs",
+    "Assumption 4 (TMLR 7), |W₂⁺| = |W₂⁻|, by rescaling the parts of r₁",
+    "the larger of |r₁⁺| and |r₁⁻| over the smaller",
+    _sidedness,
+    "r₁ has one sign only: use a wider network",
+    tolerance=1e8,
+)
+ASSUMES = (*SMALL_START, BOTH_SIGNS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,12 +40,15 @@ class Hypothesis:
     key: str
     name: str
     measures: str
-    defect: Callable[[Network, Dataset], float]
+    defect: Callable[[Any, Dataset], float]
     remedy: str
     tolerance: float | None = None
 
-    def check(self, network: Network, data: Dataset, tolerance: float | None = None) -> float:
-        """The measured defect, or an `AssumptionError` where it is above the tolerance."""
+    def check(self, network: Network | None, data: Dataset, tolerance: float | None = None) -> float:
+        """The measured defect, or an `AssumptionError` where it is above the tolerance.
+
+        A hypothesis about the data alone needs no network.
+        """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
         defect = float(self.defect(network, data))
         if not defect <= tolerance:

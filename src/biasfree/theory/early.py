@@ -12,7 +12,7 @@ from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset
 from biasfree.losses import named
 from biasfree.networks import Network
-from biasfree.theory.alignment import ASSUMES, growing_part
+from biasfree.theory.alignment import SMALL_START, growing_part
 from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, check
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -46,7 +46,7 @@ def linearised_flow(
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), named(loss)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(SMALL_START, network, data, tolerances)
     kappa, direction = (
         growth_rate(network, data, loss=loss),
         data.beta.reshape(-1) / np.linalg.norm(data.beta),
@@ -87,7 +87,8 @@ def plateau_end(
     Assumes: as `aligned`, but r₁ may have one sign only.
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    growing = growing_part(network, data, **tolerances)
+    check(SMALL_START, network, data, tolerances)
+    growing = growing_part(network, data)
     rate, (_, curvature) = growth_rate(network, data, loss=loss, l2=l2) / growing.c, _SLOPES[named(loss).name]
     if rate <= 0:
         return np.inf

@@ -10,7 +10,8 @@ import numpy as np
 from biasfree.arrays import non_negative, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.alignment import aligned, growing_part
+from biasfree.theory.alignment import ASSUMES, SMALL_START, balanced, growing_part
+from biasfree.theory.assumptions import RELU, check
 from biasfree.theory.rank_one import RankOne
 from biasfree.theory.reduced import reduced_flow
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
+ASSUMES_HALVES = (*ASSUMES, RELU)
 _LARGEST = np.sqrt(2 - np.sqrt(2))  # the error of a draw of one sign only
 
 
@@ -32,8 +34,9 @@ def final_weight_error(network: Network, data: Dataset, **tolerances: float) -> 
     """
     if network.leak == 1:
         return 0.0
+    check(SMALL_START, network, data, tolerances)
     half = np.sqrt(1 / 2)
-    p, m = _parts(growing_part(network, data, **tolerances))
+    p, m = _parts(growing_part(network, data))
     return float(np.hypot(p - half, m - half))
 
 
@@ -101,14 +104,11 @@ def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Networ
     Assumes: as `aligned`, and α = 0.
     Reference: derived here.
     """
-    if network.leak != 0:
-        raise ValueError(f"the halves of the data decouple for leak 0 only, got {network.leak:g}.")
-    balanced, growing = (
-        RankOne.of(aligned(network, data, **tolerances)),
-        growing_part(network, data, **tolerances),
-    )
+    check(ASSUMES_HALVES, network, data, tolerances)
+    growing = growing_part(network, data)
     positive, negative = (
-        replace(balanced, norm=np.sqrt(2) * growing.norm * part).network() for part in _parts(growing)
+        replace(balanced(growing), norm=np.sqrt(2) * growing.norm * part).network()
+        for part in _parts(growing)
     )
     return positive, negative
 

@@ -13,7 +13,6 @@ from biasfree.networks import Network
 from biasfree.theory import alignment
 from biasfree.theory.assumptions import RELU, WHITE, check, whiteness
 from biasfree.theory.linear_loss import least_squares_fit, linear_loss
-from biasfree.theory.rank_one import RankOne
 from biasfree.theory.white import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ASSUMES = (*alignment.ASSUMES, WHITE)
-ASSUMES_TWO = (*alignment.ASSUMES, RELU, WHITE)
+ASSUMES_TWO = (*alignment.SMALL_START, RELU, WHITE)
 
 
 def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
@@ -33,12 +32,12 @@ def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: f
     the ± imbalance of r₁: `two_sigmoid_flow` keeps that for α = 0.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); small initial weights
-    (small_tolerance=1e-2); Σ = νI (white_tolerance=1e-8); an r₁ of both signs.
+    (small_tolerance=1e-2); Σ = νI (white_tolerance=1e-8); an r₁ of both signs (both_signs_tolerance=1e8).
     Reference: [ZSL25] Corollary 14 with r = β̄ and Thm. 13; u₀ and ν are ours (erratum 2).
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
-    start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
+    start = alignment.balanced(alignment.growing_part(network, data))
     u = _sigmoid(start.u, start.c * ts, data)
     r = np.broadcast_to(start.r, (len(ts), len(start.r)))
     return start.trajectory(ts, u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
@@ -56,7 +55,7 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES_TWO, network, data, tolerances)
-    growing = alignment.growing_part(network, data, **_alignment(tolerances))
+    growing = alignment.growing_part(network, data)
     parts = np.stack([np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)], axis=1)  # (H, ±)
     starts = growing.norm * np.linalg.norm(parts, axis=0)
     roots = np.stack([_sigmoid(start, ts / 2, data) for start in starts], axis=1)  # √ρ±, (T, ±)
@@ -86,7 +85,7 @@ def time_to_loss(
     """
     level = real("level", level)
     check(ASSUMES, network, data, tolerances)
-    start = RankOne.of(alignment.aligned(network, data, **_alignment(tolerances)))
+    start = alignment.balanced(alignment.growing_part(network, data))
     s, nu, floor = float(np.linalg.norm(data.beta)), whiteness(data), least_squares_fit(data)[1]
     initial = floor + (s - nu * start.u**2) ** 2 / (2 * nu)
     if (level < floor).any() or (level > initial).any():
@@ -117,9 +116,3 @@ def _loss(
     linear = linear_loss(rho.mean(axis=1)[:, None, None] * direction, data, Square())
     even = (rho[:, 0] - rho[:, 1]) / 2
     return linear + even**2 * (direction @ data.sigma @ direction) / 2
-
-
-def _alignment(tolerances: dict[str, float]) -> dict[str, float]:
-    """The tolerances that the early phase knows."""
-    known = {f"{h.key}_tolerance" for h in alignment.ASSUMES}
-    return {name: value for name, value in tolerances.items() if name in known}
