@@ -8,6 +8,7 @@ import numpy as np
 
 from biasfree.arrays import real
 from biasfree.networks import Network
+from biasfree.theory.expressivity import even_part, odd_part
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -45,5 +46,4 @@ def _parts(network: Network, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x = real("x", x)
     if x.ndim != 2 or len(x) == 0:
         raise ValueError(f"x must have shape (samples, {network.sizes[0]}), got {x.shape}.")
-    above, below = network(x), network(-x)
-    return (above - below) / 2, (above + below) / 2
+    return odd_part(network, x), even_part(network, x)

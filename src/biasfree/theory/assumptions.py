@@ -40,14 +40,14 @@ class Hypothesis:
     key: str
     name: str
     measures: str
-    defect: Callable[[Any, Dataset], float]
+    defect: Callable[[Any, Any], float]
     remedy: str
     tolerance: float | None = None
 
-    def check(self, network: Network | None, data: Dataset, tolerance: float | None = None) -> float:
+    def check(self, network: Network | None, data: Dataset | None, tolerance: float | None = None) -> float:
         """The measured defect, or an `AssumptionError` where it is above the tolerance.
 
-        A hypothesis about the data alone needs no network.
+        A hypothesis about the data alone needs no network, one about the network no data.
         """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
         defect = float(self.defect(network, data))
@@ -59,7 +59,10 @@ class Hypothesis:
 
 
 def check(
-    hypotheses: Sequence[Hypothesis], network: Network, data: Dataset, tolerances: Mapping[str, float]
+    hypotheses: Sequence[Hypothesis],
+    network: Network,
+    data: Dataset | None,
+    tolerances: Mapping[str, float],
 ) -> dict[str, float]:
     """Every hypothesis in turn, its tolerance given as `{key}_tolerance`; returns the defects by key."""
     known = {f"{h.key}_tolerance": h.tolerance for h in hypotheses if h.tolerance is not None}
@@ -67,7 +70,8 @@ def check(
         if name not in known:
             defaults = ", ".join(f"{name}={value:g}" for name, value in known.items())
             raise TypeError(f"got an unexpected argument {name!r}; the tolerances here are {defaults}.")
-    check_sizes(network, data)
+    if data is not None:
+        check_sizes(network, data)
     return {h.key: h.check(network, data, tolerances.get(f"{h.key}_tolerance")) for h in hypotheses}
 
 
