@@ -1,0 +1,240 @@
+"""Least squares, its L2 form and the hard margin: conditions of optimality, edges, refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, floats, integers
+from scipy.optimize import minimize, nnls
+
+import biasfree as bf
+from biasfree.theory import hard_margin as module
+from biasfree.theory.hard_margin import max_margin
+from biasfree.theory.limits import final_norm, l2_solution, least_squares
+
+seeds = integers(0, 2**31)
+
+
+def labelled(samples, d, seed, *, lattice=False):
+    """Labels of a linear teacher, on Gaussian inputs or, with ties and repeats, on a lattice."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(samples, d))
+    x = np.round(2 * x) if lattice else x
+    teacher = np.sqrt(np.arange(2, d + 2))  # no lattice point but 0 lies on its plane
+    x[~x.any(axis=1)] = 1.0
+    return bf.Dataset(x, np.where(x @ teacher > 0, 1.0, -1.0))
+
+
+def least_distance(z):
+    """Lawson & Hanson: the shortest w with Zw ≥ 1 from the non-negative least squares of [Zᵀ; 1ᵀ] to e."""
+    rows, goal = np.vstack([z.T, np.ones(len(z))]), np.append(np.zeros(z.shape[1]), 1.0)
+    residual = rows @ nnls(rows, goal)[0] - goal
+    return -residual[:-1] / residual[-1]
+
+
+@settings(deadline=None, max_examples=200)
+@given(samples=integers(1, 60), d=integers(1, 9), seed=seeds, lattice=booleans())
+def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
+    data = labelled(samples, d, seed, lattice=lattice)
+    found = max_margin(data)
+    z = data.y[:, None] * data.x
+    margins, size = z @ found.w, np.linalg.norm(z, axis=1) / found.margin
+    # every sum is held to the rounding of its largest terms, |x||w|
+    assert (margins >= 1 - 1e-10 * size).all()
+    assert (found.multipliers >= 0).all()
+    np.testing.assert_allclose(found.multipliers @ z, found.w, rtol=0, atol=1e-10 * np.abs(found.w).max())
+    used = np.flatnonzero(found.multipliers)
+    assert np.isin(used, found.support).all()
+    np.testing.assert_allclose(margins[found.support], 1, rtol=0, atol=1e-10 * size[found.support].max())
+    assert found.multipliers.sum() == pytest.approx(np.sum(found.w**2), rel=1e-10)
+    assert found.margin == pytest.approx(1 / np.linalg.norm(found.w), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples=integers(1, 30), d=integers(1, 6), seed=seeds, lattice=booleans())
+def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice):
+    data = labelled(samples, d, seed, lattice=lattice)
+    found = max_margin(data)
+    # nnls works on the normal equations of rows of length up to max|z|: eps·(max|z||w|)², some times over
+    atol = max(1e-10, 1e-13 * (np.abs(data.x).max() / found.margin) ** 2) / found.margin
+    np.testing.assert_allclose(found.w, least_distance(data.y[:, None] * data.x), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_same_classifier_by_quadratic_programming(seed):
+    data = labelled(6, 2, seed)
+    z = data.y[:, None] * data.x
+    constraint = {"type": "ineq", "fun": lambda w: z @ w - 1, "jac": lambda _: z}
+    first = least_squares(data) * 1e2
+    solved = minimize(lambda w: w @ w / 2, first, jac=lambda w: w, constraints=[constraint], tol=1e-14)
+    # the curvature is 1: an objective held to 1e-12 |w|² holds w to 1e-6 |w|
+    np.testing.assert_allclose(max_margin(data).w, solved.x, rtol=0, atol=1e-6 * np.linalg.norm(solved.x))
+
+
+@settings(deadline=None, max_examples=40)
+@given(samples=integers(1, 20), d=integers(1, 6), seed=seeds, lattice=booleans(), size=floats(1e-6, 1e6))
+def test_mirrors_copies_and_scale(samples, d, seed, lattice, size):
+    data = labelled(samples, d, seed, lattice=lattice)
+    best = max_margin(data)
+    atol = 1e-9 * np.linalg.norm(best.w)
+    mirrored = max_margin(bf.data.symmetrize(data))
+    np.testing.assert_allclose(mirrored.w, best.w, rtol=0, atol=atol)
+    np.testing.assert_array_equal(
+        np.sort(mirrored.support), np.concatenate([best.support, best.support + samples])
+    )
+    twice = bf.Dataset(np.concatenate([data.x, data.x]), np.concatenate([data.y, data.y]))
+    np.testing.assert_allclose(max_margin(twice).w, best.w, rtol=0, atol=atol)
+    scaled = max_margin(bf.Dataset(size * data.x, data.y))
+    np.testing.assert_allclose(size * scaled.w, best.w, rtol=0, atol=atol)
+
+
+@settings(deadline=None, max_examples=30)
+@given(n=integers(1, 7), seed=seeds)
+def test_orthogonal_inputs_all_support(n, seed):
+    """More dimensions than samples: w = Σ y_i x_i/|x_i|², margin 1/√Σ|x_i|⁻²."""
+    lengths = np.random.default_rng(seed).uniform(0.1, 10, size=n)
+    data = bf.data.orthogonal(n, 9, seed=seed, norms=lengths)
+    found = max_margin(data)
+    # rounding, grown by the spread of the norms, 100
+    np.testing.assert_allclose(found.w, (data.y / lengths**2) @ data.x, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(found.support, np.arange(n))
+    np.testing.assert_allclose(found.multipliers, lengths**-2, rtol=1e-11)
+
+
+def test_one_dimension_and_spread_norms():
+    found = max_margin(bf.Dataset([[1e-12], [-3.0], [5.0]], [1.0, -1.0, 1.0]))
+    assert found.w[0] == pytest.approx(1e12, rel=1e-12)
+    assert found.support.tolist() == [0]
+
+
+def test_many_samples_in_many_dimensions():
+    data = bf.data.symmetrize(labelled(2000, 20, 0))
+    found = max_margin(data)
+    z = data.y[:, None] * data.x
+    # |x||w| is below 1e3 here
+    assert (z @ found.w).min() > 1 - 1e-10
+    assert len(found.support) >= 2  # at most D are independent; mirrored samples come in pairs
+    assert np.count_nonzero(found.multipliers) <= 20
+
+
+def test_many_samples_with_random_labels_are_refused():
+    """Active rows that nearly depend on one another end the search, whatever rounding makes of them."""
+    rng = np.random.default_rng(0)
+    data = bf.Dataset(rng.normal(size=(2000, 20)), rng.choice([-1.0, 1.0], size=2000))
+    with pytest.raises(bf.AssumptionError, match="separable by a plane"):
+        max_margin(data)
+
+
+def test_ties_all_count_as_support():
+    """Four corners of a square, all at the same distance from the line x₁ = 0."""
+    data = bf.Dataset([[1, 1], [1, -1], [-1, 1], [-1, -1], [1, 0]], [1.0, 1, -1, -1, 1])
+    found = max_margin(data)
+    np.testing.assert_allclose(found.w, [1, 0], atol=1e-14)
+    assert found.support.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "hinge"),
+    [
+        ([[1.0], [2.0]], [1.0, -1.0], 1.0),  # opposite labels on one ray: Σα_i z_i = 0 with α = 1
+        ([[1.0, 0], [0, 1.0], [-1, 0], [0, -1]], [1.0, 1, 1, 1], 1.0),
+        ([[1.0, 0.0], [0.0, 0.0]], [1.0, 1.0], 0.5),  # x = 0 is on no side of any plane
+        ([[1.0], [1.0], [2.0]], [1.0, 1.0, -1.0], 2 / 3),  # α = (½, ½, 1)
+    ],
+)
+def test_data_that_no_plane_separates_are_refused(x, y, hinge):
+    data = bf.Dataset(x, y)
+    with pytest.raises(
+        bf.AssumptionError, match=r"separable by a plane.*hinge loss.*bf\.theory\.reduced_flow"
+    ) as refusal:
+        max_margin(data)
+    assert refusal.value.defect == pytest.approx(hinge, rel=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples=integers(1, 25), d=integers(1, 5), seed=seeds)
+def test_separability_is_the_linear_programmes(samples, d, seed):
+    """Any labels: separable exactly if the least hinge loss is 0, by subgradients' own linear programme."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    data = bf.Dataset(rng.normal(size=(samples, d)), rng.choice([-1.0, 1.0], size=samples))
+    z = data.y[:, None] * data.x / np.linalg.norm(data.x, axis=1)[:, None]
+    cost = np.concatenate([np.zeros(d), np.ones(samples) / samples])
+    bounds = [(None, None)] * d + [(0, None)] * samples
+    primal = linprog(cost, A_ub=np.hstack([-z, -np.eye(samples)]), b_ub=-np.ones(samples), bounds=bounds)
+    # HiGHS is feasible to 1e-7
+    assert module.SEPARABLE.defect(None, data) == pytest.approx(primal.fun, abs=1e-6)
+
+
+def test_wrong_labels_and_outputs_say_so():
+    with pytest.raises(ValueError, match=r"labels -1 and \+1, got 0"):
+        max_margin(bf.Dataset([[1.0], [2.0]], [0.0, 1.0]))
+    with pytest.raises(ValueError, match="one output, got 2"):
+        max_margin(bf.Dataset([[1.0], [2.0]], np.ones((2, 2))))
+    assert module.LABELS.defect(None, bf.Dataset([[1.0], [2.0]], [0.0, 1.0])) == 0.5
+    assert np.isnan(module.SEPARABLE.defect(None, bf.Dataset([[1.0], [2.0]], [0.0, 1.0])))
+
+
+@settings(deadline=None, max_examples=100)
+@given(samples=integers(1, 12), d=integers(1, 6), seed=seeds, share=floats(0, 0.999), leak=floats(0, 1))
+def test_l2_solution_is_stationary(samples, d, seed, share, leak):
+    """Σw + (λ/c)w/|w| = β, also where Σ is singular; then w lies in the span of the inputs."""
+    rng = np.random.default_rng(seed)
+    data = bf.Dataset(rng.normal(size=(samples, d)), rng.normal(size=samples))
+    s, c = np.linalg.norm(data.beta), (1 + leak) / 2
+    w = l2_solution(data, share * c * s, leak=leak)
+    pull = share * s * w / np.linalg.norm(w) if share else 0.0
+    # the residual is a sum of terms of size s, and |w| carries the relative error of s − λ/c
+    np.testing.assert_allclose(data.sigma @ w + pull, data.beta, rtol=0, atol=1e-10 * s)
+    outside = w - np.linalg.pinv(data.x) @ (data.x @ w)
+    np.testing.assert_allclose(outside, 0, atol=1e-10 * np.linalg.norm(w))
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds, size=floats(1e-3, 1e3), share=floats(0, 2))
+def test_l2_solution_on_white_inputs(seed, size, share):
+    white = bf.data.whiten(bf.data.odd_sine(n=9, d=4, seed=seed))
+    data = bf.Dataset(size * white.x, white.y)
+    s = np.linalg.norm(data.beta)
+    expected = max(1 - share, 0) * data.beta / size**2
+    # relative to least squares, which the shrinking leaves a part of
+    atol = 1e-12 * s / size**2
+    np.testing.assert_allclose(l2_solution(data, share * s, leak=1.0), expected, rtol=0, atol=atol)
+
+
+def test_l2_solution_by_direct_minimisation():
+    data = bf.data.odd_sine(n=10, d=3, seed=5)
+    w = l2_solution(data, 0.1, leak=0.0)
+    assert w.shape == (3,)
+
+    def objective(v):
+        return np.mean((data.y - data.x @ v) ** 2) / 2 + 0.2 * np.linalg.norm(v)
+
+    found = minimize(objective, least_squares(data), method="Nelder-Mead", options={"xatol": 1e-9})
+    # a minimum known to eps in value is known to its root in place, and Nelder-Mead does a little worse
+    np.testing.assert_allclose(w, found.x, atol=1e-5)
+    assert objective(w) <= found.fun * (1 + 1e-14)
+
+
+def test_shapes_follow_the_targets():
+    x, y = np.random.default_rng(0).normal(size=(2, 7, 3))
+    assert least_squares(bf.Dataset(x, y[:, 0])).shape == (3,)
+    found = least_squares(bf.Dataset(x, y))
+    np.testing.assert_allclose(found, np.linalg.solve(x.T @ x, x.T @ y).T, rtol=1e-10)
+    column = bf.Dataset(x, y[:, :1])
+    assert least_squares(column).shape == l2_solution(column, 1e-3).shape == (1, 3)
+    np.testing.assert_array_equal(l2_solution(column, 0.0), least_squares(column))
+    with pytest.raises(ValueError, match=r"one output, got 3; solve for each y\[:, k\]"):
+        l2_solution(bf.Dataset(x, y), 0.1)
+
+
+def test_final_norm():
+    assert final_norm([3.0, 4.0]) == pytest.approx(np.sqrt(10))
+    assert final_norm([[3.0, 4.0]], leak=1.0) == pytest.approx(np.sqrt(5))
+    assert final_norm([0.0]) == 0
+    with pytest.raises(ValueError, match=r"shape \(D,\) or \(1, D\), got \(2, 2\)"):
+        final_norm(np.eye(2))
+    with pytest.raises(ValueError, match=r"leak must lie in \[0, 1\], got 2"):
+        final_norm([1.0], leak=2.0)
+    with pytest.raises(ValueError, match="l2 must not be negative"):
+        l2_solution(bf.Dataset([[1.0]], [1.0]), -1.0)
