@@ -1,6 +1,7 @@
 """What learns: networks, their initializations, and the bridge to PyTorch."""
 
-from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, rank_one, xavier
+from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
 from biasfree.networks.network import Network
+from biasfree.networks.structured import low_rank, rank_one
 
-__all__ = ["Network", "balanced", "gaussian", "lambda_balanced", "rank_one", "xavier"]
+__all__ = ["Network", "balanced", "gaussian", "lambda_balanced", "low_rank", "rank_one", "xavier"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import finite, generator, positive, real, whole
+from biasfree.arrays import finite, generator, positive, whole
 from biasfree.networks.network import Network
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    pass
 
 
 def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
@@ -28,23 +28,6 @@ def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     return Network(
         tuple(rng.normal(size=s) * (scale / np.sqrt(s[0] * s[1])) for s in _shapes(sizes)), leak=leak
     )
-
-
-def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
-    """Two layers, one output, of the rank-one form under which a ReLU network follows its linear twin.
-
-    W_1 = W_2ᵀrᵀ, r = direction/|direction|, |W_2⁺| = |W_2⁻| = scale/√2, so |W_1| = |W_2| = scale. W_2 is
-    Gaussian but for that rescaling of its parts, and has at least one weight of each sign.
-
-    Reference: [ZSL25] Assumption 4 (TMLR 7).
-    """
-    r, a = _unit(direction), generator(seed).normal(size=whole("width", width, at_least=2))
-    if (a > 0).all() or (a < 0).all():
-        a[0] *= -1
-    part = positive("scale", scale) / np.sqrt(2)
-    for sign in (a > 0, a < 0):
-        a[sign] *= part / np.linalg.norm(a[sign])
-    return Network((np.outer(a, r), a[None, :]), leak=leak)
 
 
 def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
@@ -134,14 +117,6 @@ def _check_width(d: int, h: int, k: int, lam: float) -> None:
             f"balance {side} 0 needs a width of at most the {named}, {limit}, got {h}; "
             "lower the width or use balance=0."
         )
-
-
-def _unit(direction: ArrayLike) -> np.ndarray:
-    r = real("direction", direction)
-    if r.ndim != 1 or not r.any():
-        raise ValueError(f"direction must be a vector that is not zero, got {direction!r}.")
-    r = r / np.abs(r).max()  # so that squaring neither overflows nor underflows
-    return r / np.linalg.norm(r)
 
 
 def _frame(rng: np.random.Generator, n: int, m: int) -> np.ndarray:

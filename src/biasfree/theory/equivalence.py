@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,13 +91,11 @@ def equivalent_flow(
     the samples (hyperplane_tolerance=0).
     Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c is derived here.
     """
-    ts, rtol, began = increasing_times(ts), positive("rtol", rtol), time.perf_counter()
+    ts, rtol = increasing_times(ts), positive("rtol", rtol)
     twin, defects = _twin(network, data, loss, l2, tolerances)
     c = (1 + network.leak) / 2
-    states, evaluations = twin.flow(c * ts, rtol=rtol, method=method)
-    wall_time = time.perf_counter() - began
-    stats = Stats("equivalent_flow", evaluations, rtol=rtol, defects=defects, wall_time=wall_time)
-    return twin.trajectory(ts, states, leak=network.leak, stats=stats)
+    states, stats = twin.flow(c * ts, name="equivalent_flow", rtol=rtol, method=method)
+    return twin.trajectory(ts, states, leak=network.leak, stats=replace(stats, defects=defects))
 
 
 def equivalent_descent(

@@ -15,6 +15,7 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
+from biasfree.theory.integration import integrated
 from biasfree.theory.linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -56,29 +57,20 @@ class LinearNetwork:
         return slope
 
     def flow(
-        self, ts: Float[np.ndarray, "T"], *, rtol: float, method: str
-    ) -> tuple[Float[np.ndarray, "T k Q"], int]:
-        """The states at the times, and the number of evaluations; states are in units of the initial size."""
-        from scipy.integrate import solve_ivp
-
-        if ts[-1] == 0:  # solve_ivp takes no empty interval
-            return self.state[None], 0
+        self, ts: Float[np.ndarray, "T"], *, name: str, rtol: float, method: str
+    ) -> tuple[Float[np.ndarray, "T k Q"], Stats]:
+        """The states at the times, in units of the initial size, and how they were obtained."""
         slope, shape = self.slope(), self.state.shape
-        found = solve_ivp(
-            lambda _, state: slope(state.reshape(shape)).ravel(),
-            (0.0, ts[-1]),
+        states, stats = integrated(
+            lambda state: slope(state.reshape(shape)).ravel(),
             self.state.ravel(),
+            ts,
+            name=name,
             method=method,
-            t_eval=ts,
             rtol=rtol,
             atol=1e-3 * rtol,
         )
-        if not found.success:
-            raise RuntimeError(
-                f"the flow of the linear network stopped before t = {ts[-1]:g}: {found.message} "
-                f'Try method="Radau" or a larger rtol (now {rtol:g}).'
-            )
-        return found.y.T.reshape(-1, *shape), found.nfev
+        return states.reshape(-1, *shape), stats
 
     def descent(self, step: float, saves: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T k Q"]:
         """The states after `saves` steps of gradient descent."""
