@@ -1,7 +1,19 @@
-"""How it learns, solved: one file per result, and refusals where a result does not apply."""
+"""How it learns, solved: one file per result, and refusals where a result does not apply.
+
+`coverage(network, data)` says which results apply, and what is missing for the others.
+"""
 
 from biasfree.theory.alignment import aligned
 from biasfree.theory.assumptions import AssumptionError
+from biasfree.theory.boursier import (
+    alignment_directions,
+    covers_all_samples,
+    escape_times,
+    interpolator_norm,
+    minimum_norm_interpolator,
+)
+from biasfree.theory.coverage_table import Coverage, coverage
+from biasfree.theory.deep import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.early import (
     early_error,
     growth_rate,
@@ -12,32 +24,116 @@ from biasfree.theory.early import (
     plateau_end,
 )
 from biasfree.theory.equivalence import equivalent_descent, equivalent_flow, from_linear_twin, linear_twin
-from biasfree.theory.finite_width import final_weight_error, final_weight_error_law, halves, split_loss
+from biasfree.theory.expressivity import (
+    Certificate,
+    even_part,
+    homogeneity_defect,
+    linear_part,
+    odd_network,
+    odd_part,
+    separation_network,
+    two_layer_gap,
+)
+from biasfree.theory.finite_width import (
+    WeightErrorLaw,
+    final_weight_error,
+    final_weight_error_law,
+    halves,
+    split_loss,
+)
+from biasfree.theory.frei import stable_rank, stable_rank_limit
+from biasfree.theory.gated import (
+    PatternClasses,
+    activation_patterns,
+    gated_flow,
+    pattern_changes,
+    pattern_classes,
+)
+from biasfree.theory.hard_margin import MaxMargin, max_margin
+from biasfree.theory.independent import independent_flow, independent_network, learning_times
+from biasfree.theory.limits import final_norm, l2_solution, least_squares
+from biasfree.theory.modes import aligned_modes, modes_flow
 from biasfree.theory.reduced import reduced_flow
+from biasfree.theory.riccati import linear_flow
 from biasfree.theory.sigmoid import sigmoid_flow, time_to_loss, two_sigmoid_flow
+from biasfree.theory.single_mode import mode_course, mode_time
+from biasfree.theory.symmetric_data import LossSplit, loss_split, symmetric_slope
 from biasfree.theory.white import white_flow
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - the order of the theory
     "AssumptionError",
-    "aligned",
-    "early_error",
-    "equivalent_descent",
-    "equivalent_flow",
-    "final_weight_error",
-    "final_weight_error_law",
+    "coverage",
+    "Coverage",
+    # expressivity
+    "linear_part",
+    "even_part",
+    "odd_part",
+    "homogeneity_defect",
+    "separation_network",
+    "odd_network",
+    "two_layer_gap",
+    "Certificate",
+    # symmetric data
+    "loss_split",
+    "LossSplit",
+    "symmetric_slope",
+    # equivalence
+    "linear_twin",
     "from_linear_twin",
+    "equivalent_flow",
+    "equivalent_descent",
+    # time courses
+    "reduced_flow",
+    "white_flow",
+    "sigmoid_flow",
+    "two_sigmoid_flow",
+    "time_to_loss",
+    "linear_flow",
+    "modes_flow",
+    "aligned_modes",
+    "mode_course",
+    "mode_time",
+    # the early phase
+    "linearised_flow",
+    "aligned",
     "growth_rate",
-    "halves",
+    "plateau_end",
     "lemma12_bound",
     "lemma12_window",
-    "linear_twin",
-    "linearised_flow",
     "norm_bound",
-    "plateau_end",
-    "reduced_flow",
-    "sigmoid_flow",
+    "early_error",
+    # where training ends
+    "least_squares",
+    "l2_solution",
+    "max_margin",
+    "MaxMargin",
+    "final_norm",
+    # finite width
+    "final_weight_error",
+    "final_weight_error_law",
+    "WeightErrorLaw",
+    "halves",
     "split_loss",
-    "time_to_loss",
-    "two_sigmoid_flow",
-    "white_flow",
+    # deep networks
+    "deep_flow",
+    "deep_slope",
+    "deep_map",
+    "deep_linear_twin",
+    # without symmetry
+    "independent_flow",
+    "independent_network",
+    "learning_times",
+    "gated_flow",
+    "activation_patterns",
+    "pattern_classes",
+    "pattern_changes",
+    "PatternClasses",
+    # neighbours
+    "alignment_directions",
+    "escape_times",
+    "minimum_norm_interpolator",
+    "interpolator_norm",
+    "covers_all_samples",
+    "stable_rank",
+    "stable_rank_limit",
 ]

@@ -83,8 +83,8 @@ def equivalent_flow(
     """Gradient flow by way of the linear twin: W(t) = √(1/c)·W_lin(ct), with λ_lin = λ/c.
 
     The twin's own flow is integrated in the span of its neurons: at most D + 1 directions, at any width.
-    Opened on purpose (rank_one_tolerance=1, signs_tolerance=1), it is what the equivalence says of any start,
-    which a small random one follows up to its ± imbalance (`final_weight_error`).
+    With both tolerances of Assumption 4 opened to 1 it is what the equivalence says of any start, which a
+    small random one follows up to its ± imbalance (`final_weight_error`).
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
     (signs_tolerance=1e-8), Assumption 4 (TMLR 7) without |r| = 1, which the proof does not need; v·x ≠ 0 on

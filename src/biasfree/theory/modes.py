@@ -80,7 +80,7 @@ def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     W_L⋯W_1 = U A Vᵀ; each ν·a is `mode_course` of s at the time ν^{2/L−1}t. Modes that start at 0 stay there
     (L ≥ 2). `ts` may end at infinity.
 
-    Assumes: no biases, leak 1 (biases_ and linear_tolerance=0); Σ = νI (white_tolerance=1e-8); aligned layers
+    Assumes: no biases, leak 1; Σ = νI (white_tolerance=1e-8); aligned layers
     of equal strengths (aligned_tolerance=1e-8).
     Reference: Saxe et al. (2014); ν derived here.
     """

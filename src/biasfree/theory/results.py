@@ -1,0 +1,191 @@
+"""Every result of the theory with what it assumes: the list that `coverage` reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from biasfree.theory import (
+    alignment,
+    boursier,
+    deep,
+    early,
+    equivalence,
+    expressivity,
+    finite_width,
+    frei,
+    gated,
+    hard_margin,
+    independent,
+    limits,
+    modes,
+    reduced,
+    riccati,
+    sigmoid,
+    symmetric_data,
+    white,
+)
+from biasfree.theory.assumptions import SETTING, Hypothesis
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result in words, the functions that compute it, where it is from, and its hypotheses."""
+
+    title: str
+    calls: tuple[str, ...]
+    reference: str
+    assumes: tuple[Hypothesis, ...]
+
+
+RESULTS = (
+    Result(
+        "two layers are a linear map plus an even function",
+        ("linear_part", "even_part", "odd_part"),
+        "[ZSL25] Thm. 1, Corollary 2",
+        expressivity.ASSUMES,
+    ),
+    Result(
+        "positively homogeneous, f(ax) = a·f(x)",
+        ("homogeneity_defect",),
+        "[ZSL25] Sec. 3",
+        expressivity.ASSUMES_HOMOGENEITY,
+    ),
+    Result(
+        "the loss is a linear network's plus that of the even part",
+        ("loss_split", "symmetric_slope"),
+        "[ZSL25] App. E.4; for any weights derived here",
+        symmetric_data.ASSUMES,
+    ),
+    Result(
+        "learns as its linear twin, by flow and by descent",
+        ("equivalent_flow", "equivalent_descent"),
+        "[ZSL25] Thm. 5 (TMLR 8)",
+        equivalence.ASSUMES,
+    ),
+    Result(
+        "D + 1 equations for any Σ, either loss and L2",
+        ("reduced_flow",),
+        "[ZSL25] Eq. 34",
+        reduced.ASSUMES,
+    ),
+    Result(
+        "closed form on white input",
+        ("white_flow",),
+        "[ZSL25] Corollary 14, Eq. 38",
+        white.ASSUMES,
+    ),
+    Result(
+        "closed form from a small random start: one sigmoid",
+        ("sigmoid_flow", "time_to_loss"),
+        "[ZSL25] Corollary 14 and Thm. 13",
+        sigmoid.ASSUMES,
+    ),
+    Result(
+        "closed form from a small random start at any width: two sigmoids",
+        ("two_sigmoid_flow",),
+        "derived here",
+        sigmoid.ASSUMES_TWO,
+    ),
+    Result(
+        "closed form of the map for linear networks of any number of outputs",
+        ("linear_flow",),
+        "Braun et al. (2022), Dominé et al. (2024)",
+        riccati.ASSUMES,
+    ),
+    Result(
+        "one equation a mode for aligned linear networks of any depth",
+        ("modes_flow",),
+        "Saxe et al. (2014)",
+        modes.ASSUMES,
+    ),
+    Result(
+        "the early phase is linear and leaves one direction",
+        ("linearised_flow", "plateau_end"),
+        "[ZSL25] Thm. 13",
+        alignment.SMALL_START,
+    ),
+    Result(
+        "a rank-one network stands in for the small random start",
+        ("aligned",),
+        "[ZSL25] Thm. 13; balanced, derived here",
+        alignment.ASSUMES,
+    ),
+    Result(
+        "weights grow no faster than e^{(s + TrΣ)t}, for a while",
+        ("lemma12_bound", "lemma12_window"),
+        "[ZSL25] Lemma 12",
+        SETTING,
+    ),
+    Result(
+        "weights grow no faster than e^{cst}, always",
+        ("norm_bound", "early_error"),
+        "derived here",
+        early.ASSUMES_BOUND,
+    ),
+    Result(
+        "square loss: training ends at least squares",
+        ("least_squares",),
+        "[ZSL25] Corollary 6, App. E.4",
+        limits.ASSUMES_LEAST_SQUARES,
+    ),
+    Result(
+        "square loss with L2: where training ends",
+        ("l2_solution",),
+        "[ZSL25] TMLR App. C.4; the form is derived here",
+        limits.ASSUMES_L2,
+    ),
+    Result(
+        "logistic loss: training ends at the hard-margin direction",
+        ("max_margin",),
+        "[ZSL25] Corollary 6",
+        hard_margin.ASSUMES,
+    ),
+    Result(
+        "the final weight error, from the draw",
+        ("final_weight_error",),
+        "derived here; [ZSL25] Fig. 1b (TMLR 3b)",
+        alignment.SMALL_START,
+    ),
+    Result(
+        "the loss with the ± imbalance of the draw",
+        ("halves", "split_loss"),
+        "derived here",
+        finite_width.ASSUMES_HALVES,
+    ),
+    Result(
+        "deep networks of low rank are linear, ReLU at half speed",
+        ("deep_flow", "deep_slope"),
+        "[ZSL25] App. F.2 (TMLR Proposition 12)",
+        deep.ASSUMES_FLOW,
+    ),
+    Result(
+        "the map and the twin of a deep network of low rank",
+        ("deep_map", "deep_linear_twin"),
+        "[ZSL25] Eqs. 39 to 41 (TMLR Conjecture 11)",
+        deep.ASSUMES_MAP,
+    ),
+    Result(
+        "each point is learned by neurons of its own",
+        ("independent_flow", "learning_times"),
+        "[ZSL25] TMLR Figs. 4 and 8",
+        independent.ASSUMES,
+    ),
+    Result(
+        "one linear network a pattern class, while patterns last",
+        ("gated_flow",),
+        "derived here",
+        gated.ASSUMES,
+    ),
+    Result(
+        "orthogonal inputs: two escapes, interpolator of least norm",
+        ("escape_times", "minimum_norm_interpolator", "interpolator_norm"),
+        "Boursier et al. (2022)",
+        boursier.ASSUMES,
+    ),
+    Result(
+        "orthogonal inputs, second layer fixed: the stable rank at the end",
+        ("stable_rank_limit",),
+        "Frei et al. (2022); the value is derived here",
+        frei.ASSUMES,
+    ),
+)

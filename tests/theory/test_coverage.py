@@ -1,0 +1,169 @@
+"""The table of coverage agrees with what the functions accept, and never raises."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, floats, integers, sampled_from
+
+import biasfree as bf
+from biasfree.theory.results import RESULTS
+
+TS = [0.0, 0.1]
+
+
+def calls(network, data):
+    """What one would call for each result that takes a network and data."""
+    theory = bf.theory
+    return {
+        "loss_split": lambda: theory.loss_split(network, data),
+        "symmetric_slope": lambda: theory.symmetric_slope(network, data),
+        "equivalent_flow": lambda: theory.equivalent_flow(network, data, TS),
+        "equivalent_descent": lambda: theory.equivalent_descent(network, data, 1e-3, 2),
+        "reduced_flow": lambda: theory.reduced_flow(network, data, TS),
+        "white_flow": lambda: theory.white_flow(network, data, TS),
+        "sigmoid_flow": lambda: theory.sigmoid_flow(network, data, TS),
+        "two_sigmoid_flow": lambda: theory.two_sigmoid_flow(network, data, TS),
+        "linear_flow": lambda: theory.linear_flow(network, data, TS),
+        "modes_flow": lambda: theory.modes_flow(network, data, TS),
+        "plateau_end": lambda: theory.plateau_end(network, data),
+        "aligned": lambda: theory.aligned(network, data),
+        "norm_bound": lambda: theory.norm_bound(network, data, TS),
+        "halves": lambda: theory.halves(network, data),
+        "deep_flow": lambda: theory.deep_flow(network, data, TS),
+        "deep_map": lambda: theory.deep_map(network),
+        "independent_flow": lambda: theory.independent_flow(network, data, TS),
+        "gated_flow": lambda: theory.gated_flow(network, data, TS),
+        "escape_times": lambda: theory.escape_times(network, data),
+        "stable_rank_limit": lambda: theory.stable_rank_limit(network, data),
+        "linear_part": lambda: theory.linear_part(network),
+    }
+
+
+NETWORKS = {
+    "random": lambda leak, scale, seed: bf.networks.gaussian((3, 6, 1), scale=scale, leak=leak, seed=seed),
+    "rank one": lambda leak, scale, seed: bf.networks.rank_one(
+        np.random.default_rng(seed).normal(size=3), width=6, scale=scale, leak=leak, seed=seed
+    ),
+    "balanced": lambda leak, scale, seed: bf.networks.balanced((3, 6, 1), scale=scale, leak=leak, seed=seed),
+    "λ-balanced": lambda leak, scale, seed: bf.networks.lambda_balanced(
+        (3, 4, 2), scale=scale, balance=0.0, leak=leak, seed=seed
+    ),
+    "deep": lambda leak, scale, seed: bf.networks.gaussian((3, 5, 4, 1), scale=scale, leak=leak, seed=seed),
+    "deep, low rank": lambda leak, scale, seed: bf.networks.low_rank(
+        [1.0, 0.2, -0.3], widths=(6, 5), scale=scale, leak=round(leak), seed=seed
+    ),
+    "one layer": lambda leak, scale, seed: bf.networks.gaussian((3, 1), scale=scale, leak=leak, seed=seed),
+}
+
+
+def some_data(kind, outputs, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "orthogonal":
+        data = bf.data.orthogonal(3, 3, seed=seed)
+    else:
+        data = bf.data.odd_sine(n=9, d=3, seed=seed)
+        data = {
+            "symmetric": data,
+            "white": bf.data.whiten(data),
+            "lopsided": bf.Dataset(data.x[:9], data.y[:9]),
+        }[kind]
+    if outputs == 1:
+        return data
+    return bf.Dataset(data.x, np.stack([data.y, data.x @ rng.normal(size=3)], axis=1))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    kind=sampled_from(sorted(NETWORKS)),
+    data=sampled_from(["symmetric", "white", "lopsided", "orthogonal"]),
+    leak=sampled_from([0.0, 0.3, 1.0]),
+    scale=sampled_from([1e-6, 0.3]),
+    seed=integers(0, 2**31),
+)
+def test_a_result_applies_exactly_where_its_function_does_not_refuse(kind, data, leak, scale, seed):
+    network = NETWORKS[kind](leak, scale, seed)
+    dataset = some_data(data, network.sizes[-1], seed)
+    table = bf.theory.coverage(network, dataset)
+    for name, call in calls(network, dataset).items():
+        if table[name].applies:
+            call()
+            continue
+        with pytest.raises(bf.AssumptionError) as refusal:
+            call()
+        assert refusal.value.hypothesis in [finding.hypothesis.name for finding in table[name].missing]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=sampled_from([(2, 3, 1), (2, 3, 2), (2, 1), (2, 3, 3, 3, 1), (5, 2, 1)]),
+    leak=floats(0, 1),
+    biased=booleans(),
+    scale=sampled_from([1e-200, 1e-8, 1.0, 1e100]),
+    samples=integers(1, 6),
+    zero_x=booleans(),
+    zero_y=booleans(),
+    seed=integers(0, 2**31),
+)
+def test_it_never_raises(sizes, leak, biased, scale, samples, zero_x, zero_y, seed):
+    rng = np.random.default_rng(seed)
+    network = bf.networks.gaussian(sizes, scale=scale, leak=leak, seed=seed)
+    if biased:
+        network = bf.Network(network.weights, leak=leak, biases=[np.ones(len(w)) for w in network.weights])
+    x = np.zeros((samples, 2)) if zero_x else rng.normal(size=(samples, 2))
+    y = np.zeros(samples) if zero_y else rng.choice([-1.0, 1.0], size=samples)
+    table = bf.theory.coverage(network, bf.Dataset(x, y))
+    assert len(str(table)) > 1000
+    assert len(json.loads(table.to_json())) == len(table) == len(RESULTS)
+    if sizes[0] != 2 or sizes[-1] != 1:
+        assert table.applies == ()
+        assert "match the sizes" in str(table)
+
+
+def test_zero_weights_are_no_obstacle():
+    network = bf.Network((np.zeros((3, 2)), np.zeros((1, 3))))
+    assert "white_flow" not in bf.theory.coverage(network, bf.data.six_points()).applies
+
+
+def test_the_table_says_what_is_missing_and_what_helps():
+    data = bf.data.odd_sine(n=50, d=4, seed=0)
+    network = bf.networks.gaussian((4, 30, 1), scale=1e-6, seed=1)
+    table = bf.theory.coverage(network, data)
+    assert table["aligned"].applies
+    assert [finding.hypothesis.key for finding in table["white_flow"].missing] == [
+        "rank_one",
+        "signs",
+        "white",
+    ]
+    assert any("bf.theory.aligned" in remedy for remedy in table["white_flow"].remedies)
+    assert any("bf.data.whiten" in remedy for remedy in table["white_flow"].remedies)
+    helped = bf.theory.coverage(bf.theory.aligned(network, data), bf.data.whiten(data))
+    assert "white_flow" in bf.theory.coverage(helped_network(network, data), bf.data.whiten(data)).applies
+    assert "reduced_flow" in helped.applies
+    text = str(table)
+    assert "Assumption 4 (TMLR 7)" in text
+    assert "rank_one" in text
+    with pytest.raises(KeyError, match="no result is called 'nothing'; there are linear_part"):
+        table["nothing"]
+
+
+def helped_network(network, data):
+    return bf.theory.aligned(network, bf.data.whiten(data))
+
+
+def test_every_tolerance_of_the_docstrings_is_the_hypothesis_default():
+    """`key_tolerance=value` in a docstring of a result is the default that its hypothesis has."""
+    import re
+
+    for result in RESULTS:
+        known = {f"{h.key}_tolerance": h.tolerance for h in result.assumes}
+        for name in result.calls:
+            text = getattr(bf.theory, name).__doc__
+            for key, value in re.findall(r"(\w+_tolerance)=([\d.e+-]*\d)", text):
+                assert key in known, f"{name} documents {key}"
+                assert known[key] == float(value), f"{name} documents {key}={value}"
+
+
+def test_every_result_is_a_function_of_the_theory():
+    assert [name for result in RESULTS for name in result.calls if not hasattr(bf.theory, name)] == []

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree.theory.gated import activation_patterns, gated_flow, pattern_changes, pattern_classes
+
+NET = bf.networks.gaussian((3, 5, 4, 2), scale=1.0, leak=0.1, seed=0)
+DATA = oracles.random_data(9, 3, outputs=2, seed=1)
+
+
+def test_patterns_are_where_the_slope_is_one():
+    first, second = activation_patterns(NET, DATA.x)
+    assert first.shape == (9, 5)
+    assert second.shape == (9, 4)
+    assert (first == (DATA.x @ NET.weights[0].T > 0)).all()
+    assert all(gate.all() for gate in activation_patterns(bf.Network(NET.weights, leak=1.0), DATA.x))
+    assert not activation_patterns(NET, np.zeros((1, 3)))[0].any()  # σ′(0) = α
+    with pytest.raises(ValueError, match=r"x must have shape \(samples, 3\), got \(3,\)"):
+        activation_patterns(NET, np.zeros(3))
+
+
+def test_classes_of_given_patterns():
+    gates = np.array([[True], [False], [True]])
+    data = bf.Dataset(np.array([[1.0, 0], [0, 2], [3, 0]]), np.array([1.0, 2, -1]))
+    classes = pattern_classes([gates], data)
+    assert len(classes) == 2
+    assert repr(classes) == "PatternClasses(2 classes of 3 samples)"
+    assert sorted(classes.share) == pytest.approx([1 / 3, 2 / 3])
+    on = classes.members[0]
+    np.testing.assert_allclose(classes.sigma[on], np.diag([10 / 3, 0]))
+    np.testing.assert_allclose(classes.beta[on], [[-2 / 3, 0]])
+    assert classes.power[on] == pytest.approx(2 / 3)
+
+
+def test_one_layer_is_least_squares():
+    network = bf.Network((np.array([[0.3, -0.2]]),))
+    data = bf.Dataset(np.array([[1.0, 0.5], [0, 2], [3, 1]]), np.array([1.0, 2, -1]))
+    last = gated_flow(network, data, [200.0])[-1]
+    expected = np.linalg.solve(data.sigma, data.beta)
+    np.testing.assert_allclose(last.weights[0][0], expected, rtol=1e-8)  # rtol of the solver, a few steps
+
+
+def test_given_patterns_are_held():
+    """All gates open: the linear network of the same weights, and the share of gates that say otherwise."""
+    open_gates = [np.ones((9, 5), dtype=bool), np.ones((9, 4), dtype=bool)]
+    ts = np.linspace(0, 2, 5)
+    run = gated_flow(NET, DATA, ts, patterns=open_gates)
+    linear = oracles.flow(bf.Network(NET.weights, leak=1.0), DATA, ts)
+    assert oracles.distance(run, linear) < 1e-8  # 1e-10 a step over some ten steps
+    np.testing.assert_allclose(
+        run.loss, [oracles.loss(bf.Network(net.weights, leak=1.0), DATA) for net in run], rtol=1e-12
+    )
+    changes = pattern_changes(run, DATA, open_gates)
+    assert changes.shape == (5,)
+    assert run.stats.defects["patterns"] == changes.max() > 0
+    closed = sum(np.count_nonzero(~gate) for gate in activation_patterns(NET, DATA.x))
+    assert changes[0] == closed / (9 * 9)
+    assert pattern_changes(run, DATA)[0] == 0
+
+
+def test_small_starts_keep_relative_accuracy():
+    """A linear network in one dimension, w = a: w² is a sigmoid, from 1e-12 and from 1e-80."""
+    data = bf.Dataset(np.array([[1.0]]), np.array([2.0]))
+    for scale in (1e-6, 1e-40):
+        network = bf.Network((np.array([[scale]]), np.array([[scale]])))
+        ts = np.linspace(0, -np.log(scale), 6)
+        run = gated_flow(network, data, ts)
+        rho = 1 / (np.exp(-4 * ts) / scale**2 + (1 - np.exp(-4 * ts)) / 2)
+        # 1e-10 a step over up to a hundred steps
+        np.testing.assert_allclose(run.weights[0][:, 0, 0] ** 2, rho, rtol=2e-8)
+
+
+def test_tolerance_is_what_is_got():
+    ts = np.linspace(0, 30, 7)
+    exact = gated_flow(NET, DATA, ts, rtol=1e-13)
+    errors = [oracles.distance(gated_flow(NET, DATA, ts, rtol=rtol), exact) for rtol in (1e-4, 1e-7, 1e-10)]
+    # a global error of some tens of local ones
+    assert all(error < 100 * rtol for error, rtol in zip(errors, (1e-4, 1e-7, 1e-10), strict=True))
+
+
+def test_edges():
+    start = gated_flow(NET, DATA, [0.0])
+    np.testing.assert_array_equal(start.weights[1][0], NET.weights[1])
+    still = gated_flow(bf.Network((np.zeros((3, 3)), np.zeros((2, 3)))), DATA, [0.0, 1.0])
+    assert not still.weights[0].any()
+    blind = bf.Dataset(np.zeros((2, 3)), np.ones((2, 2)))
+    np.testing.assert_array_equal(gated_flow(NET, blind, [0.0, 1.0]).weights[0][1], NET.weights[0])
+    one_zero = bf.Network((NET.weights[0], np.zeros((2, 5))))
+    assert gated_flow(one_zero, DATA, [0.0, 0.5]).weights[1][1].any()
+
+
+def test_wrong_calls_say_what_to_do():
+    with pytest.raises(bf.AssumptionError, match="no biases"):
+        gated_flow(oracles.with_biases(NET), DATA, [1.0])
+    message = r"arrays of booleans of shapes \[\(9, 5\), \(9, 4\)\].*bf.theory.activation_patterns"
+    with pytest.raises(ValueError, match=message):
+        gated_flow(NET, DATA, [1.0], patterns=[np.ones((9, 5), dtype=bool)])
+    with pytest.raises(ValueError, match="booleans"):
+        gated_flow(NET, DATA, [1.0], patterns=[np.ones((9, 5)), np.ones((9, 4))])
+    with pytest.raises(ValueError, match="match their sizes"):
+        gated_flow(NET, bf.Dataset(np.ones((2, 4)), np.ones((2, 2))), [1.0])
+    with pytest.raises(ValueError, match="finite"):
+        gated_flow(NET, DATA, [0.0, np.inf])
+    with pytest.raises(ValueError, match="rtol must be positive"):
+        gated_flow(NET, DATA, [1.0], rtol=0.0)

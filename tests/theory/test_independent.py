@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.theory.independent import ASSUMES, independent_flow, independent_network, learning_times
+
+PAIR, XOR = bf.data.orthogonal_pair(), bf.data.xor()
+NET = bf.networks.gaussian((2, 30, 1), scale=1e-4, seed=0)
+
+
+def test_times_zero_and_infinity():
+    run = independent_flow(NET, XOR, [0.0, np.inf])
+    start = independent_network(NET, XOR)
+    np.testing.assert_allclose(run.weights[0][0], start.weights[0], rtol=1e-13, atol=1e-30)
+    np.testing.assert_allclose(run[-1](XOR.x), XOR.y, rtol=1e-14)
+    assert run.loss[-1] < 1e-28
+    np.testing.assert_allclose(run.objective, run.loss)
+    assert run.stats.method == "independent_flow"
+    assert set(run.stats.defects) == {hypothesis.key for hypothesis in ASSUMES}
+    with pytest.raises(ValueError, match="finite"):
+        independent_flow(NET, XOR, [0.0, np.inf], loss="logistic")
+    with pytest.raises(ValueError, match="end ts earlier"):
+        independent_flow(NET, XOR, [1e308], loss="logistic")
+
+
+def test_logistic_outputs_grow_like_the_logarithm_of_time():
+    """ln z + Ei(z) ≈ 2st, so e^z/z ≈ 2st up to 1/z, as far as the clock goes."""
+    ts = np.array([1e10, 1e100, 1e300])
+    z = independent_flow(NET, PAIR, ts, loss="logistic").map(lambda net: net(PAIR.x) * PAIR.y)
+    s = np.linalg.norm(PAIR.x, axis=1) / 2
+    np.testing.assert_allclose(z - np.log(z), np.log(2 * s * ts[:, None]), atol=1.5 / z.min())
+
+
+def test_linear_part_is_the_map_of_two_layers():
+    run = independent_flow(NET, PAIR, [0.0, 20.0, np.inf])
+    expected = run.map(lambda net: bf.diagnostics.linear_map(net, bf.data.symmetrize(PAIR).x))
+    np.testing.assert_allclose(run.maps[-1, 0], expected[-1], rtol=1e-12)
+
+
+def test_a_point_without_neurons_is_never_learned():
+    """All outer weights positive and larger than |w|: no neuron for the negative point."""
+    first, second = NET.weights
+    network = bf.Network((first, np.abs(second) + 1e-4))
+    run = independent_flow(network, PAIR, [0.0, 1e3, np.inf])
+    np.testing.assert_allclose(run.map(lambda net: net(PAIR.x))[-1], [0, 1], atol=1e-14)
+    assert run.loss[-1] == pytest.approx(1 / 4)
+    times = learning_times(network, PAIR)
+    assert times[0] == np.inf
+    assert np.isfinite(times[1])
+    logistic = independent_flow(network, PAIR, [0.0, 1e3], loss="logistic")
+    assert logistic[-1](PAIR.x)[0] == pytest.approx(0, abs=1e-14)
+
+
+def test_zero_weights_stay():
+    run = independent_flow(bf.Network((np.zeros((3, 2)), np.zeros((1, 3)))), XOR, [0.0, np.inf])
+    assert not run.weights[0].any()
+    assert run.loss[-1] == 0.5
+
+
+def test_large_weights_of_the_right_form_are_no_matter():
+    start = independent_network(bf.networks.gaussian((2, 30, 1), scale=3.0, seed=0), XOR)
+    run = independent_flow(start, XOR, [0.0, np.inf])
+    np.testing.assert_allclose(run.weights[0][0], start.weights[0], atol=1e-14)
+    np.testing.assert_allclose(learning_times(start, XOR, share=0.5), 0)  # from above
+    np.testing.assert_allclose(run[-1](XOR.x), XOR.y, rtol=1e-14)
+
+
+def test_draw_is_the_sum_over_active_neurons():
+    first, second = NET.weights
+    start = independent_network(NET, PAIR, start="draw")
+    for x, y in zip(PAIR.x, PAIR.y, strict=True):
+        unit = x / np.linalg.norm(x)
+        mine = (np.sign(second[0]) == y) & (first @ x > 0)
+        rho = np.sum(((first[mine] @ unit + np.abs(second[0, mine])) / 2) ** 2)
+        np.testing.assert_allclose(start(x), y * rho * np.linalg.norm(x), rtol=1e-13)
+
+
+def test_neurons_change_their_point_where_the_inner_weights_win():
+    """a > 0 but |a| < w·x̂ on a negative point, nothing else active: λ < 0, g = (q − a)/2."""
+    direction = PAIR.x[0] / np.linalg.norm(PAIR.x[0])
+    network = bf.Network((1e-3 * direction[None], np.array([[4e-4]])))
+    start = independent_network(network, PAIR)
+    np.testing.assert_allclose(start.weights[1], [[-3e-4]], rtol=1e-12)
+    np.testing.assert_allclose(start.weights[0], 3e-4 * direction[None], rtol=1e-12)
+    assert not np.any(independent_network(network, PAIR, start="draw").weights[1])
+
+
+def test_other_points_are_refused():
+    for x, y in [([[1, 0.0], [1, 1]], [1, -1]), ([[1, 0.0], [0, 1]], [1, 1]), ([[1, 0.0], [2, 0]], [1, 1])]:
+        message = r"independent points \(TMLR Figs. 4 and 8\).*bf.data.xor.*bf.theory.gated_flow"
+        with pytest.raises(bf.AssumptionError, match=message) as refusal:
+            independent_flow(NET, bf.Dataset(np.array(x), np.array(y)), [1.0])
+        assert refusal.value.defect > 0.7
+    nearly = bf.Dataset(PAIR.x + np.array([[1e-6, 0], [0, 0]]), PAIR.y)
+    with pytest.raises(bf.AssumptionError, match="independent points"):
+        independent_flow(NET, nearly, [1.0])
+    independent_flow(NET, nearly, [1.0], independent_tolerance=1e-5)
+    for x, y in [([[1, 0.0], [0, 0]], [1, -1]), ([[1, 0.0], [0, 1]], [1, 0])]:
+        with pytest.raises(bf.AssumptionError, match=r"independent points.* is nan"):
+            independent_flow(NET, bf.Dataset(np.array(x), np.array(y)), [1.0])
+
+
+def test_large_starts_and_other_networks_are_refused():
+    large = bf.networks.gaussian((2, 30, 1), scale=0.5, seed=0)
+    with pytest.raises(bf.AssumptionError, match=r"small or already sorted.*bf.theory.independent_network"):
+        independent_flow(large, XOR, [1.0])
+    independent_flow(large, XOR, [1.0], small_tolerance=1.0)
+    with pytest.raises(bf.AssumptionError, match=r"a ReLU network, α = 0"):
+        independent_flow(bf.Network(NET.weights, leak=0.1), XOR, [1.0])
+    with pytest.raises(bf.AssumptionError, match="two layers"):
+        learning_times(bf.networks.gaussian((2, 3, 3, 1), scale=1e-3), XOR)
+
+
+def test_wrong_calls_say_what_to_do():
+    with pytest.raises(ValueError, match="unknown start 'random'; choose one of sorted, draw"):
+        independent_flow(NET, XOR, [1.0], start="random")
+    with pytest.raises(ValueError, match=r"share must lie between 0 and 1, got 1.0"):
+        learning_times(NET, XOR, share=1.0)
+    with pytest.raises(ValueError, match="unknown loss"):
+        independent_flow(NET, XOR, [1.0], loss="hinge")
+    with pytest.raises(ValueError, match=r"needs labels -1 and \+1"):
+        independent_flow(NET, bf.Dataset(XOR.x, 2 * XOR.y), [1.0], loss="logistic")
+    with pytest.raises(TypeError, match=r"small_tolerance=0.01"):
+        independent_flow(NET, XOR, [1.0], tiny_tolerance=1.0)
