@@ -1,13 +1,14 @@
 # make paper   sets up the core, reproduces the figures into out/ and prints the table of claims
 # make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests
-# make pictures  redraws the pictures of the README from what `make paper` finds
+# make bench   times the solutions, speed beside accuracy
+# make pictures  redraws the pictures of the README and of docs/theory; make equations  rewrites docs/equations.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures test test-all lint format install clean
+.PHONY: paper pictures equations test test-all bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -15,11 +16,17 @@ paper: $(VENV)/.core
 pictures: paper
 	$(BIN)/python docs/pictures.py $(OUT)
 
+equations: $(VENV)/.core
+	$(BIN)/python docs/equations.py
+
 test: lint
 	$(BIN)/python -m pytest -n auto
 
 test-all: lint
 	$(BIN)/python -m pytest -n auto -m ""
+
+bench: $(VENV)/.core
+	$(BIN)/python benchmarks/theory_curves.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
