@@ -1,13 +1,44 @@
-"""Draw the pictures shown in the README from the numbers of the last `make paper`."""
+"""Draw the pictures of the README and of the pages in docs/theory into docs/pictures.
 
+    python docs/pictures.py OUT [NAME …]
+
+Figures come from the numbers of the last `make paper`, in OUT; pages from the `draw` beside each of them.
+"""
+
+import runpy
 import sys
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from biasfree.experiments import REGISTRY
 from biasfree.files import load_npz, replacing
 
-out, pictures = Path(sys.argv[1]), Path(__file__).parent / "pictures"
-for name in ("fig3",):
-    numbers = load_npz(out / name / "numbers.npz", needs=())
-    with replacing(pictures / f"{name}.png") as file:
-        REGISTRY[name].draw(numbers).savefig(file, format="png", dpi=110)
+DOCS = Path(__file__).parent
+PICTURES = DOCS / "pictures"
+
+
+def figure(out: Path, name: str) -> Figure:
+    """A figure of the paper, from its stored numbers."""
+    return REGISTRY[name].draw(load_npz(out / name / "numbers.npz", needs=()))
+
+
+def page(script: Path) -> Figure:
+    """The picture of a page in docs/theory."""
+    return runpy.run_path(str(script))["draw"]()
+
+
+def main(out: Path, names: list[str]) -> None:
+    drawers = {"fig3": lambda: figure(out, "fig3")}
+    drawers |= {
+        f"theory_{script.stem}": lambda script=script: page(script)
+        for script in sorted((DOCS / "theory").glob("*.py"))
+    }
+    for name in names or drawers:
+        with replacing(PICTURES / f"{name}.png") as file:
+            drawers[name]().savefig(file, format="png", dpi=110)
+        print(f"{name}.png", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
