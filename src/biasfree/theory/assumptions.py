@@ -159,7 +159,7 @@ SETTING = (NO_BIASES, TWO_LAYERS, ONE_OUTPUT)
 
 SYMMETRY = Hypothesis(
     "symmetry",
-    "Condition 3 (TMLR 3), symmetric data",
+    "Condition 3 (TMLR 3), symmetric data,",
     "the symmetry defect of the data",
     lambda network, data: 0.0 if network.leak == 1 else symmetry_defect(data),
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
@@ -183,7 +183,7 @@ SIGNS = Hypothesis(
 )
 HYPERPLANE = Hypothesis(
     "hyperplane",
-    "r·x ≠ 0 on the samples (Lemma 10)",
+    "r·x ≠ 0 on the samples (Lemma 10 of v1)",
     "the share of samples with r·x = 0 to rounding",
     _hyperplane_defect,
     "turn r a little with bf.networks.rank_one, or simulate with bf.gradient_flow",
@@ -191,7 +191,7 @@ HYPERPLANE = Hypothesis(
 )
 WHITE = Hypothesis(
     "white",
-    "white input, Σ = νI (Corollary 14)",
+    "white input, Σ = νI (Corollary 14 of v1)",
     "|Σ − νI|/ν",
     _white_defect,
     "whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or open white_tolerance=",
@@ -199,7 +199,7 @@ WHITE = Hypothesis(
 )
 SMALL = Hypothesis(
     "small",
-    "small initial weights (Theorem 13)",
+    "small initial weights (Theorem 13 of v1)",
     "c|W₁||W₂||Σ|/s",
     _small_defect,
     "start smaller (scale=), or simulate with bf.gradient_flow",
@@ -207,7 +207,7 @@ SMALL = Hypothesis(
 )
 TARGET = Hypothesis(
     "target",
-    "a target with a linear part, β = ⟨yx⟩ ≠ 0 (Corollary 14, Theorem 13)",
+    "a target with a linear part, β = ⟨yx⟩ ≠ 0 (Corollary 14 and Theorem 13 of v1)",
     "√(⟨y²⟩TrΣ)/|β|",
     _target_defect,
     "no direction grows first: simulate with bf.gradient_flow, or use bf.theory.reduced_flow (any β)",

@@ -202,7 +202,7 @@ DEEP_STRUCTURE = Hypothesis(
 )
 DEEP_SIGNS = Hypothesis(
     "signs",
-    "|r_l⁺| = |r_l⁻| in every hidden layer (Proposition 12)",
+    "|r_l⁺| = |r_l⁻| in every hidden layer (App. F.2 of v1, TMLR Proposition 12)",
     "the largest ||r_l⁺|² − |r_l⁻|²|",
     lambda network, _: _measured(network, lambda parts: 0.0 if parts.leak == 1 else parts.imbalance),
     _REMEDY,
@@ -210,7 +210,7 @@ DEEP_SIGNS = Hypothesis(
 )
 DEEP_HYPERPLANE = Hypothesis(
     "hyperplane",
-    "r·x ≠ 0 on the samples (Lemma 10)",
+    "r·x ≠ 0 on the samples (Lemma 10 of v1)",
     "the share of samples with r·x = 0 to rounding",
     lambda network, data: _measured(network, lambda parts: _on_hyperplane(parts, data)),
     "turn r a little with bf.networks.low_rank, or simulate with bf.gradient_flow",

@@ -93,7 +93,7 @@ def plateau_end(
     if rate <= 0:
         return np.inf
     stiffness = curvature * float(growing.r @ data.sigma @ growing.r)
-    return (np.log(rate / stiffness) - 2 * np.log(growing.u)) / (2 * growing.c * rate)
+    return float((np.log(rate / stiffness) - 2 * np.log(growing.u)) / (2 * growing.c * rate))
 
 
 def lemma12_bound(network: Network, data: Dataset, ts: ArrayLike) -> Float[np.ndarray, "T"]:

@@ -152,7 +152,7 @@ LABELS = Hypothesis(
 )
 SEPARABLE = Hypothesis(
     "separable",
-    "data separable by a plane through the origin (Corollary 6)",
+    "data separable by a plane through the origin (Corollary 6 of v1)",
     "the least mean hinge loss ⟨max(0, 1 − y w·x/|x|)⟩ over w",
     _overlap,
     'there is no margin to tend to: follow the flow with bf.theory.reduced_flow(..., loss="logistic")',
