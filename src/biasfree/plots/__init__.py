@@ -1,15 +1,29 @@
-"""How it looks: arrays and an Axes in, artists out."""
+"""How it looks: a trajectory, a network or arrays and an Axes in, artists out.
+
+`loss`, `weights`, `directions`, `spectra`, `output_map`, `parity`, `energies` draw one thing each on the Axes
+they are given, in the caller's settings or, inside `with style():`, in the package's.
+"""
 
 from biasfree.plots.curves import leak_legend, level, simulated_points, theory_curve
+from biasfree.plots.functions import energies, output_map, parity
+from biasfree.plots.networks import directions, spectra, weights
 from biasfree.plots.style import WIDTH, leak_colours, panel_label, style
+from biasfree.plots.trajectories import loss
 
 __all__ = [
     "WIDTH",
+    "directions",
+    "energies",
     "leak_colours",
     "leak_legend",
     "level",
+    "loss",
+    "output_map",
     "panel_label",
+    "parity",
     "simulated_points",
+    "spectra",
     "style",
     "theory_curve",
+    "weights",
 ]

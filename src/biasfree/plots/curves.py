@@ -23,7 +23,7 @@ def simulated_points(
 ) -> Line2D:
     """A simulation, drawn as at most `shown` open markers, `shift` of a gap along its curve."""
     t, y = np.asarray(t), np.asarray(y)
-    i = _spread(t, y, shown=shown, shift=shift)
+    i = spread(t, y, shown=shown, shift=shift)
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 
 
@@ -55,7 +55,7 @@ def leak_legend(axes: Axes, leaks: Iterable[float], colours: Iterable[Any], **op
     axes.add_artist(axes.legend(handles=handles, **options))
 
 
-def _spread(t: np.ndarray, y: np.ndarray, *, shown: int, shift: float) -> np.ndarray:
+def spread(t: np.ndarray, y: np.ndarray, *, shown: int, shift: float) -> np.ndarray:
     """Indices of points evenly spaced along the curve as it is seen, so that a steep fall gets its share."""
     steps = np.hypot(np.diff(t) / max(np.ptp(t), 1e-300), np.diff(y) / max(np.ptp(y), 1e-300))
     along = np.concatenate([[0.0], np.cumsum(steps)])
