@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,37 @@ def network_of(model: torch.nn.Module) -> Network:
     weights = tuple(_array(layer.weight) for layer in linears)
     biases = [layer.bias for layer in linears]
     return Network(weights, leak=slopes[0] if slopes else 1.0, biases=_filled(biases, weights))
+
+
+def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
+    """What the model computes in evaluation mode, (samples, …) → (samples, outputs), as a NumPy function.
+
+    Each call leaves the model as it found it: modes of all submodules, parameters, buffers, gradients, and
+    the state of the random numbers.
+    """
+    torch = _torch()
+
+    def function(x: np.ndarray) -> np.ndarray:
+        like = next((p for p in (*model.parameters(), *model.buffers()) if p.is_floating_point()), None)
+        dtype, device = (torch.float64, "cpu") if like is None else (like.dtype, like.device)
+        inputs = torch.from_numpy(np.array(x)).to(device=device, dtype=dtype)
+        modes = [(module, module.training) for module in model.modules()]
+        with torch.random.fork_rng(), torch.no_grad():
+            try:
+                model.eval()
+                found = model(inputs)
+            finally:
+                for module, training in modes:
+                    module.training = training
+        return _array(found).reshape(len(x), -1)
+
+    return function
+
+
+def is_module(model: Any) -> bool:
+    """Whether `model` is a PyTorch module; PyTorch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def module_of(network: Network) -> torch.nn.Sequential:

@@ -1,0 +1,111 @@
+"""Networks read from files of weights, and refusals in one sentence."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.networks.weight_files import load_network
+
+WEIGHTS = {"0.weight": np.arange(6.0).reshape(3, 2) / 7, "2.weight": np.ones((1, 3))}
+
+
+def safetensors(path, arrays, *, kinds=None):
+    """The format as published: 8 bytes of length, a JSON header, raw numbers."""
+    header, body = {"__metadata__": {"format": "pt"}}, b""
+    for name, value in arrays.items():
+        kind, code = (kinds or {}).get(name, ("F64", "<f8"))
+        raw = value.astype(code).tobytes()
+        header[name] = {
+            "dtype": kind,
+            "shape": list(value.shape),
+            "data_offsets": [len(body), len(body) + len(raw)],
+        }
+        body += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + body)
+    return path
+
+
+def test_npz_of_a_network(tmp_path):
+    network = bf.networks.gaussian((2, 3, 1), scale=1.0, leak=0.2)
+    network.save(tmp_path / "n.npz")
+    assert load_network(tmp_path / "n.npz").leak == 0.2
+    assert load_network(tmp_path / "n.npz", leak=0.2).leak == 0.2
+    with pytest.raises(ValueError, match=r"says that the leak is 0\.2, but leak=0 was given"):
+        load_network(tmp_path / "n.npz", leak=0.0)
+
+
+@pytest.mark.parametrize("leak", [None, 0.3])
+def test_safetensors(tmp_path, leak):
+    biased = WEIGHTS | {"2.bias": np.array([0.5])}
+    network = load_network(safetensors(tmp_path / "a.safetensors", biased), leak=leak)
+    assert (network.sizes, network.leak) == ((2, 3, 1), leak or 0.0)
+    np.testing.assert_array_equal(network.weights[0], WEIGHTS["0.weight"])
+    assert network.biases is not None
+    assert [b.tolist() for b in network.biases] == [[0, 0, 0], [0.5]]
+
+
+def test_safetensors_of_other_precisions_and_in_the_order_of_the_alphabet(tmp_path):
+    chain = {f"{i}.weight": np.full((1, 1), float(i)) for i in (10, 2, 0)}
+    path = safetensors(
+        tmp_path / "a.safetensors", chain, kinds={"2.weight": ("F32", "<f4"), "0.weight": ("F16", "<f2")}
+    )
+    assert [w.item() for w in load_network(path).weights] == [0, 2, 10]
+    upper = (np.array([[1.5]], "<f4").view("<u4") >> 16).astype("<u2")
+    path = safetensors(tmp_path / "b.safetensors", {"weight": upper}, kinds={"weight": ("BF16", "<u2")})
+    assert load_network(path).weights[0].item() == 1.5
+
+
+def test_state_dict(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1, bias=False))
+    torch.save(model.state_dict(), tmp_path / "m.pt")
+    network, expected = load_network(tmp_path / "m.pt"), bf.Network.from_torch(model)
+    for one, other in zip(network.weights + network.biases, expected.weights + expected.biases, strict=True):
+        np.testing.assert_array_equal(one, other)
+    torch.save(model, tmp_path / "whole.pt")
+    with pytest.raises(ValueError, match=r"is not a state dict.*torch\.save\(model\.state_dict\(\), path\)"):
+        load_network(tmp_path / "whole.pt")
+    torch.save([1, 2], tmp_path / "list.pt")
+    with pytest.raises(ValueError, match="holds a list, not a state dict"):
+        load_network(tmp_path / "list.pt")
+
+
+class Trap:
+    def __reduce__(self):
+        return print, ("a file was unpickled",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.safetensors", b"", "not a readable .safetensors file"),
+        ("a.safetensors", b"\x05\x00\x00\x00\x00\x00\x00\x00hello", "not a readable .safetensors file"),
+        ("a.pt", b"nonsense", "is not a state dict"),
+        ("a.pt", pickle.dumps(Trap()), "is not a state dict"),
+        ("a.txt", b"1 2 3", r"a model is a \.npz, \.pt, \.pth or \.safetensors file"),
+        ("a.npz", b"nonsense", "npz file"),
+    ],
+)
+def test_bad_files_give_one_sentence(tmp_path, capsys, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    if name.endswith(".pt"):
+        pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=message):
+        load_network(tmp_path / name)
+    assert "unpickled" not in capsys.readouterr().out
+    with pytest.raises(ValueError, match="no file"):
+        load_network(tmp_path / "missing.pt")
+
+
+def test_what_is_no_chain_of_linear_layers_is_named(tmp_path):
+    conv = {"conv.weight": np.ones((2, 1, 3, 3)), "fc.weight": np.ones((1, 2))}
+    with pytest.raises(ValueError, match=r"more than the weights and biases .*conv\.weight \(2, 1, 3, 3\)"):
+        load_network(safetensors(tmp_path / "a.safetensors", conv))
+    with pytest.raises(ValueError, match="not a chain of Linear layers: W_1 has 3 outputs but W_2 takes 2"):
+        load_network(safetensors(tmp_path / "b.safetensors", {"a": np.ones((3, 2)), "b": np.ones((1, 2))}))
+    with pytest.raises(ValueError, match="holds no weights"):
+        load_network(safetensors(tmp_path / "c.safetensors", {}))
