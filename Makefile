@@ -25,8 +25,9 @@ test: lint
 test-all: lint
 	$(BIN)/python -m pytest -n auto -m ""
 
-bench: $(VENV)/.core
+bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/theory_curves.py
+	$(BIN)/python benchmarks/monitor.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -1,10 +1,22 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
 import biasfree as bf
-from biasfree.diagnostics import even_fraction, linear_map
+import oracles
+from biasfree.diagnostics.function import (
+    LinearRegions,
+    effective_map,
+    even_fraction,
+    homogeneity_defect,
+    linear_map,
+    linear_r2,
+    linear_regions,
+    map_distances,
+    nonlinear_share,
+    outputs,
+)
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -38,3 +50,145 @@ def test_several_outputs_have_a_matrix():
 def test_one_sample_is_refused():
     with pytest.raises(ValueError, match=r"x must have shape \(samples, 3\)"):
         even_fraction(bf.networks.gaussian((3, 5, 1), scale=1), X[0])
+
+
+@settings(deadline=None)
+@given(seed=integers(0, 2**31), even=floats(0, 2), scale=floats(1e-140, 1e140))
+def test_a_mixture_of_known_shares(seed, even, scale):
+    """On mirrored inputs |x₁| is orthogonal to every linear map: N is its share of the energy."""
+    x = np.concatenate([X, -X])
+    w = np.random.default_rng(seed).normal(size=3)
+
+    def function(x):
+        return scale * (x @ w + even * np.abs(x[:, 0]))
+
+    energies = np.mean((x @ w) ** 2), np.mean((even * x[:, 0]) ** 2)
+    share = energies[1] / sum(energies)
+    # the maps are known to the condition of 20 Gaussian samples, below 10, times some tens of roundings
+    assert even_fraction(function, X) == pytest.approx(share, rel=1e-12, abs=1e-14)
+    np.testing.assert_allclose(nonlinear_share(function, x), [share], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(linear_r2(function, x), [1 - share], rtol=0, atol=1e-12)
+    for found in (linear_map(function, X), linear_map(function, x), effective_map(function, x)):
+        np.testing.assert_allclose(found / scale, w, rtol=0, atol=1e-13)
+
+
+def test_the_effective_map_sees_the_even_part():
+    """Without mirrors |x₁| is x₁ on samples with x₁ > 0: linear there, though even."""
+    x = np.abs(X)
+    even = bf.Network((np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.ones((1, 2))))
+    np.testing.assert_allclose(effective_map(even, x), [1, 0, 0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(linear_map(even, x), 0, rtol=0, atol=1e-14)
+    assert nonlinear_share(even, x)[0] < 1e-28
+    assert even_fraction(even, x) == 1
+
+
+def test_shares_are_by_output():
+    found = nonlinear_share(lambda x: np.column_stack([x[:, 0], np.ones(len(x)), 0 * x[:, 1]]), X)
+    mean = X.mean(axis=0)
+    constant = 1 - mean @ np.linalg.solve(X.T @ X / len(X), mean)
+    np.testing.assert_allclose(found, [0, constant, 0], rtol=1e-12, atol=1e-28)
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 5, 2), (3, 4, 4, 1)])
+def test_blocks_do_not_matter(sizes, monkeypatch):
+    network = bf.networks.gaussian(sizes, scale=1, seed=1)
+    data = oracles.random_data(20, 3)
+    whole = outputs(network, data.x), even_fraction(network, data.x), linear_regions(network, data.x)
+    np.testing.assert_allclose(whole[0], oracles.forward(*oracles.layers(network), 0, data.x)[-1], atol=1e-14)
+    monkeypatch.setattr("biasfree.diagnostics.function._BLOCK", 3 * max(sizes))
+    np.testing.assert_allclose(outputs(network, data.x), whole[0], rtol=0, atol=1e-15)
+    assert even_fraction(network, data.x) == pytest.approx(whole[1], rel=1e-14)
+    assert linear_regions(network, data.x) == whole[2]
+
+
+def test_distances_of_a_stretched_and_turned_map():
+    data = bf.data.linear_teacher(n=15, d=3, seed=0)
+    best = np.linalg.solve(data.sigma, data.beta)
+    found = map_distances(lambda x: x @ (1.5 * best), data)
+    # 30 samples in three dimensions: well conditioned, some tens of roundings
+    assert found.distance == pytest.approx([0.5], rel=1e-12)
+    assert found.angle == pytest.approx([0], abs=1e-12)
+    assert found.margin_angle is None
+    across = np.cross(best, [1.0, 0, 0])
+    turned = best + across * np.linalg.norm(best) / np.linalg.norm(across)
+    found = map_distances(lambda x: x @ turned, data)
+    assert found.distance == pytest.approx([1], rel=1e-12)
+    assert found.angle == pytest.approx([45], rel=1e-12)
+
+
+def test_zero_maps_have_no_angle():
+    data = bf.Dataset(np.eye(2), np.array([[1.0, 0.0], [0.0, 0.0]]))
+    found = map_distances(lambda x: np.column_stack([0 * x[:, 0], x[:, 0]]), data)
+    np.testing.assert_array_equal(found.distance, [1, np.inf])
+    assert np.isnan(found.angle).all()
+    with pytest.raises(ValueError, match="the model has 1 outputs and the data 2"):
+        map_distances(lambda x: x[:, 0], data)
+
+
+@pytest.mark.parametrize("first", [4, 1000])
+def test_the_angle_to_the_classifier(first, monkeypatch):
+    """Searched for on four samples and those that fall short, or on all of them at once."""
+    monkeypatch.setattr("biasfree.theory.hard_margin._BLOCK", first)
+    x = np.random.default_rng(3).normal(size=(60, 4))
+    data = bf.Dataset(x, np.sign(x @ [1.0, -1.0, 0.5, 2.0]))
+    w = bf.theory.max_margin(data).w
+    # to the rounding that the classifier allows for, 1e-12 of |x||w|, over margins of about 1e-2
+    assert map_distances(lambda x: x @ w, data).margin_angle == pytest.approx(0, abs=1e-7)
+    best = map_distances(lambda x: x @ bf.theory.least_squares(data), data)
+    cosine = w @ best.least_squares[0] / np.linalg.norm(w) / np.linalg.norm(best.least_squares)
+    assert best.margin_angle == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-6)
+    assert map_distances(lambda x: x @ w, data, margin=False).margin_angle is None
+    flipped = bf.Dataset(np.vstack([x, x[:1]]), np.append(data.y, -data.y[0]))
+    assert map_distances(lambda x: x @ w, flipped).margin_angle is None
+    two = bf.Dataset(x, np.column_stack([data.y, data.y]))
+    assert map_distances(lambda x: np.column_stack([x @ w, x @ w]), two).margin_angle is None
+
+
+def test_homogeneity():
+    network = bf.networks.gaussian((3, 5, 4, 2), scale=1)
+    assert homogeneity_defect(network, X) == 0
+    assert homogeneity_defect(lambda x: network(x), X) == 0
+    biased = oracles.with_biases(network)
+    assert homogeneity_defect(biased, X) == bf.theory.homogeneity_defect(biased, X) > 0.1
+    # f = x₁²: |4 − 2|/4 at a = 2
+    assert homogeneity_defect(lambda x: x[:, 0] ** 2, X, factors=[2.0]) == 0.5
+    assert homogeneity_defect(lambda x: 0 * x[:, 0], X) == 0
+    with pytest.raises(ValueError, match="factors must be one or more positive numbers"):
+        homogeneity_defect(network, X, factors=[-1.0])
+
+
+def test_regions_of_known_networks():
+    """|x₁| has two pieces; the four quadrants of the plane are four."""
+    x = np.array([[1.0, 1], [2, 1], [-1, 1], [-1, -1], [3, -1]])
+    split = bf.Network((np.array([[1.0, 0], [-1.0, 0]]), np.ones((1, 2))))
+    assert linear_regions(split, x) == LinearRegions(2, 3 / 5)
+    quadrants = bf.Network((np.eye(2), np.eye(2)))
+    assert linear_regions(quadrants, x) == LinearRegions(4, 2 / 5)
+    assert linear_regions(bf.Network((np.eye(2), np.eye(2)), leak=1.0), x) == LinearRegions(1, 1)
+    assert linear_regions(bf.Network((np.ones((1, 2)),)), x) == LinearRegions(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (3.0, "must be a network or a function"),
+        (lambda x: x.sum(), r"one value or row a sample, \(20,\) or \(20, K\), got shape \(\)"),
+        (lambda x: x[1:], r"got shape \(19, 3\)"),
+        (lambda x: np.full(len(x), np.nan), r"f\(x\) must be finite"),
+        (bf.networks.gaussian((4, 5, 1), scale=1), r"x must have shape \(samples, 4\), got \(20, 3\)"),
+    ],
+)
+def test_what_is_not_a_model_is_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        nonlinear_share(model, X)
+    with pytest.raises(ValueError, match=r"x must have shape \(samples, D\)"):
+        outputs(lambda x: x[:, 0], X[0])
+
+
+def test_a_model_may_write_to_its_input():
+    def careless(x):
+        x *= 2
+        return x[:, 0]
+
+    np.testing.assert_array_equal(outputs(careless, X)[:, 0], 2 * X[:, 0])
+    np.testing.assert_allclose(effective_map(careless, X), [2, 0, 0], rtol=0, atol=1e-14)

@@ -238,3 +238,23 @@ def test_final_norm():
         final_norm([1.0], leak=2.0)
     with pytest.raises(ValueError, match="l2 must not be negative"):
         l2_solution(bf.Dataset([[1.0]], [1.0]), -1.0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=integers(0, 2**31), d=integers(1, 6), noise=floats(0, 0.5))
+def test_solved_by_blocks_it_is_the_same_classifier(seed, d, noise):
+    """A few rows at a time, with those that fall short, or all at once; separable or not."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(40, d))
+    y = np.where(x @ rng.normal(size=d) + noise * rng.normal(size=40) > 0, 1.0, -1.0)
+    whole, size = module._shortest(y[:, None] * x), module._BLOCK
+    try:
+        module._BLOCK = 5
+        blocks = module._shortest(y[:, None] * x)
+    finally:
+        module._BLOCK = size
+    assert (whole is None) is (blocks is None)
+    if whole is not None:
+        # both to 1e-12 of |x||w|, over margins of 1e-3 and more
+        np.testing.assert_allclose(blocks[0], whole[0], rtol=1e-7, atol=1e-9 * np.linalg.norm(whole[0]))
+        np.testing.assert_allclose(blocks[1] @ (y[:, None] * x), blocks[0], rtol=1e-7, atol=1e-8)

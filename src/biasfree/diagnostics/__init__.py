@@ -1,7 +1,109 @@
-"""What we measure: plain functions of one network, of data, or of both."""
+"""What we measure: plain functions of one network, of data, or of both; time is added by `trajectory.map`."""
 
 from biasfree.diagnostics.equivalence import weight_error, weight_errors
-from biasfree.diagnostics.function import even_fraction, linear_map
+from biasfree.diagnostics.function import (
+    LinearRegions,
+    MapDistances,
+    effective_map,
+    even_fraction,
+    homogeneity_defect,
+    linear_map,
+    linear_r2,
+    linear_regions,
+    map_distances,
+    nonlinear_share,
+    outputs,
+)
+from biasfree.diagnostics.mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
+from biasfree.diagnostics.monitor import LinearityMonitor, Reading
+from biasfree.diagnostics.structure import Structure, neuron_orders, sorted_by_sign, structure_distance
+from biasfree.diagnostics.targets import (
+    Part,
+    Preparation,
+    Prepared,
+    Shares,
+    TargetShares,
+    preparation,
+    target_shares,
+)
+from biasfree.diagnostics.trajectories import (
+    AlignmentTime,
+    Margins,
+    PartingTime,
+    Plateau,
+    alignment_time,
+    conserved_drift,
+    margins,
+    parting_time,
+    plateaus,
+)
+from biasfree.diagnostics.weights import (
+    AssumptionDistance,
+    Balance,
+    Clusters,
+    LayerSummary,
+    assumption_distance,
+    balance_defect,
+    conserved,
+    direction_clusters,
+    layer_summary,
+)
+from biasfree.theory.frei import stable_rank
 from biasfree.theory.symmetry import symmetry_defect
 
-__all__ = ["even_fraction", "linear_map", "symmetry_defect", "weight_error", "weight_errors"]
+__all__ = [  # noqa: RUF022 - data, function, weights, trajectories
+    # data
+    "symmetry",
+    "Symmetry",
+    "symmetry_defect",
+    "mirror_inputs",
+    "Mirrors",
+    "target_shares",
+    "TargetShares",
+    "Shares",
+    "Part",
+    "preparation",
+    "Preparation",
+    "Prepared",
+    # function
+    "outputs",
+    "even_fraction",
+    "nonlinear_share",
+    "linear_r2",
+    "linear_map",
+    "effective_map",
+    "map_distances",
+    "MapDistances",
+    "homogeneity_defect",
+    "linear_regions",
+    "LinearRegions",
+    # weights
+    "layer_summary",
+    "LayerSummary",
+    "stable_rank",
+    "assumption_distance",
+    "AssumptionDistance",
+    "structure_distance",
+    "Structure",
+    "neuron_orders",
+    "sorted_by_sign",
+    "balance_defect",
+    "Balance",
+    "conserved",
+    "direction_clusters",
+    "Clusters",
+    "weight_error",
+    "weight_errors",
+    # trajectories
+    "plateaus",
+    "Plateau",
+    "alignment_time",
+    "AlignmentTime",
+    "parting_time",
+    "PartingTime",
+    "conserved_drift",
+    "margins",
+    "Margins",
+    "LinearityMonitor",
+    "Reading",
+]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 _ROUNDING = 1e-12  # relative to |x_i||w|, the size of the terms of w·x_i: some thousand roundings
+_BLOCK = 1000  # rows solved at a time
 _LEAST_MARGIN = 1e-10  # of unit inputs; below it rounding decides on which side a sample is
 
 
@@ -54,12 +55,13 @@ def max_margin(data: Dataset) -> MaxMargin:
     Reference: [ZSL25] Corollary 6, after Soudry et al. (2018); the method is Goldfarb & Idnani's (1983).
     """
     z = _signed(data)
-    SEPARABLE.check(None, data)
-    found = _shortest(z)
+    found, size = _shortest(z), np.linalg.norm(z, axis=1)
+    if found is None or (z @ found[0] < _LEAST_MARGIN * size * np.linalg.norm(found[0])).any():
+        SEPARABLE.check(None, data)  # w itself is no witness: measured on unit inputs, which may have another
     assert found is not None  # the hypothesis holds
     w, multipliers = found
     length = np.linalg.norm(w)
-    slack = np.abs(z @ w - 1) <= _ROUNDING * length * np.linalg.norm(z, axis=1)
+    slack = np.abs(z @ w - 1) <= _ROUNDING * length * size
     return MaxMargin(w, float(1 / length), np.flatnonzero(slack), multipliers)
 
 
@@ -74,13 +76,41 @@ def _signed(data: Dataset) -> Float[np.ndarray, "P D"]:
 def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | None:
     """The shortest w with Zw ≥ 1 and its multipliers, w = Zᵀλ; None where there is no such w.
 
-    From w = 0, the row that w falls short of by the largest distance becomes active, until none is left. The
-    length of w rises with every entry, so no active set comes twice.
+    Of many rows some are solved first, then their support with those that fall short most, until none does.
+    The length of w rises every time, so no set comes twice; and where some rows have no w, all have none.
     """
-    size, w = np.linalg.norm(z, axis=1), np.zeros(z.shape[1])
+    size = np.linalg.norm(z, axis=1)
     if not size.all():
         return None
-    active, multipliers = [], np.zeros(0)
+    inside, kept = np.unique(np.linspace(0, len(z) - 1, _BLOCK).astype(int)), 0
+    while True:
+        found = _active_set(z[inside], size[inside], kept)
+        if found is None:
+            return None
+        w, multipliers = found
+        short = (1 - z @ w) / size
+        short[inside] = 0.0
+        worst = np.argsort(-short)[:_BLOCK]
+        worst = worst[short[worst] > _ROUNDING * np.linalg.norm(w)]
+        if len(worst) == 0:
+            every = np.zeros(len(z))
+            every[inside] = multipliers
+            return w, every
+        support = inside[multipliers > 0]
+        inside, kept = np.concatenate([support, worst]), len(support)
+
+
+def _active_set(
+    z: Float[np.ndarray, "P D"], size: Float[np.ndarray, "P"], kept: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The shortest w with Zw ≥ 1 and its multipliers, or None.
+
+    From the first `kept` rows, a support with its solution, or from w = 0: the row that w falls short of by
+    the largest distance becomes active, until none is left. The length of w rises with every entry, so no
+    active set comes twice.
+    """
+    active = list(range(kept))
+    w, multipliers = _on(z[:kept]) if kept else (np.zeros(z.shape[1]), np.zeros(0))
     for _ in range(100 * sum(z.shape)):
         short = (1 - z @ w) / size
         j = int(np.argmax(short))
@@ -88,7 +118,7 @@ def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | No
             found = np.zeros(len(z))
             found[active] = multipliers
             return w, found
-        entered = _enter(z, active, multipliers, w, j)
+        entered = _enter(z, size, active, multipliers, w, j)
         if entered is None:
             return None
         active = entered
@@ -96,9 +126,11 @@ def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | No
     raise RuntimeError(f"the active-set method did not settle on {len(z)} samples; please report the data.")
 
 
-def _enter(z: np.ndarray, active: list[int], multipliers: np.ndarray, w: np.ndarray, j: int) -> Any:
+def _enter(
+    z: np.ndarray, size: np.ndarray, active: list[int], multipliers: np.ndarray, w: np.ndarray, j: int
+) -> Any:
     """The active set with row j in it, rows whose multipliers fall to zero leaving; None if j cannot hold."""
-    active, size = list(active), np.linalg.norm(z, axis=1)
+    active = list(active)
     while True:
         share = np.linalg.lstsq(z[active].T, z[j], rcond=None)[0] if active else np.zeros(0)
         across = z[j] - share @ z[active]
@@ -135,8 +167,10 @@ def _overlap(network: Network, data: Dataset) -> float:
     found = _shortest(unit)
     if found is not None and np.linalg.norm(found[0]) * _LEAST_MARGIN <= 1:
         return 0.0
+    if len(z) > 5 * _BLOCK:  # the linear programme of so many takes minutes: that of some is a lower bound
+        z = unit = unit[np.linspace(0, len(z) - 1, 2 * _BLOCK).astype(int)]
     dual = linprog(-np.ones(len(z)), A_eq=unit.T, b_eq=np.zeros(z.shape[1]), bounds=(0, 1), method="highs")
-    return max(1.0, -dual.fun) / len(z)  # a combination Σα_i z_i = 0 can be scaled until one α_i is 1
+    return max(1.0, -dual.fun) / len(unit)  # a combination Σα_i z_i = 0 can be scaled until one α_i is 1
 
 
 def _label_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001

@@ -1,0 +1,166 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, sampled_from
+
+import biasfree as bf
+import oracles
+from biasfree.diagnostics.weights import (
+    assumption_distance,
+    balance_defect,
+    conserved,
+    direction_clusters,
+    layer_summary,
+)
+
+
+def random_rotation(n, seed):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
+
+
+@settings(deadline=None)
+@given(seed=integers(0, 2**31), scale=sampled_from([1e-200, 1e-3, 1.0, 1e150]))
+def test_a_layer_of_known_singular_values(seed, scale):
+    values = np.array([3.0, 2.0, 1.0, 0.0])
+    w = scale * random_rotation(5, seed)[:, :4] * values @ random_rotation(4, seed + 1)
+    first, last = layer_summary(bf.Network((w, np.zeros((2, 5)))))
+    assert (first.name, first.shape, first.rank) == ("W_1", (5, 4), 3)
+    # an orthogonal factor of size 5 and one of size 4: some ten roundings of the largest
+    np.testing.assert_allclose(first.spectrum / scale, values, rtol=0, atol=1e-14)
+    assert first.norm / scale == pytest.approx(np.sqrt(14), rel=1e-14)
+    assert first.stable_rank == pytest.approx(14 / 9, rel=1e-14)
+    assert (last.name, last.norm, last.stable_rank, last.rank) == ("W_2", 0, 0, 0)
+
+
+@settings(deadline=None)
+@given(seed=integers(0, 2**31), leak=floats(0, 1), scale=floats(1e-100, 1e100), away=floats(0, 0.5))
+def test_distance_to_the_assumption(seed, leak, scale, away):
+    """W₁ = W₂ᵀrᵀ plus rows orthogonal to r: the best r stays, and the residual is their size."""
+    exact = bf.networks.rank_one([1.0, 2.0, 2.0], width=6, scale=scale, leak=leak, seed=seed)
+    found = assumption_distance(exact)
+    assert found is not None
+    # r from a sum of six products, residual and imbalance from sums of squares: a few roundings each
+    np.testing.assert_allclose(found.r, np.array([1, 2, 2]) / 3, rtol=0, atol=1e-15)
+    assert found.residual < 2e-15
+    assert abs(found.imbalance) < 2e-15
+    across = np.outer(np.random.default_rng(seed).normal(size=6), [2.0, -1.0, 0.0])
+    first = exact.weights[0] + away * scale * across / np.linalg.norm(across)
+    # r is that of W₁ᵀW₂ᵀ: a perturbation orthogonal to W₂ leaves it as it is
+    v = exact.weights[1][0] / scale
+    first = first - np.outer(v, v @ (first - exact.weights[0]))
+    moved = assumption_distance(bf.Network((first, exact.weights[1]), leak=leak))
+    expected = np.linalg.norm((first - exact.weights[0]) / scale)
+    assert moved is not None
+    assert moved.residual == pytest.approx(expected, rel=1e-12, abs=2e-15)
+
+
+def test_signs_are_counted_by_their_norms():
+    a = np.array([2.0, -1.0])
+    found = assumption_distance(bf.Network((np.outer(a, [0.0, 1.0]), a[None])))
+    assert found is not None
+    assert found.imbalance == pytest.approx(3 / 5, rel=1e-15)
+
+
+def test_networks_that_the_assumption_is_not_about():
+    rank_one = bf.networks.rank_one([1.0, 0.0], width=4, scale=1)
+    for other in (
+        bf.networks.gaussian((2, 3, 2), scale=1),
+        bf.networks.gaussian((2, 3, 3, 1), scale=1),
+        bf.Network((np.zeros((2, 2)), np.ones((1, 2)))),
+        oracles.with_biases(rank_one),
+    ):
+        assert assumption_distance(other) is None
+
+
+@settings(deadline=None)
+@given(seed=integers(0, 2**31), scale=floats(1e-100, 1e100))
+def test_balanced_layers(seed, scale):
+    """W₁ = QSAᵀ, W₂ = BSQᵀ have equal Gram matrices QS²Qᵀ; stretching W₂ by √3 leaves (3 − 1)/(3 + 1)."""
+    q, a, b = (random_rotation(3, seed + i) for i in range(3))
+    middle = np.diag([2.0, 1.0, 0.5])
+    first, second = scale * q @ middle @ a, scale * b @ middle @ q.T
+    (found,) = balance_defect(bf.Network((first, second), leak=1.0))
+    assert found.matrix < 1e-14
+    assert found.neuron < 1e-14
+    (found,) = balance_defect(bf.Network((first, np.sqrt(3) * second), leak=1.0))
+    assert found.matrix == pytest.approx(0.5, rel=1e-13)
+    assert found.neuron == pytest.approx(0.5, rel=1e-13)
+    np.testing.assert_allclose(found.neurons, -2 * np.sum(first**2, axis=1), rtol=1e-12)
+
+
+def test_neurons_may_balance_where_matrices_do_not():
+    (found,) = balance_defect(bf.Network((np.eye(2), np.ones((1, 2)))))
+    assert found.neuron == 0
+    assert found.matrix == pytest.approx(np.sqrt(2) / (np.sqrt(2) + 2), rel=1e-15)
+    assert balance_defect(bf.Network((np.ones((1, 2)),))) == ()
+
+
+@pytest.mark.parametrize(("leak", "shapes"), [(0.3, [(4,), (5,)]), (1.0, [(4, 4), (5, 5)])])
+def test_what_flow_conserves(leak, shapes):
+    """d/dt of it is zero: 2·(ẆWᵀ)_sym − 2·(V̇ᵀV)_sym, with slopes from the chain rule; biases count too."""
+    network = oracles.with_biases(bf.networks.gaussian((3, 4, 5, 2), scale=2, leak=leak, seed=1))
+    data = oracles.random_data(9, 3, outputs=2)
+    by_weight, by_bias = oracles.gradients(*oracles.layers(network), leak, data)
+    step = 1e-6
+
+    def moved(sign):
+        weights = [w + sign * step * g for w, g in zip(network.weights, by_weight, strict=True)]
+        biases = [b + sign * step * g for b, g in zip(network.biases, by_bias, strict=True)]
+        return conserved(bf.Network(tuple(weights), leak=leak, biases=tuple(biases)))
+
+    assert [c.shape for c in conserved(network)] == shapes
+    for one, other in zip(moved(1), moved(-1), strict=True):
+        # central difference of a quadratic: rounding only, of values of size 1 over the step
+        np.testing.assert_allclose((one - other) / (2 * step), 0, rtol=0, atol=1e-8)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=integers(0, 2**31), scale=floats(1e-150, 1e100))
+def test_known_clusters(seed, scale):
+    """Three directions 90° apart or more, each with neurons up to 4° off it, and neurons that are nothing."""
+    rng = np.random.default_rng(seed)
+    centres = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]])
+    owner = np.array([0] * 4 + [1] * 3 + [2] * 2)
+    across = np.cross(centres[owner], rng.normal(size=(9, 3)))
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    turned = centres[owner] + np.tan(np.radians(4 * rng.uniform(size=9)))[:, None] * across
+    sizes = np.array([3.0, 2.0, 1.0])[owner] * rng.uniform(0.9, 1.1, size=9)
+    w = np.vstack([sizes[:, None] * turned, 1e-3 * rng.normal(size=(2, 3)), np.zeros((1, 3))])
+    order = rng.permutation(12)
+    found = direction_clusters(bf.Network((scale * w[order], np.ones((1, 12)))))
+    assert len(found) == 3
+    assert found.negligible == 3
+    np.testing.assert_array_equal(found.sizes, [4, 3, 2])
+    np.testing.assert_array_equal(found.members, np.append(owner, [-1, -1, -1])[order])
+    for i, direction in enumerate(found.directions):
+        mean = w[:9][owner == i].sum(axis=0)
+        np.testing.assert_allclose(direction, mean / np.linalg.norm(mean), rtol=0, atol=1e-14)
+    energy = np.sum(w**2, axis=1)
+    expected = [energy[:9][owner == i].sum() / energy.sum() for i in range(3)]
+    np.testing.assert_allclose(found.weights, expected, rtol=1e-12)
+
+
+def test_a_rank_one_network_has_two_opposite_clusters():
+    network = bf.networks.rank_one([1.0, 2.0], width=50, scale=1e-8, seed=3)
+    found = direction_clusters(network, negligible=0.0)
+    assert len(found) == 2
+    # |W₂⁺| = |W₂⁻|: half of |W₁|² each
+    np.testing.assert_allclose(found.weights, 0.5, rtol=1e-14)
+    np.testing.assert_allclose(found.directions[0], -found.directions[1], rtol=0, atol=1e-15)
+
+
+def test_the_angle_decides():
+    """Neurons 12° apart: one cluster within a little more than that, two within a little less."""
+    phi = np.radians([0.0, 12.0])
+    network = bf.Network((np.column_stack([np.cos(phi), np.sin(phi)]), np.ones((1, 2))))
+    assert len(direction_clusters(network, angle=12.001)) == 1
+    assert len(direction_clusters(network, angle=11.999)) == 2
+    with pytest.raises(ValueError, match="angle must be under 90 degrees"):
+        direction_clusters(network, angle=90)
+
+
+def test_no_neurons_no_clusters():
+    found = direction_clusters(bf.Network((np.zeros((4, 3)), np.ones((1, 4)))))
+    assert len(found) == 0
+    assert found.negligible == 4
+    assert found.directions.shape == (0, 3)
