@@ -16,8 +16,9 @@ STAGES = {
     "dynamics": 4, "theory": 4,
     "diagnostics": 5,
     "plots": 6,
-    "experiments": 7,
-    "cli": 8,
+    "diagnosis": 7,
+    "experiments": 8,
+    "cli": 9,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

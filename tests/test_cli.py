@@ -116,3 +116,55 @@ def test_help_is_light():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
     assert time.perf_counter() - began < 5  # half a second on an idle machine
+
+
+def saved_case(folder):
+    data = biasfree.data.odd_sine(n=20, d=3, seed=0)
+    data.save(folder / "data.npz")
+    biasfree.networks.gaussian((3, 5, 1), scale=1.0).save(folder / "model.npz")
+    return folder / "data.npz", folder / "model.npz"
+
+
+def test_diagnose_shows_and_writes_its_report(tmp_path):
+    data, model = saved_case(tmp_path)
+    options = ["--model", str(model), "--json", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html")]
+    shown = RUNNER.invoke(app, ["diagnose", str(data), *options])
+    assert shown.exit_code == 0
+    assert shown.output.startswith("Verdict: nonlinear")
+    assert json.loads((tmp_path / "r.json").read_text())["verdict"] == "nonlinear"
+    assert "data:image/png" in (tmp_path / "r.html").read_text()
+    alone = RUNNER.invoke(app, ["diagnose", str(data)])
+    assert "Verdict: effectively linear" in alone.output
+    assert "Verdict: nonlinear" in RUNNER.invoke(app, ["diagnose", "--model", str(model)]).output
+
+
+def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
+    torch = pytest.importorskip("torch")
+    data, _ = saved_case(tmp_path)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LeakyReLU(0.3), torch.nn.Linear(4, 1))
+    torch.save(model.state_dict(), tmp_path / "m.pt")
+    assumed = RUNNER.invoke(app, ["diagnose", str(data), "--model", str(tmp_path / "m.pt")])
+    assert "leak 0 (ReLU) is assumed; see --leak" in assumed.output
+    told = RUNNER.invoke(app, ["diagnose", str(data), "--model", str(tmp_path / "m.pt"), "--leak", "0.3"])
+    assert "assumed" not in told.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ([], "there is nothing to diagnose"),
+        (["missing.npz"], "no file missing.npz"),
+        (["{data}", "--leak", "0.1"], "--leak is about a model"),
+        (["{data}", "--model", "{data}"], "lacks leak, W1"),
+        (["{model}"], "lacks x, y"),
+        (["{data}", "--model", "{model}", "--leak", "0.5"], "says that the leak is 0"),
+        (["{data}", "--html", "nowhere/r.html"], "the folder nowhere does not exist"),
+    ],
+)
+def test_mistakes_in_a_diagnosis_are_answered_in_one_sentence(tmp_path, arguments, answer):
+    data, model = saved_case(tmp_path)
+    written = [argument.format(data=data, model=model) for argument in arguments]
+    refused = RUNNER.invoke(app, ["diagnose", *written])
+    assert refused.exit_code == 2
+    assert answer in refused.output
+    assert "Traceback" not in refused.output

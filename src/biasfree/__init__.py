@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from biasfree import data, diagnostics, dynamics, experiments, networks, plots, theory
+    from biasfree import data, diagnosis, diagnostics, dynamics, experiments, networks, plots, theory
     from biasfree.data import Dataset
+    from biasfree.diagnosis import diagnose
     from biasfree.dynamics import gradient_descent, gradient_flow
     from biasfree.networks import Network
     from biasfree.theory import AssumptionError
     from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
-_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "experiments")
+_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "experiments")
 _HOMES = {
     "Dataset": "data",
     "Network": "networks",
@@ -33,6 +34,7 @@ _HOMES = {
     "gradient_flow": "dynamics",
     "gradient_descent": "dynamics",
     "AssumptionError": "theory",
+    "diagnose": "diagnosis",
     "show_versions": "versions",
 }
 
@@ -43,6 +45,7 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "theory",
     "diagnostics",
     "plots",
+    "diagnosis",
     "experiments",
     "Dataset",
     "Network",
@@ -50,6 +53,7 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "MapTrajectory",
     "gradient_flow",
     "gradient_descent",
+    "diagnose",
     "AssumptionError",
     "show_versions",
 ]

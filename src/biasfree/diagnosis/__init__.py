@@ -1,0 +1,6 @@
+"""The verdict: is this network effectively linear, are these data symmetric, and what follows?"""
+
+from biasfree.diagnosis.diagnose import diagnose
+from biasfree.diagnosis.report import Report, Table
+
+__all__ = ["Report", "Table", "diagnose"]

@@ -1,0 +1,90 @@
+"""What is measured for a report: of the data, of the function, of the weights, each where it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.diagnosis.subject import Subject
+from biasfree.diagnostics.function import nonlinear_share, outputs
+from biasfree.diagnostics.mirror_test import Symmetry, symmetry
+from biasfree.diagnostics.targets import Preparation, TargetShares, preparation, target_shares
+from biasfree.theory import Coverage, coverage
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+PROBES = 1000  # random inputs on which a model without data is measured, before their mirror images
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """All measurements of one model and/or one dataset; what is not there is None."""
+
+    subject: Subject | None
+    data: Dataset | None
+    flips: int
+    seed: int
+
+    @cached_property
+    def symmetry(self) -> Symmetry | None:
+        """Condition 3, measured and tested."""
+        return None if self.data is None else symmetry(self.data, flips=self.flips, seed=self.seed)
+
+    @cached_property
+    def shares(self) -> TargetShares | None:
+        """What the targets are made of."""
+        return None if self.data is None else target_shares(self.data, seed=self.seed)
+
+    @cached_property
+    def preparation(self) -> Preparation | None:
+        """What centring and whitening would change."""
+        return None if self.data is None else preparation(self.data)
+
+    @cached_property
+    def x(self) -> Float[np.ndarray, "P D"] | None:
+        """Where the function is measured: the data, or Gaussian inputs and their mirror images."""
+        if self.data is not None:
+            return self.data.x
+        if self.subject is None or self.subject.network is None:
+            return None
+        drawn = np.random.default_rng(self.seed).normal(size=(PROBES, self.subject.network.sizes[0]))
+        return np.concatenate([drawn, -drawn])
+
+    @cached_property
+    def outputs(self) -> Float[np.ndarray, "P K"] | None:
+        """f(x) on those inputs."""
+        return None if self.subject is None or self.x is None else outputs(self.subject.function, self.x)
+
+    @cached_property
+    def nonlinear(self) -> Float[np.ndarray, "K"] | None:
+        """N = 1 − R² of the best linear map to the outputs, per output."""
+        if self.outputs is None or self.x is None:
+            return None
+        return nonlinear_share(lambda _: self.outputs, self.x)
+
+    @cached_property
+    def residual(self) -> float | None:
+        """The share of ⟨y²⟩ that the model has not fitted, of the worst output.
+
+        ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
+        """
+        if self.outputs is None or self.data is None:
+            return None
+        y, f = self.data.targets, self.outputs
+        short = np.maximum(0, 1 - y * f) if np.isin(y, (-1, 1)).all() else y - f
+        energy = np.mean(y**2, axis=0)
+        left = np.mean(short**2, axis=0)
+        return float(np.max(np.divide(left, energy, out=np.zeros_like(left), where=energy > 0)))
+
+    @cached_property
+    def coverage(self) -> Coverage | None:
+        """Which results apply."""
+        known = self.subject is not None and self.subject.network is not None and self.data is not None
+        if not known:
+            return None
+        return coverage(self.subject.network, self.data)  # type: ignore[union-attr,arg-type]

@@ -1,0 +1,209 @@
+"""The verdict: right on constructed cases, with reasons, for every kind of model; and never in silence."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers, sampled_from
+
+import biasfree as bf
+
+SYMMETRIC = bf.data.odd_sine(n=60, d=3, seed=0)
+LINEAR = bf.data.linear_teacher(n=60, d=3, seed=0)
+LEAST_SQUARES = np.linalg.lstsq(SYMMETRIC.x, SYMMETRIC.y, rcond=None)[0]
+
+
+def rank_one_fit(target, leak=0.0):
+    """The two-layer network that is the linear map `target`."""
+    return bf.networks.rank_one(target, width=6, scale=bf.theory.final_norm(target, leak=leak), leak=leak)
+
+
+def lopsided(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)) + np.array([1.5, 0])
+    return bf.Dataset(x, np.abs(x[:, 0]) + x[:, 1])
+
+
+@settings(deadline=None, max_examples=20)
+@given(leak=floats(0, 1), seed=integers(0, 2**31))
+def test_a_rank_one_network_on_symmetric_data_is_effectively_linear(leak, seed):
+    network = rank_one_fit(LEAST_SQUARES, leak)
+    report = bf.diagnose(network, SYMMETRIC, seed=seed)
+    assert report.verdict == "effectively linear"
+    assert any("Theorem 5 (TMLR 8) applies" in reason for reason in report.reasons)
+    assert "targets are" in report.reasons[-1]
+    assert "odd-nonlinear: two bias-free layers cannot fit this; add a bias or a layer" in report.reasons[-1]
+
+
+def test_deep_networks_are_linear_only_so_far():
+    network = bf.networks.low_rank(LEAST_SQUARES, widths=(6, 6), scale=0.3)
+    report = bf.diagnose(network, SYMMETRIC)
+    assert report.verdict == "linear so far"
+    assert any("Proposition 12" in reason for reason in report.reasons)
+    learnt = np.linalg.lstsq(LINEAR.x, LINEAR.y)[0]
+    exact = bf.networks.low_rank(learnt, widths=(6, 6), scale=np.sqrt(2) * np.linalg.norm(learnt) ** (1 / 3))
+    assert bf.diagnose(exact, LINEAR).verdict == "effectively linear"  # nothing is left to learn
+
+
+def test_lopsided_data_leave_a_linear_network_only_linear_so_far():
+    data = lopsided()
+    report = bf.diagnose(rank_one_fit(np.array([0.5, 0.1])), data)
+    assert report.verdict == "linear so far"
+    assert any("Condition 3 (TMLR 3) is rejected" in reason for reason in report.reasons)
+    patient = bf.diagnose(rank_one_fit(np.array([0.5, 0.1])), data, residual_above=10.0)
+    assert patient.verdict == "effectively linear"
+
+
+@pytest.mark.parametrize(("delta", "verdict"), [(0.0, "effectively linear"), (0.15, "linear so far")])
+def test_the_plateau_on_six_points(delta, verdict):
+    """[ZSL25] TMLR Fig. 6: at δ = 0 the plateau is the end, for δ > 0 it is not."""
+    data = bf.data.six_points(delta)
+    plateau = rank_one_fit(np.linalg.lstsq(data.x, data.y, rcond=None)[0])
+    report = bf.diagnose(plateau, data)
+    assert report.verdict == verdict
+    said = "every sample has its mirror image" if delta == 0 else "mirror images are not complete"
+    assert any(said in reason for reason in report.reasons)
+
+
+def test_partly_desymmetrized_data_are_told_from_symmetric_ones():
+    for amount, rejected in ((0.0, False), (0.2, True)):
+        report = bf.diagnose(rank_one_fit(LEAST_SQUARES), bf.data.desymmetrize(SYMMETRIC, amount, seed=1))
+        assert (report.verdict == "linear so far") is rejected
+
+
+@pytest.mark.parametrize("share", [0.02, 0.005])
+def test_the_threshold_on_the_nonlinear_share(share):
+    """An even part of a known energy on symmetric data: N is its share, to rounding."""
+    x = SYMMETRIC.x
+    linear, even = x[:, 0], np.abs(x[:, 1])
+    size = np.sqrt(share / (1 - share) * np.sum(linear**2) / np.sum(even**2))
+    report = bf.diagnose(lambda z: z[:, 0] + size * np.abs(z[:, 1]), SYMMETRIC)
+    measured = dict(report.tables["function"].rows)["nonlinear share N, output 0"]
+    assert measured == pytest.approx(share, rel=1e-10)
+    assert (report.verdict == "nonlinear") is (share > 0.01)
+    assert (
+        bf.diagnose(lambda z: z[:, 0] + size * np.abs(z[:, 1]), SYMMETRIC, nonlinear_above=share / 2).verdict
+        == "nonlinear"
+    )
+
+
+def test_the_worst_output_decides():
+    two = bf.Dataset(SYMMETRIC.x, np.stack([SYMMETRIC.y, SYMMETRIC.y], axis=1))
+    report = bf.diagnose(lambda x: np.stack([x[:, 0], np.abs(x[:, 0])], axis=1), two)
+    assert report.verdict == "nonlinear"
+    assert "output 1, the worst of 2" in report.reasons[0]
+
+
+def test_data_alone_say_what_two_layers_could_learn():
+    report = bf.diagnose(data=SYMMETRIC)
+    assert report.verdict == "effectively linear"
+    (row,) = report.tables["targets"].rows
+    assert float(row[2]) == pytest.approx(1 - row[1], abs=1e-3)
+    assert report.reasons[-1].startswith("targets are")
+    assert bf.diagnose(data=lopsided()).verdict == "linear so far"
+    assert "model" not in report.tables
+
+
+def test_a_model_alone_is_measured_on_gaussian_inputs():
+    report = bf.diagnose(rank_one_fit(np.array([1.0, 2.0])))
+    assert report.verdict == "effectively linear"
+    assert any("Gaussian inputs" in note for note in report.notes)
+    assert bf.diagnose(bf.networks.gaussian((3, 8, 8, 1), scale=2.0)).verdict == "nonlinear"
+
+
+def test_weights_alone_take_a_leak():
+    network = bf.networks.gaussian((3, 6, 1), scale=2.0, leak=0.3)
+    stated = bf.diagnose(list(network.weights), SYMMETRIC, leak=0.3)
+    assert stated.tables["function"] == bf.diagnose(network, SYMMETRIC).tables["function"]
+    assumed = bf.diagnose(list(network.weights), SYMMETRIC)
+    assert any("0, ReLU, is assumed" in note for note in assumed.notes)
+    with pytest.raises(ValueError, match=r"own leak is 0\.3, but leak=0 was given"):
+        bf.diagnose(network, SYMMETRIC, leak=0.0)
+
+
+def test_torch_models_of_every_kind():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(1)
+    images = np.random.default_rng(0).normal(size=(40, 1, 4, 4))
+    y = images.reshape(40, -1)[:, 0]
+    plain = nn.Sequential(
+        nn.Flatten(), nn.Linear(16, 5, bias=False), nn.ReLU(), nn.Dropout(0.2), nn.Linear(5, 1, bias=False)
+    )
+    conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 1))
+    for model, readable in ((plain, True), (conv, False)):
+        model.train()
+        model[-1].eval()
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        state = torch.get_rng_state()
+        report = bf.diagnose(model, (images, y))
+        assert ("layers" in report.tables) is readable
+        assert "function" in report.tables
+        assert any("cannot read a Conv2d" in note for note in report.notes) is not readable
+        assert [m.training for m in (model, model[-1])] == [True, False]
+        assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+        assert all(p.grad is None and p.dtype == torch.float32 for p in model.parameters())
+        assert torch.equal(torch.get_rng_state(), state)
+    tensors = bf.diagnose(plain, (torch.from_numpy(images), torch.from_numpy(y)))
+    assert tensors.verdict == bf.diagnose(plain, (images, y)).verdict
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "message"),
+    [
+        (None, None, "nothing to diagnose: give a model, data, or both"),
+        (3, SYMMETRIC, r"a model is a bf\.Network.* got a int"),
+        (
+            bf.networks.gaussian((2, 3, 1), scale=1.0),
+            SYMMETRIC,
+            "takes 2 inputs, but a sample of the data has 3",
+        ),
+        (bf.networks.gaussian((3, 3, 2), scale=1.0), SYMMETRIC, "gives 2 outputs, but the data have 1"),
+        (lambda x: x[:2, 0], SYMMETRIC, "one output or row of outputs a sample"),
+        (lambda x: np.full(len(x), np.nan), SYMMETRIC, "must be finite"),
+        (np.mean, None, "known by its outputs only: give data"),
+        (None, 3, r"data are a bf\.Dataset or a pair \(x, y\)"),
+        (None, (np.ones(3), np.ones(3)), "x must have shape"),
+    ],
+)
+def test_bad_input_gives_one_sentence(model, data, message):
+    with pytest.raises(ValueError, match=message):
+        bf.diagnose(model, data)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    sizes=sampled_from([(2, 3, 1), (2, 1), (2, 3, 3, 1), (2, 4, 2)]),
+    scale=sampled_from([1e-150, 1.0, 1e50]),
+    samples=integers(1, 5),
+    zero=sampled_from(["none", "x", "y", "both"]),
+    seed=integers(0, 2**31),
+)
+def test_it_has_a_verdict_for_anything(sizes, scale, samples, zero, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(samples, 2)), rng.normal(size=(samples, sizes[-1]))
+    x, y = (0 * x if zero in ("x", "both") else x), (0 * y if zero in ("y", "both") else y)
+    network = bf.networks.gaussian(sizes, scale=scale, seed=seed)
+    report = bf.diagnose(network, (x, y), flips=9)
+    assert report.verdict in ("effectively linear", "linear so far", "nonlinear")
+    json.loads(report.to_json())
+    assert str(report).startswith("Verdict: ")
+
+
+def test_report_as_text_json_and_page(tmp_path):
+    report = bf.diagnose(bf.networks.gaussian((3, 6, 1), scale=1.0), SYMMETRIC)
+    text = str(report)
+    assert "nonlinear_above = 0.01" in text
+    record = json.loads(report.to_json())
+    assert record["verdict"] == report.verdict
+    assert set(record["tables"]) == set(report.tables) == {
+        "data", "targets", "preparation", "function", "layers", "structure", "theory",
+    }  # fmt: skip
+    report.save_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("data:image/png;base64,") >= 5
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "&lt;" not in page.split("<h1>")[1].split("</h1>")[0]
+    with pytest.raises(ValueError, match="does not exist"):
+        report.save_html(tmp_path / "nowhere" / "report.html")
