@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import theory as solutions
-from biasfree.plots.curves import spread, level, theory_curve
+from biasfree.plots.curves import level, spread, theory_curve
 from biasfree.trajectory import MapTrajectory, Trajectory
 
 if TYPE_CHECKING:
