@@ -111,6 +111,9 @@ def diagnose(
         network = None if model is None else load_network(model, leak=leak)
         if model is None and leak is not None:
             raise ValueError("--leak is about a model; give one with --model.")
+        for file in (json_file, html_file):
+            if file is not None and not file.parent.is_dir():
+                raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
         _say("measuring")
         report = diagnosed(network, None if data is None else load(data))
         typer.echo(str(report))

@@ -62,7 +62,7 @@ def test_the_plateau_on_six_points(delta, verdict):
     plateau = rank_one_fit(np.linalg.lstsq(data.x, data.y, rcond=None)[0])
     report = bf.diagnose(plateau, data)
     assert report.verdict == verdict
-    said = "every sample has its mirror image" if delta == 0 else "mirror images are not complete"
+    said = "every sample has its mirror image" if delta == 0 else "not all have their mirror image"
     assert any(said in reason for reason in report.reasons)
 
 
@@ -117,7 +117,7 @@ def test_weights_alone_take_a_leak():
     stated = bf.diagnose(list(network.weights), SYMMETRIC, leak=0.3)
     assert stated.tables["function"] == bf.diagnose(network, SYMMETRIC).tables["function"]
     assumed = bf.diagnose(list(network.weights), SYMMETRIC)
-    assert any("0, ReLU, is assumed" in note for note in assumed.notes)
+    assert any("leak 0 (ReLU) is assumed" in note for note in assumed.notes)
     with pytest.raises(ValueError, match=r"own leak is 0\.3, but leak=0 was given"):
         bf.diagnose(network, SYMMETRIC, leak=0.0)
 
@@ -153,7 +153,13 @@ def test_torch_models_of_every_kind():
     ("model", "data", "message"),
     [
         (None, None, "nothing to diagnose: give a model, data, or both"),
-        (3, SYMMETRIC, r"a model is a bf\.Network.* got a int"),
+        (3, SYMMETRIC, r"a model is a bf\.Network.* got a int; data go to data="),
+        (bf.Network, SYMMETRIC, r"got <class 'biasfree"),
+        ((SYMMETRIC.x, SYMMETRIC.y), None, r"look like data \(x, y\): pass them as data="),
+        (lambda x: x.nothing, SYMMETRIC, r"the model fails on samples of shape \(3,\): .*'nothing'"),
+        (lambda x: (x, x[:1]), SYMMETRIC, "the model"),
+        (None, (np.full((3, 2), 1e200), np.ones(3)), "entries up to 1e\\+200, whose squares overflow"),
+        (None, ([[1, 2], [3]], [1, 2]), "x must be an array of numbers|inhomogeneous"),
         (
             bf.networks.gaussian((2, 3, 1), scale=1.0),
             SYMMETRIC,
@@ -207,3 +213,59 @@ def test_report_as_text_json_and_page(tmp_path):
     assert "&lt;" not in page.split("<h1>")[1].split("</h1>")[0]
     with pytest.raises(ValueError, match="does not exist"):
         report.save_html(tmp_path / "nowhere" / "report.html")
+
+
+def test_a_leak_that_says_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"measured by its outputs, so leak=0\.5 says nothing"):
+        bf.diagnose(lambda x: x[:, 0], SYMMETRIC, leak=0.5)
+    with pytest.raises(ValueError, match="leak is about a model"):
+        bf.diagnose(data=SYMMETRIC, leak=0.5)
+    with pytest.raises(ValueError, match="leak must be a number"):
+        bf.diagnose([np.ones((2, 3)), np.ones((1, 2))], SYMMETRIC, leak="a")
+
+
+def test_fewer_samples_than_dimensions_make_every_function_linear():
+    """So N is measured on mirror images too, and the report says what it rests on."""
+    data = bf.Dataset(SYMMETRIC.x[:3], SYMMETRIC.y[:3])
+    report = bf.diagnose(bf.networks.gaussian((3, 8, 1), scale=2.0), data)
+    assert report.verdict == "nonlinear"
+    assert any("linearly independent" in note for note in report.notes)
+
+
+def test_symmetric_discrete_data_are_not_rejected_for_their_mirror_images():
+    """Independent draws from {−1, 1}³ have mirror images by chance, and duplicates as often."""
+    x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 3))
+    data = bf.Dataset(x, x @ np.array([1.0, 2.0, 3.0]) + x[:, 0] * x[:, 1] * x[:, 2])
+    report = bf.diagnose(data=data)
+    assert any("Condition 3 (TMLR 3) is not rejected" in reason for reason in report.reasons)
+    linear = bf.diagnose(data=bf.Dataset(x, x @ np.array([1.0, 2.0, 3.0])))
+    assert linear.verdict == "effectively linear"
+
+
+def test_even_targets_on_mirrored_inputs_are_named():
+    report = bf.diagnose(data=bf.Dataset(SYMMETRIC.x, np.abs(SYMMETRIC.x[:, 0])))
+    assert any("the targets there are not odd" in reason for reason in report.reasons)
+    assert "100 % even" in report.reasons[-1]
+
+
+def test_advice_respects_what_the_model_is_and_has_learnt():
+    biased = bf.Network(rank_one_fit(LEAST_SQUARES).weights, biases=[np.zeros(6), np.zeros(1)])
+    assert "this model is not barred from learning" in bf.diagnose(biased, SYMMETRIC).reasons[-1]
+    labels = bf.Dataset(SYMMETRIC.x, np.sign(SYMMETRIC.x[:, 0]))
+    sure = bf.diagnose(rank_one_fit(np.array([1e6, 0, 0])), labels)
+    assert any("is all that is left to learn" in reason for reason in sure.reasons)
+    assert "odd-nonlinear" not in sure.reasons[-1]
+
+
+def test_a_module_that_is_not_what_its_layers_say_is_measured_as_a_function():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    nn = torch.nn
+    hooked = nn.Sequential(nn.Linear(3, 5, bias=False), nn.ReLU(), nn.Linear(5, 1, bias=False))
+    hooked[1].register_forward_hook(lambda *args: args[-1] ** 2)
+    report = bf.diagnose(hooked, SYMMETRIC)
+    assert "layers" not in report.tables
+    assert any("something else than its layers do" in note for note in report.notes)
+    flat = nn.Sequential(nn.Linear(16, 5), nn.ReLU(), nn.Linear(5, 1))
+    with pytest.raises(ValueError, match=r"the model (fails on samples of shape|gives|must give)"):
+        bf.diagnose(flat, (np.ones((10, 1, 4, 4)), np.arange(10.0)))

@@ -27,8 +27,19 @@ def test_it_says_when_the_model_stopped_being_linear():
         bend["now"] = 0.0 if step < 3 else 1.0
         monitor(step)
     assert monitor.left_at == 3
-    assert "no longer since step 3; at step 4" in repr(monitor)
+    assert "effectively linear no longer since step 3; at step 4" in repr(monitor)
+    bend["now"] = 0.0
+    monitor(5)
+    assert monitor.left_at is None
+    assert "effectively linear up to step 5" in repr(monitor)
     assert monitor.history[0].nonlinear < 1e-25
+
+
+def test_a_model_that_starts_nonlinear_has_not_stopped_being_linear():
+    monitor = LinearityMonitor(lambda x: np.abs(x[:, 0]), DATA.x, DATA.y)
+    monitor(0)
+    assert monitor.left_at is None
+    assert "not effectively linear yet" in repr(monitor)
 
 
 @pytest.mark.parametrize("calls", [1, 9, 10, 11, 50, 1001])

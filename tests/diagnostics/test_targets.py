@@ -90,7 +90,8 @@ def test_a_share_is_by_how_much_a_prediction_lowers_the_error(monkeypatch):
     monkeypatch.setattr(targets, "_ridge", lambda x, e, at, rng: (at**3, 0 * at))  # noqa: ARG005
     monkeypatch.setattr(targets, "generator", lambda seed: Unshuffled())  # noqa: ARG005
     odd = target_shares(bf.Dataset(x, y)).total.odd
-    before, after = (1 + 4) / 2, (0**2 + 2.125**2) / 2
+    linear = (1 + 0.5**4) / (1 + 0.5**2)  # the best linear map of x³, which is no nonlinear part of it
+    before, after = ((1 - linear) ** 2 + (2 + linear / 2) ** 2) / 2, (0**2 + 2.125**2) / 2
     assert odd.value == pytest.approx((before - after) / 2.5, rel=1e-12)
 
 
@@ -156,3 +157,10 @@ def test_preparation_leaves_symmetric_data_symmetric_and_says_where_whitening_fa
     flat = preparation(bf.Dataset(np.array([[1.0, 1], [2, 2], [-1, -1]]), [1.0, 2, 3]))
     assert flat.whitened is None
     assert flat.condition == np.inf
+
+
+def test_an_overfitted_linear_map_is_no_odd_nonlinear_part():
+    """On even targets the best linear map is noise, and what undoes it is linear."""
+    x = np.random.default_rng(0).normal(size=(120, 6))
+    shares = target_shares(bf.Dataset(x, np.ones(120))).total
+    assert shares.odd.known < 0.01

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import positive, whole
+from biasfree.arrays import non_negative, positive, whole
 from biasfree.data import Dataset
 from biasfree.diagnosis.findings import PROBES, Findings
 from biasfree.diagnosis.report import Report
@@ -47,7 +47,11 @@ def diagnose(
         positive("residual_above", residual_above),
     )
     dataset, shape = (None, None) if data is None else dataset_of(data)
-    subject = None if model is None else subject_of(model, leak=leak, shape=shape)
+    if leak is not None:
+        leak = non_negative("leak", leak)
+        if model is None:
+            raise ValueError("leak is about a model; give one.")
+    subject = None if model is None else subject_of(model, dataset, leak=leak, shape=shape)
     _check_fit(subject, dataset)
     found = Findings(subject, dataset, whole("flips", flips), seed)
     return Report(
@@ -95,6 +99,12 @@ def _notes(found: Findings) -> tuple[str, ...]:
     if found.shares is not None and found.data is not None and found.shares.samples < len(found.data):
         notes.append(
             f"odd and even shares are estimated on a random subset of {found.shares.samples} samples."
+        )
+    if found.few and found.data is not None:
+        notes.append(
+            f"{len(found.data)} samples in {found.data.dimensions} dimensions are linearly independent, so "
+            "every function of them is linear: N is measured on them and their mirror images, and sees the "
+            "even part only; more samples would tell more."
         )
     if found.data is not None and np.any(np.all(found.data.targets == 0, axis=0)):
         notes.append("a target is zero on every sample: nothing can be learnt of it.")

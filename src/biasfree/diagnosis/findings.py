@@ -12,6 +12,7 @@ from biasfree.data import Dataset
 from biasfree.diagnosis.subject import Subject
 from biasfree.diagnostics.function import nonlinear_share, outputs
 from biasfree.diagnostics.mirror_test import Symmetry, symmetry
+from biasfree.diagnostics.monitor import unfitted
 from biasfree.diagnostics.targets import Preparation, TargetShares, preparation, target_shares
 from biasfree.theory import Coverage, coverage
 
@@ -36,6 +37,19 @@ class Findings:
         return None if self.data is None else symmetry(self.data, flips=self.flips, seed=self.seed)
 
     @cached_property
+    def mirrored_by_design(self) -> bool:
+        """Whether mirror images are too many for chance, and yet not complete.
+
+        Independent symmetric samples have a mirror input as often as a duplicate. Where most have the one and
+        few the other the data were made so, and chance explains nothing of what is missing.
+        """
+        seen = self.symmetry
+        if seen is None or self.data is None or seen.exact or seen.evenness < 0.5:
+            return False
+        _, counts = np.unique(self.data.x, axis=0, return_counts=True)
+        return float(np.sum(counts[counts > 1])) / len(self.data) < seen.evenness / 2
+
+    @cached_property
     def shares(self) -> TargetShares | None:
         """What the targets are made of."""
         return None if self.data is None else target_shares(self.data, seed=self.seed)
@@ -46,10 +60,18 @@ class Findings:
         return None if self.data is None else preparation(self.data)
 
     @cached_property
+    def few(self) -> bool:
+        """Whether the samples are linearly independent, so that every function of them is linear."""
+        return self.data is not None and int(np.linalg.matrix_rank(self.data.x)) == len(self.data)
+
+    @cached_property
     def x(self) -> Float[np.ndarray, "P D"] | None:
-        """Where the function is measured: the data, or Gaussian inputs and their mirror images."""
+        """Where the function is measured: the data, or Gaussian inputs and their mirror images.
+
+        Of samples that are linearly independent every function is linear: those come with mirror images.
+        """
         if self.data is not None:
-            return self.data.x
+            return np.concatenate([self.data.x, -self.data.x]) if self.few else self.data.x
         if self.subject is None or self.subject.network is None:
             return None
         drawn = np.random.default_rng(self.seed).normal(size=(PROBES, self.subject.network.sizes[0]))
@@ -69,17 +91,10 @@ class Findings:
 
     @cached_property
     def residual(self) -> float | None:
-        """The share of ⟨y²⟩ that the model has not fitted, of the worst output.
-
-        ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
-        """
+        """The share of ⟨y²⟩ that the model has not fitted, of the worst output."""
         if self.outputs is None or self.data is None:
             return None
-        y, f = self.data.targets, self.outputs
-        short = np.maximum(0, 1 - y * f) if np.isin(y, (-1, 1)).all() else y - f
-        energy = np.mean(y**2, axis=0)
-        left = np.mean(short**2, axis=0)
-        return float(np.max(np.divide(left, energy, out=np.zeros_like(left), where=energy > 0)))
+        return unfitted(self.data.targets, self.outputs[: len(self.data)])
 
     @cached_property
     def coverage(self) -> Coverage | None:

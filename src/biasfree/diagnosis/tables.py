@@ -102,8 +102,9 @@ def _function(found: Findings) -> Table:
     if subject.network is not None:
         met = linear_regions(subject.network, x)
         rows += [("linear regions met", met.count), ("share of samples in the largest", met.largest)]
-    if data is not None:
-        away = map_distances(lambda _: found.outputs, data, margin=len(data) <= MARGIN_SAMPLES)
+    if data is not None and found.outputs is not None:
+        outputs = found.outputs[: len(data)]
+        away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
         for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))

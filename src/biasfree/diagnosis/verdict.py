@@ -26,11 +26,9 @@ class Thresholds:
 
 def verdict(found: Findings, thresholds: Thresholds) -> str:
     """One of `effectively linear`, `linear so far`, `nonlinear`."""
-    if found.nonlinear is None:
-        return "linear so far" if _rejected(found, thresholds) else "effectively linear"
-    if found.nonlinear.max() > thresholds.nonlinear_above:
+    if found.nonlinear is not None and found.nonlinear.max() > thresholds.nonlinear_above:
         return "nonlinear"
-    open_ended = _rejected(found, thresholds) or not _two_layers(found)
+    open_ended = _rejected(found, thresholds) or not (found.subject is None or _two_layers(found))
     return "linear so far" if open_ended and _unfinished(found, thresholds) else "effectively linear"
 
 
@@ -46,15 +44,11 @@ def reasons(found: Findings, thresholds: Thresholds) -> tuple[str, ...]:
 
 
 def _rejected(found: Findings, thresholds: Thresholds) -> bool:
-    """Whether Condition 3 is rejected, as the law of the samples or as a design that they miss.
-
-    Among independent samples mirror images do not happen. Where most samples have theirs the data were made
-    so, chance explains nothing, and what is missing is a violation however small.
-    """
+    """Whether Condition 3 is rejected, as the law of the samples or as a design that they miss."""
     seen = found.symmetry
     if seen is None or seen.exact:
         return False
-    return seen.p_value < thresholds.rejected_below or seen.evenness >= 0.5
+    return seen.p_value < thresholds.rejected_below or found.mirrored_by_design
 
 
 def _two_layers(found: Findings) -> bool:
@@ -64,8 +58,11 @@ def _two_layers(found: Findings) -> bool:
 
 
 def _unfinished(found: Findings, thresholds: Thresholds) -> bool:
-    """Whether something is left to learn; without data it may be."""
-    return found.residual is None or found.residual > thresholds.residual_above
+    """Whether something is left to learn: by the model, or by a linear map; without data it may be."""
+    left = found.residual
+    if found.subject is None and found.shares is not None:
+        left = 1 - found.shares.total.linear
+    return left is None or left > thresholds.residual_above
 
 
 def _of_function(found: Findings, thresholds: Thresholds) -> Iterator[str]:
@@ -80,10 +77,16 @@ def _of_function(found: Findings, thresholds: Thresholds) -> Iterator[str]:
     )
     if found.residual is not None:
         left = found.residual > thresholds.residual_above
+        amount = _percent(found.residual) if found.residual < 1 else "all"
         yield (
-            f"{_percent(found.residual)} of the targets {'is' if left else 'is all that is'} left to learn "
+            f"{amount} of the targets {'is' if left else 'is all that is'} left to learn{_of_worst(found)} "
             f"(threshold {_percent(thresholds.residual_above)})."
         )
+
+
+def _of_worst(found: Findings) -> str:
+    several = found.data is not None and found.data.outputs > 1
+    return " of the worst output" if several else ""
 
 
 def _of_symmetry(found: Findings, thresholds: Thresholds) -> Iterator[str]:
@@ -97,10 +100,11 @@ def _of_symmetry(found: Findings, thresholds: Thresholds) -> Iterator[str]:
         f"in the worst half-space found the moments are off by {_percent(seen.inputs)} (inputs) and "
         f"{_percent(seen.targets)} (targets)"
     )
-    if seen.evenness >= 0.5:
+    if found.mirrored_by_design:
+        odd = "the targets there are not odd" if seen.evenness == 1 else "not all have their mirror image"
         yield (
             f"Condition 3 (TMLR 3) is rejected: {_percent(seen.evenness)} of the samples have a mirror "
-            f"input, but the mirror images are not complete; {off}."
+            f"input, which is no accident, but {odd}; {off} (p = {seen.p_value:.3g} for independent samples)."
         )
         return
     said = "rejected" if _rejected(found, thresholds) else "not rejected"
@@ -142,28 +146,55 @@ def _of_theory(found: Findings) -> Iterator[str]:
 
 
 def _advice(found: Findings, thresholds: Thresholds) -> str:
-    total = None if found.shares is None else found.shares.total
-    odd, even = (0.0, 0.0) if total is None else (total.odd.known, total.even.known)
-    shallow = found.subject is None or _two_layers(found)
-    if odd > thresholds.residual_above and shallow:
+    """One sentence: the first of these that has something to say."""
+    said = (
+        _about_odd(found, thresholds),
+        _centring(found),
+        _about_even(found, thresholds),
+        _about_verdict(found, thresholds),
+    )
+    return next(sentence for sentence in said if sentence is not None)
+
+
+def _about_odd(found: Findings, thresholds: Thresholds) -> str | None:
+    odd = 0.0 if found.shares is None else found.shares.total.odd.known
+    if not odd > thresholds.residual_above or not _unfinished(found, thresholds):
+        return None
+    if found.subject is None or _two_layers(found):
         return (
             f"targets are {_percent(odd)} odd-nonlinear: two bias-free layers cannot fit this; "
             "add a bias or a layer."
         )
-    if (gain := _centring(found)) is not None:
-        return gain
-    if even > thresholds.residual_above and shallow:
-        return (
-            f"targets are {_percent(even)} even: two bias-free layers can fit an even part that is "
-            "positively homogeneous, once training leaves the linear plateau."
-        )
-    if found.nonlinear is not None and found.nonlinear.max() > thresholds.nonlinear_above:
+    return (
+        f"targets are {_percent(odd)} odd-nonlinear, which this model is not barred from learning: train on."
+    )
+
+
+def _about_even(found: Findings, thresholds: Thresholds) -> str | None:
+    even = 0.0 if found.shares is None else found.shares.total.even.known
+    if not even > thresholds.residual_above or not _unfinished(found, thresholds):
+        return None
+    return (
+        f"targets are {_percent(even)} even: two bias-free layers can fit an even part that is positively "
+        "homogeneous, once training leaves the linear plateau."
+    )
+
+
+def _about_verdict(found: Findings, thresholds: Thresholds) -> str:
+    decided = verdict(found, thresholds)
+    if decided == "nonlinear":
         return (
             "the model uses its nonlinearity: keep it, and see the tables for what it adds to a linear map."
         )
-    return (
-        "a linear model does as well on these data." if found.data is not None else "give data to learn more."
-    )
+    if decided == "linear so far":
+        what = "a two-layer network" if found.subject is None else "this model"
+        return f"nothing keeps {what} linear: train on, and diagnose it again."
+    if found.subject is not None:
+        return "a linear model computes the same; if that is too little, add a bias or a layer."
+    unknown = 0.0 if found.shares is None else found.shares.total.noise
+    if unknown > thresholds.residual_above:
+        return f"{_percent(unknown)} of the targets is noise, or needs more samples to be told apart."
+    return "a linear model does as well on these data."
 
 
 def _centring(found: Findings) -> str | None:

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+def unfitted(y: np.ndarray, f: np.ndarray) -> float:
+    """The share of ⟨y²⟩ that f has not fitted, of the worst output; both are (P, K).
+
+    ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
+    """
+    short = np.maximum(0, 1 - y * f) if np.isin(y, (-1, 1)).all() else y - f
+    energy, left = np.mean(y**2, axis=0), np.mean(short**2, axis=0)
+    return float(np.max(np.divide(left, energy, out=np.zeros_like(left), where=energy > 0)))
+
+
 class Reading(NamedTuple):
     """What the monitor saw at a step: N of the worst output, and the share of ⟨y²⟩ not fitted."""
 
@@ -34,8 +44,9 @@ class LinearityMonitor:
 
     N = 1 − R² of the best linear map to the outputs on x, of the worst output; above `threshold` the model is
     no longer effectively linear. At most `samples` samples, drawn once, are used. `history` keeps at most
-    `kept` readings, evenly thinned, the last always; `left_at` is the first step above the threshold. A
-    PyTorch model is evaluated as it is at each call, and left as it was found.
+    `kept` readings, evenly thinned, the last always; `left_at` is the step at which a model that had been
+    linear ceased to be, None while it is or before it has been. A PyTorch model is evaluated as it is at
+    each call, and left as it was found.
     """
 
     def __init__(
@@ -58,6 +69,7 @@ class LinearityMonitor:
         self.threshold, self.kept = positive("threshold", threshold), whole("kept", kept, at_least=2)
         self.history: list[Reading] = []
         self.left_at: int | None = None
+        self._was_linear = False
         taken: Any = model
         self._function: Callable[[Any], Any] = function_of(taken) if is_module(taken) else taken
         self._x, self._y = x[chosen], y[chosen].reshape(len(chosen), -1)
@@ -69,7 +81,9 @@ class LinearityMonitor:
         """The reading at this step, which is also kept in `history`."""
         f = real("the model's outputs", self._function(self._x)).reshape(len(self._x), -1)
         reading = Reading(int(step), self._nonlinear(f), self._residual(f))
-        if self.left_at is None and reading.nonlinear > self.threshold:
+        if reading.nonlinear <= self.threshold:
+            self._was_linear, self.left_at = True, None
+        elif self._was_linear and self.left_at is None:
             self.left_at = reading.step
         self._keep(reading)
         return reading
@@ -78,9 +92,13 @@ class LinearityMonitor:
         if not self.history:
             return "LinearityMonitor(not called yet)"
         last, left = self.history[-1], self.left_at
-        state = f"up to step {last.step}" if left is None else f"no longer since step {left}"
+        state = f"effectively linear up to step {last.step}"
+        if left is not None:
+            state = f"effectively linear no longer since step {left}"
+        elif not self._was_linear:
+            state = "not effectively linear yet"
         now = f"at step {last.step} N = {last.nonlinear:.2g}, {last.residual:.2g} left to learn"
-        return f"LinearityMonitor(effectively linear {state}; {now})"
+        return f"LinearityMonitor({state}; {now})"
 
     def _nonlinear(self, f: np.ndarray) -> float:
         size = np.sum(f**2, axis=0)
@@ -90,8 +108,7 @@ class LinearityMonitor:
     def _residual(self, f: np.ndarray) -> float:
         if f.shape != self._y.shape:
             raise ValueError(f"the model gives {f.shape[1]} outputs, but y has {self._y.shape[1]} a sample.")
-        energy = float(np.sum(self._y**2))
-        return float(np.sum((self._y - f) ** 2)) / energy if energy > 0 else 0.0
+        return unfitted(self._y, f)
 
     def _keep(self, reading: Reading) -> None:
         """Every so many readings, and the last; when there are too many, every second one goes."""

@@ -138,10 +138,14 @@ def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.ran
     for i, test in enumerate(tests):
         train = np.setdiff1d(np.arange(len(x)), test)
         w = np.linalg.lstsq(x[train], y[train], rcond=None)[0]
-        odd, even = _ridge(x[train], y[train] - x[train] @ w, x[test], rng)
-        rest = y[test] - x[test] @ w - odd - even
+        order = np.concatenate([test, train])
+        odd, even = _ridge(x[train], y[train] - x[train] @ w, x[order], rng)
+        # what of the odd part is linear corrects w, which overfits: it is no odd nonlinear part
+        correction = np.linalg.lstsq(x[train], odd[len(test) :], rcond=None)[0]
+        predicted.append((odd[: len(test)], even[: len(test)]))
+        odd, even = odd[: len(test)] - x[test] @ correction, even[: len(test)]
+        rest = y[test] - x[test] @ (w + correction) - odd - even
         explained[:, i] = [np.mean((rest + f) ** 2 - rest**2, axis=0) for f in (odd, even)]
-        predicted.append((odd, even))
     odd, even = (np.concatenate(f) for f in zip(*predicted, strict=True))
     size = np.linalg.norm(odd) * np.linalg.norm(even)
     return explained, abs(np.sum(odd * even)) / size if size > 0 else 0.0

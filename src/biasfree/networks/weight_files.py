@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.arrays import non_negative
 from biasfree.files import existing
 from biasfree.networks.network import Network
 
@@ -26,6 +27,7 @@ def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> 
     """
     path = existing(path)
     kind = path.suffix.lower()
+    leak = None if leak is None else non_negative("leak", leak)
     if kind == ".npz":
         network = Network.load(path)
         if leak is not None and leak != network.leak:
@@ -45,11 +47,9 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a pickle of anything else fails in as many ways as there are classes
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
-            f"{path} is not a state dict, which is all that is read of a .pt file; save one with {_SAVE}. "
-            f"PyTorch says: {reason}"
-        ) from None
+            f"{path} is not a state dict, which is all that is read of a .pt file; save one with {_SAVE}."
+        ) from error
     if not isinstance(found, Mapping) or not all(isinstance(v, torch.Tensor) for v in found.values()):
         raise ValueError(f"{path} holds a {type(found).__name__}, not a state dict; save one with {_SAVE}.")
     return {name: value.double().numpy() for name, value in found.items() if value.is_floating_point()}
@@ -60,11 +60,13 @@ def _safetensors(path: Path) -> dict[str, np.ndarray]:
     content = path.read_bytes()
     try:
         size = int.from_bytes(content[:8], "little")
+        if not 0 < size <= len(content) - 8:
+            raise ValueError("its header is cut off")
         header: dict[str, Any] = json.loads(content[8 : 8 + size])
         body = content[8 + size :]
         names = sorted((name for name in header if name != "__metadata__"), key=_natural)
         return {name: _tensor(path, name, header[name], body) for name in names}
-    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"{path} is not a readable .safetensors file: {error}.") from None
 
 

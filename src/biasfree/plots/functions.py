@@ -11,6 +11,7 @@ import numpy as np
 from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
+from biasfree.networks.pytorch import function_of, is_module
 from biasfree.plots.networks import signed_colours
 from biasfree.theory import even_part, odd_part
 
@@ -150,7 +151,8 @@ def _values(function: Function, x: np.ndarray) -> Float[np.ndarray, "P K"]:
             f"a bf.Network or a function of (samples, dimensions) is drawn, got {type(function).__name__}; "
             "the Axes comes first, and trajectory[-1] is the last network of a run."
         )
-    f = real("f(x)", function(x))
+    taken: Any = function
+    f = real("f(x)", (function_of(taken) if is_module(taken) else taken)(x))
     if f.ndim not in (1, 2) or len(f) != len(x) or 0 in f.shape:
         raise ValueError(
             f"f(x) must have shape (samples,) or (samples, outputs), got {f.shape} for {len(x)} samples."
