@@ -19,11 +19,12 @@ pictures: paper
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py
 
+# one thread a worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
-	$(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 test-all: lint
-	$(BIN)/python -m pytest -n auto -m ""
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/theory_curves.py
