@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.networks.pytorch import function_of, is_module, network_of
+from biasfree.networks.pytorch import array_of, function_of, is_module, network_of
 
 _LARGEST = 1e100
 
@@ -56,7 +56,7 @@ def dataset_of(data: Any) -> tuple[Dataset, tuple[int, ...] | None]:
         return data, None
     if not isinstance(data, Sequence | tuple) or len(data) != 2:
         raise ValueError(f"data are a bf.Dataset or a pair (x, y), got a {type(data).__name__}.")
-    x, y = (_plain(part) for part in data)
+    x, y = (array_of(part) for part in data)
     x, y = real("x", x), real("y", y)
     largest = max(np.abs(x).max(initial=0), np.abs(y).max(initial=0))
     if largest > _LARGEST:
@@ -66,17 +66,12 @@ def dataset_of(data: Any) -> tuple[Dataset, tuple[int, ...] | None]:
     return Dataset(x.reshape(len(x), -1), y), x.shape[1:] if x.ndim > 2 else None
 
 
-def _plain(values: Any) -> np.ndarray:
-    """An array, also of a PyTorch tensor that tracks gradients."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-
-
 def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
     return Subject(repr(network), network, network, notes)
 
 
 def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
-    arrays = tuple(_plain(w) for w in weights)
+    arrays = tuple(array_of(w) for w in weights)
     if len(arrays) == 2 and arrays[0].ndim >= 2 and arrays[1].ndim == 1:
         raise ValueError("two arrays that are not weights look like data (x, y): pass them as data=(x, y).")
     network = Network(arrays, leak=0.0 if leak is None else leak)
@@ -132,7 +127,7 @@ def _shaped(function: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Ca
         x = np.array(real("x", x))  # a copy of its own, which the model may write to
         sample = shape or x.shape[1:]
         try:
-            found = _plain(function(x.reshape(len(x), *sample)))
+            found = array_of(function(x.reshape(len(x), *sample)))
         except Exception as error:  # whatever a stranger's model raises
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error

@@ -15,7 +15,7 @@ from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import AssumptionError
-from biasfree.theory.expressivity import even_part, odd_part
+from biasfree.theory.expressivity import even_part, odd_part, scaling_defect
 from biasfree.theory.gated import activation_patterns
 from biasfree.theory.hard_margin import LABELS, max_margin
 from biasfree.theory.linear_loss import least_squares_fit
@@ -155,13 +155,7 @@ def homogeneity_defect(
 
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
-    x, factors_ = _samples(model, x), real("factors", factors)
-    if factors_.ndim != 1 or factors_.size == 0 or (factors_ <= 0).any():
-        raise ValueError(
-            f"factors must be one or more positive numbers, got {factors!r}; f(ax) = a·f(x) is for a > 0."
-        )
-    f = outputs(model, x)
-    return max(_mismatch(outputs(model, a * x), a * f) for a in factors_)
+    return scaling_defect(lambda z: outputs(model, z), _samples(model, x), factors)
 
 
 def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
@@ -219,11 +213,6 @@ def _fitted(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[n
 
 def _one_or_all(w: Float[np.ndarray, "K D"]) -> np.ndarray:
     return w[0] if len(w) == 1 else w
-
-
-def _mismatch(one: np.ndarray, other: np.ndarray) -> float:
-    size = max(np.abs(one).max(), np.abs(other).max())
-    return float(np.abs(one - other).max() / size) if size > 0 else 0.0
 
 
 def _max_margin(data: Dataset) -> Float[np.ndarray, "D"] | None:

@@ -61,6 +61,11 @@ def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
     return function
 
 
+def array_of(values: Any) -> np.ndarray:
+    """An array, also of a PyTorch tensor that tracks gradients."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+
+
 def is_module(model: Any) -> bool:
     """Whether `model` is a PyTorch module; PyTorch is not imported to find out."""
     torch = sys.modules.get("torch")

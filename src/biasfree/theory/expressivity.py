@@ -70,13 +70,20 @@ def homogeneity_defect(
 
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
-    x, factors_ = _points(network, x), real("factors", factors)
+    return scaling_defect(network, _points(network, x), factors)
+
+
+def scaling_defect(
+    function: Callable[[Any], Any], x: Float[np.ndarray, "*P D"], factors: Sequence[float]
+) -> float:
+    """`homogeneity_defect` of any function."""
+    factors_ = real("factors", factors)
     if factors_.ndim != 1 or factors_.size == 0 or (factors_ <= 0).any():
         raise ValueError(
             f"factors must be one or more positive numbers, got {factors!r}; f(ax) = a·f(x) is for a > 0."
         )
-    f = np.asarray(network(x))
-    return max(_mismatch(np.asarray(network(a * x)), a * f) for a in factors_)
+    f = np.asarray(function(x))
+    return max(_mismatch(np.asarray(function(a * x)), a * f) for a in factors_)
 
 
 def separation_network() -> Network:
