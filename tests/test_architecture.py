@@ -9,7 +9,8 @@ import biasfree
 
 ROOT = Path(biasfree.__file__).parent
 STAGES = {
-    "arrays": 0, "files": 0, "versions": 0,
+    "arrays": 0, "files": 0, "tables": 0, "versions": 0,
+    "pages": 1,
     "data": 1,
     "networks": 2,
     "losses": 3, "trajectory": 3,

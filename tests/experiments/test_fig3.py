@@ -7,6 +7,7 @@ import pytest
 
 from biasfree.experiments import fig3
 from biasfree.experiments.experiment import silent
+from biasfree.experiments.fig3 import numbers as runs
 
 SMALL = {
     "width": 60,
@@ -33,7 +34,7 @@ def test_numbers(numbers):
 
 
 def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
-    claims = fig3.claims(numbers)
+    claims = fig3.EXPERIMENT.claims(numbers)
     assert [claim.kind for claim in claims] == ["ours"] * 3 + ["paper"] * 3
     assert all(claim.holds for claim in claims if claim.kind == "ours")
     assert all(claim.origin and claim.source for claim in claims)
@@ -47,7 +48,7 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
     """A change of five per cent is seen by the claims that read it."""
     changed = {**numbers, spoilt: numbers[spoilt].copy()}
     changed[spoilt][0] *= 1.05
-    ours = fig3.claims(changed)[:3]
+    ours = fig3.EXPERIMENT.claims(changed)[:3]
     assert all(not ours[i].holds for i in falls)
     assert all(ours[i].holds for i in range(3) if i not in falls)
 
@@ -64,5 +65,5 @@ def test_a_run_without_an_error_estimate_proves_nothing():
     from biasfree.trajectory import Stats, Trajectory
 
     run = Trajectory([0.0], (np.ones((1, 2, 2)), np.ones((1, 1, 2))), [0.0], [0.0], 0.0, Stats(method="none"))
-    assert fig3._accuracy(run) == np.inf
-    assert fig3._accuracy(replace(run, stats=Stats(method="some", error=0.5))) == 0.5
+    assert runs._accuracy(run) == np.inf
+    assert runs._accuracy(replace(run, stats=Stats(method="some", error=0.5))) == 0.5

@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import io
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from biasfree import plots
-from biasfree.diagnosis.report import Report, Table, shown
+from biasfree import pages, plots
+from biasfree.diagnosis.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-body { color: #222; } h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-size: 0.85rem; } th { border-bottom: 1px solid #999; }
-td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top; }
-figure { display: inline-block; margin: 0.5rem 1rem 0.5rem 0; } img { max-width: 100%; }
-figcaption, .note { font-size: 0.85rem; color: #555; }
-"""
 
 
 def page(report: Report) -> str:
     """The whole page, pictures included; nothing is fetched from elsewhere."""
     parts = [
-        f"<h1>Verdict: {html.escape(report.verdict)}</h1>",
-        "<ul>" + "".join(f"<li>{html.escape(reason)}</li>" for reason in report.reasons) + "</ul>",
+        pages.heading(f"Verdict: {report.verdict}", level=1),
+        pages.bullets(report.reasons),
         *(_figure(caption, draw) for caption, draw in _pictures(report)),
-        *(_table(table) for table in report.tables.values()),
-        f"<p class='note'>Thresholds: {html.escape(_thresholds(report))}</p>",
-        *(f"<p class='note'>{html.escape(note)}</p>" for note in report.notes),
+        *(pages.table(table) for table in report.tables.values()),
+        pages.note(f"Thresholds: {_thresholds(report)}"),
+        *(pages.note(note) for note in report.notes),
     ]
-    head = (
-        f"<meta charset='utf-8'><title>biasfree: {html.escape(report.verdict)}</title><style>{_STYLE}</style>"
-    )
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+    return pages.page(f"biasfree: {report.verdict}", parts)
 
 
 def _thresholds(report: Report) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in report.thresholds.items())
-
-
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in row) + "</tr>"
-        for row in table.rows
-    )
-    return f"<h2>{html.escape(table.title)}</h2><table><tr>{head}</tr>{rows}</table>"
 
 
 def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
@@ -90,7 +67,4 @@ def _figure(caption: str, draw: Callable[[Axes], Any]) -> str:
             axes.legend()
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=130)
-    picture = base64.b64encode(buffer.getvalue()).decode()
-    text = html.escape(caption)
-    image = f"<img alt='{text}' src='data:image/png;base64,{picture}'>"
-    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+    return pages.picture(buffer.getvalue(), caption)

@@ -6,34 +6,16 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from biasfree.files import replacing
+from biasfree.tables import Table, shown
 
 if TYPE_CHECKING:
     from biasfree.data import Dataset
     from biasfree.diagnosis.subject import Subject
 
 VERDICTS = ("effectively linear", "linear so far", "nonlinear")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a report: a title, names of columns, and rows of numbers or words.
-
-    `brief` are the rows that a terminal shows, all unless given.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    brief: tuple[tuple[Any, ...], ...] | None = None
-
-    def __post_init__(self):
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"every row of {self.title!r} must have {len(self.columns)} cells.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +40,7 @@ class Report:
 
     def to_json(self) -> str:
         """Everything but the pictures, as JSON."""
-        tables = {
-            name: {"title": t.title, "columns": list(t.columns), "rows": [[*map(_plain, r)] for r in t.rows]}
-            for name, t in self.tables.items()
-        }
+        tables = {name: table.record() for name, table in self.tables.items()}
         record = {
             "verdict": self.verdict,
             "reasons": list(self.reasons),
@@ -102,23 +81,3 @@ class Report:
             for note in self.notes:
                 console.print(Text(f"Note: {note}"))
         return captured.get()
-
-
-def shown(cell: Any) -> str:
-    """A cell as a reader wants it."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, bool | np.bool_):
-        return "yes" if cell else "no"
-    if isinstance(cell, float | np.floating):
-        return f"{cell:.3g}"
-    return str(cell)
-
-
-def _plain(cell: Any) -> Any:
-    """A cell as JSON has it: what is not finite is a word."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
-    if isinstance(cell, float) and not np.isfinite(cell):
-        return str(cell)
-    return cell

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from biasfree.diagnosis.findings import Findings
-from biasfree.diagnosis.report import Table
 from biasfree.diagnostics.function import even_fraction, homogeneity_defect, linear_regions, map_distances
 from biasfree.diagnostics.structure import structure_distance
 from biasfree.diagnostics.targets import Part, Shares
@@ -19,6 +18,7 @@ from biasfree.diagnostics.weights import (
     layer_summary,
 )
 from biasfree.networks import Network
+from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
 MARGIN_SAMPLES = 5000  # beyond which the hard-margin classifier would take too long

@@ -1,9 +1,10 @@
 """The papers' figures: what each one runs, claims and shows."""
 
 from biasfree.experiments import fig3
-from biasfree.experiments.experiment import Claim, Experiment, Setting
+from biasfree.experiments.experiment import Claim, Experiment
+from biasfree.experiments.settings import Setting
 
-#: Every figure, by name, in the order in which `biasfree run --all` makes them.
+#: Every figure, by name, in the order of the report.
 REGISTRY: dict[str, Experiment] = {experiment.name: experiment for experiment in (fig3.EXPERIMENT,)}
 
 __all__ = ["REGISTRY", "Claim", "Experiment", "Setting", "named"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from biasfree.experiments.settings import Setting
+from biasfree.tables import Table, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,36 +19,14 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A value that a run depends on: its default, what it means, and the check that refuses bad ones."""
-
-    default: Any
-    meaning: str
-    check: Callable[[str, Any], Any]
-
-    @property
-    def written(self) -> str:
-        """The default as it would be typed after `--set name=`."""
-        return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
-
-    def read(self, name: str, text: str) -> Any:
-        """The value that `text` spells, as Python writes numbers: 500, 1e-8, 0,0.5,1."""
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            raise ValueError(
-                f"cannot read {name}={text!r}; expected {self.meaning}, like {name}={self.written}."
-            ) from None
-        return self.check(name, value)
-
-
-@dataclass(frozen=True)
 class Claim:
     """A sentence, what was measured for it, and the bound within which it holds.
 
-    `measured` has one value a seed; `bound` one a seed, or one for all, and `origin` says where it comes
-    from. `kind` is "ours" for what this package vouches for, "paper" for what a paper says, which is
-    reported and decides nothing.
+    `measured` has one value for each of the `each`: seeds, or runs, points, leaks. `bound` has as many, or
+    one for all; the values must be `sense` ("at most" or "at least") their bounds, and `origin` says where
+    those come from. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for,
+    "paper" for what a paper says, which is reported and decides nothing; `note` is the reason where a paper's
+    sentence does not hold.
     """
 
     sentence: str
@@ -56,52 +36,75 @@ class Claim:
     bound: tuple[float, ...]
     origin: str
     seeds: tuple[int, ...]
+    sense: Literal["at most", "at least"] = "at most"
+    each: str = "seeds"
+    note: str = ""
 
     def __post_init__(self):
-        if len(self.measured) != len(self.seeds) or len(self.bound) not in (1, len(self.seeds)):
-            raise ValueError(
-                f"a claim needs one measured value a seed and one bound a seed or for all: {self}."
-            )
-
-    @property
-    def held(self) -> tuple[bool, ...]:
-        """Whether the measured value is within its bound, for every seed; NaN is not."""
-        return tuple(bool(m <= b) for m, b in zip(self.measured, self.bounds, strict=True))
+        for name in ("measured", "bound"):
+            object.__setattr__(self, name, tuple(map(float, np.ravel(getattr(self, name)))))
+        object.__setattr__(self, "seeds", tuple(map(int, np.ravel(self.seeds))))
+        if not self.measured or len(self.bound) not in (1, len(self.measured)):
+            raise ValueError(f"a claim needs a measured value, and a bound for each or one for all: {self}.")
+        if not self.seeds or (self.each == "seeds" and len(self.seeds) != len(self.measured)):
+            raise ValueError(f"a claim needs its seeds, one for each value if values are of seeds: {self}.")
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """The bound of every seed."""
-        return self.bound if len(self.bound) == len(self.seeds) else self.bound * len(self.seeds)
+        """The bound of every measured value."""
+        return self.bound if len(self.bound) == len(self.measured) else self.bound * len(self.measured)
+
+    @property
+    def held(self) -> tuple[bool, ...]:
+        """Whether every measured value is within its bound; NaN is not."""
+        sign = 1 if self.sense == "at most" else -1
+        return tuple(bool(sign * m <= sign * b) for m, b in zip(self.measured, self.bounds, strict=True))
 
     @property
     def holds(self) -> bool:
-        """Whether it holds for every seed."""
+        """Whether it holds for every measured value."""
         return all(self.held)
 
     @property
     def verdict(self) -> str:
-        """In words: "holds", "does not hold", or for how many seeds it does."""
+        """In words: "holds", "does not hold", or for how many it does."""
         if self.holds:
             return "holds"
-        return (
-            f"holds for {sum(self.held)} of {len(self.held)} seeds" if len(self.held) > 1 else "does not hold"
-        )
+        if len(self.held) == 1:
+            return "does not hold"
+        return f"holds for {sum(self.held)} of {len(self.held)} {self.each}"
 
     def record(self) -> dict[str, Any]:
         """The claim as plain values, for a JSON file."""
-        return {**vars(self), "verdict": self.verdict}
+        record = {name: plain(value) for name, value in vars(self).items()}
+        return {**record, "number of seeds": len(set(self.seeds)), "verdict": self.verdict}
+
+
+def no_tables(_: Numbers) -> list[Table]:
+    """For a figure whose claims and picture say it all."""
+    return []
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper: `run` gives numbers; `claims` and `draw` read them, also from a file."""
+    """A figure of a paper: `run` gives numbers; `claims`, `tables` and `draw` read them, also from a file.
+
+    `caption` says how to read the picture; `rebuilt` what in the setting is our reconstruction, if anything;
+    `deviations` where and why the run differs from the print. `seconds` is about what it takes on one core:
+    long ones are started first.
+    """
 
     name: str
     title: str
+    caption: str
     settings: Mapping[str, Setting]
     run: Callable[[Mapping[str, Any], Report], Numbers]
     claims: Callable[[Numbers], list[Claim]]
     draw: Callable[[Numbers], Figure]
+    seconds: float
+    tables: Callable[[Numbers], list[Table]] = no_tables
+    rebuilt: str = ""
+    deviations: tuple[str, ...] = ()
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings, the defaults with `changes` applied, every one checked; text is read as a value."""

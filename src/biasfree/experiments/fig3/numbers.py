@@ -1,7 +1,4 @@
-"""[ZSL25] Fig. 3 of TMLR (Fig. 1 of the first version): ReLU networks that learn like a linear network.
-
-Flow, not descent: at one step size for all leaks, forward Euler alone would put the curves about 2 % apart.
-"""
+"""The runs of Fig. 3: six leaks from one draw, both theories beside them, and more draws."""
 
 from __future__ import annotations
 
@@ -12,11 +9,8 @@ import numpy as np
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
-from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
-from biasfree.experiments.experiment import Experiment, Numbers, Report, Setting
-from biasfree.experiments.fig3_claims import claims
-from biasfree.experiments.fig3_picture import draw
+from biasfree.experiments.experiment import Numbers, Report
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -144,38 +138,3 @@ def _nonwhite(data: Dataset) -> float:
 def _least_squares_loss(data: Dataset) -> float:
     target = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
     return float(np.mean((data.y - data.x @ target) ** 2) / 2)
-
-
-def _checked_leaks(name: str, value: Any) -> tuple[float, ...]:
-    leaks = tuple(sorted({*real(name, value).ravel().tolist()}))
-    if not {0.0, 1.0} <= {*leaks} or leaks[0] < 0 or leaks[-1] > 1:
-        raise ValueError(f"{name} must lie in [0, 1] and include 0 and 1, which are compared, got {value!r}.")
-    return leaks
-
-
-def _at_least(least: int):
-    return lambda name, value: whole(name, value, at_least=least)
-
-
-SETTINGS = {
-    "width": Setting(500, "a number of neurons, 2 or more", _at_least(2)),
-    "dimensions": Setting(20, "a number of inputs", _at_least(1)),
-    "samples": Setting(1000, "a number of draws, before their negatives are added", _at_least(1)),
-    "scale": Setting(1e-8, "the initial norm of a linear layer, a positive number", positive),
-    "leaks": Setting((0.0, 0.2, 0.4, 0.6, 0.8, 1.0), "leaks in [0, 1], 0 and 1 among them", _checked_leaks),
-    "end": Setting(50.0, "the last time of the ReLU network, a positive number", positive),
-    "rtol": Setting(1e-5, "the simulator's tolerance for a step, a positive number", positive),
-    "times": Setting(201, "a number of saved times, 2 or more", _at_least(2)),
-    "data_seed": Setting(0, "a seed for the data", _at_least(0)),
-    "seed": Setting(0, "the first seed of the weights", _at_least(0)),
-    "seeds": Setting(5, "a number of draws of the weights", _at_least(1)),
-}
-
-EXPERIMENT = Experiment(
-    name="fig3",
-    title="ReLU networks that learn like a linear network ([ZSL25] TMLR Fig. 3, v1 Fig. 1)",
-    settings=SETTINGS,
-    run=run,
-    claims=claims,
-    draw=draw,
-)

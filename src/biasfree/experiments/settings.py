@@ -1,0 +1,78 @@
+"""The settings of an experiment: defaults with their meaning, and checks that refuse bad values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from biasfree.arrays import real, whole
+
+Check = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that a run depends on: its default, what it means, and the check that refuses bad ones."""
+
+    default: Any
+    meaning: str
+    check: Check
+
+    @property
+    def written(self) -> str:
+        """The default as it would be typed after `--set name=`."""
+        return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+
+    def read(self, name: str, text: str) -> Any:
+        """The value that `text` spells, as Python writes numbers: 500, 1e-8, 0,0.5,1."""
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            raise ValueError(
+                f"cannot read {name}={text!r}; expected {self.meaning}, like {name}={self.written}."
+            ) from None
+        return self.check(name, value)
+
+
+def at_least(least: int) -> Check:
+    """A check for a whole number of at least `least`."""
+    return lambda name, value: whole(name, value, at_least=least)
+
+
+def several(*, low: float = -np.inf, high: float = np.inf, least: int = 1) -> Check:
+    """A check for numbers from `low` to `high`, `least` of them or more: sorted, repeats dropped."""
+
+    def check(name: str, value: Any) -> tuple[float, ...]:
+        found = tuple(sorted({*real(name, value).ravel().tolist()}))
+        if len(found) < least or found[0] < low or found[-1] > high:
+            raise ValueError(
+                f"{name} must be {least} or more different numbers from {low:g} to {high:g}, got {value!r}."
+            )
+        return found
+
+    return check
+
+
+def several_whole(*, low: int, high: float = np.inf, least: int = 1) -> Check:
+    """A check for whole numbers from `low` to `high`, `least` of them or more: sorted, repeats dropped."""
+    numbers = several(low=low, high=high, least=least)
+
+    def check(name: str, value: Any) -> tuple[int, ...]:
+        found = numbers(name, value)
+        if any(v != int(v) for v in found):
+            raise ValueError(f"{name} must be whole numbers, got {value!r}.")
+        return tuple(map(int, found))
+
+    return check
+
+
+def draws(seeds: int) -> dict[str, Setting]:
+    """The two settings of an experiment over draws: its first seed, and how many there are from it on."""
+    return {
+        "seed": Setting(0, "the first seed of the weights", at_least(0)),
+        "seeds": Setting(seeds, "a number of draws of the weights", at_least(1)),
+    }
