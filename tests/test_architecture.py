@@ -9,7 +9,7 @@ import biasfree
 
 ROOT = Path(biasfree.__file__).parent
 STAGES = {
-    "arrays": 0, "files": 0, "tables": 0, "versions": 0,
+    "arrays": 0, "files": 0, "tables": 0, "threads": 0, "versions": 0,
     "pages": 1,
     "data": 1,
     "networks": 2,
@@ -19,7 +19,8 @@ STAGES = {
     "plots": 6,
     "diagnosis": 7,
     "experiments": 8,
-    "cli": 9,
+    "reproduction": 9,
+    "cli": 10,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
@@ -61,3 +62,18 @@ def test_theory_and_simulator_share_no_code():
         others = {"theory": "biasfree.dynamics", "dynamics": "biasfree.theory"}
         if (other := others.get(stage_of(path))) is not None:
             assert not [module for module in imports(path) if module.startswith(other)], path
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments").rglob("numbers*.py")), ids=lambda p: p.parent.name
+)
+def test_numbers_of_an_experiment_depend_on_nothing_that_shows(path):
+    """What fingerprints leave out: pictures, claims and other experiments."""
+    for module in imports(path):
+        parts = module.split(".")
+        assert parts[0] != "matplotlib"
+        if parts[0] == "biasfree" and len(parts) > 1:
+            assert parts[1] not in {"plots", "diagnosis", "reproduction", "cli", "pages", "tables"}, module
+            inside = ROOT / "experiments" / parts[2] if parts[1] == "experiments" and len(parts) > 2 else path
+            assert not inside.is_dir() or inside == path.parent, module
+            assert not parts[-1].startswith(("sentences", "picture")), module

@@ -2,35 +2,16 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import biasfree
 from biasfree.cli import app
-from biasfree.experiments import REGISTRY, Claim, fig3
+from biasfree.experiments import REGISTRY
+from stubs import stub
 
 RUNNER = CliRunner()
-
-
-def stub(name="fig3", *, holds=True, run=None):
-    """A figure that takes no time: its one number is drawn as a point."""
-
-    def draw(numbers):
-        from matplotlib.figure import Figure
-
-        figure = Figure()
-        figure.subplots().plot(numbers["x"])
-        return figure
-
-    claims = [
-        Claim("a claim of ours", "here", "ours", (0.1,), (1.0 if holds else 0.01,), "a bound", (0,)),
-        Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1)),
-    ]
-    run = run or (lambda *_: {"x": np.ones(2)})
-    return replace(fig3.EXPERIMENT, name=name, run=run, claims=lambda _: claims, draw=draw)
 
 
 @pytest.fixture
@@ -51,14 +32,17 @@ def test_version_and_list():
 
 @pytest.mark.usefixtures("registry")
 def test_run_writes_everything_and_shows_both_kinds(tmp_path):
-    result = RUNNER.invoke(app, ["run", "fig3", "--set", "width=7", "--out", str(tmp_path)])
+    result = RUNNER.invoke(app, ["run", "fig3", "--set", "width=7", "--seeds", "2", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     names = {"fig3.png", "fig3.pdf", "numbers.npz", "claims.json"}
     assert {path.name for path in (tmp_path / "fig3").iterdir()} == names
-    record = json.loads((tmp_path / "fig3" / "claims.json").read_text())
-    assert record["settings"]["width"] == 7
+    (record,) = json.loads((tmp_path / "claims.json").read_text())
+    assert (record["settings"]["width"], record["settings"]["seeds"]) == (7, 2)
     assert [claim["verdict"] for claim in record["claims"]] == ["holds", "holds for 1 of 2 seeds"]
-    assert all(word in result.output for word in ("ours", "paper (reported)", "holds for 1 of 2 seeds"))
+    assert all(
+        word in result.output for word in ("ours", "paper (reported)", "holds for 1 of 2 seeds", "luck")
+    )
+    assert "1 of 1 claims of ours hold." in result.output
 
 
 def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
@@ -66,6 +50,7 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
     result = RUNNER.invoke(app, ["run", "--all", "--out", str(tmp_path)])
     assert result.exit_code == 1
     assert "does not hold" in result.output
+    assert "0 of 1 claims of ours hold." in result.output
 
 
 @pytest.mark.usefixtures("registry")
@@ -73,15 +58,19 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
     ("arguments", "answer"),
     [
         (["run", "fig4"], "no experiment 'fig4'; there are: fig3."),
-        (["run"], "give the name of one figure, or --all"),
-        (["run", "fig3", "--all"], "give the name of one figure, or --all"),
+        (["run"], "give the name of a figure, or --all"),
+        (["run", "fig3", "--all"], "give the name of a figure, or --all"),
         (["run", "fig3", "--set", "depth=3"], "it has: width, dimensions"),
         (["run", "fig3", "--set", "width"], "--set takes KEY=VALUE, got 'width'"),
         (["run", "fig3", "--set", "width=many"], "expected a number of neurons"),
+        (["run", "fig3", "--seeds", "0"], "seeds must be a whole number of at least 1, got 0"),
+        (["run", "fig3", "--jobs", "0"], "--jobs must be 1 or more, got 0"),
+        (["draw", "fig3"], "has no numbers of fig3; make them with `biasfree run fig3`."),
+        (["draw"], "give the name of a figure, or --all; there are: fig3."),
     ],
 )
 def test_mistakes_are_answered_in_one_sentence(tmp_path, arguments, answer):
-    result = RUNNER.invoke(app, [*arguments, "--out", str(tmp_path)] if "run" in arguments else arguments)
+    result = RUNNER.invoke(app, [*arguments, "--out", str(tmp_path)])
     assert result.exit_code == 2
     assert answer in result.output
     assert "Traceback" not in result.output
@@ -89,10 +78,12 @@ def test_mistakes_are_answered_in_one_sentence(tmp_path, arguments, answer):
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_folders_that_cannot_be_made_or_read(tmp_path):
     (tmp_path / "file").write_text("")
     result = RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path / "file" / "out")])
     assert (result.exit_code, "choose another --out" in result.output) == (2, True)
+    result = RUNNER.invoke(app, ["report", "--out", str(tmp_path / "nowhere")])
+    assert (result.exit_code, "make figures first" in result.output) == (2, True)
 
 
 def test_an_interruption_leaves_finished_figures(registry, tmp_path):
@@ -100,10 +91,25 @@ def test_an_interruption_leaves_finished_figures(registry, tmp_path):
         raise KeyboardInterrupt
 
     registry["fig9"] = stub("fig9", run=interrupted)
-    result = RUNNER.invoke(app, ["run", "--all", "--out", str(tmp_path)])
+    assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
+    result = RUNNER.invoke(app, ["run", "fig9", "--out", str(tmp_path)])
     assert result.exit_code == 130
-    assert (tmp_path / "fig3" / "claims.json").is_file()
-    assert not (tmp_path / "fig9").exists()
+    assert "What was finished is in" in result.output
+    assert not (tmp_path / "fig9" / "numbers.npz").exists()
+    assert "Not made yet: fig9." in (tmp_path / "report.html").read_text()
+
+
+def test_draw_and_report_need_no_run(registry, tmp_path):
+    RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)])
+    registry["fig3"] = stub(run=None, title="another title")
+    (tmp_path / "fig3" / "fig3.png").unlink()
+    (tmp_path / "report.html").unlink()
+    assert RUNNER.invoke(app, ["draw", "fig3", "--out", str(tmp_path)]).exit_code == 0
+    assert (tmp_path / "fig3" / "fig3.png").is_file()
+    assert "another title" in (tmp_path / "report.html").read_text()
+    (tmp_path / "report.html").unlink()
+    told = RUNNER.invoke(app, ["report", "--out", str(tmp_path)])
+    assert (told.exit_code, told.output.startswith("1 figures in")) == (0, True)
 
 
 def test_help_is_light():

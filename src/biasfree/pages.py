@@ -42,12 +42,17 @@ def bullets(sentences: Iterable[str]) -> str:
 
 def table(contents: Table) -> str:
     """A table under its title."""
+    return heading(contents.title) + rows(contents)
+
+
+def rows(contents: Table) -> str:
+    """A table without its title."""
     head = "".join(f"<th>{html.escape(column)}</th>" for column in contents.columns)
-    rows = "".join(
+    body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in row) + "</tr>"
         for row in contents.rows
     )
-    return f"{heading(contents.title)}<table><tr>{head}</tr>{rows}</table>"
+    return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def picture(png: bytes, caption: str) -> str:

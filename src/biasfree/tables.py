@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +40,11 @@ def shown(cell: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: Python's own numbers and lists; what is not finite is a word."""
+    """A value as JSON has it: Python's own numbers, lists and dicts; what is not finite is a word."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -76,8 +76,7 @@ class Claim:
 
     def record(self) -> dict[str, Any]:
         """The claim as plain values, for a JSON file."""
-        record = {name: plain(value) for name, value in vars(self).items()}
-        return {**record, "number of seeds": len(set(self.seeds)), "verdict": self.verdict}
+        return {**plain(vars(self)), "number of seeds": len(set(self.seeds)), "verdict": self.verdict}
 
 
 def no_tables(_: Numbers) -> list[Table]:

@@ -1,0 +1,153 @@
+"""`biasfree list`, `run`, `draw`, `report`: the papers' figures and their claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from biasfree.cli.messages import mistakes_in_one_sentence, say
+from biasfree.threads import cores, one_thread
+
+if TYPE_CHECKING:
+    from biasfree.experiments import Experiment
+    from biasfree.reproduction import Failure
+
+_OUT = Path("out")
+Out = Annotated[Path, typer.Option(help="The folder of results; one folder a figure inside it.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Which figures; `biasfree list` names them.")]
+
+
+def list_figures() -> None:
+    """The figures that can be made, with their settings."""
+    from biasfree.experiments import REGISTRY
+
+    for experiment in REGISTRY.values():
+        rebuilt = " [rebuilt]" if experiment.rebuilt else ""
+        typer.echo(f"{experiment.name}{rebuilt}: {experiment.title}, about {experiment.seconds:.0f} s")
+        for name, setting in experiment.settings.items():
+            typer.echo(f"    {name} = {setting.written}: {setting.meaning}")
+
+
+def run(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="Make every figure.")] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated."),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many draws of the weights.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Figures made side by side; as many as cores unless given.")
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Run even what is stored and unchanged.")] = False,
+    out: Out = _OUT,
+) -> None:
+    """Make figures: pictures, numbers, claims, a report; exit code 1 if a claim of ours does not hold."""
+    with one_thread(), mistakes_in_one_sentence():
+        chosen = _chosen(names or [], every)
+        settled = [(one, one.settle(_changes(changes or [], seeds))) for one in chosen]
+        _make_folder(out)
+        if jobs is not None and jobs < 1:
+            raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
+        failures, stopped = _make(settled, out, jobs or cores(), anew)
+        _tell([experiment.name for experiment in chosen], out, failures, stopped)
+
+
+def draw(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="Draw every figure that has numbers.")] = False,
+    out: Out = _OUT,
+) -> None:
+    """Draw figures and judge their claims anew, from the numbers stored by `run`."""
+    from biasfree.reproduction import draw as drawn
+    from biasfree.reproduction import is_current
+
+    with mistakes_in_one_sentence():
+        chosen = [one for one in _chosen(names or [], every) if not every or (out / one.name).is_dir()]
+        for experiment in chosen:
+            figure = drawn(experiment, out)
+            if not is_current(figure):
+                typer.echo(
+                    f"Note: the numbers of {experiment.name} were made by other sources or versions than the "
+                    f"present ones; `biasfree run {experiment.name}` renews them.",
+                    err=True,
+                )
+        _tell([experiment.name for experiment in chosen], out, [], stopped=False)
+
+
+def report(out: Out = _OUT) -> None:
+    """Write report.html and claims.json from the figures that are finished."""
+    from biasfree.reproduction import write_report
+
+    with mistakes_in_one_sentence():
+        if not out.is_dir():
+            raise ValueError(f"no folder {out}; make figures first, with `biasfree run --all --out {out}`.")
+        records = write_report(out)
+        typer.echo(f"{len(records)} figures in {out / 'report.html'} and {out / 'claims.json'}")
+
+
+def _chosen(names: list[str], every: bool) -> list[Experiment]:
+    from biasfree.experiments import REGISTRY, named
+
+    if every == bool(names):
+        raise ValueError(f"give the name of a figure, or --all; there are: {', '.join(REGISTRY)}.")
+    return list(REGISTRY.values()) if every else [named(name) for name in dict.fromkeys(names)]
+
+
+def _changes(changes: list[str], seeds: int | None) -> dict[str, Any]:
+    for change in changes:
+        if "=" not in change:
+            raise ValueError(f"--set takes KEY=VALUE, got {change!r}, as in --set width=100.")
+    found: dict[str, Any] = dict(change.split("=", 1) for change in changes)
+    return found if seeds is None else {**found, "seeds": seeds}
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"cannot make the folder {folder}: {error.strerror}; choose another --out."
+        ) from None
+
+
+def _make(
+    settled: list[tuple[Experiment, dict[str, Any]]], out: Path, jobs: int, anew: bool
+) -> tuple[list[Failure], bool]:
+    """One figure here, several side by side in processes; whether it was interrupted."""
+    from biasfree.cli.watching import Watcher
+    from biasfree.reproduction import make, make_all
+
+    try:
+        if len(settled) == 1:
+            (experiment, settings) = settled[0]
+            make(experiment, settings, out, lambda text: say(f"{experiment.name}: {text}"), anew=anew)
+            return [], False
+        with Watcher([experiment for experiment, _ in settled]) as watcher:
+            return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew), False
+    except KeyboardInterrupt:
+        return [], True
+
+
+def _tell(names: list[str], out: Path, failures: list[Failure], stopped: bool) -> None:
+    """Write the report, show the claims, and leave with what they say."""
+    from biasfree.cli.claims import show_claims
+    from biasfree.reproduction import write_report
+
+    failed = {failure.name for failure in failures}
+    records = [record for record in write_report(out) if record["figure"] in set(names) - failed]
+    if stopped:
+        typer.echo(f"Stopped. What was finished is in {out}.", err=True)
+        raise typer.Exit(130)
+    for record in records:
+        show_claims(record)
+    for failure in failures:
+        typer.echo(f"biasfree: {failure.name} failed: {failure.reason}", err=True)
+    typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {', '.join(names)}")
+    ours = [claim for record in records for claim in record["claims"] if claim["kind"] == "ours"]
+    broken = sum(claim["verdict"] != "holds" for claim in ours)
+    typer.echo(f"{len(ours) - broken} of {len(ours)} claims of ours hold.")
+    if broken or failures:
+        raise typer.Exit(1)

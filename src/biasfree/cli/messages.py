@@ -1,0 +1,25 @@
+"""What the command says: progress to a person watching, mistakes in one sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+def say(text: str) -> None:
+    """Progress, for a person watching."""
+    if sys.stderr.isatty():
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def mistakes_in_one_sentence() -> Iterator[None]:
+    """Wrong input ends the command with exit code 2 and what is wrong; other errors are shown in full."""
+    try:
+        yield
+    except ValueError as error:
+        typer.echo(f"biasfree: {error}", err=True)
+        raise typer.Exit(2) from None

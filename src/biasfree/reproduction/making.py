@@ -1,0 +1,128 @@
+"""One figure: its numbers, made or reused; its claims, tables and pictures, written beside them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from biasfree.experiments import Claim, Experiment
+from biasfree.experiments.experiment import Numbers, Report
+from biasfree.files import replacing
+from biasfree.reproduction.fingerprint import figure_fingerprint, numbers_fingerprint
+from biasfree.reproduction.storage import Origin, load_numbers, save_numbers, stored_numbers
+from biasfree.tables import Table, plain
+from biasfree.versions import versions
+
+RECORD = "claims.json"
+_DPI = 200
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A finished figure: where its numbers come from, what it claims, and whether they were made just now."""
+
+    experiment: Experiment
+    origin: Origin
+    claims: list[Claim]
+    tables: list[Table]
+    reused: bool
+
+    @property
+    def ours_hold(self) -> bool:
+        """Whether every claim of ours holds."""
+        return all(claim.holds for claim in self.claims if claim.kind == "ours")
+
+
+def make(
+    experiment: Experiment, settings: Mapping[str, Any], out: Path, report: Report, *, anew: bool = False
+) -> Figure:
+    """Make the figure into the folder out/NAME; numbers stored there are reused if nothing changed.
+
+    `anew` runs it whatever is stored. Claims and pictures are redrawn where any source has changed.
+    """
+    folder = out / experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    fingerprint = numbers_fingerprint(experiment.name, settings)
+    stored = None if anew else stored_numbers(folder)
+    reused = stored is not None and stored[1].fingerprint == fingerprint
+    numbers, origin = (
+        stored if stored is not None and reused else _run(experiment, settings, fingerprint, report)
+    )
+    if not reused:
+        save_numbers(folder, numbers, origin)
+    return _finish(experiment, numbers, origin, folder, reused)
+
+
+def draw(experiment: Experiment, out: Path) -> Figure:
+    """The claims and pictures of a figure anew, from its stored numbers, whatever made those."""
+    folder = out / experiment.name
+    if not folder.is_dir():
+        raise ValueError(
+            f"{out} has no numbers of {experiment.name}; make them with `biasfree run {experiment.name}`."
+        )
+    numbers, origin = load_numbers(folder)
+    (folder / RECORD).unlink(missing_ok=True)
+    return _finish(experiment, numbers, origin, folder, reused=True)
+
+
+def is_current(figure: Figure) -> bool:
+    """Whether the numbers of the figure are those that the present sources and versions would make."""
+    return figure.origin.fingerprint == numbers_fingerprint(figure.experiment.name, figure.origin.settings)
+
+
+def _run(
+    experiment: Experiment, settings: Mapping[str, Any], fingerprint: str, report: Report
+) -> tuple[Numbers, Origin]:
+    began = time.perf_counter()
+    numbers = experiment.run(settings, report)
+    seconds = time.perf_counter() - began
+    return numbers, Origin(experiment.name, plain(settings), fingerprint, versions(), seconds)
+
+
+def _finish(experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, reused: bool) -> Figure:
+    """Claims, tables and pictures: computed each time, written where they are missing or may have changed."""
+    figure = Figure(experiment, origin, experiment.claims(numbers), experiment.tables(numbers), reused)
+    fingerprint = figure_fingerprint(experiment.name, origin.settings)
+    if not (reused and _is_finished(folder, experiment.name, fingerprint)):
+        (folder / RECORD).unlink(missing_ok=True)  # it vouches for the pictures beside it
+        _write_pictures(experiment, numbers, folder)
+        _write_record(figure, fingerprint, folder)
+    return figure
+
+
+def _is_finished(folder: Path, name: str, fingerprint: str) -> bool:
+    files = [folder / f"{name}.png", folder / f"{name}.pdf", folder / RECORD]
+    return (
+        all(file.is_file() for file in files)
+        and json.loads(files[-1].read_text())["fingerprint"] == fingerprint
+    )
+
+
+def _write_pictures(experiment: Experiment, numbers: Numbers, folder: Path) -> None:
+    """PNG and PDF; without the date, so that the same numbers give the same files."""
+    picture = experiment.draw(numbers)
+    for kind, dated in (("png", {}), ("pdf", {"CreationDate": None})):
+        with replacing(folder / f"{experiment.name}.{kind}") as file:
+            picture.savefig(file, format=kind, dpi=_DPI, metadata=dated)
+
+
+def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
+    experiment, origin = figure.experiment, figure.origin
+    record = {
+        "figure": experiment.name,
+        "title": experiment.title,
+        "rebuilt": experiment.rebuilt,
+        "deviations": list(experiment.deviations),
+        "settings": origin.settings,
+        "claims": [claim.record() for claim in figure.claims],
+        "tables": [table.record() for table in figure.tables],
+        "seconds": origin.seconds,
+        "versions": origin.versions,
+        "fingerprint": fingerprint,
+    }
+    with replacing(folder / RECORD) as file:
+        file.write(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode())

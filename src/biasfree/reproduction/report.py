@@ -1,0 +1,157 @@
+"""The report: every finished figure with its claims, settings, runtime and versions, on one page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from biasfree import pages
+from biasfree.experiments import REGISTRY, Experiment
+from biasfree.files import replacing
+from biasfree.reproduction.making import RECORD
+from biasfree.tables import Table
+
+PAGE = "report.html"
+_STYLE = """
+.ours, .paper { padding: 0 0.5rem; border-radius: 0.7rem; font-size: 0.75rem; white-space: nowrap; }
+.ours { background: #222; color: #fff; } .paper { border: 1px solid #999; color: #555; font-style: italic; }
+.holds { color: #1b5e20; } .fails { color: #b71c1c; font-weight: bold; } .part { color: #8a4b00; }
+.rebuilt { background: #fff3cd; border: 1px solid #d9b64a; padding: 0 0.4rem; font-size: 0.75rem; }
+td.claim { max-width: 27rem; } details { margin: 0.4rem 0; } tr.reported td { color: #555; }
+.changed { font-weight: bold; } figure { display: block; }
+h2 { border-top: 1px solid #ddd; padding-top: 1rem; }
+"""
+
+
+def write_report(out: Path) -> list[dict[str, Any]]:
+    """Write out/report.html and out/claims.json from the figures that are finished; returns their records."""
+    records = list(_records(out))
+    with replacing(out / RECORD) as file:
+        file.write(json.dumps(records, indent=1, ensure_ascii=False).encode())
+    with replacing(out / PAGE) as file:
+        file.write(_page(out, records).encode())
+    return records
+
+
+def _records(out: Path) -> Iterator[dict[str, Any]]:
+    for name in REGISTRY:
+        path = out / name / RECORD
+        if path.is_file():
+            yield json.loads(path.read_text(encoding="utf-8"))
+
+
+def _page(out: Path, records: list[dict[str, Any]]) -> str:
+    title = "When are bias-free ReLU networks effectively linear networks? Figures and claims, reproduced"
+    parts = [
+        pages.heading(title, level=1),
+        _introduction(records),
+        _summary(records),
+        *(part for record in records for part in _figure(out, record)),
+    ]
+    return pages.page("biasfree: the paper, reproduced", parts, style=_STYLE)
+
+
+def _introduction(records: list[dict[str, Any]]) -> str:
+    missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
+    unmade = f" Not made yet: {', '.join(missing)}." if missing else ""
+    return (
+        "<p>[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
+        "Networks?</i>, TMLR 2025, arXiv 2406.12615. Each claim is a sentence in our words with what was "
+        "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
+        "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
+        "Those marked <span class='paper'>paper</span> are what the paper says or shows: they are reported, "
+        "and where one does not hold the reason is given. <span class='rebuilt'>rebuilt</span> marks what we "
+        f"reconstructed because its text is not available.{html.escape(unmade)}</p>"
+    )
+
+
+def _summary(records: list[dict[str, Any]]) -> str:
+    rows = "".join(
+        f"<tr><td><a href='#{record['figure']}'>{record['figure']}</a></td><td>{_badge(record)}</td>"
+        f"<td>{html.escape(record['title'])}</td><td>{_count(record, 'ours')}</td>"
+        f"<td>{_count(record, 'paper')}</td><td>{record['seconds']:.0f} s</td></tr>"
+        for record in records
+    )
+    head = "<tr><th>figure</th><th></th><th></th><th>ours hold</th><th>paper's hold</th><th>runtime</th></tr>"
+    return f"<table>{head}{rows}</table>"
+
+
+def _count(record: Mapping[str, Any], kind: str) -> str:
+    claims = [claim for claim in record["claims"] if claim["kind"] == kind]
+    return f"{sum(claim['verdict'] == 'holds' for claim in claims)} of {len(claims)}" if claims else "–"
+
+
+def _badge(record: Mapping[str, Any]) -> str:
+    return "<span class='rebuilt'>rebuilt</span>" if record["rebuilt"] else ""
+
+
+def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[str]:
+    name, experiment = record["figure"], REGISTRY[record["figure"]]
+    yield f"<h2 id='{name}'>{name}: {html.escape(record['title'])} {_badge(record)}</h2>"
+    if record["rebuilt"]:
+        yield f"<p class='note'><span class='rebuilt'>rebuilt</span> {html.escape(record['rebuilt'])}</p>"
+    yield pages.picture((out / name / f"{name}.png").read_bytes(), experiment.caption)
+    yield _claims(record["claims"])
+    if record["deviations"]:
+        yield "<p>Where this differs from the paper:</p>" + pages.bullets(record["deviations"])
+    yield from (_folded(table["title"], pages.rows(_as_table(table))) for table in record["tables"])
+    yield _folded("Settings, runtime, versions", _settings(experiment, record))
+
+
+def _claims(claims: Iterable[Mapping[str, Any]]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in ("", "claim", "measured", "bound", "seeds", "verdict"))
+    ordered = sorted(claims, key=lambda claim: claim["kind"] != "ours")
+    return f"<table><tr>{head}</tr>{''.join(map(_claim, ordered))}</table>"
+
+
+def _claim(claim: Mapping[str, Any]) -> str:
+    note = f"<br><b>Why:</b> {html.escape(claim['note'])}" if claim["note"] else ""
+    sign = "≤" if claim["sense"] == "at most" else "≥"
+    look = "holds" if claim["verdict"] == "holds" else "part" if " of " in claim["verdict"] else "fails"
+    return (
+        f"<tr class='{'reported' if claim['kind'] == 'paper' else ''}'>"
+        f"<td><span class='{claim['kind']}'>{claim['kind']}</span></td>"
+        f"<td class='claim'>{html.escape(claim['sentence'])}<br><span class='note'>"
+        f"{html.escape(claim['source'])}. Bound: {html.escape(claim['origin'])}{note}</span></td>"
+        f"<td>{spread(claim['measured'])}</td><td>{sign} {spread(claim['bound'])}</td>"
+        f"<td>{claim['number of seeds']}</td><td class='{look}'>{claim['verdict']}</td></tr>"
+    )
+
+
+def spread(values: Iterable[Any]) -> str:
+    """One number, or the smallest and the largest."""
+    numbers = [float(value) for value in values]
+    low, high = f"{min(numbers):.2g}", f"{max(numbers):.2g}"
+    return low if low == high else f"{low} … {high}"
+
+
+def _as_table(record: Mapping[str, Any]) -> Table:
+    return Table(record["title"], tuple(record["columns"]), tuple(map(tuple, record["rows"])))
+
+
+def _settings(experiment: Experiment, record: Mapping[str, Any]) -> str:
+    meanings = {name: setting.meaning for name, setting in experiment.settings.items()}
+    rows = "".join(
+        f"<tr{_changed(experiment, name, value)}><td>{name}</td><td>{html.escape(_written(value))}</td>"
+        f"<td>{html.escape(meanings.get(name, ''))}</td></tr>"
+        for name, value in record["settings"].items()
+    )
+    used = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
+    return f"<table>{rows}</table>" + pages.note(f"{record['seconds']:.1f} s on one thread; {used}")
+
+
+def _changed(experiment: Experiment, name: str, value: Any) -> str:
+    """Settings other than the default are marked."""
+    setting = experiment.settings.get(name)
+    return "" if setting is not None and setting.written == _written(value) else " class='changed'"
+
+
+def _written(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _folded(title: str, contents: str) -> str:
+    return f"<details><summary>{html.escape(title)}</summary>{contents}</details>"

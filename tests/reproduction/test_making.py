@@ -1,0 +1,201 @@
+"""Numbers are reused where nothing changed, made anew where anything did, and never mixed up."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import biasfree
+from biasfree.experiments.experiment import silent
+from biasfree.reproduction import draw, fingerprint, is_current, make
+from biasfree.reproduction.storage import Origin, load_numbers, save_numbers, stored_numbers
+from stubs import stub
+
+
+class Counted:
+    """A run that counts how often it is called."""
+
+    def __init__(self, *answers):
+        self.answers, self.calls = answers or ({"x": np.arange(2.0)},), 0
+
+    def __call__(self, *_):
+        self.calls += 1
+        answer = self.answers[min(self.calls, len(self.answers)) - 1]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """A package of our own making, whose sources can be changed."""
+    root = tmp_path / "package"
+    for name in (
+        "__init__.py",
+        "theory/__init__.py",
+        "plots/curves.py",
+        "experiments/settings.py",
+        "experiments/fig3/numbers.py",
+        "experiments/fig3/sentences.py",
+        "experiments/fig3/picture.py",
+        "experiments/fig4/numbers.py",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("1")
+    monkeypatch.setattr(fingerprint.biasfree, "__file__", str(root / "__init__.py"))
+    return root
+
+
+def make_at(experiment, out, **changes):
+    return make(experiment, experiment.settle(changes), out, silent)
+
+
+def test_a_second_run_reuses_the_first_and_writes_nothing(tmp_path):
+    run = Counted()
+    first = make_at(stub(run=run), tmp_path)
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "fig3").iterdir()}
+    second = make_at(stub(run=run), tmp_path)
+    assert (run.calls, first.reused, second.reused) == (1, False, True)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "fig3").iterdir()} == written
+    assert second.origin == first.origin
+    make(stub(run=run), stub().settle(), tmp_path, silent, anew=True)
+    assert run.calls == 2
+
+
+def test_other_settings_run_again(tmp_path):
+    run = Counted()
+    make_at(stub(run=run), tmp_path)
+    assert not make_at(stub(run=run), tmp_path, width=7).reused
+    assert make_at(stub(run=run), tmp_path, width=7).reused
+    assert run.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "numbers_change"),
+    [
+        ("theory/__init__.py", True),
+        ("experiments/settings.py", True),
+        ("experiments/fig3/numbers.py", True),
+        ("experiments/fig3/sentences.py", False),
+        ("experiments/fig3/picture.py", False),
+        ("experiments/fig4/numbers.py", False),
+        ("plots/curves.py", False),
+    ],
+)
+def test_what_changes_with_a_source(package, source, numbers_change):
+    """Numbers depend on what makes them, the figure on every source."""
+
+    def prints():
+        settings = {"width": 3}
+        return (
+            fingerprint.numbers_fingerprint("fig3", settings),
+            fingerprint.figure_fingerprint("fig3", settings),
+        )
+
+    before = prints()
+    assert prints() == before
+    (package / source).write_text("2")
+    after = prints()
+    assert (after[0] != before[0], after[1] != before[1]) == (numbers_change, True)
+
+
+def test_versions_and_names_of_files_count(package, monkeypatch):
+    before = fingerprint.numbers_fingerprint("fig3", {})
+    monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "1"})
+    other = fingerprint.numbers_fingerprint("fig3", {})
+    monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "2"})
+    assert before != other == fingerprint.numbers_fingerprint("fig3", {})
+    os.rename(package / "theory" / "__init__.py", package / "theory" / "renamed.py")
+    assert fingerprint.numbers_fingerprint("fig3", {}) != other
+
+
+@pytest.mark.usefixtures("package")
+def test_a_change_of_looks_redraws_without_running(tmp_path):
+    run = Counted()
+    make_at(stub(run=run), tmp_path)
+    record = tmp_path / "fig3" / "claims.json"
+    before = json.loads(record.read_text())["fingerprint"]
+    (tmp_path / "package" / "plots" / "curves.py").write_text("2")
+    assert make_at(stub(run=run, title="new"), tmp_path).reused
+    after = json.loads(record.read_text())
+    assert (run.calls, after["title"], after["fingerprint"] != before) == (1, "new", True)
+
+
+def test_an_interruption_between_numbers_and_pictures_mixes_nothing_up(tmp_path):
+    """Numbers of other settings beside an old picture are never taken for the ones asked for."""
+    run = Counted({"x": np.zeros(2)}, {"x": np.ones(2)})
+    make_at(stub(run=run), tmp_path)
+
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    broken = make_broken(stub(run=run), stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make_at(broken, tmp_path, width=7)
+    numbers, origin = load_numbers(tmp_path / "fig3")
+    assert (numbers["x"][0], origin.settings["width"]) == (1.0, 7)
+    assert not (tmp_path / "fig3" / "claims.json").exists()
+    assert make_at(stub(run=run), tmp_path, width=7).reused
+    assert not make_at(stub(run=run), tmp_path).reused
+
+
+def make_broken(experiment, draws):
+    from dataclasses import replace
+
+    return replace(experiment, draw=draws)
+
+
+def test_a_failing_run_leaves_what_was_there(tmp_path):
+    make_at(stub(), tmp_path)
+    before = load_numbers(tmp_path / "fig3")[1]
+    with pytest.raises(RuntimeError):
+        make_at(stub(run=Counted(RuntimeError())), tmp_path, width=7)
+    assert load_numbers(tmp_path / "fig3")[1] == before
+    assert make_at(stub(), tmp_path).reused
+
+
+def test_damaged_or_foreign_numbers_are_made_anew(tmp_path):
+    make_at(stub(), tmp_path)
+    (tmp_path / "fig3" / "numbers.npz").write_bytes(b"not an archive")
+    assert stored_numbers(tmp_path / "fig3") is None
+    assert not make_at(stub(), tmp_path).reused
+    np.savez(tmp_path / "fig3" / "numbers.npz", x=np.ones(2))
+    assert not make_at(stub(), tmp_path).reused
+
+
+def test_numbers_say_where_they_come_from(tmp_path):
+    origin = Origin("fig3", {"leaks": (0.0, 1.0)}, "f", {"numpy": "2"}, 1.5)
+    save_numbers(tmp_path, {"x": np.ones(2), "names": np.array(["a", "b"])}, origin)
+    numbers, found = load_numbers(tmp_path)
+    assert set(numbers) == {"x", "names"}
+    assert (found.settings, found.seconds) == ({"leaks": [0.0, 1.0]}, 1.5)
+    with pytest.raises(ValueError, match="that name is taken"):
+        save_numbers(tmp_path, {"origin": np.ones(1)}, origin)
+
+
+def test_draw_takes_any_numbers_and_says_whether_they_are_current(tmp_path):
+    make_at(stub(), tmp_path)
+    assert is_current(draw(stub(), tmp_path))
+    numbers, origin = load_numbers(tmp_path / "fig3")
+    older = Origin(origin.name, origin.settings, "0" * 64, origin.versions, origin.seconds)
+    save_numbers(tmp_path / "fig3", numbers, older)
+    assert not is_current(draw(stub(), tmp_path))
+    with pytest.raises(ValueError, match="has no numbers of fig9; make them with `biasfree run fig9`"):
+        draw(stub("fig9"), tmp_path)
+
+
+def test_the_same_numbers_give_the_same_files(tmp_path):
+    """Pictures carry no date."""
+    for folder in ("one", "two"):
+        make_at(stub(), tmp_path / folder)
+    for kind in ("png", "pdf"):
+        one, two = ((tmp_path / folder / "fig3" / f"fig3.{kind}").read_bytes() for folder in ("one", "two"))
+        assert one == two
+
+
+def test_the_real_package_has_sources():
+    found = list(fingerprint._sources())
+    assert len(found) > 50
+    assert biasfree.__file__
+    assert sum(fingerprint._makes_numbers(path, "fig3") for path in found) < len(found)

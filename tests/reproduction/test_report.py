@@ -1,0 +1,49 @@
+"""The page shows every finished figure with all it needs, and fetches nothing."""
+
+import json
+import re
+
+import pytest
+
+from biasfree.experiments import REGISTRY
+from biasfree.experiments.experiment import silent
+from biasfree.reproduction import make, write_report
+from stubs import stub
+
+
+@pytest.fixture
+def page(monkeypatch, tmp_path):
+    for name in list(REGISTRY):
+        monkeypatch.delitem(REGISTRY, name)
+    rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
+    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a < b", caption="how to read it"))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", **rebuilt))
+    monkeypatch.setitem(REGISTRY, "fig10", stub("fig10"))
+    for name in ("fig3", "fig9"):
+        make(REGISTRY[name], REGISTRY[name].settle({"width": 7}), tmp_path, silent)
+    records = write_report(tmp_path)
+    assert [record["figure"] for record in records] == ["fig3", "fig9"]
+    assert json.loads((tmp_path / "claims.json").read_text()) == records
+    return (tmp_path / "report.html").read_text()
+
+
+def test_it_shows_everything(page):
+    for shown in (
+        "a &lt; b", "how to read it", "a claim of ours", "does not hold", "holds for 1 of 2 seeds", "luck",
+        "the labels &lt;are&gt; ours", "flow, not descent", "the stub&#x27;s table", "nan", "numpy",
+        "a number of neurons, 2 or more", "Not made yet: fig10.",
+    ):  # fmt: skip
+        assert shown in page, shown
+    assert page.count("data:image/png;base64,") == 2
+
+
+def test_it_is_self_contained(page):
+    assert re.findall(r"(?:src|href)='(?!data:|#)", page) == []
+
+
+def test_the_two_kinds_of_claims_differ_and_changed_settings_are_marked(page):
+    assert page.count("<span class='ours'>ours</span>") == 3
+    assert page.count("<span class='paper'>paper</span>") == 3
+    assert page.count("<tr class='changed'><td>width</td><td>7</td>") == 2
+    assert page.count("class='changed'") == 2
+    assert page.count("<span class='rebuilt'>rebuilt</span>") == 4  # introduction, summary, title, note

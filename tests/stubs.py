@@ -1,0 +1,34 @@
+"""Figures that take no time, for tests of all that surrounds figures."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from biasfree.experiments import Claim, fig3
+from biasfree.tables import Table
+
+
+def stub(name="fig3", *, holds=True, run=None, **changes):
+    """A figure whose two numbers are drawn as a line."""
+
+    def draw(numbers):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(1, 1))
+        figure.subplots().plot(numbers["x"])
+        return figure
+
+    claims = [
+        Claim("a claim of ours", "here", "ours", (0.1,), (1.0 if holds else 0.01,), "a bound", (0,)),
+        Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1), note="luck"),
+    ]
+    table = Table("the stub's table", ("what", "how much"), (("nothing", np.float64(np.nan)),))
+    return replace(
+        fig3.EXPERIMENT,
+        name=name,
+        run=run or (lambda *_: {"x": np.ones(2)}),
+        claims=lambda _: claims,
+        tables=lambda _: [table],
+        draw=draw,
+        **changes,
+    )
