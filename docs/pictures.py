@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and of the pages in docs/theory into docs/pictures.
+"""Draw the pictures of the README, of the tutorial and of the pages in docs/theory into docs/pictures.
 
     python docs/pictures.py OUT [NAME …]
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from biasfree import plots
 from biasfree.experiments import REGISTRY
 from biasfree.files import load_npz, replacing
 
@@ -28,8 +29,15 @@ def page(script: Path) -> Figure:
     return runpy.run_path(str(script))["draw"]()
 
 
+def tutorial(i: int) -> Figure:
+    """A picture of the tutorial."""
+    with plots.style():
+        return runpy.run_path(str(DOCS / "tutorial.py"))[f"draw_{i}"]()
+
+
 def main(out: Path, names: list[str]) -> None:
     drawers = {"fig3": lambda: figure(out, "fig3")}
+    drawers |= {f"tutorial_{i}": lambda i=i: tutorial(i) for i in (1, 2, 3)}
     drawers |= {
         f"theory_{script.stem}": lambda script=script: page(script)
         for script in sorted((DOCS / "theory").glob("*.py"))

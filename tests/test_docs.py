@@ -10,8 +10,13 @@ import biasfree as bf
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial_diagnose.md"
-PAGES = [ROOT / "README.md", TUTORIAL, *sorted((ROOT / "docs" / "theory").glob("*.md"))]
-RESULTS = [page for page in PAGES[2:] if page.stem != "README"]
+PAGES = [
+    ROOT / "README.md",
+    TUTORIAL,
+    ROOT / "docs" / "tutorial.md",
+    *sorted((ROOT / "docs" / "theory").glob("*.md")),
+]
+RESULTS = [page for page in PAGES[3:] if page.stem != "README"]
 
 
 def name(path):
