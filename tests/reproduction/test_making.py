@@ -39,6 +39,7 @@ def package(monkeypatch, tmp_path):
         "experiments/fig3/numbers.py",
         "experiments/fig3/sentences.py",
         "experiments/fig3/picture.py",
+        "experiments/points_picture.py",
         "experiments/fig4/numbers.py",
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -79,6 +80,7 @@ def test_other_settings_run_again(tmp_path):
         ("experiments/fig3/numbers.py", True),
         ("experiments/fig3/sentences.py", False),
         ("experiments/fig3/picture.py", False),
+        ("experiments/points_picture.py", False),
         ("experiments/fig4/numbers.py", False),
         ("plots/curves.py", False),
     ],

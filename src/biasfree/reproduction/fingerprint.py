@@ -41,9 +41,10 @@ def _makes_numbers(path: Path, name: str) -> bool:
     """
     if path.parts[0] in _SHOWING:
         return False
-    if path.parts[0] != "experiments" or len(path.parts) == 2:
+    if path.parts[0] != "experiments":
         return True
-    return path.parts[1] == name and not path.name.startswith(("sentences", "picture"))
+    shared = len(path.parts) == 2
+    return (shared or path.parts[1] == name) and not {"sentences", "picture"} & {*path.stem.split("_")}
 
 
 def _digest(name: str, settings: Mapping[str, Any], sources: list[Path]) -> str:
