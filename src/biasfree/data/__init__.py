@@ -1,6 +1,7 @@
 """What is learnt: datasets, the tasks of the papers, and ways to make data symmetric or white."""
 
 from biasfree.data.dataset import Dataset
+from biasfree.data.handwritten import digits
 from biasfree.data.loading import load
 from biasfree.data.symmetry import mirror_pairs
 from biasfree.data.tasks import (
@@ -21,6 +22,7 @@ __all__ = [
     "center",
     "circle",
     "desymmetrize",
+    "digits",
     "gaussian_mixture",
     "linear_teacher",
     "load",
