@@ -1,29 +1,36 @@
-"""The picture of Fig. 3, from stored numbers."""
+"""The picture of Fig. 3, from stored numbers; the panels about draws are in `picture_draws`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.fig3.picture_draws import against_width, draws, shares
+from biasfree.experiments.fig3.sentences import drop
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ERROR = "weight error $|\\sqrt{c}\\,W(t/c)-W^{lin}(t)|\\,/\\,|W^{lin}(t)|$"
+_DASHED = (0, (2, 1.5))
+_KINDS: dict[str, dict[str, Any]] = {
+    "simulated": {"ls": "none", "marker": "o", "mfc": "none"},
+    "reduced flow": {"ls": "-"},
+    "Eq. 38": {"ls": _DASHED, "lw": 0.8},
+}
 
 
 def draw(numbers: Numbers) -> Figure:
-    """Four panels: loss against time, its collapse on ct, the weight error, and that error over draws."""
+    """Nine panels: losses, theories and collapse; weight errors; their law, logistic loss and descent."""
     from matplotlib.figure import Figure
 
+    parts = (_loss, _gaps, _collapse, _error, draws, shares, against_width, _logistic, _descent)
     with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 5.0), layout="constrained")
-        axes = figure.subplots(2, 2)
-        for panel, part, letter in zip(axes.flat, (_loss, _collapse, _error, _draws), "abcd", strict=True):
+        figure = Figure(figsize=(plots.WIDTH, 6.4), layout="constrained")
+        for panel, part, letter in zip(figure.subplots(3, 3).flat, parts, "abcdefghi", strict=True):
             part(panel, numbers)
             plots.panel_label(panel, letter)
     return figure
@@ -31,73 +38,93 @@ def draw(numbers: Numbers) -> Figure:
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
     leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
+    t = numbers["shown"]
     for i, (leak, colour) in enumerate(zip(leaks, colours, strict=True)):
-        plots.theory_curve(axes, numbers["shown"], numbers["reduced_shown"][i], color=colour)
-        plots.theory_curve(
-            axes, numbers["shown"], numbers["white_shown"][i], color=colour, ls=(0, (2, 1.5)), lw=0.8
-        )
-        plots.simulated_points(
-            axes, numbers["rescaled"] * 2 / (1 + leak), numbers["simulated"][i], color=colour
-        )
-    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, numbers["shown"][-1]))
-    plots.leak_legend(axes, leaks, colours, loc="upper right", bbox_to_anchor=(1.0, 1.04))
-    _kinds(axes)
+        plots.theory_curve(axes, t, numbers["reduced_shown"][i], color=colour)
+        plots.theory_curve(axes, t, numbers["white_shown"][i], color=colour, ls=_DASHED, lw=0.8)
+        own = numbers["rescaled"] * 2 / (1 + leak)
+        plots.simulated_points(axes, own, numbers["simulated"][i], shown=18, ms=2.8, color=colour)
+    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, 1.15 * t[-1]))
+    _leaks(axes, leaks, loc="upper right", bbox_to_anchor=(1.03, 1.06))
+    _kinds(axes, _KINDS, loc="upper right", bbox_to_anchor=(1.03, 0.62))
 
 
-def _kinds(axes: Axes) -> None:
+def _leaks(axes: Axes, leaks: np.ndarray, **place: Any) -> None:
+    """The leaks by colour, in short lines."""
+    from matplotlib.lines import Line2D
+
+    colours: Any = plots.leak_colours(leaks)
+    handles = [Line2D([], [], color=c, lw=2, label=f"{a:g}") for a, c in zip(leaks, colours, strict=True)]
+    look = {"ncol": 2, "title": "leak $\\alpha$", "title_fontsize": 7, "fontsize": 6.5, "handlelength": 1.2}
+    axes.add_artist(axes.legend(handles=handles, columnspacing=0.8, labelspacing=0.25, **look, **place))
+
+
+def _kinds(axes: Axes, kinds: dict[str, dict[str, Any]], **place: Any) -> None:
     """What a line and a marker stand for."""
     from matplotlib.lines import Line2D
 
-    kinds = {
-        "simulated flow": {"ls": "none", "marker": "o", "mfc": "none"},
-        "reduced flow": {"ls": "-"},
-        "closed form, Eq. 38": {"ls": (0, (2, 1.5)), "lw": 0.8},
-    }
     handles = [Line2D([], [], color="0.3", label=label, **look) for label, look in kinds.items()]
-    axes.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, 0.5))
+    axes.legend(handles=handles, fontsize=6.5, labelspacing=0.3, handlelength=1.6, **place)
+
+
+def _gaps(axes: Axes, numbers: Numbers) -> None:
+    """How far each theory is from the simulation, over rescaled time, for every leak."""
+    t, unit = numbers["rescaled"], drop(numbers)
+    for i, colour in enumerate(plots.leak_colours(numbers["leaks"])):
+        for name, look in (("white", {"ls": _DASHED, "lw": 0.8}), ("reduced", {"ls": "-", "lw": 0.9})):
+            gap = np.abs(numbers["simulated"][i] - numbers[name][i]) / unit
+            plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=colour, **look)
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="gap of the loss / drop", yscale="log")
+    axes.set(xlim=(0, t[-1]), ylim=(1e-7, 3))
+    kinds = {"to Eq. 38": _KINDS["Eq. 38"], "to reduced flow": _KINDS["reduced flow"]}
+    _kinds(axes, kinds, loc="upper left", bbox_to_anchor=(-0.02, 1.05))
 
 
 def _collapse(axes: Axes, numbers: Numbers) -> None:
     leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
-    relu = int(np.argmin(leaks))
-    plots.theory_curve(axes, numbers["rescaled"], numbers["reduced"][relu], color="0.3", label="reduced flow")
+    plots.theory_curve(axes, numbers["rescaled"], numbers["reduced"][0], color="0.3", label="reduced flow")
     for i, colour in enumerate(colours):
-        shift = i / len(leaks)
-        plots.simulated_points(
-            axes, numbers["rescaled"], numbers["simulated"][i], shown=10, shift=shift, color=colour
-        )
-    axes.set(xlabel="rescaled time $ct/\\tau$,  $c=(1+\\alpha)/2$", ylabel="loss", ylim=(0, None))
+        look = {"shown": 10, "shift": i / len(leaks), "color": colour, "ms": 2.8}
+        plots.simulated_points(axes, numbers["rescaled"], numbers["simulated"][i], **look)
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss", ylim=(0, None))
     axes.set_xlim(0, numbers["rescaled"][-1])
     plots.level(axes, float(numbers["least_squares"]), "least squares")
-    axes.legend(loc="upper right")
+    axes.legend(loc="upper right", handlelength=1, bbox_to_anchor=(1.04, 0.9))
 
 
 def _error(axes: Axes, numbers: Numbers) -> None:
     leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
     for leak, colour, error in zip(leaks, colours, numbers["weight_error"], strict=True):
         if leak < 1:
-            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=30, color=colour)
+            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=25, ms=2.8, color=colour)
     predicted = 100 * float(numbers["final_predicted"][0])
-    plots.level(axes, predicted, "predicted from the draw, $t\\to\\infty$", ls="-", color="0.3")
-    axes.set(xlabel="linear network's time $t/\\tau$", ylim=(0, 1.35 * predicted))
-    axes.set_ylabel(f"{_ERROR} (%)", fontsize=7)
+    plots.level(axes, predicted, "predicted, $t\\to\\infty$", ls="-", color="0.3")
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="weight error (%)", ylim=(0, 1.3 * predicted))
     axes.set_xlim(0, numbers["rescaled"][-1])
 
 
-def _draws(axes: Axes, numbers: Numbers) -> None:
-    predicted, measured = 100 * numbers["final_predicted"], 100 * numbers["final_measured"]
-    quartiles = 100 * numbers["quartiles"]
-    ends = min(0.15, *(predicted / 1.5)), max(3 * quartiles[1], *(predicted * 1.5))
-    axes.axvspan(*quartiles, color="0.9", lw=0)
-    middle = np.sqrt(quartiles[0] * quartiles[1])
-    axes.annotate("half of\nall draws", (middle, 1.15 * ends[0]), ha="center", fontsize=7, color="0.3")
-    plots.theory_curve(axes, ends, ends, color="0.3", label="simulated = predicted")
-    axes.plot(predicted, measured, "o", mfc="none", color="k", label="one draw")
-    plots.level(axes, 1.0, "1 % (v1)", side="right")
-    plots.level(axes, 0.3, "0.3 % (TMLR)", side="right")
-    axes.set(xlim=ends, ylim=ends, xscale="log", yscale="log")
-    axes.set(xlabel="final weight error of ReLU, predicted (%)", ylabel="the same, simulated (%)")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks([tick for tick in (0.3, 1, 3, 10, 30) if ends[0] < tick < ends[1]])
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.legend(loc="upper left")
+def _logistic(axes: Axes, numbers: Numbers) -> None:
+    """The collapse for the logistic loss."""
+    t, leaks = numbers["logistic_rescaled"], numbers["logistic_leaks"]
+    plots.theory_curve(axes, t, numbers["logistic_reduced"], color="0.3", label="reduced flow")
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+        look = {"shown": 14, "shift": i / len(leaks), "color": colour, "marker": "osDv^<"[i % 6], "ms": 2.8}
+        plots.simulated_points(
+            axes, t, numbers["logistic_simulated"][i], label=f"$\\alpha$ = {leak:g}", **look
+        )
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="logistic loss", ylim=(0, None), xlim=(0, t[-1]))
+    axes.legend(loc="lower left")
+
+
+def _descent(axes: Axes, numbers: Numbers) -> None:
+    """How far descent at one step for all leaks is from the flow, and some real steps of ReLU."""
+    t, unit, flow = numbers["rescaled"], drop(numbers), numbers["flow_loss"]
+    for colour, loss in zip(plots.leak_colours(numbers["leaks"]), numbers["descent_loss"], strict=True):
+        plots.theory_curve(axes, t, 100 * (loss - flow) / unit, color=colour, lw=1)
+    real = 100 * (numbers["real_loss"] - numbers["real_flow"]) / unit
+    axes.plot(numbers["real_rescaled"], real, "o", mfc="none", ms=2.8, color="k", label="ReLU, real steps")
+    top = 100 * (numbers["descent_loss"] - flow).max() / unit
+    middle = float(t[np.argmin(np.abs(flow - (flow[0] + flow[-1]) / 2))])
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel=f"descent − flow, $\\eta$ = {numbers['step']:g} (%)")
+    axes.set(xlim=(max(0, 0.75 * middle), min(t[-1], 1.25 * middle)), ylim=(None, 1.25 * top))
+    axes.legend(loc="upper right", bbox_to_anchor=(1.03, 1.06))
