@@ -1,0 +1,118 @@
+"""The runs behind Theorem 13: small random starts through their plateau, with every bound on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from biasfree import data as tasks
+from biasfree import diagnostics, networks, theory
+from biasfree.data import Dataset
+from biasfree.experiments.experiment import Numbers, Report
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+
+
+def run(settings: Mapping[str, Any], report: Report) -> Numbers:
+    """Every leak and draw; arrays have these two as their leading axes."""
+    data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
+    seeds = settings["seed"] + np.arange(settings["seeds"])
+    rows = []
+    for leak in settings["leaks"]:
+        for seed in seeds:
+            report(f"leak {leak:g}, draw {seed}")
+            rows.append(_course(_start(settings, leak, int(seed)), data, settings))
+    shape = (len(settings["leaks"]), len(seeds))
+    stacked = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return {
+        **{name: value.reshape(*shape, *value.shape[1:]) for name, value in stacked.items()},
+        "leaks": np.array(settings["leaks"]),
+        "seeds": seeds,
+    }
+
+
+def _start(settings: Mapping[str, Any], leak: float, seed: int) -> Network:
+    sizes = (settings["dimensions"], settings["width"], 1)
+    return networks.gaussian(sizes, scale=settings["scale"], leak=leak, seed=seed)
+
+
+def _course(start: Network, data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """One network through its plateau."""
+    from biasfree.dynamics import gradient_flow
+
+    window, end = theory.lemma12_window(start, data), theory.plateau_end(start, data)
+    shares = np.linspace(0, settings["span"], settings["times"])
+    ts = np.sort(np.concatenate([shares * end, [window, end * (1 + 1e-9)]]))  # never twice the same time
+    run = gradient_flow(start, data, ts, rtol=settings["rtol"])
+    # to the end on purpose: how far it is off once outputs matter is what is shown
+    linear = theory.linearised_flow(start, data, ts, small_tolerance=np.inf)
+    return {
+        "ts": ts,
+        "window": window,
+        "plateau": end,
+        "loss": run.loss,
+        "half": _half(run, data),
+        "earliest_half": _earliest_half(start, run, data),
+        "error": np.inf if run.stats.error is None else run.stats.error,
+        **_growth(run, linear, start, data),
+        **_structure(run, linear, data),
+    }
+
+
+def _growth(run: Trajectory, linear: Trajectory, start: Network, data: Dataset) -> dict[str, np.ndarray]:
+    """Norms with their bounds, and the distance from Eq. 23 with its own."""
+    weights = zip(run, linear, strict=True)
+    return {
+        "norm": run.map(lambda network: network.norms.max()),
+        "linear_norm": linear.map(lambda network: network.norms.max()),
+        "bound": theory.norm_bound(start, data, run.ts),
+        "lemma_bound": theory.lemma12_bound(start, data, run.ts),
+        "gap": np.array([_apart(one, other) for one, other in weights]),
+        "gap_bound": theory.early_error(start, data, run.ts),
+        "size": linear.map(lambda network: np.linalg.norm(network.norms)),
+    }
+
+
+def _structure(run: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, np.ndarray]:
+    """How far W₁ is from W₂ᵀrᵀ, and r from β̄, simulated and by Eq. 23."""
+    direction = data.beta / np.linalg.norm(data.beta)
+    found = {}
+    for name, course in (("", run), ("linear_", linear)):
+        distances = [diagnostics.assumption_distance(network) for network in course]
+        assert all(distance is not None for distance in distances)  # W₂W₁ ≠ 0 in a random draw
+        found[f"{name}residual"] = np.array([d.residual for d in distances if d])
+        found[f"{name}angle"] = np.array([_angle(d.r, direction) for d in distances if d])
+    return found
+
+
+def _angle(r: np.ndarray, direction: np.ndarray) -> float:
+    """The angle between unit vectors, by its chord, which keeps digits where it is small."""
+    return float(2 * np.arcsin(min(np.linalg.norm(r - direction) / 2, 1.0)))
+
+
+def _apart(one: Network, other: Network) -> float:
+    pairs = zip(one.weights, other.weights, strict=True)
+    return float(np.sqrt(sum(np.sum((a - b) ** 2) for a, b in pairs)))
+
+
+def _drop(data: Dataset) -> float:
+    """From the loss of f = 0 to that of least squares."""
+    return float(data.beta @ theory.least_squares(data)) / 2
+
+
+def _half(run: Trajectory, data: Dataset) -> float:
+    """The first saved time at which the loss has fallen half the way to least squares; infinity for never."""
+    done = run.loss <= run.loss[0] - _drop(data) / 2
+    return float(run.ts[np.argmax(done)]) if done.any() else np.inf
+
+
+def _earliest_half(start: Network, run: Trajectory, data: Dataset) -> float:
+    """The time before which the loss cannot have fallen half the way.
+
+    L(0) − L ≤ ⟨yf⟩ = cW₂W₁β ≤ cs·u² ≤ cs·u(0)²e^{2cst} but for outputs at the start, of order u(0)².
+    """
+    rate = theory.growth_rate(start, data)
+    room = _drop(data) / 2 / (rate * run[0].norms.max() ** 2)
+    return float(np.log(room) / (2 * rate))
