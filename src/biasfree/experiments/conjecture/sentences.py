@@ -1,0 +1,172 @@
+"""What the test bench says, from stored numbers: our claims with derived bounds, the paper's, and a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.tables import Table
+
+#: The share of |W|² that may lie outside the structure where it is said to be there.
+SHARE = 0.05
+_COLUMNS = (
+    "inputs",
+    "target",
+    "layers",
+    "scale",
+    "runs",
+    "finished",
+    "still on the plateau",
+    "one half late",
+    "distance, median",
+    "distance, largest",
+    "γ/u",
+    "later, median",
+    "simulator's error, largest",
+)
+#: What fills the last columns, of runs that finished.
+_SUMMARIES = (
+    ("distance", np.median),
+    ("distance", np.max),
+    ("kept", np.median),
+    ("later", np.median),
+    ("error", np.max),
+)
+
+
+def claims(numbers: Numbers) -> list[Claim]:
+    """What holds for all weights and inputs, then the conjecture."""
+    return [_conserved(numbers), _stays(numbers), _conjecture(numbers), _smaller(numbers)]
+
+
+def tables(numbers: Numbers) -> list[Table]:
+    """Every cell of the bench; a terminal sees all inputs in one."""
+    kinds, depths = _unique(numbers["kind"]), np.unique(numbers["depth"])
+    cells = [
+        (target, depth, scale)
+        for target in _unique(numbers["target"])
+        for depth in depths
+        for scale in np.unique(numbers["scale"][numbers["depth"] == depth])
+    ]
+    rows = tuple(_row(numbers, kind, *cell) for cell in cells for kind in kinds)
+    brief = tuple(_row(numbers, None, *cell) for cell in cells)
+    return [Table("Distance from Eq. 40 at the end of training", _COLUMNS, rows, brief)]
+
+
+def finished(numbers: Numbers) -> np.ndarray:
+    """Which runs came all the way down."""
+    return numbers["reached"] == len(numbers["levels"])
+
+
+def _conserved(numbers: Numbers) -> Claim:
+    depths = np.unique(numbers["depth"])
+    shares = numbers["drift"] / numbers["allowed"]
+    return Claim(
+        sentence="differences of |W_l|² between layers are conserved (largest drift over runs / allowed)",
+        source="derived here: f is homogeneous in each layer, so τ d|W_l|²/dt = 2⟨(y − f)f⟩ for every l",
+        kind="ours",
+        measured=tuple(float(shares[numbers["depth"] == depth].max()) for depth in depths),
+        bound=(1.0,),
+        origin="allowed: two layers, each off by 2|W_l|² times the simulator's own estimate of the relative "
+        "error of the weights",
+        seeds=tuple(map(int, numbers["seeds"])),
+        each="depths",
+    )
+
+
+def _stays(numbers: Numbers) -> Claim:
+    return Claim(
+        sentence="from a start in the structure, training stays in it, for every kind of even inputs and an "
+        "odd target as for a linear one (distance from Eq. 40 at the end)",
+        source="[ZSL25] App. F.2 (TMLR Proposition 12); the odd target is derived here",
+        kind="ours",
+        measured=tuple(map(float, numbers["stay_distance"])),
+        bound=tuple(map(float, numbers["stay_allowed"])),
+        origin="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as an error of the start is",
+        seeds=(int(numbers["seeds"][0]),),
+        each="starts",
+    )
+
+
+def _conjecture(numbers: Numbers) -> Claim:
+    linear = numbers["target"] == "linear"
+    share = np.where(finished(numbers), numbers["distance"] ** 2, np.nan)[linear]
+    bound = SHARE + numbers["kept"][linear] ** 2
+    return Claim(
+        sentence="from small random weights, a linear target brings deep ReLU networks to the structure "
+        "(share of |W|² outside Eq. 40; a run that has not finished does not count as one that does)",
+        source="[ZSL25] Conjecture 11, TMLR (Eq. 40 of v1)",
+        kind="paper",
+        measured=tuple(map(float, share)),
+        bound=tuple(map(float, bound)),
+        origin=f"the paper gives no number; we take {100 * SHARE:g} % of the squared norm, and the (γ/u)² "
+        "that initial weights of norm γ hold if nothing unlearns them",
+        seeds=tuple(map(int, numbers["seed"][linear])),
+        each="runs",
+        note=f"of {share.size} runs {int(finished(numbers)[linear].sum())} finished; by the "
+        f"{100 * SHARE:g} % alone {int((share <= SHARE).sum())} are at the structure",
+    )
+
+
+def _smaller(numbers: Numbers) -> Claim:
+    ratios, seeds = _ratios(numbers, "linear")
+    return Claim(
+        sentence="with a linear target the distance falls as the initial weights do (smaller over larger "
+        "scale, from the same draw)",
+        source="[ZSL25] Conjecture 11, TMLR (small initial weights)",
+        kind="paper",
+        measured=tuple(ratios),
+        bound=(1.0,),
+        origin="the paper gives no number; any fall is one",
+        seeds=tuple(seeds),
+        each="pairs of runs",
+    )
+
+
+def _ratios(numbers: Numbers, target: str) -> tuple[list[float], list[int]]:
+    """Distances of finished runs, smaller over larger scale, draw by draw; NaN where one did not finish."""
+    distance = np.where(finished(numbers), numbers["distance"], np.nan)
+    found = [
+        (distance[small] / distance[large], numbers["seed"][small])
+        for small in np.flatnonzero(numbers["target"] == target)
+        for large in np.flatnonzero(
+            _same_draw(numbers, int(small)) & (numbers["scale"] > numbers["scale"][small])
+        )
+    ]
+    return [float(ratio) for ratio, _ in found], [int(seed) for _, seed in found]
+
+
+def _same_draw(numbers: Numbers, i: int) -> np.ndarray:
+    names = ("kind", "target", "depth", "seed")
+    return np.all([numbers[name] == numbers[name][i] for name in names], axis=0)
+
+
+def _row(numbers: Numbers, kind: str | None, target: str, depth: int, scale: float) -> tuple[Any, ...]:
+    """One cell; a half is late where the loss stays at one half for a tenth of the plateau or longer."""
+    here = (numbers["target"] == target) & (numbers["depth"] == depth) & (numbers["scale"] == scale)
+    here &= (numbers["kind"] == kind) | (kind is None)
+    done = here & finished(numbers)
+    with np.errstate(invalid="ignore"):
+        late = here & (numbers["waited"] > 0.1 * numbers["escape"])
+    return (
+        kind or "all",
+        target,
+        int(depth),
+        float(scale),
+        int(here.sum()),
+        int(done.sum()),
+        int((here & (numbers["reached"] == 0)).sum()),
+        int(late.sum()),
+        *(_summary(numbers[name][done], how) for name, how in _SUMMARIES),
+    )
+
+
+def _summary(values: np.ndarray, how: Any) -> float | None:
+    return float(how(values)) if len(values) else None
+
+
+def _unique(names: np.ndarray) -> list[str]:
+    """Different names in the order in which they come."""
+    return list(dict.fromkeys(map(str, names)))
