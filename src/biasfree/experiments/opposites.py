@@ -1,0 +1,89 @@
+"""Starts from which only data can part a ReLU network from its linear twin, and how far they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from biasfree import networks, theory
+from biasfree.arrays import whole
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+
+ROUNDING = (
+    "zero up to rounding: machine epsilon times steps times terms of the sums in a step "
+    "(samples, neurons, inputs)"
+)
+
+
+def even_width(name: str, value: Any) -> int:
+    """A check for an even number of neurons, which come in opposite pairs."""
+    width = whole(name, value, at_least=2)
+    if width % 2:
+        raise ValueError(f"{name} must be even, since neurons come in opposite pairs, got {value!r}.")
+    return width
+
+
+def opposite_neurons(inputs: int, width: int, *, scale: float, seed: int) -> Network:
+    """A linear network of Gaussian neurons (w, a), each with its opposite (−w, −a); layers of norm `scale`.
+
+    As a (leaky) ReLU network it has no even part, a(σ(w·x) − σ(−w·x)) = (1+α)a w·x, and on symmetric data
+    none ever arises: the equivalence of Theorem 5 is exact at every width and scale, for flow and descent.
+    """
+    half = networks.gaussian((inputs, width // 2, 1), scale=scale / np.sqrt(2), leak=1.0, seed=seed)
+    first, second = half.weights
+    return Network((np.vstack([first, -first]), np.hstack([second, -second])), leak=1.0)
+
+
+def descend(
+    twins: Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    *,
+    leak: float,
+    step: float,
+    **options: Any,
+) -> list[Trajectory]:
+    """Descent of the networks of that leak whose linear twins are given, by the step of the linear ones."""
+    from biasfree.dynamics import gradient_descent
+
+    c = (1 + leak) / 2
+    starts = [theory.from_linear_twin(twin, leak=leak) for twin in twins]
+    return gradient_descent(starts, data, step=step / c, **options)
+
+
+def gap(run: Trajectory, twin: Trajectory, data: Dataset, unit: float) -> np.ndarray:
+    """√⟨(f − f_lin)²⟩ over the samples at every saved time, in the given unit."""
+    pairs = zip(run, twin, strict=True)
+    return np.array([np.sqrt(np.mean((one(data.x) - other(data.x)) ** 2)) for one, other in pairs]) / unit
+
+
+def of_halves(data: Dataset) -> np.ndarray:
+    """What two kinds of neurons learn, active on either side of the least-squares map: least squares there.
+
+    Small weights turn to ±β, so that neurons see the half of the data with w·x > 0 or the other. On symmetric
+    data both halves have the moments of all.
+    """
+    f = data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    for side in (f > 0, f <= 0):
+        f[side] = data.x[side] @ np.linalg.lstsq(data.x[side], data.y[side], rcond=None)[0]
+    return f
+
+
+def least_squares(data: Dataset) -> np.ndarray:
+    """The outputs of the least-squares map on the samples."""
+    return data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+
+
+def rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def rounding(data: Dataset, width: int, steps: int) -> float:
+    """What rounding can do to the equivalence in descent: ε for every term of every sum, added up.
+
+    Relative errors do not grow from step to step: a small network grows as a whole, and the minimum attracts.
+    """
+    return float(steps * (len(data) + width + data.dimensions) * np.finfo(float).eps)
