@@ -1,4 +1,4 @@
-"""Claims on a terminal: ours first, in full colour; the paper's dimmed, since they decide nothing."""
+"""Claims on a terminal: ours first, in full colour; the others dimmed, since they decide nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def _claims(record: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from biasfree.experiments.experiment import KINDS
+
     rebuilt = " [rebuilt]" if record["rebuilt"] else ""
     title = Text(f"{record['figure']}{rebuilt}: {record['title']}")
     table = Table(title=title, title_justify="left", show_lines=True)
     for column in ("whose", "claim", "measured", "bound", "verdict"):
         table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
-    for claim in sorted(record["claims"], key=lambda claim: claim["kind"] != "ours"):
+    for claim in sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"])):
         table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
     return table
 
@@ -43,7 +45,7 @@ def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     note = f"\nwhy: {claim['note']}" if claim["note"] else ""
     seeds = claim["number of seeds"]
     return (
-        "ours" if ours else "paper (reported)",
+        "ours" if ours else f"{claim['kind']} (reported)",
         Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
         spread(claim["measured"]),
         ("≤ " if claim["sense"] == "at most" else "≥ ") + spread(claim["bound"]),

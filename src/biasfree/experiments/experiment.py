@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Numbers = dict[str, np.ndarray]
 Report = Callable[[str], None]
+#: Kinds of claims, in the order in which they are shown.
+KINDS = ("ours", "paper", "observed")
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,14 @@ class Claim:
 
     `measured` has one value for each of the `each`: seeds, or runs, points, leaks. `bound` has as many, or
     one for all; the values must be `sense` ("at most" or "at least") their bounds, and `origin` says where
-    those come from. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for,
-    "paper" for what a paper says, which is reported and decides nothing; `note` is the reason where a paper's
-    sentence does not hold.
+    those come from. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for;
+    "paper" for what a paper says or shows, and "observed" for what we saw and cannot derive, are reported and
+    decide nothing. `note` is the reason where a sentence does not hold.
     """
 
     sentence: str
     source: str
-    kind: Literal["ours", "paper"]
+    kind: Literal["ours", "paper", "observed"]
     measured: tuple[float, ...]
     bound: tuple[float, ...]
     origin: str

@@ -10,14 +10,16 @@ from typing import Any
 
 from biasfree import pages
 from biasfree.experiments import REGISTRY, Experiment
+from biasfree.experiments.experiment import KINDS
 from biasfree.files import replacing
 from biasfree.reproduction.making import RECORD
 from biasfree.tables import Table
 
 PAGE = "report.html"
 _STYLE = """
-.ours, .paper { padding: 0 0.5rem; border-radius: 0.7rem; font-size: 0.75rem; white-space: nowrap; }
-.ours { background: #222; color: #fff; } .paper { border: 1px solid #999; color: #555; font-style: italic; }
+.ours, .paper, .observed { padding: 0 0.5rem; border-radius: 0.7rem; font-size: 0.75rem; }
+.ours { background: #222; color: #fff; } .observed { border: 1px dotted #777; }
+.paper { border: 1px solid #999; } .paper, .observed { color: #555; font-style: italic; }
 .holds { color: #1b5e20; } .fails { color: #b71c1c; font-weight: bold; } .part { color: #8a4b00; }
 .rebuilt { background: #fff3cd; border: 1px solid #d9b64a; padding: 0 0.4rem; font-size: 0.75rem; }
 td.claim { max-width: 27rem; } details { margin: 0.4rem 0; } tr.reported td { color: #555; }
@@ -62,8 +64,10 @@ def _introduction(records: list[dict[str, Any]]) -> str:
         "Networks?</i>, TMLR 2025, arXiv 2406.12615. Each claim is a sentence in our words with what was "
         "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
         "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
-        "Those marked <span class='paper'>paper</span> are what the paper says or shows: they are reported, "
-        "and where one does not hold the reason is given. <span class='rebuilt'>rebuilt</span> marks what we "
+        "Those marked <span class='paper'>paper</span> are what the paper says or shows, those marked "
+        "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
+        "nothing, and where one does not hold the reason is given. "
+        "<span class='rebuilt'>rebuilt</span> marks what we "
         f"reconstructed because its text is not available.{html.escape(unmade)}</p>"
     )
 
@@ -72,11 +76,13 @@ def _summary(records: list[dict[str, Any]]) -> str:
     rows = "".join(
         f"<tr><td><a href='#{record['figure']}'>{record['figure']}</a></td><td>{_badge(record)}</td>"
         f"<td>{html.escape(record['title'])}</td><td>{_count(record, 'ours')}</td>"
-        f"<td>{_count(record, 'paper')}</td><td>{record['seconds']:.0f} s</td></tr>"
+        f"<td>{_count(record, 'paper')}</td><td>{_count(record, 'observed')}</td>"
+        f"<td>{record['seconds']:.0f} s</td></tr>"
         for record in records
     )
-    head = "<tr><th>figure</th><th></th><th></th><th>ours hold</th><th>paper's hold</th><th>runtime</th></tr>"
-    return f"<table>{head}{rows}</table>"
+    names = ("figure", "", "", "ours hold", "paper's hold", "observed hold", "runtime")
+    head = "".join(f"<th>{name}</th>" for name in names)
+    return f"<table><tr>{head}</tr>{rows}</table>"
 
 
 def _count(record: Mapping[str, Any], kind: str) -> str:
@@ -103,7 +109,7 @@ def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _claims(claims: Iterable[Mapping[str, Any]]) -> str:
     head = "".join(f"<th>{name}</th>" for name in ("", "claim", "measured", "bound", "seeds", "verdict"))
-    ordered = sorted(claims, key=lambda claim: claim["kind"] != "ours")
+    ordered = sorted(claims, key=lambda claim: KINDS.index(claim["kind"]))
     return f"<table><tr>{head}</tr>{''.join(map(_claim, ordered))}</table>"
 
 
@@ -112,7 +118,7 @@ def _claim(claim: Mapping[str, Any]) -> str:
     sign = "≤" if claim["sense"] == "at most" else "≥"
     look = "holds" if claim["verdict"] == "holds" else "part" if " of " in claim["verdict"] else "fails"
     return (
-        f"<tr class='{'reported' if claim['kind'] == 'paper' else ''}'>"
+        f"<tr class='{'' if claim['kind'] == 'ours' else 'reported'}'>"
         f"<td><span class='{claim['kind']}'>{claim['kind']}</span></td>"
         f"<td class='claim'>{html.escape(claim['sentence'])}<br><span class='note'>"
         f"{html.escape(claim['source'])}. Bound: {html.escape(claim['origin'])}{note}</span></td>"
