@@ -38,5 +38,5 @@ def test_settings_are_checked():
         fig3.settle({"width": "1.5"})
     with pytest.raises(ValueError, match="include 0 and 1"):
         fig3.settle({"leaks": "0,0.5"})
-    with pytest.raises(ValueError, match="no experiment 'fig33'; there are: fig3"):
+    with pytest.raises(ValueError, match="no experiment 'fig33'; there are: fig1, fig3"):
         named("fig33")

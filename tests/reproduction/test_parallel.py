@@ -12,7 +12,7 @@ from biasfree.experiments.experiment import silent
 from biasfree.reproduction import Failure, make, make_all
 from biasfree.reproduction.storage import load_numbers
 
-NAME = "bias"
+NAME, SMALL = "bias", {"width": 4, "epochs": 100, "times": 10, "seeds": 1}
 
 
 def heard():
@@ -23,7 +23,7 @@ def heard():
 def test_a_process_gives_the_same_bits_as_a_call(tmp_path):
     experiment = named(NAME)
     events, watch = heard()
-    task = (experiment, experiment.settle())
+    task = (experiment, experiment.settle(SMALL))
     assert make_all([task], tmp_path / "there", jobs=2, watch=watch) == []
     make(*task, tmp_path / "here", silent)
     here, there = (load_numbers(tmp_path / place / NAME)[0] for place in ("here", "there"))
@@ -52,7 +52,7 @@ def test_an_interruption_stops_the_processes(tmp_path):
 
     before, began = threading.active_count(), time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        make_all([(experiment, experiment.settle())], tmp_path, jobs=1, watch=interrupted)
+        make_all([(experiment, experiment.settle(SMALL))], tmp_path, jobs=1, watch=interrupted)
     assert threading.active_count() <= before
     assert time.monotonic() - began < 60
     assert not (tmp_path / NAME / "claims.json").exists()
