@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from biasfree import plots
 from biasfree.experiments import REGISTRY
-from biasfree.files import load_npz, replacing
+from biasfree.files import replacing
+from biasfree.reproduction.storage import load_numbers
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
@@ -21,7 +22,7 @@ PICTURES = DOCS / "pictures"
 
 def figure(out: Path, name: str) -> Figure:
     """A figure of the paper, from its stored numbers."""
-    return REGISTRY[name].draw(load_npz(out / name / "numbers.npz", needs=()))
+    return REGISTRY[name].draw(load_numbers(out / name)[0])
 
 
 def page(script: Path) -> Figure:
@@ -36,7 +37,7 @@ def tutorial(i: int) -> Figure:
 
 
 def main(out: Path, names: list[str]) -> None:
-    drawers = {"fig3": lambda: figure(out, "fig3")}
+    drawers = {name: lambda name=name: figure(out, name) for name in ("fig3", "fig6")}
     drawers |= {f"tutorial_{i}": lambda i=i: tutorial(i) for i in (1, 2, 3)}
     drawers |= {
         f"theory_{script.stem}": lambda script=script: page(script)
