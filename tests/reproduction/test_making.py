@@ -157,6 +157,13 @@ def test_a_failing_run_leaves_what_was_there(tmp_path):
     assert make_at(stub(), tmp_path).reused
 
 
+def test_settings_that_diverge_are_a_wrong_input(tmp_path):
+    from biasfree.dynamics import DivergenceError
+
+    with pytest.raises(ValueError, match="fig3 cannot be run with these settings: use a smaller step"):
+        make_at(stub(run=Counted(DivergenceError("use a smaller step"))), tmp_path)
+
+
 def test_damaged_or_foreign_numbers_are_made_anew(tmp_path):
     make_at(stub(), tmp_path)
     (tmp_path / "fig3" / "numbers.npz").write_bytes(b"not an archive")

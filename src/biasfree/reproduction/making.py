@@ -78,9 +78,21 @@ def _run(
     experiment: Experiment, settings: Mapping[str, Any], fingerprint: str, report: Report
 ) -> tuple[Numbers, Origin]:
     began = time.perf_counter()
-    numbers = experiment.run(settings, report)
+    try:
+        numbers = experiment.run(settings, report)
+    except RuntimeError as error:
+        _explain(experiment.name, error)
+        raise
     seconds = time.perf_counter() - began
     return numbers, Origin(experiment.name, plain(settings), fingerprint, versions(), seconds)
+
+
+def _explain(name: str, error: RuntimeError) -> None:
+    """A simulation that the settings made impossible is a wrong input; its error says what to change."""
+    from biasfree.dynamics import DivergenceError, UnfinishedError
+
+    if isinstance(error, DivergenceError | UnfinishedError):
+        raise ValueError(f"{name} cannot be run with these settings: {error}") from error
 
 
 def _finish(experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, reused: bool) -> Figure:
