@@ -15,6 +15,7 @@ def test_verdicts():
     assert claim((1.0, 2.0), (0.5,)).verdict == "holds for 0 of 2 seeds"
     assert claim((1.0,), (0.5,)).verdict == "does not hold"
     assert not claim((np.nan, 1.0), (2.0,)).holds
+    assert not claim((1.0,), (np.inf,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
     with pytest.raises(ValueError, match="one for each value"):
         Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))

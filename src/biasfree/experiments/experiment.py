@@ -58,9 +58,10 @@ class Claim:
 
     @property
     def held(self) -> tuple[bool, ...]:
-        """Whether every measured value is within its bound; NaN is not."""
+        """Whether every value is within its bound: NaN is not, and an infinite bound proves nothing."""
         sign = 1 if self.sense == "at most" else -1
-        return tuple(bool(sign * m <= sign * b) for m, b in zip(self.measured, self.bounds, strict=True))
+        pairs = zip(self.measured, self.bounds, strict=True)
+        return tuple(bool(sign * m <= sign * b) and bool(np.isfinite(b)) for m, b in pairs)
 
     @property
     def holds(self) -> bool:
