@@ -9,6 +9,7 @@ import pytest
 import biasfree
 from biasfree.experiments.experiment import silent
 from biasfree.reproduction import draw, fingerprint, is_current, make
+from biasfree.reproduction.making import finished_record
 from biasfree.reproduction.storage import Origin, load_numbers, save_numbers, stored_numbers
 from stubs import stub
 
@@ -171,6 +172,18 @@ def test_damaged_or_foreign_numbers_are_made_anew(tmp_path):
     assert not make_at(stub(), tmp_path).reused
     np.savez(tmp_path / "fig3" / "numbers.npz", x=np.ones(2))
     assert not make_at(stub(), tmp_path).reused
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "{}", '{"figure": "fig3", "claims": []}'])
+def test_records_that_cannot_be_read_are_written_anew(tmp_path, content):
+    """Damaged ones, and those of earlier versions."""
+    make_at(stub(), tmp_path)
+    record = tmp_path / "fig3" / "claims.json"
+    whole = record.read_text()
+    record.write_text(content)
+    assert finished_record(tmp_path / "fig3") is None
+    assert make_at(stub(), tmp_path).reused
+    assert record.read_text() == whole
 
 
 def test_numbers_say_where_they_come_from(tmp_path):

@@ -18,6 +18,7 @@ from biasfree.tables import Table, plain
 from biasfree.versions import versions
 
 RECORD = "claims.json"
+_FORMAT = 1  # of the record: raised when its entries change
 _DPI = 200
 
 
@@ -99,19 +100,24 @@ def _finish(experiment: Experiment, numbers: Numbers, origin: Origin, folder: Pa
     """Claims, tables and pictures: computed each time, written where they are missing or may have changed."""
     figure = Figure(experiment, origin, experiment.claims(numbers), experiment.tables(numbers), reused)
     fingerprint = figure_fingerprint(experiment.name, origin.settings)
-    if not (reused and _is_finished(folder, experiment.name, fingerprint)):
+    record = finished_record(folder) if reused else None
+    if record is None or record["fingerprint"] != fingerprint:
         (folder / RECORD).unlink(missing_ok=True)  # it vouches for the pictures beside it
         _write_pictures(experiment, numbers, folder)
         _write_record(figure, fingerprint, folder)
     return figure
 
 
-def _is_finished(folder: Path, name: str, fingerprint: str) -> bool:
-    files = [folder / f"{name}.png", folder / f"{name}.pdf", folder / RECORD]
-    return (
-        all(file.is_file() for file in files)
-        and json.loads(files[-1].read_text())["fingerprint"] == fingerprint
-    )
+def finished_record(folder: Path) -> dict[str, Any] | None:
+    """The record of a finished figure; None where there is none, or none that this version can read."""
+    path, name = folder / RECORD, folder.name
+    if not all(file.is_file() for file in (path, folder / f"{name}.png", folder / f"{name}.pdf")):
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # damaged; it is written anew
+        return None
+    return record if isinstance(record, dict) and record.get("format") == _FORMAT else None
 
 
 def _write_pictures(experiment: Experiment, numbers: Numbers, folder: Path) -> None:
@@ -125,6 +131,7 @@ def _write_pictures(experiment: Experiment, numbers: Numbers, folder: Path) -> N
 def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
     experiment, origin = figure.experiment, figure.origin
     record = {
+        "format": _FORMAT,
         "figure": experiment.name,
         "title": experiment.title,
         "rebuilt": experiment.rebuilt,

@@ -12,7 +12,7 @@ from biasfree import pages
 from biasfree.experiments import REGISTRY, Experiment
 from biasfree.experiments.experiment import KINDS
 from biasfree.files import replacing
-from biasfree.reproduction.making import RECORD
+from biasfree.reproduction.making import RECORD, finished_record
 from biasfree.tables import Table
 
 PAGE = "report.html"
@@ -40,9 +40,8 @@ def write_report(out: Path) -> list[dict[str, Any]]:
 
 def _records(out: Path) -> Iterator[dict[str, Any]]:
     for name in REGISTRY:
-        path = out / name / RECORD
-        if path.is_file():
-            yield json.loads(path.read_text(encoding="utf-8"))
+        if (record := finished_record(out / name)) is not None:
+            yield record
 
 
 def _page(out: Path, records: list[dict[str, Any]]) -> str:
