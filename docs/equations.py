@@ -105,12 +105,8 @@ def tests(name: str) -> str:
 
 def figures(name: str) -> str:
     """The figures and pages that use the function."""
-    sources = sorted((ROOT / "src" / "biasfree" / "experiments").glob("*.py"))
-    shown = {
-        p.stem.split("_")[0]
-        for p in sources
-        if p.stem not in ("__init__", "experiment") and mentions(p, name)
-    }
+    folders = sorted(p.parent for p in (ROOT / "src" / "biasfree" / "experiments").glob("*/__init__.py"))
+    shown = {folder.name for folder in folders if any(mentions(p, name) for p in folder.glob("*.py"))}
     pages = [
         p for p in sorted((ROOT / "docs" / "theory").glob("*.md")) if p.stem != "README" and mentions(p, name)
     ]

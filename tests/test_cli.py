@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -118,10 +117,8 @@ def test_help_is_light():
         "import sys, typer.testing as t, biasfree.cli as cli; t.CliRunner().invoke(cli.app, ['--help']); "
         "print([m for m in ('jax', 'diffrax', 'scipy', 'matplotlib', 'numpy') if m in sys.modules])"
     )
-    began = time.perf_counter()
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
-    assert time.perf_counter() - began < 5  # half a second on an idle machine
 
 
 def saved_case(folder):

@@ -26,7 +26,8 @@ class Table:
 
     def record(self) -> dict[str, Any]:
         """The table as plain values, for a JSON file."""
-        return {"title": self.title, "columns": list(self.columns), "rows": plain(self.rows)}
+        record = {"title": self.title, "columns": list(self.columns), "rows": plain(self.rows)}
+        return record if self.brief is None else {**record, "brief": plain(self.brief)}
 
 
 def shown(cell: Any) -> str:

@@ -7,20 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: What BLAS libraries and XLA look at when they are loaded.
-_ONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NPROC": "1"}
+_LOOKED_AT = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NPROC",
+)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Libraries loaded and processes started inside use one thread; the caller's settings come back."""
-    before = {name: os.environ.get(name) for name in _ONE}
-    os.environ.update(_ONE)
+    before = {name: os.environ.get(name) for name in _LOOKED_AT}
+    os.environ.update(dict.fromkeys(_LOOKED_AT, "1"))
     try:
         yield
     finally:
         for name, value in before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
 

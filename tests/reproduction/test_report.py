@@ -8,6 +8,7 @@ import pytest
 from biasfree.experiments import REGISTRY
 from biasfree.experiments.experiment import silent
 from biasfree.reproduction import make, write_report
+from biasfree.reproduction.report import spread
 from stubs import stub
 
 
@@ -47,3 +48,11 @@ def test_the_two_kinds_of_claims_differ_and_changed_settings_are_marked(page):
     assert page.count("<tr class='changed'><td>width</td><td>7</td>") == 2
     assert page.count("class='changed'") == 2
     assert page.count("<span class='rebuilt'>rebuilt</span>") == 4  # introduction, summary, title, note
+
+
+def test_spreads_hide_nothing():
+    assert spread([1.0]) == "1"
+    assert spread([2.0, 1.0]) == "1 … 2"
+    assert spread([1.0, "nan"]) == spread(["nan", 1.0]) == "1, NaN"
+    assert spread(["nan"]) == "NaN"
+    assert spread(["inf", 1]) == "1 … inf"

@@ -42,7 +42,7 @@ def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     from biasfree.reproduction.report import spread
 
     ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
-    note = f"\nwhy: {claim['note']}" if claim["note"] else ""
+    note = f"\nnote: {claim['note']}" if claim["note"] else ""
     seeds = claim["number of seeds"]
     return (
         "ours" if ours else f"{claim['kind']} (reported)",
@@ -63,6 +63,6 @@ def _plain(table: Mapping[str, Any]) -> Table:
     from biasfree.tables import shown
 
     drawn = Table(*table["columns"], title=Text(table["title"]), title_justify="left", box=None)
-    for row in table["rows"]:
+    for row in table.get("brief", table["rows"]):
         drawn.add_row(*(Text(shown(cell)) for cell in row))
     return drawn

@@ -143,9 +143,10 @@ def _tell(names: list[str], out: Path, failures: list[Failure], stopped: bool) -
         raise typer.Exit(130)
     for record in records:
         show_claims(record)
-    for failure in failures:
-        typer.echo(f"biasfree: {failure.name} failed: {failure.reason}", err=True)
-    typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {', '.join(names)}")
+    if failures:
+        typer.echo(f"biasfree: these failed, for the reasons above: {', '.join(sorted(failed))}", err=True)
+    made = ", ".join(record["figure"] for record in records)
+    typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {made}")
     ours = [claim for record in records for claim in record["claims"] if claim["kind"] == "ours"]
     broken = sum(claim["verdict"] != "holds" for claim in ours)
     typer.echo(f"{len(ours) - broken} of {len(ours)} claims of ours hold.")

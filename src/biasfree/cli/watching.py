@@ -54,6 +54,8 @@ class Watcher:
     def _end(self, name: str, failure: str) -> None:
         seconds = time.perf_counter() - self._began[name]
         self._print(f"{name}: {'failed' if failure else 'done'} after {seconds:.0f} s")
+        if failure:
+            self._print(f"biasfree: {name}: {failure}", err=True)
         if self._bar is not None:
             self._bar.remove_task(self._lines.pop(name))
             self._bar.advance(self._total, self._weights[name])

@@ -79,7 +79,12 @@ class Claim:
 
     def record(self) -> dict[str, Any]:
         """The claim as plain values, for a JSON file."""
-        return {**plain(vars(self)), "number of seeds": len(set(self.seeds)), "verdict": self.verdict}
+        return {
+            **plain(vars(self)),
+            "held": list(self.held),
+            "number of seeds": len(set(self.seeds)),
+            "verdict": self.verdict,
+        }
 
 
 def no_tables(_: Numbers) -> list[Table]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def _makes_numbers(path: Path, name: str) -> bool:
 
 def _digest(name: str, settings: Mapping[str, Any], sources: list[Path]) -> str:
     used = {package: version for package, version in versions().items() if package != "torch"}
-    stated = {"name": name, "settings": plain(settings), "uses": used}
+    machine = {"system": platform.system(), "machine": platform.machine()}
+    stated = {"name": name, "settings": plain(settings), "uses": used, **machine}
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for source in sources:
         digest.update(f"\0{source.as_posix()}\0".encode())

@@ -134,6 +134,7 @@ def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
         "format": _FORMAT,
         "figure": experiment.name,
         "title": experiment.title,
+        "caption": experiment.caption,
         "rebuilt": experiment.rebuilt,
         "deviations": list(experiment.deviations),
         "settings": origin.settings,

@@ -6,8 +6,10 @@ import io
 import multiprocessing
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -19,6 +21,8 @@ from biasfree.threads import one_thread
 
 Task = tuple[Experiment, Mapping[str, Any]]
 Watch = Callable[[str, str, str], None]
+#: Seconds given to a process to end by itself.
+_PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,14 @@ def make_all(
                 event, text = _heard(pipe, process)
                 if event == "ended":
                     del running[pipe]
+                    _stop(pipe, process)
                     failures += [Failure(name, text)] if text else []
                 watch(name, event, text)
     finally:
         for _, process in running.values():
             process.terminate()
-        for _, process in running.values():
-            process.join()
+        for pipe, (_, process) in running.items():
+            _stop(pipe, process)
     return failures
 
 
@@ -66,7 +71,7 @@ def _start(name: str, settings: Mapping[str, Any], out: Path, anew: bool) -> tup
     context = multiprocessing.get_context("spawn")  # forks and the threads of JAX do not mix
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(name, dict(settings), out, anew, theirs), daemon=True)
-    with one_thread():
+    with one_thread(), _deaf():
         process.start()
     theirs.close()  # so that its end is seen when the process dies
     return ours, process
@@ -76,14 +81,36 @@ def _heard(pipe: Any, process: Any) -> tuple[str, str]:
     """The next message of a process; one that died without a word has failed."""
     try:
         return pipe.recv()
-    except EOFError:
-        process.join()
+    except (EOFError, OSError):  # between messages, or in the middle of one
+        process.join(_PATIENCE)
         return "ended", f"its process died with exit code {process.exitcode}; is there enough memory?"
+
+
+def _stop(pipe: Any, process: Any) -> None:
+    """Wait for a process that ends; one that is long inside compiled code does not hear, and is killed."""
+    process.join(_PATIENCE)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    pipe.close()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """A process started inside does not hear Ctrl-C: the parent does, and decides."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def _work(name: str, settings: dict[str, Any], out: Path, anew: bool, parent: Connection) -> None:
     """What a process does: make one figure, and tell the parent how it goes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C, and decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited everywhere
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
     sys.stderr = _Forwarded(parent)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ td.claim { max-width: 27rem; } details { margin: 0.4rem 0; } tr.reported td { co
 .changed { font-weight: bold; } figure { display: block; }
 h2 { border-top: 1px solid #ddd; padding-top: 1rem; }
 """
+
+
+#: How a verdict looks, by whether it holds for all and for any.
+_LOOKS = {(True, True): "holds", (False, True): "part", (False, False): "fails"}
 
 
 def write_report(out: Path) -> list[dict[str, Any]]:
@@ -98,7 +103,7 @@ def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[str]:
     yield f"<h2 id='{name}'>{name}: {html.escape(record['title'])} {_badge(record)}</h2>"
     if record["rebuilt"]:
         yield f"<p class='note'><span class='rebuilt'>rebuilt</span> {html.escape(record['rebuilt'])}</p>"
-    yield pages.picture((out / name / f"{name}.png").read_bytes(), experiment.caption)
+    yield pages.picture((out / name / f"{name}.png").read_bytes(), record["caption"])
     yield _claims(record["claims"])
     if record["deviations"]:
         yield "<p>Where this differs from the paper:</p>" + pages.bullets(record["deviations"])
@@ -113,9 +118,9 @@ def _claims(claims: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
-    note = f"<br><b>Why:</b> {html.escape(claim['note'])}" if claim["note"] else ""
+    note = f"<br><b>Note:</b> {html.escape(claim['note'])}" if claim["note"] else ""
     sign = "≤" if claim["sense"] == "at most" else "≥"
-    look = "holds" if claim["verdict"] == "holds" else "part" if " of " in claim["verdict"] else "fails"
+    look = _LOOKS[sum(claim["held"]) == len(claim["held"]), any(claim["held"])]
     return (
         f"<tr class='{'' if claim['kind'] == 'ours' else 'reported'}'>"
         f"<td><span class='{claim['kind']}'>{claim['kind']}</span></td>"
@@ -127,10 +132,13 @@ def _claim(claim: Mapping[str, Any]) -> str:
 
 
 def spread(values: Iterable[Any]) -> str:
-    """One number, or the smallest and the largest."""
+    """One number, or the smallest and the largest; NaN among them is named."""
     numbers = [float(value) for value in values]
-    low, high = f"{min(numbers):.2g}", f"{max(numbers):.2g}"
-    return low if low == high else f"{low} … {high}"
+    known = [number for number in numbers if not math.isnan(number)]
+    if not known:
+        return "NaN"
+    low, high = f"{min(known):.2g}", f"{max(known):.2g}"
+    return (low if low == high else f"{low} … {high}") + (", NaN" if len(known) < len(numbers) else "")
 
 
 def _as_table(record: Mapping[str, Any]) -> Table:
@@ -140,8 +148,8 @@ def _as_table(record: Mapping[str, Any]) -> Table:
 def _settings(experiment: Experiment, record: Mapping[str, Any]) -> str:
     meanings = {name: setting.meaning for name, setting in experiment.settings.items()}
     rows = "".join(
-        f"<tr{_changed(experiment, name, value)}><td>{name}</td><td>{html.escape(_written(value))}</td>"
-        f"<td>{html.escape(meanings.get(name, ''))}</td></tr>"
+        f"<tr{_changed(experiment, name, value)}><td>{html.escape(name)}</td>"
+        f"<td>{html.escape(_written(value))}</td><td>{html.escape(meanings.get(name, ''))}</td></tr>"
         for name, value in record["settings"].items()
     )
     used = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
