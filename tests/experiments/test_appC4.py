@@ -52,6 +52,14 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
     assert [claim.holds for claim in claims] == [i != falls for i in range(4)]
 
 
+@pytest.mark.parametrize(("gap", "left", "which"), [("path_gap", "path_left", 2), ("end_gap", "end_left", 3)])
+def test_a_run_that_is_too_short_has_not_ended(numbers, gap, left, which):
+    """However far theory still has to go itself."""
+    claim = appC4.EXPERIMENT.claims(numbers | {gap: numbers[gap] + 2e-3, left: numbers[left] + 1})[which]
+    assert set(claim.bound) == {1e-3}
+    assert not claim.holds
+
+
 def test_picture(numbers, tmp_path):
     save_npz(tmp_path / "numbers.npz", numbers)
     figure = appC4.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))

@@ -34,6 +34,13 @@ def test_common_rescaled_times():
         appC6.EXPERIMENT.settle({"leaks": (0, 0.3333)})
 
 
+def test_an_end_on_the_plateau_is_refused_before_anything_is_computed():
+    told = []
+    with pytest.raises(ValueError, match=r"end must be at least 4\.81, where the plateau ends, got 2\."):
+        appC6.EXPERIMENT.run(appC6.EXPERIMENT.settle({**SMALL, "end": 2}), told.append)
+    assert not told
+
+
 def test_our_claims_hold_and_the_papers_decides_nothing(numbers):
     claims = appC6.EXPERIMENT.claims(numbers)
     assert [claim.kind for claim in claims] == ["ours", "ours", "observed"]
@@ -53,5 +60,10 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, by, falls):
 def test_picture(numbers, tmp_path):
     save_npz(tmp_path / "numbers.npz", numbers)
     figure = appC6.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a)", "(b)", "(c)", "(d)"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert sorted(axes.get_title(loc="left") for axes in panels) == ["(a)", "(b)", "(c)", "(d)"]
+    assert all(axes.get_ylabel() for axes in panels)
+    below = [axes for axes in figure.axes if axes not in panels]  # the gap of a broken axis
+    assert len(below) == 1
+    assert sum(bool(axes.get_xlabel()) for axes in figure.axes) == 4
+    assert any("98 %" in name for axes in panels for name in axes.get_legend_handles_labels()[1])

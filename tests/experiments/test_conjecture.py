@@ -8,7 +8,7 @@ from biasfree.experiments import conjecture
 from biasfree.experiments.conjecture.inputs import CONDITION, KINDS, TARGETS, even_task
 from biasfree.experiments.conjecture.sentences import finished
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.falls import least_squares_loss
+from biasfree.experiments.measures import least_squares_loss
 from biasfree.files import load_npz, save_npz
 
 SMALL = {
@@ -57,14 +57,16 @@ def test_inputs_are_even_and_of_unit_size(kind):
 
 def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
     claims = conjecture.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["paper"] * 2
+    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["paper"] * 2 + ["observed"]
     assert all(claim.holds for claim in claims if claim.kind == "ours")
     assert all(claim.origin and claim.source for claim in claims)
 
 
-@pytest.mark.parametrize(("spoilt", "falls"), [("drift", 0), ("stay_distance", 1)])
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
-    changed = {**numbers, spoilt: numbers[spoilt] + 0.5}
+@pytest.mark.parametrize(
+    ("spoilt", "change", "falls"), [("drift", 0.5, 0), ("stay_distance", 0.5, 1), ("stay_moved", -1.0, 1)]
+)
+def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
+    changed = {**numbers, spoilt: numbers[spoilt] + change}
     ours = conjecture.EXPERIMENT.claims(changed)[:2]
     assert [i for i, claim in enumerate(ours) if not claim.holds] == [falls]
 
@@ -75,6 +77,21 @@ def test_a_run_that_has_not_finished_proves_nothing(numbers):
     (table,) = conjecture.EXPERIMENT.tables({**numbers, "reached": np.zeros_like(numbers["reached"])})
     named = dict(zip(table.columns, table.rows[0], strict=True))
     assert (named["finished"], named["still on the plateau"], named["distance, median"]) == (0, 1, None)
+
+
+def test_a_note_is_the_reason_of_a_failure(numbers):
+    """Plain 5 %: a run at it needs no reason, one beyond it is told what its initial weights hold."""
+    reached = np.full(2 * CELLS, len(numbers["levels"]))
+    at, beyond = (
+        conjecture.EXPERIMENT.claims(
+            {**numbers, "reached": reached, "distance": np.full(2 * CELLS, distance)}
+        )
+        for distance in (0.2, 0.25)
+    )
+    assert (at[2].holds, at[2].note) == (True, "")
+    assert at[4].verdict == "holds for 0 of 10 runs"
+    assert (beyond[4].holds, beyond[4].note) == (True, "")
+    assert (beyond[2].holds, "(γ/u)²" in beyond[2].note) == (False, True)
 
 
 def test_pairs_are_of_one_draw(numbers):

@@ -13,7 +13,7 @@ SMALL = {  # six points of the circle: both tasks have the same shapes
     "points": 6,
     "scale": 0.3,
     "epochs": 300,
-    "deep_epochs": 400,
+    "deep_epochs": 600,
     "draw_epochs": 300,
     "times": 30,
     "seeds": 1,  # so that the first draw, which goes on for longer, has the shape of all
@@ -29,8 +29,9 @@ def numbers():
 def test_numbers(numbers):
     assert all(isinstance(value, np.ndarray) and np.isfinite(value).all() for value in numbers.values())
     assert all(numbers[f"{task}_{kind}_loss"].shape == (1, 31) for task in TASKS for kind in KINDS)
-    assert numbers["six_three_long_ts"][-1] == pytest.approx(80)  # 400 steps of 0.2; draws end at 60
+    assert numbers["six_three_long_ts"][-1] == pytest.approx(120)  # 600 steps of 0.2; draws end at 60
     assert numbers["six_three_ts"][-1] == pytest.approx(60)
+    assert numbers["g_three_ts"][-1] == numbers["g_three_long_ts"][-1] == pytest.approx(120)  # all draws
     np.testing.assert_allclose(numbers["six_least_squares"], [1 / 3, 0], atol=1e-15)
 
 
@@ -41,7 +42,7 @@ def test_biases_are_trained_and_break_homogeneity(numbers):
 
 def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
     claims = fig1.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 8
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 2 + ["observed"] * 6
     assert all(claim.holds for claim in claims[:OURS])
 
 
@@ -63,11 +64,20 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls)
 def test_a_draw_that_misses_is_counted_and_explained(numbers):
     missed = {**numbers, "g_three_loss": np.full((1, 31), float(numbers["g_floor"]))}
     claim = fig1.EXPERIMENT.claims(missed)[-2]
-    assert "three layers learn g" in claim.sentence
+    assert "three bias-free layers learn g" in claim.sentence
+    assert "at the end" in claim.sentence
     assert claim.note
     assert not claim.holds
     (table,) = fig1.EXPERIMENT.tables(missed)
-    assert next(row for row in table.rows if row[:2] == ("g on the circle", "three layers"))[6] == "0 of 1"
+    row = next(row for row in table.rows if row[:2] == ("g on the circle", "three bias-free layers"))
+    assert row[7] == "0 of 1"
+
+
+def test_where_draws_are_trained_for_less_than_the_first_it_is_said(numbers):
+    claims = fig1.EXPERIMENT.claims(numbers)
+    assert [("after 300 epochs" in claim.sentence) for claim in claims[-6:]] == [0, 1, 1, 0, 0, 1]
+    (table,) = fig1.EXPERIMENT.tables(numbers)
+    assert [(row[3], row[8]) for row in table.rows[1:4]] == [(300, 300), (300, 600), (300, 600)]
 
 
 def test_picture(numbers, tmp_path):

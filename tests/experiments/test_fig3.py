@@ -1,16 +1,19 @@
 """Fig. 3 in small: the same run, claims and picture, with few neurons, samples, leaks and draws."""
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+import biasfree as bf
+from biasfree import dynamics
 from biasfree.experiments import fig3
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.fig3 import finals
+from biasfree.experiments.fig3 import finals, logistic
+from biasfree.experiments.fig3.two_neurons import two_neurons
+from biasfree.experiments.measures import named
 from biasfree.files import load_npz, save_npz
 from biasfree.theory import final_weight_error_law
-from biasfree.trajectory import Stats, Trajectory
 
 SMALL = {
     "width": 60,
@@ -29,12 +32,30 @@ SMALL = {
     "logistic_end": 40,
     "real_steps": 20,
 }
-OURS = 11
+OURS = 13
 
 
 @pytest.fixture(scope="module")
 def numbers():
-    return fig3.EXPERIMENT.run(fig3.EXPERIMENT.settle(SMALL), silent)
+    """With kinks stepped over, and square losses in place of logistic ones: what compiles for long is slow.
+
+    Claims and panels of the logistic loss read the same kind of numbers.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dynamics, "gradient_flow", partial(dynamics.gradient_flow, method="smooth"))
+        patch.setattr(logistic, "compared", lambda *_: {})
+        found = fig3.EXPERIMENT.run(fig3.EXPERIMENT.settle(SMALL), silent)
+    return {**found, **named("logistic", {**found, "reduced": found["reduced"][0]})}
+
+
+@pytest.mark.slow
+def test_our_claims_hold_for_both_losses_where_kinks_are_located(numbers):
+    located = fig3.EXPERIMENT.run(fig3.EXPERIMENT.settle(SMALL), silent)
+    assert all(claim.holds for claim in fig3.EXPERIMENT.claims(located)[:OURS])
+    # to the tolerance of a step, 1e-5
+    np.testing.assert_allclose(located["simulated"], numbers["simulated"], rtol=1e-3)
+    assert located["logistic_simulated"].shape == located["logistic_pair"].shape == (2, 41)
+    np.testing.assert_allclose(located["logistic_simulated"][:, 0], np.log(2), rtol=1e-4)
 
 
 def test_numbers(numbers):
@@ -42,7 +63,6 @@ def test_numbers(numbers):
     assert all(isinstance(value, np.ndarray) and np.isfinite(value).all() for value in numbers.values())
     assert (numbers["weight_error"][-1] == 0).all()  # the linear run is its own twin
     np.testing.assert_allclose(numbers["simulated"][:, -1], numbers["least_squares"], rtol=1e-4)
-    np.testing.assert_allclose(numbers["logistic_simulated"][:, 0], np.log(2), rtol=1e-4)
     assert numbers["small_measured"].shape == (1, 16)
 
 
@@ -58,18 +78,20 @@ def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
 @pytest.mark.parametrize(
     ("spoilt", "factor", "falls"),
     [
-        ("simulated", 1.05, {0, 1}),
-        ("reduced", 1.05, {1}),
-        ("final_measured", 1.05, {2}),
-        ("final_predicted", 1.05, {2}),
-        ("small_predicted", 1.05, {3}),
-        ("many_distance", 20, {4}),
-        ("small_distance", 20, {5}),
-        ("medians", 20, {6}),
-        ("logistic_simulated", 1.05, {7, 8}),
-        ("logistic_reduced", 1.05, {8}),
-        ("real_error", 1e9, {9}),
-        ("descent_loss", 1.05, {10}),
+        ("simulated", 1.05, {0, 1, 2}),
+        ("pair", 1.05, {0}),
+        ("reduced", 1.05, {2}),
+        ("final_measured", 1.05, {3}),
+        ("final_predicted", 1.05, {3}),
+        ("small_predicted", 1.05, {4}),
+        ("many_distance", 20, {5}),
+        ("small_distance", 20, {6}),
+        ("medians", 20, {7}),
+        ("logistic_simulated", 1.05, {8, 9, 10}),
+        ("logistic_pair", 1.05, {8}),
+        ("logistic_reduced", 1.05, {10}),
+        ("real_error", 1e9, {11}),
+        ("descent_loss", 1.05, {12}),
     ],
 )
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls):
@@ -101,8 +123,22 @@ def test_the_distance_of_a_sample_from_its_law():
     np.testing.assert_allclose(finals.distance(errors, law), 0.125, atol=1e-8)
 
 
-def test_a_run_without_an_error_estimate_proves_nothing():
-    zero, weights = np.zeros(1), (np.ones((1, 2, 2)), np.ones((1, 1, 2)))
-    run = Trajectory(zero, weights, zero, zero, 0.0, Stats(method="none"))
-    assert finals.accuracy(run) == np.inf
-    assert finals.accuracy(replace(run, stats=Stats(method="some", error=0.5))) == 0.5
+def test_two_neurons_of_equal_size_are_the_reduced_flow(numbers):
+    """Assumption 4 makes them a linear network; an imbalance does not move the loss of a linear one."""
+    np.testing.assert_allclose(numbers["equal_pair"], numbers["reduced"], rtol=1e-5)
+    np.testing.assert_allclose(numbers["pair"][-1], numbers["equal_pair"][-1], rtol=1e-5)
+    assert np.abs(numbers["pair"][0] - numbers["equal_pair"][0]).max() > 1e-3
+
+
+def test_two_neurons_are_the_halves_of_a_relu_network():
+    """On white data the closed split of the loss is exact."""
+    data = bf.data.whiten(bf.data.odd_sine(20, 3, seed=0))
+    relu, ts = finals.start((3, 12, 1), 1e-4, 1, 0.0), np.linspace(0, 60, 31)
+    loss, error = two_neurons(relu, data, ts, loss="square")
+    np.testing.assert_allclose(loss, bf.theory.split_loss(relu, data, ts), rtol=error)
+
+
+def test_a_note_is_the_reason_of_a_failure(numbers):
+    close = {**numbers, "final_measured": np.zeros_like(numbers["final_measured"])}
+    assert all(claim.note for claim in fig3.EXPERIMENT.claims(numbers)[-2:])
+    assert not any(claim.note for claim in fig3.EXPERIMENT.claims(close)[-2:])

@@ -51,9 +51,11 @@ def test_learning_times_are_those_of_the_closed_form(numbers):
 
 def test_our_claims_hold(numbers):
     claims = fig4.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 5 + ["paper"] * 3
+    assert [claim.kind for claim in claims] == ["ours"] * 4 + ["paper"] * 3 + ["observed"]
     assert all(claim.holds for claim in claims if claim.kind == "ours")
+    assert claims[-1].holds
     assert all(claim.origin and claim.source for claim in claims)
+    assert {claim.source.split("[")[0] for claim in claims[:4]} == {"derived here; for "}
 
 
 @pytest.mark.parametrize(
@@ -61,29 +63,48 @@ def test_our_claims_hold(numbers):
     [
         ("simulated_outputs_2", {0}),
         ("solved_outputs_2", {0}),
-        ("simulated_times_2", {1, 4}),
+        ("simulated_times_2", {1}),
         ("solved_times_2", {1}),
         ("weight_gap_2", {2}),
         ("drift_2", {3}),
-        ("descent_times_2", {4}),
     ],
 )
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
     changed = {**numbers, spoilt: 1.1 * numbers[spoilt] + 1e-2}
-    ours = fig4.EXPERIMENT.claims(changed)[:5]
+    ours = fig4.EXPERIMENT.claims(changed)[:4]
     assert {i for i, claim in enumerate(ours) if not claim.holds} == falls
 
 
+def test_a_coarse_grid_leaves_room_for_the_learning_times_read_off_it(numbers):
+    """Every eighth time only, and outputs off by all that they may be."""
+    coarse = {name: value[:, ::8] if "outputs" in name else value for name, value in numbers.items()}
+    coarse["ts_2"] = numbers["ts_2"][::8]
+    off = (numbers["accuracy_2"] + numbers["neglected_2"])[:, None, None]
+    for sign in (-0.99, 0.99):
+        for name, moved in (("simulated", sign * off), ("solved", 0.0)):
+            outputs = coarse["solved_outputs_2"] + moved
+            times = [[points_measures.reached(coarse["ts_2"], z) for z in one.T] for one in outputs]
+            coarse[f"{name}_times_2"] = np.array(times)
+        claim = fig4.EXPERIMENT.claims(coarse)[1]
+        assert claim.holds
+        assert max(np.divide(claim.measured, claim.bound)) > 0.9
+
+
 def test_a_point_that_no_neuron_learns_is_never_learned(numbers):
-    """Infinity on both sides is agreement, on one side it is not; and a set without neurons is refused."""
+    """Infinity on both sides is agreement, on one side it is not."""
     never = {**numbers}
     for name in ("simulated_times_2", "solved_times_2", "descent_times_2"):
         never[name] = np.full_like(numbers[name], np.inf)
-    assert all(claim.holds for claim in fig4.EXPERIMENT.claims(never)[:5])
+    assert all(claim.holds for claim in fig4.EXPERIMENT.claims(never)[:4])
     never["solved_times_2"] = numbers["solved_times_2"]
     assert not fig4.EXPERIMENT.claims(never)[1].holds
-    with pytest.raises(ValueError, match="raise the width or change the seed"):
-        fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle({"sets": (2,), "width": 1, "seed": 2, "seeds": 1}), silent)
+
+
+def test_draws_that_learn_nothing_are_refused():
+    with pytest.raises(
+        ValueError, match=r"1 of 3 draws have no neuron that learns any of the 2 points; raise"
+    ):
+        fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle({"sets": (2,), "width": 1, "seeds": 3}), silent)
 
 
 def test_falls_are_counted():
@@ -97,7 +118,8 @@ def test_falls_are_counted():
 def test_xor_falls_in_four_steps(solved_xor):
     assert (solved_xor["falls_4"] == 4).all()
     claims = fig4.EXPERIMENT.claims(solved_xor)
-    assert all(claim.holds for claim in claims)
+    # a solution has no error of its own to bound what is conserved
+    assert [i for i, claim in enumerate(claims) if not claim.holds] == [3]
     assert len(fig4.EXPERIMENT.tables(solved_xor)[0].rows) == 8
     assert np.argsort(-solved_xor["rates_4"]).tolist() == np.argsort(solved_xor["solved_times_4"][0]).tolist()
 
@@ -108,6 +130,7 @@ def test_picture(numbers, solved_xor, tmp_path):
     assert len(figure.axes) == 12
     left = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in left] == ["(a)", "(b)", "(d)", "(e)"]
+    assert [part.get_suptitle() for part in figure.subfigs] == ["orthogonal points", "XOR"]
     labelled = [axes for axes in figure.axes if axes.get_ylabel()]
     assert len(labelled) == 8
     assert (labelled[0].lines[0].get_marker(), labelled[0].lines[-5].get_linestyle()) == ("None", "None")
@@ -116,4 +139,6 @@ def test_picture(numbers, solved_xor, tmp_path):
 def test_settings_are_checked():
     with pytest.raises(ValueError, match=r"must be 2 \(orthogonal points\), 4 \(XOR\) or both"):
         fig4.EXPERIMENT.settle({"sets": (3,)})
+    with pytest.raises(ValueError, match="times must be a whole number of at least 101, got 3"):
+        fig4.EXPERIMENT.settle({"times": 3})
     assert fig4.SETTINGS["step"].default == 0.001

@@ -6,8 +6,9 @@ import pytest
 import biasfree as bf
 from biasfree.experiments import fig6
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.fig6 import escape
+from biasfree.experiments.fig6 import escape, sentences
 from biasfree.experiments.fig6 import numbers as runs
+from biasfree.experiments.measures import least_squares_loss
 from biasfree.files import load_npz, save_npz
 
 SMALL = {
@@ -53,10 +54,28 @@ def test_draws_escape_as_their_weights_predict(numbers):
 def test_where_nothing_escapes_claims_and_picture_say_so(numbers):
     stuck = np.full_like(numbers["durations"], np.inf)
     nothing = {**numbers, "durations": stuck, **runs._fitted(numbers["deltas"], stuck)}
-    proportional = fig6.EXPERIMENT.claims(nothing)[4]
+    proportional, leaves = fig6.EXPERIMENT.claims(nothing)[4:6]
     assert not proportional.holds
+    assert not leaves.holds
     assert [row[2] for row in fig6.EXPERIMENT.tables(nothing)[0].rows] == [0, 0]
     assert fig6.EXPERIMENT.draw(nothing).axes
+
+
+def test_where_the_line_is_left_is_named(numbers):
+    """Medians on the line to 0.1, then 5 % and 20 % below, with quartiles 3 % to either side."""
+    deltas, medians = np.array([0.05, 0.1, 0.2, 0.3]), np.array([1, 1, 0.95, 0.8])
+    rates = 0.01 * deltas * medians * np.array([[0.97], [1], [1.03]])
+    made = {"deltas": deltas, "rates": rates, "slope": np.array(0.01), "small": deltas <= 0.1}
+    leaves = sentences._leaves_the_line({**numbers, **made})
+    assert leaves.measured == (0.2, 0.3)
+    assert leaves.holds
+    assert "first at δ = 0.2 by" in leaves.sentence
+    assert "0.01 δ/τ, is fitted to δ ≤ 0.1" in leaves.origin
+    straight = sentences._leaves_the_line({**numbers, **made, "rates": rates / medians})
+    assert straight.measured == (np.inf, np.inf)
+    assert "first at no δ by" in straight.sentence
+    bent = sentences._leaves_the_line({**numbers, **made, "rates": rates[:, ::-1]})
+    assert not bent.holds
 
 
 @pytest.mark.slow
@@ -72,7 +91,7 @@ def test_exact_flow_is_what_descent_with_small_steps_does(numbers):
 
 def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
     claims = fig6.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["paper"] * 3 + ["observed"]
+    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["paper"] * 3 + ["observed"] * 2
     assert all(claim.holds for claim in claims if claim.kind == "ours")
     assert all(claim.origin and claim.source for claim in claims)
 
@@ -120,7 +139,7 @@ def test_no_wedge_neuron_no_escape():
 
 def test_levels_fall_in_order():
     data = bf.data.six_points(0.2)
-    assert 0 < escape.stuck_level(0.2) < escape.least_squares_loss(data) < 4 / 9
+    assert 0 < escape.stuck_level(0.2) < least_squares_loss(data) < 4 / 9
     assert escape.plateau_share(0.0) == pytest.approx(0, abs=1e-30)
 
 

@@ -40,7 +40,7 @@ def test_our_claims_hold(numbers):
 
 @pytest.mark.parametrize(("spoilt", "falls"), [("simulated_outputs_2", {0}), ("solved_times_2", {1})])
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
-    ours = fig8.EXPERIMENT.claims({**numbers, spoilt: 1.05 * numbers[spoilt]})[:5]
+    ours = fig8.EXPERIMENT.claims({**numbers, spoilt: 1.05 * numbers[spoilt]})[:4]
     assert {i for i, claim in enumerate(ours) if not claim.holds} == falls
 
 

@@ -37,7 +37,7 @@ def test_numbers(numbers):
 
 def test_our_claims_hold(numbers):
     claims = limit.EXPERIMENT.claims(numbers)
-    assert claims[-1].kind == "paper"
+    assert [claim.kind for claim in claims] == ["ours"] * 7 + ["paper", "observed"]
     assert all(claim.holds for claim in claims if claim.kind == "ours")
     assert all(claim.origin and claim.source for claim in claims)
 
@@ -45,20 +45,40 @@ def test_our_claims_hold(numbers):
 @pytest.mark.parametrize(
     ("spoilt", "falls"),
     [
-        ("square_maps", {0, 1}),
+        ("square_maps", {0, 1, 2}),
         ("square_reduced", {0}),
         ("square_target", {1}),
         ("square_norms", {2}),
         ("square_twin_error", {3}),
         ("logistic_twin_error", {4}),
+        ("logistic_maps", {5}),
         ("logistic_reduced", {5}),
         ("margin_share_2", {6}),
-        ("offset_gap_2", {7}),
     ],
 )
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
     claims = limit.EXPERIMENT.claims({**numbers, spoilt: 1.02 * numbers[spoilt] + 0.01})
-    assert falls <= {i for i, claim in enumerate(claims[:-1]) if not claim.holds}
+    assert falls == {i for i, claim in enumerate(claims[:7]) if not claim.holds}
+
+
+def test_a_run_that_is_too_short_does_not_end_at_least_squares(numbers):
+    """Half way the bound from the loss allows any distance, the claim does not."""
+    short = {**numbers, "square_maps": numbers["square_maps"][:, :, :12]}
+    short["square_reduced"] = numbers["square_reduced"][:, :12]
+    short["square_bound"] = numbers["square_bound"][:, :, :12]
+    claim = limit.EXPERIMENT.claims(short)[1]
+    assert max(claim.bound) == 1e-3
+    assert not claim.holds
+
+
+def test_twins_may_be_apart_by_the_errors_of_both(numbers):
+    blind = {**numbers, "square_weight_accuracy": 0 * numbers["square_weight_accuracy"]}
+    assert limit.EXPERIMENT.claims(blind)[3].bound == tuple(np.repeat(numbers["square_linear_accuracy"], 2))
+
+
+def test_too_few_samples_are_refused():
+    with pytest.raises(ValueError, match="samples must be at least dimensions, 3, got 2: with fewer Σ is"):
+        limit.EXPERIMENT.run(limit.EXPERIMENT.settle({"samples": 2}), silent)
 
 
 def test_asymptote_of_two_samples():

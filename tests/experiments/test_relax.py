@@ -37,7 +37,7 @@ def test_numbers(numbers):
 
 def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
     claims = relax.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["observed"] * 2
+    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["observed"] * 3
     assert all(claim.holds for claim in claims if claim.kind == "ours")
     assert all(claim.origin and claim.source for claim in claims)
 
@@ -55,6 +55,22 @@ def test_picture_and_table_from_a_file(numbers, tmp_path):
     assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdef"]
     assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
     assert len(relax.EXPERIMENT.tables(loaded)[0].rows) == 3
+
+
+def test_when_they_part_is_told_of_the_runs_that_do(numbers):
+    """Of three amounts and two draws, two runs part: at the second and at the third saved time."""
+    parted, gap = np.full_like(numbers["parted"], np.inf), np.ones_like(numbers["gap"])
+    parted[1, 0, 0], parted[2, 1, 0] = numbers["rescaled"][1:3]
+    gap[1, 0, 1], gap[2, 1, 2] = 1e-7, 1e-3
+    made = {**numbers, "parted": parted, "gap": gap}
+    when = relax.EXPERIMENT.claims(made)[-1]
+    assert when.measured == (1e-7, 1e-3)
+    assert when.verdict == "holds for 1 of 2 runs that part"
+    assert f"({numbers['rescaled'][1]:.3g} to {numbers['rescaled'][2]:.3g}, median" in when.sentence
+    assert [row[8] for row in relax.EXPERIMENT.tables(made)[0].rows] == [None, 1e-7, 1e-3]
+    never = relax.EXPERIMENT.claims({**made, "parted": np.full_like(parted, np.inf)})[-1]
+    assert not never.holds
+    assert "never here" in never.sentence
 
 
 @pytest.mark.parametrize(

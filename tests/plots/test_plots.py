@@ -225,6 +225,7 @@ def test_neurons_of_the_plane_lie_at_their_weights(axes):
     assert (positive.get_label(), negative.get_label()) == ("$a_h$$>0$", "$a_h$$<0$")
     np.testing.assert_array_equal(positive.get_offsets(), w[a > 0])
     np.testing.assert_array_equal(negative.get_offsets(), w[a < 0])
+    assert len(positive.get_paths()[0]) != len(negative.get_paths()[0])  # signs differ in shape too
     size = np.linalg.norm(w, axis=1) * np.abs(a)
     found = np.concatenate([positive.get_sizes(), negative.get_sizes()])
     expected = 4 + 80 * np.concatenate([size[a > 0], size[a < 0]]) / size.max()
@@ -348,11 +349,34 @@ def test_samples_share_the_colours_of_the_map(axes):
     np.testing.assert_array_equal(minus.get_array(), data.y[data.y < 0])
 
 
+def test_samples_keep_to_the_colours_asked_for(axes):
+    image = bf.plots.output_map(
+        axes, lambda x: 9 * x[:, 0], data=bf.data.six_points(), resolution=11, vmin=-2, vmax=2
+    )
+    *_, plus, minus = axes.collections
+    assert image.get_clim() == plus.get_clim() == minus.get_clim() == (-2, 2)
+
+
 def test_the_zero_line_is_where_f_changes_sign(axes):
     bf.plots.output_map(axes, lambda x: x[:, 0] - x[:, 1], resolution=11)
     ((contour),) = axes.collections
     (path,) = contour.get_paths()
     np.testing.assert_allclose(path.vertices[:, 0], path.vertices[:, 1], atol=1e-12)
+
+
+def test_where_f_vanishes_over_an_area_there_is_no_line(axes):
+    """Zero but for chance signs on a fifth of the square; the zero line elsewhere stays."""
+    rng = np.random.default_rng(0)
+
+    def function(x):
+        return np.where(x[:, 0] > 0.6, 1e-9 * rng.normal(size=len(x)), x[:, 1] * (0.6 - x[:, 0]))
+
+    bf.plots.output_map(axes, function, resolution=41)
+    (contour,) = axes.collections
+    line = np.concatenate([path.vertices for path in contour.get_paths()])
+    np.testing.assert_allclose(line[:, 1], 0, atol=1e-12)
+    assert line[:, 0].min() == -1
+    assert 0.4 < line[:, 0].max() < 0.6
 
 
 def test_a_function_of_one_sign_has_no_zero_line(axes):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.data import Dataset
+from biasfree.experiments.measures import accuracy, least_squares_loss
 from biasfree.networks import Network
 
 #: Where a fall is looked at: the part of the loss, above that of least squares, which is still there. Halves
@@ -41,7 +42,7 @@ def fall(
     """
     from biasfree.dynamics import gradient_flow
 
-    first, floor = loss_of(network, data), least_squares_loss(data)
+    first, floor = _loss(network, data), least_squares_loss(data)
     networks, ts, left = [network], [0.0], [1.0]
     reached, error, evaluations = 0, 0.0, 0
     for level in levels:
@@ -50,19 +51,12 @@ def fall(
         networks.append(run[-1])
         ts.append(ts[-1] + run.ts[-1])
         left.append((run.loss[-1] - floor) / (first - floor))
-        error, evaluations = error + (run.stats.error or 0.0), evaluations + run.stats.evaluations
+        error, evaluations = error + accuracy(run), evaluations + run.stats.evaluations
         if run.stats.stopped != "loss level reached":
             break
         reached += 1
     return Fall(tuple(networks), np.array(ts), np.array(left), reached, error, evaluations)
 
 
-def loss_of(network: Network, data: Dataset) -> float:
-    """⟨(y − f)²⟩/2."""
+def _loss(network: Network, data: Dataset) -> float:
     return float(np.mean((data.y - network(data.x)) ** 2) / 2)
-
-
-def least_squares_loss(data: Dataset) -> float:
-    """The loss of the best linear map."""
-    target = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
-    return float(np.mean((data.y - data.x @ target) ** 2) / 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,6 @@ from biasfree.arrays import whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-
-ROUNDING = (
-    "zero up to rounding: machine epsilon times steps times terms of the sums in a step "
-    "(samples, neurons, inputs)"
-)
 
 
 def even_width(name: str, value: Any) -> int:
@@ -38,22 +32,6 @@ def opposite_neurons(inputs: int, width: int, *, scale: float, seed: int) -> Net
     return Network((np.vstack([first, -first]), np.hstack([second, -second])), leak=1.0)
 
 
-def descend(
-    twins: Sequence[Network],
-    data: Dataset | Sequence[Dataset],
-    *,
-    leak: float,
-    step: float,
-    **options: Any,
-) -> list[Trajectory]:
-    """Descent of the networks of that leak whose linear twins are given, by the step of the linear ones."""
-    from biasfree.dynamics import gradient_descent
-
-    c = (1 + leak) / 2
-    starts = [theory.from_linear_twin(twin, leak=leak) for twin in twins]
-    return gradient_descent(starts, data, step=step / c, **options)
-
-
 def gap(run: Trajectory, twin: Trajectory, data: Dataset, unit: float) -> np.ndarray:
     """√⟨(f − f_lin)²⟩ over the samples at every saved time, in the given unit."""
     pairs = zip(run, twin, strict=True)
@@ -66,24 +44,17 @@ def of_halves(data: Dataset) -> np.ndarray:
     Small weights turn to ±β, so that neurons see the half of the data with w·x > 0 or the other. On symmetric
     data both halves have the moments of all.
     """
-    f = data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    f = least_squares(data)
     for side in (f > 0, f <= 0):
-        f[side] = data.x[side] @ np.linalg.lstsq(data.x[side], data.y[side], rcond=None)[0]
+        f[side] = least_squares(Dataset(data.x[side], data.y[side]))
     return f
 
 
 def least_squares(data: Dataset) -> np.ndarray:
     """The outputs of the least-squares map on the samples."""
-    return data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    return data.x @ theory.least_squares(data)
 
 
 def rms(values: np.ndarray) -> float:
+    """√⟨v²⟩."""
     return float(np.sqrt(np.mean(values**2)))
-
-
-def rounding(data: Dataset, width: int, steps: int) -> float:
-    """What rounding can do to the equivalence in descent: ε for every term of every sum, added up.
-
-    Relative errors do not grow from step to step: a small network grows as a whole, and the minimum attracts.
-    """
-    return float(steps * (len(data) + width + data.dimensions) * np.finfo(float).eps)

@@ -14,7 +14,7 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.experiments import points_measures as measures
 from biasfree.experiments.experiment import Numbers, Report
-from biasfree.experiments.settings import Setting, at_least, draws, several_whole
+from biasfree.experiments.settings import Setting, at_least, draws, seeds_of, several_whole
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -41,14 +41,14 @@ def settings(step: float) -> dict[str, Setting]:
         "step": Setting(step, "the step of gradient descent, a positive number", positive),
         "span": Setting(1.4, "the last time, in times at which the last point is learned", positive),
         "rtol": Setting(1e-8, "the simulator's tolerance for a step, a positive number", positive),
-        "times": Setting(601, "a number of saved times, 2 or more", at_least(2)),
+        "times": Setting(601, "a number of saved times, 101 or more", at_least(101)),
         **draws(5),
     }
 
 
 def run(settings: Mapping[str, Any], report: Report, *, loss: str) -> Numbers:
     """Flow of every draw and descent of the first, on every set, beside the independent solution."""
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     found = {name: np.array(settings[name]) for name in ("sets", "step")}
     found |= {"seeds": seeds, "loss": np.array(loss)}
     for size in settings["sets"]:
@@ -72,9 +72,12 @@ class _Case:
 
     def grid(self, span: float, times: int) -> tuple[np.ndarray, int]:
         """Saved times, common to flow and descent, and the number of steps of descent between them."""
-        learned = np.concatenate([theory.learning_times(start, self.data) for start in self.starts])
-        if not np.isfinite(learned).any():
-            raise ValueError("no draw has a neuron for any point; raise the width or change the seed.")
+        learned = np.array([theory.learning_times(start, self.data) for start in self.starts])
+        if idle := sum(not np.isfinite(times).any() for times in learned):
+            raise ValueError(
+                f"{idle} of {len(learned)} draws have no neuron that learns any of the {len(self.data)} "
+                "points; raise the width or change the seed."
+            )
         last = span * learned[np.isfinite(learned)].max() / RATE[self.loss]
         every = int(np.ceil(last / self.step / (times - 1)))
         return self.step * (every * np.arange(times)), every

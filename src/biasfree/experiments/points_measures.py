@@ -7,6 +7,7 @@ import numpy as np
 from biasfree import diagnostics
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.measures import accuracy, weight_gap
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -31,7 +32,7 @@ def along(flows: list[Trajectory]) -> Numbers:
         "falls": np.array([falls(flow.ts, flow.loss) for flow in flows]),
         "plateaus": np.array([sum(p.finished for p in diagnostics.plateaus(flow)) for flow in flows]),
         "drift": np.array([diagnostics.conserved_drift(flow).max() for flow in flows]),
-        "error": np.array([np.inf if flow.stats.error is None else flow.stats.error for flow in flows]),
+        "error": np.array([accuracy(flow) for flow in flows]),
     }
 
 
@@ -69,8 +70,7 @@ def reached(ts: np.ndarray, z: np.ndarray) -> float:
 
 def apart(one: Network, other: Network) -> float:
     """|W − W'|/|W|, both layers together."""
-    pairs = zip(one.weights, other.weights, strict=True)
-    return float(np.sqrt(sum(np.sum((a - b) ** 2) for a, b in pairs)) / np.linalg.norm(one.norms))
+    return float(weight_gap(one, other) / np.linalg.norm(one.norms))
 
 
 def lengths(data: Dataset) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,3 +76,8 @@ def draws(seeds: int) -> dict[str, Setting]:
         "seed": Setting(0, "the first seed of the weights", at_least(0)),
         "seeds": Setting(seeds, "a number of draws of the weights", at_least(1)),
     }
+
+
+def seeds_of(settings: Mapping[str, Any]) -> np.ndarray:
+    """The seeds of the draws that these settings ask for."""
+    return settings["seed"] + np.arange(settings["seeds"])

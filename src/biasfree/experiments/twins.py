@@ -1,4 +1,4 @@
-"""What App. C.4 to C.6 share: a small odd task, starts of two kinds, and descent as Theorem 5 asks for it."""
+"""Networks beside linear twins: a small odd task, starts of two kinds, descent as Theorem 5 asks for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.arrays import positive
 from biasfree.data import Dataset
-from biasfree.experiments.settings import Setting, at_least, draws, several
+from biasfree.experiments.settings import Setting, at_least, draws, seeds_of, several
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -21,7 +21,7 @@ Kind = Literal["rank one", "random"]
 
 
 def small_task(seeds: int) -> dict[str, Setting]:
-    """The settings of a small problem, the same in all three sections."""
+    """The settings of a small problem, the same in App. C.4 to C.6."""
     return {
         "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
         "dimensions": Setting(5, "a number of inputs", at_least(1)),
@@ -47,11 +47,6 @@ def raw_task(settings: Mapping[str, Any]) -> Dataset:
     return tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
 
 
-def seeds_of(settings: Mapping[str, Any]) -> np.ndarray:
-    """The seeds of the draws."""
-    return settings["seed"] + np.arange(settings["seeds"])
-
-
 def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
     """One linear network a seed, whose layers have norm `scale`, exactly or about."""
     width, d = settings["width"], settings["dimensions"]
@@ -73,13 +68,12 @@ def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
 
 def descent(
     starts: Sequence[Network],
-    data: Dataset,
+    data: Dataset | Sequence[Dataset],
     *,
     leak: float,
     step: float,
-    steps: int,
-    save_every: int = 1,
     l2: float = 0.0,
+    **options: Any,
 ) -> list[Trajectory]:
     """Descent from the networks whose twins are `starts`, as Theorem 5 asks for it.
 
@@ -88,9 +82,7 @@ def descent(
     from biasfree.dynamics import gradient_descent
 
     c = (1 + leak) / 2
-    return gradient_descent(
-        of_leak(starts, leak), data, step=step / c, steps=steps, save_every=save_every, l2=c * l2
-    )
+    return gradient_descent(of_leak(starts, leak), data, step=step / c, l2=c * l2, **options)
 
 
 def errors(runs: Sequence[Trajectory], twins: Sequence[Trajectory]) -> np.ndarray:
@@ -98,30 +90,10 @@ def errors(runs: Sequence[Trajectory], twins: Sequence[Trajectory]) -> np.ndarra
     return np.array([diagnostics.weight_errors(run, twin) for run, twin in zip(runs, twins, strict=True)])
 
 
-def rounding(settings: Mapping[str, Any], steps: int) -> float:
-    """What rounding can do to descent: n·ε for a sum of n products, a sum for each step.
-
-    On the invariant set relative errors do not grow from step to step: growth is the same for all of the
-    network, and the minimum attracts.
-    """
-    terms = 2 * settings["samples"] + settings["width"] + settings["dimensions"]
-    return float(steps * terms * np.finfo(float).eps)
-
-
-def least_squares_loss(data: Dataset) -> float:
-    """The loss at which training without L2 ends."""
-    return float(np.mean((data.y - data.x @ theory.least_squares(data)) ** 2) / 2)
-
-
 def usual_errors(width: int) -> tuple[float, float]:
     """The weight errors between which 98 % of Gaussian draws end as their scale → 0."""
     law = theory.final_weight_error_law(width)
     return law.quantile(0.01), law.quantile(0.99)
-
-
-ROUNDING = (
-    "rounding: machine epsilon times steps times terms of the sums in a step (samples, neurons, inputs)"
-)
 
 
 def _direction(d: int, seed: int) -> np.ndarray:

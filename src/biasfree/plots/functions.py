@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Function = Network | Callable[[np.ndarray], Any]
+_FLAT = 1e-4  # of the largest value: below it f is white, and its sign is chance
 KINDS = {"linear": "0.8", "odd, not linear": "#e69f00", "even": "#0072b2"}  # apart for colour-blind eyes
 
 
@@ -41,7 +42,8 @@ def output_map(
 
     `extent` reaches a fifth beyond the samples, or to 1 without data. Samples are filled with the colour of
     their target on the same scale, so that a fitted one vanishes into its surroundings; y > 0 are circles and
-    the others squares. `network` may be any function of (P, 2) arrays.
+    the others squares. Where f vanishes over an area there is no line. `network` may be any function of
+    (P, 2) arrays.
     """
     _check_plane(network, data)
     reach = 1.2 * np.abs(data.x).max() if data is not None and data.x.any() else 1.0
@@ -55,9 +57,9 @@ def output_map(
     box = (-edge, edge, -edge, edge)
     image = axes.imshow(f, **{"origin": "lower", "extent": box, "interpolation": "nearest", **scale, **look})
     if f.min() < 0 < f.max():
-        axes.contour(line, line, f, levels=[0.0], colors="k", linewidths=0.8)
+        axes.contour(line, line, _without_flats(f), levels=[0.0], colors="k", linewidths=0.8)
     if data is not None:
-        _draw_samples(axes, data.x, y, scale)
+        _draw_samples(axes, data.x, y, image)
     axes.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-extent, extent), ylim=(-extent, extent))
     return image
 
@@ -176,12 +178,22 @@ def _check_plane(network: Function, data: Dataset | None) -> None:
         )
 
 
-def _draw_samples(axes: Axes, x: np.ndarray, y: np.ndarray, scale: dict[str, Any]) -> None:
+def _without_flats(f: np.ndarray) -> np.ma.MaskedArray:
+    """f less the squares of four neighbours where it vanishes: a contour would wander through them."""
+    zero, flat = np.abs(f) <= _FLAT * np.abs(f).max(), np.zeros(f.shape, dtype=bool)
+    square = zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]
+    for rows in (slice(1, None), slice(-1)):
+        for columns in (slice(1, None), slice(-1)):
+            flat[rows, columns] |= square
+    return np.ma.masked_array(f, flat)
+
+
+def _draw_samples(axes: Axes, x: np.ndarray, y: np.ndarray, image: AxesImage) -> None:
+    look: dict[str, Any] = {"s": 22, "edgecolors": "k", "linewidths": 0.8}
+    scale: dict[str, Any] = {"cmap": image.get_cmap(), "norm": image.norm}
     for chosen, marker in ((y > 0, "o"), (y <= 0, "s")):
         if chosen.any():
-            axes.scatter(
-                *x[chosen].T, c=y[chosen], marker=marker, s=22, edgecolors="k", linewidths=0.8, **scale
-            )
+            axes.scatter(*x[chosen].T, c=y[chosen], marker=marker, **look, **scale)
 
 
 def _percent(share: float) -> str:

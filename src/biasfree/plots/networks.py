@@ -49,7 +49,7 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
 def directions(
     axes: Axes, network: Network, *, data: Dataset | None = None, **look: Any
 ) -> tuple[PathCollection, ...]:
-    """First-layer neurons w_h in the plane, of area ∝ |w_h||a_h| and coloured by the sign of a_h.
+    """First-layer neurons w_h in the plane, area ∝ |w_h||a_h|, by the sign of a_h: red disks, blue squares.
 
     With more than two inputs the plane is spanned by β̄ = β/|β| of the data and the leading right singular
     vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples lie
@@ -202,7 +202,9 @@ def _neuron_look(network: Network, sign: int) -> dict[str, Any]:
     name = "a_h" if network.depth == 2 and network.sizes[-1] == 1 else "r_h"
     relation = {1: "$>0$", -1: "$<0$", 0: "$=0$"}[sign]
     colour = {1: POSITIVE, -1: NEGATIVE, 0: "0.5"}[sign]
-    return {"label": f"${name}${relation}", "color": colour, "alpha": 0.7, "lw": 0, "zorder": 2}
+    shape = {1: "o", -1: "s", 0: "o"}[sign]
+    look = {"color": colour, "marker": shape, "alpha": 0.7, "lw": 0, "zorder": 2}
+    return {"label": f"${name}${relation}", **look}
 
 
 def _singular_values(w: np.ndarray, relative: bool, largest: float) -> tuple[np.ndarray, float]:

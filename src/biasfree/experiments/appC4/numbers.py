@@ -11,6 +11,8 @@ from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.experiments import twins
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import accuracy, rounding, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -26,8 +28,8 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         **_ends(settings, (white, raw), leaks, report),
         "leaks": np.array(leaks),
         "strengths": np.array(settings["strengths"]),
-        "seeds": twins.seeds_of(settings),
-        "rounding": np.array(twins.rounding(settings, _steps(settings))),
+        "seeds": seeds_of(settings),
+        "rounding": np.array(rounding(white, settings["width"], _steps(settings))),
     }
 
 
@@ -39,8 +41,7 @@ def _paths(settings: Mapping[str, Any], data: Dataset, leaks: Sequence[float], r
     for strength in settings["strengths"]:
         report(f"flow with L2 of {strength:g} s")
         cells.append(_path(start, data, rescaled, leaks, strength * s, settings["rtol"]))
-    found = {name: np.array([cell[name] for cell in cells]) for name in cells[0]}
-    return {**found, "rescaled": rescaled * s}
+    return {**stacked(cells), "rescaled": rescaled * s}
 
 
 def _path(
@@ -49,13 +50,12 @@ def _path(
     """One strength: all leaks, the last of them linear, whose λ is `l2`."""
     runs = [_flow(start, data, rescaled, leak, l2, rtol) for leak in leaks]
     solved = [_reduced(run[0], data, run.ts, l2) for run in runs]
-    accuracies = [np.inf if run.stats.error is None else run.stats.error for run in runs]
     return {
         "loss": np.array([run.loss for run in runs]),
         "reduced": solved[0].loss,
         "twin_error": np.array([diagnostics.weight_errors(run, runs[-1]).max() for run in runs]),
         "reduced_error": np.array([_apart(a, b) for a, b in zip(runs, solved, strict=True)]),
-        "accuracy": np.array(accuracies),
+        "accuracy": np.array([accuracy(run) for run in runs]),
         "path_gap": np.array([_off(run, data, l2) for run in runs]),
         "path_left": np.array([_off(run, data, l2) for run in solved]),
     }
@@ -111,10 +111,9 @@ def _ends(
         for strength in settings["strengths"]:
             report(f"descent with L2 of {strength:g} s")
             row.append(_end(settings, data, starts, leaks, strength * s, s))
-    found = {name: np.array([[cell[name] for cell in row] for row in cells]) for name in cells[0][0]}
     relu = twins.of_leak(starts, 0.0)
     return {
-        **found,
+        **stacked([stacked(row) for row in cells]),
         **_shrinkage(datasets),
         "s": np.array([np.linalg.norm(data.beta) for data in datasets]),
         "final_predicted": np.array([theory.final_weight_error(one, datasets[0]) for one in relu]),

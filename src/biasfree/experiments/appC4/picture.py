@@ -8,6 +8,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import MARKERS, colours, fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,24 +21,15 @@ def draw(numbers: Numbers) -> Figure:
 
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 5.0), layout="constrained")
-        axes = figure.subplots(2, 2)
         parts = (_losses, _ends, _collapsed, _errors)
-        for panel, part, letter in zip(axes.flat, parts, "abcd", strict=True):
-            part(panel, numbers)
-            plots.panel_label(panel, letter)
+        fill(figure.subplots(2, 2).flat, parts, numbers)
     return figure
-
-
-def _strength_colours(numbers: Numbers) -> np.ndarray:
-    import matplotlib
-
-    return matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(numbers["strengths"])))
 
 
 def _losses(axes: Axes, numbers: Numbers) -> None:
     t, strengths = numbers["rescaled"], numbers["strengths"]
     middle = int(np.argmin(np.abs(numbers["leaks"] - 0.5)))
-    for i, colour in enumerate(_strength_colours(numbers)):
+    for i, colour in enumerate(colours(len(strengths))):
         label = f"$\\lambda/c$ = {strengths[i]:g} $s$"
         plots.theory_curve(axes, t, numbers["reduced"][i], color=colour, label=label)
         for leak, marker, shift in ((0, "o", 0.0), (middle, "s", 0.5)):
@@ -75,7 +67,7 @@ def _collapsed(axes: Axes, numbers: Numbers) -> None:
 
 def _errors(axes: Axes, numbers: Numbers) -> None:
     t, strengths = numbers["descent_times"], numbers["strengths"]
-    for i, (colour, marker) in enumerate(zip(_strength_colours(numbers), "osDv^<>Ph*", strict=False)):
+    for i, (colour, marker) in enumerate(zip(colours(len(strengths)), MARKERS, strict=False)):
         look = {"color": colour, "marker": marker, "label": f"{strengths[i]:g} $s$"}
         plots.simulated_points(axes, t, 100 * numbers["descent_error"][0, i], shown=20, **look)
     predicted = 100 * float(numbers["final_predicted"][0])

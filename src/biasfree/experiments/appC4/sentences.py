@@ -7,6 +7,7 @@ import numpy as np
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.tables import Table
 
+_END = 1e-3  # in units of s; farther from its limit a run has not ended
 _FLOW = (
     "the simulator's own error estimates of the two runs; on white data errors do not grow, relative to the "
 )
@@ -53,9 +54,10 @@ def _limit(numbers: Numbers) -> Claim:
         source="derived here; [ZSL25] TMLR App. C.4",
         kind="ours",
         measured=tuple(numbers["path_gap"].ravel()),
-        bound=tuple((numbers["path_left"] + 4 * numbers["accuracy"]).ravel()),
+        bound=tuple(np.minimum(numbers["path_left"] + 4 * numbers["accuracy"], _END).ravel()),
         origin="how far the reduced flow still is at the last time; plus the simulator's own error estimate, "
-        "twice for a product of two layers and twice for |w| ≤ 2s",
+        f"twice for a product of two layers and twice for |w| ≤ 2s; and {_END:g} at most: farther away a run "
+        "has not ended",
         seeds=(int(numbers["seeds"][0]),),
         each="strengths and leaks",
     )
@@ -70,9 +72,10 @@ def _ends(numbers: Numbers) -> Claim:
         source="derived here; [ZSL25] TMLR App. C.4",
         kind="ours",
         measured=tuple(gap.ravel()),
-        bound=tuple((3 * numbers["end_left"] + float(numbers["rounding"])).ravel()),
+        bound=tuple(np.minimum(3 * numbers["end_left"] + float(numbers["rounding"]), _END).ravel()),
         origin="three times how far from its limit the slower half of the draw's ReLU network is by then "
-        "(reduced flow, slowed by forward Euler's ηs/2) and what L2 leaves of the initial map; plus rounding",
+        "(reduced flow, slowed by forward Euler's ηs/2) and what L2 leaves of the initial map; plus "
+        f"rounding; and {_END:g} at most: farther away a run has not ended",
         seeds=tuple(numbers["seeds"]),
         each="data, strengths and draws",
     )

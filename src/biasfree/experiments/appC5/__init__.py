@@ -26,9 +26,9 @@ EXPERIMENT = Experiment(
     "rescaled time. (a) Loss above least squares from the rank-one start of Assumption 7: on the twin's "
     "curve at every scale γ. "
     "(b) From Gaussian weights: apart once γ is not small. (c) Largest weight error along the path "
-    "against γ, all leaks and draws (small markers) and medians (lines): rounding from the rank-one start; "
-    "from Gaussian weights what the width alone costs as γ → 0 (grey: where 98 % of draws lie), "
-    "and more for large γ. (d) Largest distance of the two functions, in units of the targets.",
+    "against γ, on a broken axis, all leaks and draws (small markers) and medians (lines): rounding from the "
+    "rank-one start; from Gaussian weights what the width alone costs as γ → 0 (grey: where 98 % of draws "
+    "lie), and more for large γ. (d) Largest distance of the two functions, in units of the targets.",
     settings=SETTINGS,
     run=run,
     claims=claims,

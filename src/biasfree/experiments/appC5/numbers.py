@@ -11,6 +11,8 @@ from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.experiments import twins
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import least_squares_loss, rounding, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -23,22 +25,18 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         for scale in settings["scales"]:
             report(f"{kind} start of norm {scale:g}")
             cells[kind].append(_compared(settings, data, twins.linear_starts(settings, kind, scale)))
-    found = {
-        name: np.array([[cell[name] for cell in cells[kind]] for kind in twins.KINDS])
-        for name in cells["random"][0]
-    }
     return {
-        **found,
+        **stacked([stacked(cells[kind]) for kind in twins.KINDS]),
         "kinds": np.array(twins.KINDS),
         "scales": np.array(settings["scales"]),
         "leaks": np.array(settings["leaks"]),
-        "seeds": twins.seeds_of(settings),
+        "seeds": seeds_of(settings),
         "rescaled": settings["step"] * _saves(steps),
-        "rounding_once": np.array(twins.rounding(settings, 1)),
-        "rounding": np.array(twins.rounding(settings, steps)),
+        "rounding_once": np.array(rounding(data, settings["width"], 1)),
+        "rounding": np.array(rounding(data, settings["width"], steps)),
         "law": np.array(twins.usual_errors(settings["width"])),
         "width": np.array(settings["width"]),
-        "least_squares": np.array(twins.least_squares_loss(data)),
+        "least_squares": np.array(least_squares_loss(data)),
     }
 
 
@@ -51,7 +49,7 @@ def _saves(steps: int) -> np.ndarray:
     return np.unique([*range(0, steps + 1, 10), steps])
 
 
-def _compared(settings: Mapping[str, Any], data: Dataset, starts: list[Network]) -> dict[str, np.ndarray]:
+def _compared(settings: Mapping[str, Any], data: Dataset, starts: list[Network]) -> Numbers:
     """One scale and kind of start: every leak beside the linear runs."""
     path = {"step": settings["step"], "steps": _steps(settings), "save_every": 10}
     linear = twins.descent(starts, data, leak=1.0, **path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.twins import ROUNDING
+from biasfree.experiments.measures import ROUNDING
 from biasfree.tables import Table
 
 _RANK_ONE, _RANDOM = 0, 1  # in the order of "kinds"
@@ -57,10 +57,11 @@ def _random(numbers: Numbers) -> Claim:
     apart = np.median(numbers["largest_distance"][_RANDOM], axis=(1, 2))
     return Claim(
         sentence="from Gaussian weights of any scale networks stay as close to their twins as from the "
-        "smallest (largest distance of the functions, median over leaks and draws, in units of that)",
+        "smallest (largest distance of the functions, median over leaks and draws, relative to the smallest "
+        "scale)",
         source="measured here; what [ZSL25] TMLR App. C.5 says of Gaussian weights is not known to us",
         kind="observed",
-        measured=tuple(map(float, apart / apart[0])),
+        measured=tuple(apart / apart[0]),
         bound=(2.0,),
         origin="the appendix's numbers are not known; we take twice",
         seeds=tuple(numbers["seeds"]),

@@ -41,10 +41,11 @@ EXPERIMENT = Experiment(
     caption="Gradient descent on white symmetric data, steps in units of the largest that is stable, τ/s. "
     "(a) Loss above least squares of ReLU (markers) at η/c and of its linear twin (lines) at η, from a "
     "rank-one start: the same, step by step. (b) Largest weight error along the path against the step, from "
-    "the rank-one start: at rounding where the others have step η/c, and growing with η where both have the "
-    "same η; lines: medians. (c) The same from small Gaussian weights, whose own ± imbalance is a floor "
-    "(grey: where 98 % of draws end). (d) Why: at equal η forward Euler lets leaky networks grow faster on "
-    "the plateau; simulated (markers), and the difference of the rates ln(1 + cηs)/(cη) (lines).",
+    "the rank-one start, on a broken axis: at rounding where the others have step η/c, and growing with η "
+    "where both have the same η; lines: medians. (c) The same from small Gaussian weights, whose "
+    "own ± imbalance is a floor (grey: where 98 % of draws end). (d) Why: at equal η forward Euler lets "
+    "leaky networks grow faster on the plateau; simulated (markers), and the difference of the "
+    "rates ln(1 + cηs)/(cη) (lines).",
     settings=SETTINGS,
     run=run,
     claims=claims,

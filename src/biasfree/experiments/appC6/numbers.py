@@ -12,6 +12,8 @@ from biasfree import diagnostics, networks
 from biasfree.data import Dataset
 from biasfree.experiments import twins
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import least_squares_loss, rounding, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -20,6 +22,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Largest weight errors, (kinds, steps, leaks, draws), losses of one draw, and the end of the plateau."""
     data = twins.white_task(settings)
     s = float(np.linalg.norm(data.beta))
+    _check_end(settings, s)
     starts = {"rank one": _along_target(settings, data)}
     starts["random"] = twins.linear_starts(settings, "random", settings["scale"])
     cells: dict[str, list[Numbers]] = {kind: [] for kind in twins.KINDS}
@@ -27,13 +30,11 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         for kind in twins.KINDS:
             report(f"{kind} start, step {fraction:g} of the largest stable one")
             cells[kind].append(_compared(settings, data, starts[kind], fraction, s))
-    names = cells["random"][0]
-    found = {name: np.array([[cell[name] for cell in cells[kind]] for kind in twins.KINDS]) for name in names}
     plateaus = [
         [_plateau(settings["scale"], s, f, leak) for leak in settings["leaks"]] for f in settings["steps"]
     ]
     return {
-        **found,
+        **stacked([stacked(cells[kind]) for kind in twins.KINDS]),
         "plateau_time": np.array(
             [
                 [end * meetings(leak)[0] * f for (end, *_), leak in zip(row, settings["leaks"], strict=True)]
@@ -45,16 +46,29 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "kinds": np.array(twins.KINDS),
         "fractions": np.array(settings["steps"]),
         "leaks": np.array(settings["leaks"]),
-        "seeds": twins.seeds_of(settings),
-        "rounding": np.array([twins.rounding(settings, _count(settings, f)) for f in settings["steps"]]),
+        "seeds": seeds_of(settings),
+        "rounding": np.array(
+            [rounding(data, settings["width"], _count(settings, f)) for f in settings["steps"]]
+        ),
         "usual": np.array(twins.usual_errors(settings["width"])),
     }
+
+
+def _check_end(settings: Mapping[str, Any], s: float) -> None:
+    """Refuses a last time before the meetings at which the plateaus are judged."""
+    cells = [(fraction, leak) for fraction in settings["steps"] for leak in settings["leaks"]]
+    least = max(f * meetings(leak)[0] * _plateau(settings["scale"], s, f, leak)[0] for f, leak in cells)
+    if settings["end"] < least:
+        raise ValueError(
+            f"end must be at least {np.ceil(100 * least) / 100:g}, where the plateau ends, got "
+            f"{settings['end']:g}."
+        )
 
 
 def _along_target(settings: Mapping[str, Any], data: Dataset) -> list[Network]:
     """Rank-one starts along β̄, where white data keep them, so that the plateau has one growth rate."""
     common = {"width": settings["width"], "scale": settings["scale"], "leak": 1.0}
-    return [networks.rank_one(data.beta, seed=int(seed), **common) for seed in twins.seeds_of(settings)]
+    return [networks.rank_one(data.beta, seed=int(seed), **common) for seed in seeds_of(settings)]
 
 
 def _count(settings: Mapping[str, Any], fraction: float) -> int:
@@ -64,14 +78,14 @@ def _count(settings: Mapping[str, Any], fraction: float) -> int:
 
 def _compared(
     settings: Mapping[str, Any], data: Dataset, starts: Sequence[Network], fraction: float, s: float
-) -> dict[str, np.ndarray]:
+) -> Numbers:
     """One step from one kind of start: weight errors at matched and equal steps, losses of the first draw."""
     path = {"step": fraction / s, "steps": _count(settings, fraction)}
     linear = twins.descent(starts, data, leak=1.0, **path)
     matched = [twins.descent(starts, data, leak=leak, **path) for leak in settings["leaks"]]
     equal = [_equal(starts, linear, data, leak, fraction / s) for leak in settings["leaks"]]
     ends = [_plateau(settings["scale"], s, fraction, leak)[0] for leak in settings["leaks"]]
-    longest, least = 1 + _count(settings, settings["steps"][0]), twins.least_squares_loss(data)
+    longest, least = 1 + _count(settings, settings["steps"][0]), least_squares_loss(data)
     return {
         "matched": np.array([twins.errors(runs, linear).max(axis=1) for runs in matched]),
         "equal": np.array([errors.max(axis=1) for errors in equal]),

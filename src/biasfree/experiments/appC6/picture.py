@@ -8,12 +8,12 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import MARKERS, broken, colours, draws_and_median
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = "osDv^<>Ph*"
 _STEP = "step $\\eta$ / largest stable step"
 _LOOKS: dict[str, dict[str, Any]] = {
     "matched": {"color": "#2166ac", "marker": "o", "ls": "-", "label": "(leaky) ReLU at $\\eta/c$"},
@@ -26,47 +26,61 @@ def draw(numbers: Numbers) -> Figure:
     from matplotlib.figure import Figure
 
     with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 5.0), layout="constrained")
-        axes = figure.subplots(2, 2)
-        _losses(axes[0, 0], numbers)
-        _against_step(axes[0, 1], numbers, 0, "rank-one start")
-        _against_step(axes[1, 0], numbers, 1, "Gaussian start")
-        axes[1, 0].axhspan(*numbers["usual"], color="0.88", lw=0, zorder=0)
-        _plateau(axes[1, 1], numbers)
-        for panel, letter in zip(axes.flat, "abcd", strict=True):
-            plots.panel_label(panel, letter)
+        figure = Figure(figsize=(plots.WIDTH, 5.6), layout="constrained")
+        grid = figure.add_gridspec(2, 2)
+        losses, gaussian, plateau = (figure.add_subplot(grid[i, j]) for i, j in ((0, 0), (1, 0), (1, 1)))
+        upper, lower = broken(figure, grid[0, 1])
+        _losses(losses, numbers)
+        _rank_one(upper, lower, numbers)
+        _gaussian(gaussian, numbers)
+        _plateau(plateau, numbers)
+        for axes, letter in zip((losses, upper, gaussian, plateau), "abcd", strict=True):
+            plots.panel_label(axes, letter)
     return figure
 
 
 def _losses(axes: Axes, numbers: Numbers) -> None:
     """ReLU as markers on its twin's lines, for the first draw."""
-    import matplotlib
-
     steps = numbers["fractions"]
-    colours = matplotlib.colormaps["viridis"](np.linspace(0, 0.9, len(steps)))
-    for i, (step, colour) in enumerate(zip(steps, colours, strict=True)):
+    for i, (step, colour) in enumerate(zip(steps, colours(len(steps)), strict=True)):
         relu, linear = numbers["relu_loss"][0, i], numbers["linear_loss"][0, i]
         t, every = step * np.arange(len(linear)), max(1, round(0.6 / step))
-        look = {"color": colour, "marker": _MARKERS[i % len(_MARKERS)], "label": f"$\\eta$ = {step:g}"}
+        look = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "label": f"{step:g}"}
         plots.theory_curve(axes, t, linear, color=colour)
         axes.plot(t, relu, ls="none", mfc="none", markevery=every, **look)
     axes.set(xlabel="rescaled time $cst/\\tau$", ylabel="loss above least squares", yscale="log")
     axes.set(xlim=(0, 14), ylim=(1e-6, 3))
-    axes.legend(loc="lower left")
+    axes.legend(loc="lower left", title=_STEP, title_fontsize=7, alignment="left")
 
 
-def _against_step(axes: Axes, numbers: Numbers, kind: int, start: str) -> None:
-    steps = numbers["fractions"]
-    for name, look in _LOOKS.items():
-        values = numbers[name][kind].reshape(len(steps), -1)
-        axes.plot(
-            np.outer(steps, 10 ** np.linspace(-0.02, 0.02, values.shape[1])), values,
-            marker=look["marker"], ls="none", ms=2.5, mew=0.5, mfc="none", color=look["color"], alpha=0.7,
-        )  # fmt: skip
-        axes.plot(steps, np.median(values, axis=1), ls=look["ls"], color=look["color"], label=look["label"])
-    axes.set(xscale="log", yscale="log", xlabel=_STEP, ylabel="largest weight error")
-    axes.text(0.5, 1.02, start, transform=axes.transAxes, ha="center")
-    axes.legend(loc="center right" if kind == 0 else "lower right")
+def _against_step(axes: Axes, numbers: Numbers, name: str, kind: int) -> None:
+    """All draws, at matched or equal steps."""
+    small: dict[str, Any] = {"spread": 0.02, "ms": 2.5, "mew": 0.5, "alpha": 0.7}
+    draws_and_median(axes, numbers["fractions"], numbers[name][kind], **_LOOKS[name], **small)
+    axes.set(xscale="log", yscale="log")
+
+
+def _rank_one(upper: Axes, lower: Axes, numbers: Numbers) -> None:
+    """Equal steps above the gap of the axis, matched ones, at rounding, beneath it."""
+    _against_step(upper, numbers, "equal", 0)
+    _against_step(lower, numbers, "matched", 0)
+    upper.set(ylabel="largest weight error", ylim=(1e-2, 10))
+    rounding = float(numbers["rounding"].max())
+    lower.set(xlabel=_STEP, ylim=(2e-17, 30 * rounding), yticks=(1e-15, 1e-11))
+    plots.level(lower, rounding, "rounding, bound", side="right")
+    upper.text(0.5, 1.02, "rank-one start", transform=upper.transAxes, ha="center")
+    handles = [*upper.get_legend_handles_labels()[0], *lower.get_legend_handles_labels()[0]]
+    upper.legend(handles=handles, loc="upper left")
+
+
+def _gaussian(axes: Axes, numbers: Numbers) -> None:
+    for name in _LOOKS:
+        _against_step(axes, numbers, name, 1)
+    axes.axhspan(*numbers["usual"], color="0.88", lw=0, zorder=0, label="98 % of draws at matched steps")
+    axes.set(xlabel=_STEP, ylabel="largest weight error")
+    axes.set_ylim(numbers["usual"][0] / 1.3, 30)
+    axes.text(0.5, 1.02, "Gaussian start", transform=axes.transAxes, ha="center")
+    axes.legend(loc="upper left")
 
 
 def _plateau(axes: Axes, numbers: Numbers) -> None:
@@ -77,7 +91,7 @@ def _plateau(axes: Axes, numbers: Numbers) -> None:
         c = (1 + leak) / 2
         plots.theory_curve(axes, fine, np.log1p(c * fine) / (c * fine) - np.log1p(fine) / fine, color=colour)
         rates = np.log1p(numbers["plateau_error"][0, :, i, 0]) / numbers["plateau_time"][:, i]
-        look = {"marker": _MARKERS[i % len(_MARKERS)], "color": colour, "label": f"$\\alpha$ = {leak:g}"}
+        look = {"marker": MARKERS[i % len(MARKERS)], "color": colour, "label": f"$\\alpha$ = {leak:g}"}
         axes.plot(steps, rates, ls="none", mfc="none", **look)
     axes.set(xscale="log", yscale="log", xlabel=_STEP, ylabel="excess growth rate at equal $\\eta$, / $s$")
     axes.legend(loc="upper left")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.twins import ROUNDING
+from biasfree.experiments.measures import ROUNDING
 from biasfree.tables import Table
 
 _RANK_ONE, _RANDOM = 0, 1  # in the order of "kinds"

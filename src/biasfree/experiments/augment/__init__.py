@@ -23,13 +23,13 @@ SETTINGS = {
 
 EXPERIMENT = Experiment(
     name="augment",
-    title="Mirror images that make a network fail (Lyu et al. 2021; [ZSL25] Sec. 1.1)",
-    caption="Rows: three points; XOR with tilted axes; a separable task. Left: logistic loss without "
+    title="Mirror images can make a network fail (Lyu et al. 2021; [ZSL25] Sec. 1.1)",
+    caption="Rows: XOR with tilted axes; three points; a separable task. Left: logistic loss without "
     "(solid) and with (dashed) the mirror image (−x, −y) of every sample, all draws, ReLU dark and leaky "
     "ReLU light; the dotted level is the best linear map, below which no two-layer bias-free network gets "
     "on mirrored data. Middle and right: the ReLU network of the first draw at the last time, without and "
-    "with mirror images; circles y = +1, squares y = −1, black line f = 0; in the last row the dotted "
-    "line is the max-margin classifier.",
+    "with mirror images; circles y = +1, squares y = −1, black line f = 0, where f is not zero over an "
+    "area (the wedge in h); in the last row the dotted line is the max-margin classifier.",
     settings=SETTINGS,
     run=run,
     claims=claims,

@@ -12,11 +12,13 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import layers, least_squares_loss, named, split_defect
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
 #: The losses that each task is trained with.
-TASKS = {"three": ("logistic", "square"), "xor": ("logistic", "square"), "separable": ("logistic",)}
+TASKS = {"xor": ("logistic", "square"), "three": ("logistic", "square"), "separable": ("logistic",)}
 VERSIONS = ("plain", "mirrored")
 _TILT = 15.0  # degrees: without it opposite samples of one label would meet their own mirror images
 _GAP = 0.3  # from the true boundary to every sample of the separable task
@@ -25,11 +27,11 @@ _GAP = 0.3  # from the true boundary to every sample of the separable task
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Losses over time, accuracies and last networks of all draws, and the best that linear maps do."""
     plain = {
-        "three": _three_points(),
         "xor": _tilted_xor(),
+        "three": _three_points(),
         "separable": _separable(settings["samples"], settings["data_seed"]),
     }
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     numbers: Numbers = {
         "seeds": seeds,
         "leaks": np.repeat(settings["leaks"], len(seeds)),
@@ -44,9 +46,9 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
             for loss in losses:
                 report(f"{task}, {version}, {loss} loss")
                 runs = _descended(starts, _repeated(data, size), loss, settings)
-                numbers |= {f"{task}_{version}_{loss}_{k}": v for k, v in _measured(runs, data).items()}
+                numbers |= named(f"{task}_{version}_{loss}", _measured(runs, data))
                 if version == "mirrored" and loss == "square":
-                    numbers[f"{task}_split"] = np.array([_split_defect(run, data) for run in runs])
+                    numbers[f"{task}_split"] = np.array([split_defect(run, data) for run in runs])
                 if task == "separable":
                     numbers |= _angles(runs, data, version)
         numbers |= {f"{task}_{loss}_best": np.array(_best_linear(plain[task], task, loss)) for loss in losses}
@@ -99,13 +101,8 @@ def _measured(runs: list[Trajectory], data: Dataset) -> Numbers:
         "ts": runs[0].ts,
         "loss": np.array([run.loss for run in runs]),
         "accuracy": np.array([np.mean(data.y * run[-1](data.x) > 0) for run in runs]),
-        **{f"W{i}": w for i, w in enumerate(runs[0][-1].weights, 1)},
+        **layers(runs[0][-1]),
     }
-
-
-def _split_defect(run: Trajectory, data: Dataset) -> float:
-    """The last square loss less the sum of its two parts: linear part against y, and even part."""
-    return abs(float(run.loss[-1]) - theory.loss_split(run[-1], data).total)
 
 
 def _angles(runs: list[Trajectory], data: Dataset, version: str) -> Numbers:
@@ -136,8 +133,7 @@ def _best_linear(data: Dataset, task: str, loss: str) -> float:
     if task == "separable":
         return 0.0
     if loss == "square":
-        rest = data.y - data.x @ theory.least_squares(data)
-        return float(np.mean(rest**2) / 2)
+        return least_squares_loss(data)
     return _least_logistic(data.x * data.y[:, None])
 
 

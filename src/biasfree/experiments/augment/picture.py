@@ -11,6 +11,7 @@ from biasfree.data import Dataset
 from biasfree.experiments.augment.numbers import TASKS, VERSIONS
 from biasfree.experiments.augment.sentences import NAMES
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import network_of
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _legend(axes: Axes, numbers: Numbers) -> None:
 def _map(axes: Axes, numbers: Numbers, task: str, version: str) -> None:
     part = f"{task}_{version}"
     data = Dataset(numbers[f"{part}_x"], numbers[f"{part}_y"])
-    network = Network(tuple(numbers[f"{part}_logistic_W{i}"] for i in (1, 2)))
+    network = network_of(numbers, f"{part}_logistic")
     extent = 1.2 * np.abs(numbers[f"{task}_mirrored_x"]).max()
     plots.output_map(axes, _bounded(network), data=data, extent=extent, resolution=101)
     if task == "separable":

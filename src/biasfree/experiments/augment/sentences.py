@@ -8,8 +8,8 @@ from biasfree.experiments.augment.numbers import TASKS, VERSIONS
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.tables import Table
 
-NAMES = {"three": "three points", "xor": "tilted XOR", "separable": "separable"}
-_HARD = ("three", "xor")
+NAMES = {"xor": "tilted XOR", "three": "three points", "separable": "separable"}
+_HARD = ("xor", "three")
 _ROUNDING = "rounding: f is a sum of H products of total size about 1 to 10, so 100 Hε of the loss"
 _WHY = {
     "square": "L = L_lin + ⟨f_e²⟩/2 on mirrored data",
@@ -69,11 +69,11 @@ def _floor_claim(numbers: Numbers, loss: str) -> Claim:
         "tasks that no line separates (lowest loss less that)",
         source="derived here from [ZSL25] Thm. 1: mirrored data and the even part",
         kind="ours",
-        measured=tuple(map(float, np.concatenate(lowest))),
+        measured=tuple(np.concatenate(lowest)),
         bound=(-_rounding(numbers),),
         sense="at least",
         origin=f"{_WHY[loss]}; less {_ROUNDING}",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="runs",
     )
 
@@ -84,10 +84,10 @@ def _split_claim(numbers: Numbers) -> Claim:
         "the even part (gap between the two sides)",
         source="derived here from [ZSL25] Thm. 1",
         kind="ours",
-        measured=tuple(map(float, np.concatenate([numbers[f"{task}_split"] for task in _HARD]))),
+        measured=tuple(np.concatenate([numbers[f"{task}_split"] for task in _HARD])),
         bound=(_rounding(numbers),),
         origin=_ROUNDING,
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="runs",
     )
 
@@ -105,12 +105,12 @@ def _mistake_claim(numbers: Numbers) -> Claim:
         "separates (accuracy)",
         source="derived here from [ZSL25] Thm. 1",
         kind="ours",
-        measured=tuple(map(float, np.concatenate(measured))),
-        bound=tuple(map(float, np.concatenate(bound))),
+        measured=tuple(np.concatenate(measured)),
+        bound=tuple(np.concatenate(bound)),
         origin="y f > 0 at x and −x means ya > |e|: all samples right would make the linear part a "
         "separating one, and there is none, since the best linear map has a finite logistic loss; so 1 − "
         "1/(number of samples)",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="runs",
     )
 
@@ -124,16 +124,16 @@ def _unchanged_claim(numbers: Numbers) -> Claim:
         measured=(float(np.linalg.norm(one - other) / np.linalg.norm(one)),),
         bound=(1e-10,),
         origin="rounding of the active-set method, 1e-12 in every constraint, times a hundred",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="tasks",
     )
 
 
 def _learned_claim(numbers: Numbers, loss: str) -> Claim:
     return Claim(
-        sentence=f"without mirror images tasks that no line separates are learned, {loss} loss (accuracy "
+        sentence=f"two tasks that no line separates are learned without mirror images, {loss} loss (accuracy "
         "at the end)",
-        source="[ZSL25] Sec. 1.1 of v1",
+        source="[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail at what it learns without",
         kind="paper",
         measured=tuple(
             map(float, np.concatenate([numbers[f"{task}_plain_{loss}_accuracy"] for task in _HARD]))
@@ -141,7 +141,7 @@ def _learned_claim(numbers: Numbers, loss: str) -> Claim:
         bound=(1.0,),
         sense="at least",
         origin="the paper gives no number and no task; we take every sample right",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="runs",
     )
 
@@ -153,13 +153,14 @@ def _failed_claim(numbers: Numbers) -> Claim:
         for task, loss in parts
     ]
     return Claim(
-        sentence="with mirror images the same networks end as the best linear map (excess loss / its loss)",
-        source="[ZSL25] Sec. 1.1 of v1, Corollary 6",
+        sentence="with mirror images the same networks fail at both: they end as the best linear map (excess "
+        "loss / its loss)",
+        source="[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail; Corollary 6",
         kind="paper",
-        measured=tuple(map(float, np.concatenate(excess))),
+        measured=tuple(np.concatenate(excess)),
         bound=(1e-2,),
         origin="the paper gives no number; we take a hundredth",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="runs",
     )
 
@@ -169,13 +170,13 @@ def _margin_claims(numbers: Numbers) -> list[Claim]:
     common = {
         "source": "Lyu et al. (2021); [ZSL25] Corollary 6",
         "kind": "paper",
-        "seeds": tuple(map(int, numbers["seeds"])),
+        "seeds": tuple(numbers["seeds"]),
         "each": "runs",
     }
     return [
         Claim(
             sentence="on a separable task all samples are right with mirror images too (accuracy at the end)",
-            measured=tuple(map(float, numbers["separable_mirrored_logistic_accuracy"])),
+            measured=tuple(numbers["separable_mirrored_logistic_accuracy"]),
             bound=(1.0,),
             sense="at least",
             origin="every sample right",
@@ -184,7 +185,7 @@ def _margin_claims(numbers: Numbers) -> list[Claim]:
         Claim(
             sentence="there, with mirror images, the linear part of f turns to the max-margin classifier "
             "(angle at the end, degrees)",
-            measured=tuple(map(float, numbers["angle_mirrored"])),
+            measured=tuple(numbers["angle_mirrored"]),
             bound=(float(numbers["angle_early"]),),
             origin="the papers are about t → ∞, approached as 1/ln t; we take the angle of β, "
             f"{float(numbers['angle_early']):.3g}°, where it starts; a linear network is "
@@ -193,7 +194,7 @@ def _margin_claims(numbers: Numbers) -> list[Claim]:
         ),
         Claim(
             sentence="there, with mirror images, f is odd (share of its even part at the end)",
-            measured=tuple(map(float, numbers["even_mirrored"])),
+            measured=tuple(numbers["even_mirrored"]),
             bound=(1e-2,),
             origin="the papers give no number; we take a hundredth of the energy",
             **common,

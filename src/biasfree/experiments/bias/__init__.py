@@ -9,6 +9,7 @@ from biasfree.experiments.bias.numbers import MOST_SHIFT, run
 from biasfree.experiments.bias.picture import draw
 from biasfree.experiments.bias.sentences import claims, tables
 from biasfree.experiments.experiment import Experiment
+from biasfree.experiments.opposites import even_width
 from biasfree.experiments.settings import Setting, at_least, draws
 
 
@@ -20,7 +21,7 @@ def _shift(name: str, value: Any) -> float:
 
 
 SETTINGS = {
-    "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
+    "width": Setting(50, "an even number of neurons", even_width),
     "scale": Setting(1e-2, "the initial norm of a layer, a positive number", positive),
     "step": Setting(0.1, "the step of gradient descent, a positive number", positive),
     "epochs": Setting(100_000, "a number of steps", at_least(2)),
@@ -37,10 +38,10 @@ EXPERIMENT = Experiment(
     "and of [x, 1] (dotted), which are one. (b) f along the normal of that line, over its value at the "
     "margin γ: simulated (markers), limits (lines). (c) Smallest normalised margin y f/|θ|² over time, "
     "all draws, and the largest values that exist. (d) The data shifted: max-margin lines of x through "
-    "the origin, of [x, 1] and of x with a free offset; f = 0 of networks without (broad, dashed) and "
-    "with biases (broad, solid). (e) Angle of those classifiers to the one with a free offset: solver "
-    "(markers) and closed form (lines). (f) Bias over weight of the positive neurons over time, and its "
-    "limit.",
+    "the origin, of [x, 1] and of x with a free offset; f = 0 of networks without (broad, pale, dashed) "
+    "and with biases (broad, pale, solid). (e) Angle of those classifiers to the one with a free offset: "
+    "solver (markers) and closed form (lines). (f) Bias over weight of the positive neurons over time, "
+    "and its limit.",
     settings=SETTINGS,
     run=run,
     claims=claims,

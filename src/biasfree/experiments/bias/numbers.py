@@ -11,6 +11,8 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import layers, named
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -27,7 +29,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     symmetric = tasks.symmetrize(Dataset(POSITIVES, np.ones(len(POSITIVES))))
     data = {"symmetric": symmetric, "shifted": shifted(symmetric, settings["shift"])}
     numbers: Numbers = {
-        "seeds": settings["seed"] + np.arange(settings["seeds"]),
+        "seeds": seeds_of(settings),
         "width": np.array(settings["width"]),
         "margin": np.array(theory.max_margin(symmetric).margin),
         "shift": np.array(settings["shift"]),
@@ -36,7 +38,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "y": symmetric.y,
     }
     for name in _DATA:
-        numbers |= {f"{name}_{kind}": w for kind, w in _classifiers(data[name]).items()}
+        numbers |= named(name, _classifiers(data[name]))
     numbers |= _sweep(symmetric) | _first_step(symmetric, settings)
     for biased in (False, True):
         report(f"networks {'with' if biased else 'without'} biases")
@@ -115,7 +117,7 @@ def _trained(data: Mapping[str, Dataset], biased: bool, settings: Mapping[str, A
     """All draws on both datasets, side by side; measured at times evenly spaced in ln t."""
     from biasfree.dynamics import gradient_descent
 
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     given = [stacked(data[name]) if biased else data[name] for name in _DATA for _ in seeds]
     starts = [_start(settings, int(seed), biased) for _ in _DATA for seed in seeds]
     steps = settings["epochs"]
@@ -124,16 +126,13 @@ def _trained(data: Mapping[str, Dataset], biased: bool, settings: Mapping[str, A
         starts, given, step=settings["step"], steps=steps, save_every=every, loss="logistic"
     )
     chosen = np.unique(np.geomspace(1, len(runs[0]) - 1, 60).round().astype(int))
-    kind, on = (
-        "biased" if biased else "plain",
-        dict(zip(_DATA, (runs[: len(seeds)], runs[len(seeds) :]), strict=True)),
-    )
-    lasts = {f"{kind}_{name}_W{i}": w for name in _DATA for i, w in enumerate(on[name][0][-1].weights, 1)}
-    measured = _measured(on["symmetric"], given[0], chosen)
+    kind = "biased" if biased else "plain"
+    symmetric, shifted = runs[: len(seeds)], runs[len(seeds) :]
     return {
         "ts": runs[0].ts[chosen],
-        **lasts,
-        **{f"{kind}_{name}": value for name, value in measured.items()},
+        **named(f"{kind}_symmetric", layers(symmetric[0][-1])),
+        **named(f"{kind}_shifted", layers(shifted[0][-1])),
+        **named(kind, _measured(symmetric, given[0], chosen)),
     }
 
 

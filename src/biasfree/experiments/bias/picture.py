@@ -11,7 +11,7 @@ from biasfree.data import Dataset
 from biasfree.experiments.bias.numbers import POSITIVES, of_plane
 from biasfree.experiments.bias.sentences import largest
 from biasfree.experiments.experiment import Numbers
-from biasfree.networks import Network
+from biasfree.experiments.picture import fill, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,17 +28,15 @@ def draw(numbers: Numbers) -> Figure:
     parts = (_symmetric, _profile, _margins, _shifted, _sweep, _ratios)
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 4.8), layout="constrained")
-        for axes, part, letter in zip(figure.subplots(2, 3).flat, parts, "abcdef", strict=True):
-            part(axes, numbers)
-            plots.panel_label(axes, letter)
+        fill(figure.subplots(2, 3).flat, parts, numbers)
     return figure
 
 
 def _symmetric(axes: Axes, numbers: Numbers) -> None:
-    biased = of_plane(_network(numbers, "biased_symmetric"))
+    biased = of_plane(network_of(numbers, "biased_symmetric"))
     data = Dataset(numbers["symmetric_x"], numbers["y"])
     plots.output_map(axes, lambda x: np.tanh(biased(x) / 2), data=data, extent=_EXTENT, resolution=101)
-    _zero_line(axes, of_plane(_network(numbers, "plain_symmetric")), _PLAIN)
+    _zero_line(axes, of_plane(network_of(numbers, "plain_symmetric")), _PLAIN)
     _line(axes, numbers["symmetric_stacked"], color="k", ls=":")
 
 
@@ -51,9 +49,14 @@ def _shifted(axes: Axes, numbers: Numbers) -> None:
     axes.set(
         xlim=(-_EXTENT, _EXTENT), ylim=(-_EXTENT, _EXTENT), aspect="equal", xlabel="$x_1$", ylabel="$x_2$"
     )
-    _zero_line(axes, of_plane(_network(numbers, "plain_shifted")), _PLAIN, lw=2.2, alpha=0.4)
-    _zero_line(axes, of_plane(_network(numbers, "biased_shifted")), _BIASED, lw=2.2, alpha=0.4, ls="solid")
-    axes.legend(loc="lower left", handlelength=1.6, borderaxespad=0.1)
+    for kind, colour, style, label in (
+        ("plain", _PLAIN, "dashed", "network, no bias"),
+        ("biased", _BIASED, "solid", "network, biases"),
+    ):
+        look: Any = {"lw": 2.2, "alpha": 0.4, "ls": style}
+        _zero_line(axes, of_plane(network_of(numbers, f"{kind}_shifted")), colour, **look)
+        axes.plot([], [], color=colour, label=label, **look)
+    axes.legend(loc="lower left", handlelength=1.6, borderaxespad=0.1, labelspacing=0.2, fontsize=6)
 
 
 _CLASSIFIERS: dict[str, dict[str, Any]] = {
@@ -71,7 +74,7 @@ def _profile(axes: Axes, numbers: Numbers) -> None:
     plots.theory_curve(axes, s, s / margin, color=_PLAIN, ls=(0, (4, 1.5)), label="without biases")
     plots.theory_curve(axes, s, kinked, color=_BIASED, label="with biases")
     for kind, colour, marker in (("plain", _PLAIN, "o"), ("biased", _BIASED, "s")):
-        f = of_plane(_network(numbers, f"{kind}_symmetric"))
+        f = of_plane(network_of(numbers, f"{kind}_symmetric"))
         values = f(np.outer(some, normal)) / f(margin * normal[None])
         axes.plot(some, values, marker, ls="none", mfc="none", color=colour)
     axes.set(xlabel="distance from the boundary", ylabel="$f$ / value at the margin $\\gamma$")
@@ -146,7 +149,3 @@ def _zero_line(
     grid = np.stack(np.meshgrid(line, line), axis=-1)
     values = function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     axes.contour(line, line, values, levels=[0.0], colors=colour, linewidths=lw, linestyles=ls, alpha=alpha)
-
-
-def _network(numbers: Numbers, part: str) -> Network:
-    return Network((numbers[f"{part}_W1"], numbers[f"{part}_W2"]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from biasfree.data import Dataset
 from biasfree.experiments.conjecture.inputs import KINDS, TARGETS, even_task
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.falls import LEVELS, Fall, fall
+from biasfree.experiments.measures import accuracy, named, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 
 #: Where a structured start begins, its last time, which is after its fall, and the tolerance of a step.
@@ -20,12 +23,12 @@ _START, _END, _TIGHT = 0.6, 20.0, 1e-6
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """A fall for every case, and a start of the exact structure for every case but the scales and draws."""
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     first, rows, stays = int(seeds[0]), [], []
     for depth in settings["depths"]:
-        for kind, target in [(kind, target) for target in TARGETS for kind in KINDS]:
+        for target, kind in product(TARGETS, KINDS):
             report(f"{depth} layers, {kind} inputs, {target} target")
-            for scale, seed in _cases(settings, depth, seeds):
+            for scale, seed in product(settings[f"scales{depth}"], map(int, seeds)):
                 data = _task(settings, kind, target, seed)
                 start = networks.gaussian(_sizes(settings, depth), scale=scale, seed=seed)
                 found = fall(start, data, end=settings["end"], rtol=_rtol(settings, target))
@@ -34,16 +37,12 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
                 rows[-1]["later"] = _afterwards(found, data, settings["later"], _rtol(settings, target))
             stays.append(_stay(_sizes(settings, depth), _task(settings, kind, target, first), first))
     return {
-        **{name: np.array([row[name] for row in rows]) for name in rows[0]},
-        **{f"stay_{name}": np.array([stay[name] for stay in stays]) for name in stays[0]},
+        **stacked(rows),
+        **named("stay", stacked(stays)),
         "levels": np.array(LEVELS),
         "seeds": seeds,
         "later_by": np.array(settings["later"]),
     }
-
-
-def _cases(settings: Mapping[str, Any], depth: int, seeds: np.ndarray) -> Iterator[tuple[float, int]]:
-    yield from ((scale, int(seed)) for scale in settings[f"scales{depth}"] for seed in seeds)
 
 
 def _rtol(settings: Mapping[str, Any], target: str) -> float:
@@ -94,13 +93,14 @@ def _stay(sizes: tuple[int, ...], data: Dataset, seed: int) -> dict[str, Any]:
 
     off = np.linalg.norm(data.beta) * np.random.default_rng(seed).normal(size=sizes[0])
     start = networks.low_rank(data.beta + 0.3 * off, widths=sizes[1:-1], scale=_START, seed=seed)
-    last = (run := gradient_flow(start, data, [0.0, _END], method="smooth", rtol=_TIGHT))[-1]
+    run = gradient_flow(start, data, [0.0, _END], method="smooth", rtol=_TIGHT)
+    last = run[-1]
     grown = max(1.0, float(last.norms.max()) / _START) ** (len(sizes) - 3)
     gap = sum(np.sum((v - w) ** 2) for v, w in zip(last.weights, start.weights, strict=True))
     return {
         "distance": _distance(last),
         "moved": float(np.sqrt(gap / sum(last.norms**2))),
-        "allowed": grown * (np.inf if run.stats.error is None else run.stats.error),
+        "allowed": grown * accuracy(run),
     }
 
 

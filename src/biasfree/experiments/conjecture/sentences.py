@@ -11,6 +11,8 @@ from biasfree.tables import Table
 
 #: The share of |W|² that may lie outside the structure where it is said to be there.
 SHARE = 0.05
+#: How many times the simulator's error a start has to move to test anything.
+_MOVED = 1000.0
 _COLUMNS = (
     "inputs",
     "target",
@@ -38,7 +40,7 @@ _SUMMARIES = (
 
 def claims(numbers: Numbers) -> list[Claim]:
     """What holds for all weights and inputs, then the conjecture."""
-    return [_conserved(numbers), _stays(numbers), _conjecture(numbers), _smaller(numbers)]
+    return [_conserved(numbers), _stays(numbers), _conjecture(numbers), _smaller(numbers), _odd(numbers)]
 
 
 def tables(numbers: Numbers) -> list[Table]:
@@ -52,7 +54,7 @@ def tables(numbers: Numbers) -> list[Table]:
     ]
     rows = tuple(_row(numbers, kind, *cell) for cell in cells for kind in kinds)
     brief = tuple(_row(numbers, None, *cell) for cell in cells)
-    return [Table("Distance from Eq. 40 at the end of training", _COLUMNS, rows, brief)]
+    return [Table("Distance from Eq. 40 when the loss is that of least squares", _COLUMNS, rows, brief)]
 
 
 def finished(numbers: Numbers) -> np.ndarray:
@@ -71,20 +73,23 @@ def _conserved(numbers: Numbers) -> Claim:
         bound=(1.0,),
         origin="allowed: two layers, each off by 2|W_l|² times the simulator's own estimate of the relative "
         "error of the weights",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="depths",
     )
 
 
 def _stays(numbers: Numbers) -> Claim:
+    """A start that the simulator's error could have moved as far has tested nothing: NaN."""
+    moved = numbers["stay_moved"] > _MOVED * numbers["stay_allowed"]
     return Claim(
-        sentence="from a start in the structure, training stays in it, for every kind of even inputs and an "
-        "odd target as for a linear one (distance from Eq. 40 at the end)",
+        sentence="from a start in the structure, training moves on and stays in it, for every kind of even "
+        "inputs and an odd target as for a linear one (distance from Eq. 40 at the end)",
         source="[ZSL25] App. F.2 (TMLR Proposition 12); the odd target is derived here",
         kind="ours",
-        measured=tuple(map(float, numbers["stay_distance"])),
-        bound=tuple(map(float, numbers["stay_allowed"])),
-        origin="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as an error of the start is",
+        measured=tuple(np.where(moved, numbers["stay_distance"], np.nan)),
+        bound=tuple(numbers["stay_allowed"]),
+        origin="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as an error of the start is; "
+        f"weights that moved by less than {_MOVED:g} times this count as a failure",
         seeds=(int(numbers["seeds"][0]),),
         each="starts",
     )
@@ -92,22 +97,52 @@ def _stays(numbers: Numbers) -> Claim:
 
 def _conjecture(numbers: Numbers) -> Claim:
     linear = numbers["target"] == "linear"
-    share = np.where(finished(numbers), numbers["distance"] ** 2, np.nan)[linear]
-    bound = SHARE + numbers["kept"][linear] ** 2
+    share = _outside(numbers)[linear]
+    held, kept = share <= SHARE, share <= SHARE + numbers["kept"][linear] ** 2
+    why = (
+        "initial weights of norm γ hold up to (γ/u)² of |W|² if nothing unlearns them; by "
+        f"{100 * SHARE:g} % + (γ/u)², which is not derived, {int(kept.sum())} of {kept.size} runs are there"
+    )
     return Claim(
         sentence="from small random weights, a linear target brings deep ReLU networks to the structure "
-        "(share of |W|² outside Eq. 40; a run that has not finished does not count as one that does)",
+        "(share of |W|² outside Eq. 40; unfinished runs count as failures)",
         source="[ZSL25] Conjecture 11, TMLR (Eq. 40 of v1)",
         kind="paper",
-        measured=tuple(map(float, share)),
-        bound=tuple(map(float, bound)),
-        origin=f"the paper gives no number; we take {100 * SHARE:g} % of the squared norm, and the (γ/u)² "
-        "that initial weights of norm γ hold if nothing unlearns them",
-        seeds=tuple(map(int, numbers["seed"][linear])),
+        measured=tuple(share),
+        bound=(SHARE,),
+        origin=f"the paper gives no number; we take {100 * SHARE:g} % of the squared norm",
+        seeds=tuple(numbers["seed"][linear]),
         each="runs",
-        note=f"of {share.size} runs {int(finished(numbers)[linear].sum())} finished; by the "
-        f"{100 * SHARE:g} % alone {int((share <= SHARE).sum())} are at the structure",
+        note="" if held.all() else why,
     )
+
+
+def _odd(numbers: Numbers) -> Claim:
+    odd = numbers["target"] == "odd"
+    share, later = _outside(numbers)[odd], np.where(finished(numbers), numbers["later"] ** 2, np.nan)[odd]
+    near, left = int((share < SHARE).sum()), int((later < SHARE).sum())
+    why = (
+        f"of {int(np.isfinite(share).sum())} that finish {near} are still near Eq. 40 then, and {left} some "
+        f"{float(numbers['later_by']):g} time units later"
+    )
+    return Claim(
+        sentence="with an odd target, networks are not at the structure when their loss is that of "
+        "least squares (share of |W|² outside Eq. 40; unfinished runs count as failures)",
+        source="measured here, beyond [ZSL25] Conjecture 11, which wants a linear target",
+        kind="observed",
+        measured=tuple(share),
+        bound=(SHARE,),
+        origin=f"the {100 * SHARE:g} % of the squared norm that we take for a linear target",
+        seeds=tuple(numbers["seed"][odd]),
+        sense="at least",
+        each="runs",
+        note="" if (share >= SHARE).all() else why,
+    )
+
+
+def _outside(numbers: Numbers) -> np.ndarray:
+    """The share of |W|² outside Eq. 40, NaN for runs that have not finished."""
+    return np.where(finished(numbers), numbers["distance"] ** 2, np.nan)
 
 
 def _smaller(numbers: Numbers) -> Claim:

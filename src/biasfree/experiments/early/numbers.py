@@ -11,23 +11,26 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import accuracy, stacked, weight_gap
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
+
+_INSIDE = 20  # saved times in Lemma 12's window, its end among them
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Every leak and draw; arrays have these two as their leading axes."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     rows = []
     for leak in settings["leaks"]:
         for seed in seeds:
             report(f"leak {leak:g}, draw {seed}")
             rows.append(_course(_start(settings, leak, int(seed)), data, settings))
     shape = (len(settings["leaks"]), len(seeds))
-    stacked = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return {
-        **{name: value.reshape(*shape, *value.shape[1:]) for name, value in stacked.items()},
+        **{name: value.reshape(*shape, *value.shape[1:]) for name, value in stacked(rows).items()},
         "leaks": np.array(settings["leaks"]),
         "seeds": seeds,
     }
@@ -44,7 +47,8 @@ def _course(start: Network, data: Dataset, settings: Mapping[str, Any]) -> dict[
 
     window, end = theory.lemma12_window(start, data), theory.plateau_end(start, data)
     shares = np.linspace(0, settings["span"], settings["times"])
-    ts = np.sort(np.concatenate([shares * end, [window, end * (1 + 1e-9)]]))  # never twice the same time
+    inside = window * np.geomspace(0.01, 1, _INSIDE)  # its bound is tight only in the beginning
+    ts = np.sort(np.concatenate([shares * end, inside, [end * (1 + 1e-9)]]))  # never twice the same time
     run = gradient_flow(start, data, ts, rtol=settings["rtol"])
     # to the end on purpose: how far it is off once outputs matter is what is shown
     linear = theory.linearised_flow(start, data, ts, small_tolerance=np.inf)
@@ -53,9 +57,10 @@ def _course(start: Network, data: Dataset, settings: Mapping[str, Any]) -> dict[
         "window": window,
         "plateau": end,
         "loss": run.loss,
+        "reduced_loss": theory.reduced_flow(theory.aligned(start, data), data, ts).loss,
         "half": _half(run, data),
         "earliest_half": _earliest_half(start, run, data),
-        "error": np.inf if run.stats.error is None else run.stats.error,
+        "error": accuracy(run),
         **_growth(run, linear, start, data),
         **_structure(run, linear, data),
     }
@@ -69,7 +74,7 @@ def _growth(run: Trajectory, linear: Trajectory, start: Network, data: Dataset) 
         "linear_norm": linear.map(lambda network: network.norms.max()),
         "bound": theory.norm_bound(start, data, run.ts),
         "lemma_bound": theory.lemma12_bound(start, data, run.ts),
-        "gap": np.array([_apart(one, other) for one, other in weights]),
+        "gap": np.array([weight_gap(one, other) for one, other in weights]),
         "gap_bound": theory.early_error(start, data, run.ts),
         "size": linear.map(lambda network: np.linalg.norm(network.norms)),
     }
@@ -92,11 +97,6 @@ def _angle(r: np.ndarray, direction: np.ndarray) -> float:
     return float(2 * np.arcsin(min(np.linalg.norm(r - direction) / 2, 1.0)))
 
 
-def _apart(one: Network, other: Network) -> float:
-    pairs = zip(one.weights, other.weights, strict=True)
-    return float(np.sqrt(sum(np.sum((a - b) ** 2) for a, b in pairs)))
-
-
 def _drop(data: Dataset) -> float:
     """From the loss of f = 0 to that of least squares."""
     return float(data.beta @ theory.least_squares(data)) / 2
@@ -111,8 +111,9 @@ def _half(run: Trajectory, data: Dataset) -> float:
 def _earliest_half(start: Network, run: Trajectory, data: Dataset) -> float:
     """The time before which the loss cannot have fallen half the way.
 
-    L(0) − L ≤ ⟨yf⟩ = cW₂W₁β ≤ cs·u² ≤ cs·u(0)²e^{2cst} but for outputs at the start, of order u(0)².
+    L(0) − L ≤ ⟨yf⟩ − ⟨yf₀⟩ + ⟨f₀²⟩/2, f₀ = f(0), where ⟨yf⟩ = cW₂W₁β ≤ cs·u² ≤ cs·u(0)²e^{2cst}, −⟨yf₀⟩ ≤
+    cs·u(0)² and ⟨f₀²⟩ ≤ TrΣ·u(0)⁴.
     """
-    rate = theory.growth_rate(start, data)
-    room = _drop(data) / 2 / (rate * run[0].norms.max() ** 2)
+    rate, small = theory.growth_rate(start, data), run[0].norms.max() ** 2
+    room = (_drop(data) - np.trace(data.sigma) * small**2) / 2 / (rate * small) - 1
     return float(np.log(room) / (2 * rate))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_DASHED, _DOTTED = (0, (4, 2)), (0, (1, 1))
+_DASHED = (0, (4, 2))
 _MARKERS = "oDs^vP"
 _NAMES = {0.0: "ReLU", 1.0: "linear"}
 
@@ -62,10 +62,16 @@ def _marks(axes: Axes, numbers: Numbers, *, named: bool) -> None:
 
 def _points(axes: Axes, numbers: Numbers, i: int, values: np.ndarray, *, draw: int = 0) -> None:
     """Simulated values of leak i as open markers that take turns with those of other leaks."""
-    every, look = slice(1 + 2 * i, None, 4), _looks(numbers)[i]
+    look, t = _looks(numbers)[i], _rescaled(numbers, i, draw=draw)
     label = _name(numbers["leaks"][i]) if draw == 0 else None
+    chosen = _nearest(t, (np.arange(15) + 0.25 + 0.5 * i) / 15 * t[-1])
     shown: Any = {"ls": "none", "mfc": "none", "color": look["color"], "marker": look["marker"]}
-    axes.plot(_rescaled(numbers, i, draw=draw)[every], values[every], label=label, **shown)
+    axes.plot(t[chosen], values[chosen], label=label, **shown)
+
+
+def _nearest(t: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The saved times next to those wanted."""
+    return np.unique(np.abs(t[:, None] - wanted).argmin(axis=0))
 
 
 def _norms(axes: Axes, numbers: Numbers) -> None:
@@ -101,11 +107,12 @@ def _structure(axes: Axes, numbers: Numbers) -> None:
     for i, look in enumerate(_looks(numbers)):
         t = _rescaled(numbers, i)
         plots.theory_curve(axes, t, numbers["linear_residual"][i, 0], color=look["color"])
-        plots.theory_curve(axes, t, numbers["angle"][i, 0], color=look["color"], ls=_DOTTED)
+        chosen = _nearest(t, np.linspace(0, t[-1], 60))
+        axes.plot(t[chosen], numbers["angle"][i, 0][chosen], ".", ms=2, color=look["color"])
         for draw in range(len(numbers["seeds"])):
             _points(axes, numbers, i, numbers["residual"][i, draw], draw=draw)
     axes.plot([], [], color="0.3", label="Eq. 23")
-    axes.plot([], [], color="0.3", ls=_DOTTED, label="angle of $r$ to $\\barβ$ (rad)")
+    axes.plot([], [], ".", ms=2, color="0.3", label="angle of $r$ to $\\barβ$ (rad), simulated")
     axes.set(ylabel="$|W_1-W_2^T r^T|\\,/\\,|W_2|$", yscale="log", ylim=(1e-6, 5))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.04))
 
@@ -113,6 +120,8 @@ def _structure(axes: Axes, numbers: Numbers) -> None:
 def _loss(axes: Axes, numbers: Numbers) -> None:
     for i, look in enumerate(_looks(numbers)):
         t, label = _rescaled(numbers, i), _name(numbers["leaks"][i])
+        plots.theory_curve(axes, t, numbers["reduced_loss"][i, 0], color=look["color"])
         plots.simulated_points(axes, t, numbers["loss"][i, 0], shift=0.5 * i, label=label, **look)
+    axes.plot([], [], color="0.3", label="reduced flow")
     axes.set(ylabel="loss", ylim=(0, None))
     axes.legend(loc="center left", bbox_to_anchor=(0.1, 0.5))

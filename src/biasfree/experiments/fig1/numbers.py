@@ -11,12 +11,15 @@ from biasfree import data as tasks
 from biasfree import networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import layers, named, split_defect
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
 TASKS = ("six", "g")
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
+_COUNTED = ("g", "three")  # the task and kind whose draws are all trained for as long as the first
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 
 
@@ -25,7 +28,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     circle = tasks.circle(settings["points"], tasks.separation_target)
     data = {"six": tasks.six_points(0.0), "g": circle}
     numbers: Numbers = {
-        "seeds": settings["seed"] + np.arange(settings["seeds"]),
+        "seeds": seeds_of(settings),
         "width": np.array(settings["width"]),
         "g_floor": np.array(theory.two_layer_gap(tasks.separation_target, circle.x).bound / 2),
         "six_floor": np.array(4 / 9),
@@ -35,20 +38,31 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         numbers |= {f"{task}_x": data[task].x, f"{task}_y": data[task].y}
         numbers[f"{task}_least_squares"] = theory.least_squares(data[task])
         for kind in KINDS:
-            found = _runs(settings, data[task], kind, _named(report, f"{task}, {kind}"))
-            numbers |= {f"{task}_{kind}_{name}": value for name, value in found.items()}
+            found = _runs(
+                settings, data[task], kind, _epochs(settings, task, kind), _about(report, f"{task}, {kind}")
+            )
+            numbers |= named(f"{task}_{kind}", found)
     return numbers
 
 
-def _named(report: Report, name: str) -> Report:
+def _about(report: Report, name: str) -> Report:
     return lambda text: report(f"{name}: {text}")
 
 
-def _runs(settings: Mapping[str, Any], data: Dataset, kind: str, report: Report) -> Numbers:
-    """All draws of one kind of network; the first one of three layers goes on for longer."""
-    most = settings["epochs"] if KINDS[kind][0] == 2 else settings["deep_epochs"]
-    steps = most if KINDS[kind][0] == 2 else min(most, settings["draw_epochs"])
-    starts = [_start(settings, settings["seed"] + i, kind) for i in range(settings["seeds"])]
+def _epochs(settings: Mapping[str, Any], task: str, kind: str) -> tuple[int, int]:
+    """The epochs of every draw, and of the first."""
+    if KINDS[kind][0] == 2:
+        return settings["epochs"], settings["epochs"]
+    most = settings["deep_epochs"]
+    return most if (task, kind) == _COUNTED else min(most, settings["draw_epochs"]), most
+
+
+def _runs(
+    settings: Mapping[str, Any], data: Dataset, kind: str, epochs: tuple[int, int], report: Report
+) -> Numbers:
+    """All draws of one kind of network; the first one may go on for longer."""
+    steps, most = epochs
+    starts = [_start(settings, int(seed), kind) for seed in seeds_of(settings)]
     runs = _descended(starts, data, steps, settings, report)
     last, ts, loss = runs[0][-1], runs[0].ts, runs[0].loss
     if most > steps:
@@ -56,13 +70,14 @@ def _runs(settings: Mapping[str, Any], data: Dataset, kind: str, report: Report)
         (rest,) = _descended([last], data, most - steps, settings, report)
         last, ts, loss = rest[-1], np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
     return {
+        "epochs": np.array(epochs),
         "ts": runs[0].ts,
         "loss": np.array([run.loss for run in runs]),
         "long_ts": ts,
         "long_loss": loss,
         "inhomogeneity": np.array([theory.homogeneity_defect(run[-1], data.x) for run in runs]),
-        **({"split": np.array([_split_defect(run, data) for run in runs])} if kind == "two" else {}),
-        **_stored(last),
+        **({"split": np.array([split_defect(run, data) for run in runs])} if kind == "two" else {}),
+        **layers(last),
     }
 
 
@@ -85,16 +100,3 @@ def _descended(
         report(f"{steps} steps of {len(together)} networks, {first} of {len(starts)} done")
         runs += gradient_descent(together, data, steps=steps, save=lambda network: network.depth, **options)
     return runs
-
-
-def _split_defect(run: Trajectory, data: Dataset) -> float:
-    """The loss at the last time less the sum of its two parts: linear part against y, and even part."""
-    return abs(float(run.loss[-1]) - theory.loss_split(run[-1], data).total)
-
-
-def _stored(network: Network) -> Numbers:
-    biases = network.biases or ()
-    return {
-        **{f"W{i}": w for i, w in enumerate(network.weights, 1)},
-        **{f"b{i}": b for i, b in enumerate(biases, 1)},
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from biasfree.data import Dataset, separation_target
 from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.fig1.numbers import KINDS, TASKS
 from biasfree.experiments.fig1.sentences import KIND_NAMES
-from biasfree.networks import Network
+from biasfree.experiments.picture import network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "three": {"color": "#000000", "ls": "-"},
     "three_biased": {"color": "#d55e00", "ls": (0, (4, 1.5))},
 }
-_LEAST = {"six": 1e-6, "g": 1e-6}  # where the loss axis ends
+_LEAST = 1e-6  # where the loss axis ends
 
 
 def draw(numbers: Numbers) -> Figure:
@@ -55,7 +56,7 @@ def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
         )
     plots.level(axes, float(numbers[f"{task}_floor"]), "least squares", ls="--", side="right")
     first = float(numbers[f"{task}_two_loss"][0, 0])
-    axes.set(xscale="log", yscale="log", ylim=(_LEAST[task], 3 * first))
+    axes.set(xscale="log", yscale="log", ylim=(_LEAST, 3 * first))
     axes.set(xlabel="time $t/\\tau$", ylabel=f"loss, {'six points' if task == 'six' else 'target $g$'}")
 
 
@@ -65,13 +66,13 @@ def _maps(row: Any, numbers: Numbers, task: str) -> None:
     size, name = 1.5 * np.abs(data.y).max(), "least squares" if task == "six" else "$g$"
     shown = {
         name: _reference(numbers, task),
-        **{KIND_NAMES[k]: _network(numbers, f"{task}_{k}") for k in KINDS},
+        **{KIND_NAMES[k]: network_of(numbers, f"{task}_{k}") for k in KINDS},
     }
     for axes, (label, function) in zip(row, shown.items(), strict=True):
         plots.output_map(axes, function, data=data, extent=1.4, resolution=81, vmin=-size, vmax=size)
-        for points in axes.collections[1:]:
-            points.set(clim=(-size, size), sizes=[12], linewidth=0.6)
-        axes.set_title(label.replace(", ", ",\n"), fontsize=7, loc="right")
+        for points in axes.collections[-2:]:
+            points.set(sizes=[12], linewidth=0.6)
+        axes.set_title(fill(label, 15), fontsize=7, loc="right")
         axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         axes.label_outer()
 
@@ -80,12 +81,5 @@ def _reference(numbers: Numbers, task: str) -> Any:
     """What is expressible: g by three layers; on the six points the best that two layers express."""
     if task == "g":
         return separation_target
-    w = numbers[f"{task}_least_squares"]
+    w = numbers["six_least_squares"]
     return lambda x: x @ w
-
-
-def _network(numbers: Numbers, part: str) -> Network:
-    layers = KINDS[part.split("_", 1)[1]][0]
-    biases = [numbers[f"{part}_b{i}"] for i in range(1, layers + 1) if f"{part}_b{i}" in numbers]
-    weights = tuple(numbers[f"{part}_W{i}"] for i in range(1, layers + 1))
-    return Network(weights, biases=tuple(biases) or None)

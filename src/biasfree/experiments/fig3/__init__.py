@@ -49,14 +49,15 @@ EXPERIMENT = Experiment(
     name="fig3",
     title="ReLU networks that learn like a linear network ([ZSL25] TMLR Fig. 3, v1 Fig. 1)",
     caption="(a) Loss of leaky ReLU networks from one draw: simulated flow (markers), the reduced flow "
-    "(lines), the closed form for white input (dashed). (b) How far each of the two is from the simulation; "
-    "the sample covariance is not exactly white, which the reduced flow knows. (c) The losses on rescaled "
-    "time. (d) Weight error |√c·W(t/c) − W_lin(t)|/|W_lin(t)|. (e) Its last value for draws of the weights, "
-    "against what the draw predicts: full size (red), and small widths on a small task. (f) Its law at full "
-    "width, draws that predict it, and the simulated ones; dotted: what the paper's two versions say. (g) "
-    "Medians over the width. (h) The collapse for logistic loss, labels the signs of the targets. (i) "
-    "Descent at the paper's step less the flow, in per cent of the drop, on rescaled time: leaks as in (a), "
-    "and real steps of ReLU.",
+    "(lines), the closed form for white input (dashed). (b) How far each of the two is from the simulation, "
+    "and the two neurons (one of each sign) that the draw becomes: the sample covariance is not exactly "
+    "white, which the reduced flow knows, and the draw has a ± imbalance, which the two neurons know. (c) "
+    "The losses on rescaled time. (d) Weight error |√c·W(t/c) − W_lin(t)|/|W_lin(t)|. (e) Its last value "
+    "for draws of the weights, against what the draw predicts: full size (red), and small widths on a "
+    "small task. (f) Its law at full width, draws that predict it, and the simulated ones; dotted: what "
+    "the paper's two versions say. (g) Medians over the width. (h) The collapse for logistic loss, labels "
+    "the signs of the targets. (i) Descent at the paper's step less the flow, in per cent of the drop, on "
+    "rescaled time: leaks as in (a), and real steps of ReLU.",
     settings=SETTINGS,
     run=run,
     claims=claims,
@@ -72,6 +73,8 @@ EXPERIMENT = Experiment(
         "More draws than the paper's one, because the weight error depends on the draw; those at small "
         "widths are trained on 20 samples and their negatives in 3 dimensions, whitened, from norm 1e-6, "
         "since neither the prediction nor its law depends on the task.",
+        "Losses are compared with the flow of two neurons as well, which the paper does not have: it says "
+        "how much of a gap is the draw's ± imbalance.",
         "Further draws and the logistic loss at a tolerance of 1e-4, and three leaks for the latter: time.",
     ),
 )

@@ -15,6 +15,7 @@ from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.fig3.finals import start
+from biasfree.experiments.measures import rounding
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -70,9 +71,7 @@ def _real(path: Trajectory, data: Dataset, step: float, steps: int, report: Repo
         "real_loss": run.loss,
         "real_flow": _flow(path[0], data, _c(path.leak) * path.ts[there]),
         "real_error": np.array([_apart(network, path[i]) for network, i in zip(run, there, strict=True)]),
-        "real_bound": np.array(
-            steps * (len(data) + data.dimensions + path[0].sizes[1]) * np.finfo(float).eps
-        ),
+        "real_bound": np.array(rounding(data, path[0].sizes[1], steps)),
     }
 
 

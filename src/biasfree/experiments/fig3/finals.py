@@ -11,6 +11,8 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.fig3.two_neurons import kept
+from biasfree.experiments.measures import accuracy, named, stacked
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -28,7 +30,7 @@ def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network
 def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
     """Simulated and predicted final errors of ReLU against linear, and how far apart the two may be."""
     finals = [_final(relu, linear, data) for relu, linear in pairs]
-    return {f"final_{name}": np.array([final[name] for final in finals]) for name in finals[0]}
+    return named("final", stacked(finals))
 
 
 def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
@@ -61,7 +63,7 @@ def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
         found.append(_trained(width, data, seeds))
     return {
         "small_widths": np.array(settings["small_widths"]),
-        **{f"small_{name}": np.array([one[name] for one in found]) for name in found[0]},
+        **named("small", stacked(found)),
     }
 
 
@@ -71,13 +73,8 @@ def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
     return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
 
-def accuracy(run: Trajectory) -> float:
-    """The simulator's own estimate of the relative error of the weights."""
-    return np.inf if run.stats.error is None else run.stats.error
-
-
 def _final(relu: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, float]:
-    left = _remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + _kept(relu)
+    left = _remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + kept(relu)
     return {
         "measured": diagnostics.weight_error(relu[-1], linear[-1]),
         "predicted": theory.final_weight_error(relu[0], data),
@@ -127,7 +124,7 @@ def _trained(width: int, data: Dataset, seeds: np.ndarray) -> Numbers:
     measured = np.array([diagnostics.weight_error(a[-1], b[-1]) for a, b in zip(ends, twins, strict=True)])
     slowed = step * steps * (1 - _SMALL_STEP / 4)  # forward Euler grows by ln(1 + z) ≥ z(1 − z/2), z = ηs/2
     left = [
-        _remainder(relu, theory.white_flow, data, slowed) + _kept(run)
+        _remainder(relu, theory.white_flow, data, slowed) + kept(run)
         for relu, run in zip(relus, ends, strict=True)
     ]
     return {
@@ -136,8 +133,3 @@ def _trained(width: int, data: Dataset, seeds: np.ndarray) -> Numbers:
         "bound": 3 * np.array(left),
         "distance": np.array(distance(measured, theory.final_weight_error_law(width))),
     }
-
-
-def _kept(run: Trajectory) -> float:
-    """What is left of the initial weights, which the linear terms do not shrink: |W(0)|/|W|."""
-    return float(np.linalg.norm(run[0].norms) / np.linalg.norm(run[-1].norms))

@@ -10,7 +10,9 @@ import numpy as np
 from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
-from biasfree.experiments.fig3.finals import accuracy, start
+from biasfree.experiments.fig3.finals import start
+from biasfree.experiments.fig3.two_neurons import beside
+from biasfree.experiments.measures import accuracy, named
 
 
 def compared(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
@@ -32,18 +34,6 @@ def compared(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numb
         "logistic_simulated": np.array([run.loss for run in runs]),
         "logistic_accuracy": np.array([accuracy(run) for run in runs]),
         "logistic_reduced": theory.reduced_flow(aligned, labelled, runs[0].ts, loss="logistic").loss,
-        "logistic_imbalance": np.array(imbalance_effect(runs[0][0], labelled, runs[0].ts[-1], "logistic")),
+        **named("logistic", beside(runs, labelled, loss="logistic")),
         "logistic_weight_error": np.array([diagnostics.weight_errors(run, runs[-1]) for run in runs]),
     }
-
-
-def imbalance_effect(relu: Any, data: Dataset, end: float, loss: str) -> float:
-    """The most that the ± imbalance of a draw changes the loss at α = 0, on a fine grid of times.
-
-    A ReLU network from a small start is two halves, each of which sees one side of the symmetric data: its
-    loss is the mean of theirs, for either loss.
-    """
-    ts = np.linspace(0, end, 2001)
-    halves = [theory.reduced_flow(half, data, ts, loss=loss).loss for half in theory.halves(relu, data)]
-    whole = theory.reduced_flow(theory.aligned(relu, data), data, ts, loss=loss).loss
-    return float(np.abs((halves[0] + halves[1]) / 2 - whole).max())

@@ -12,6 +12,9 @@ from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.fig3 import descent, finals, logistic
+from biasfree.experiments.fig3.two_neurons import beside
+from biasfree.experiments.measures import accuracy, least_squares_loss
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -19,7 +22,7 @@ from biasfree.trajectory import Trajectory
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """All leaks from one draw, both theories beside them, and ReLU against linear from more draws."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     rescaled = np.linspace(0, settings["end"] / 2, settings["times"])
     starts = _starts(settings, int(seeds[0]), settings["leaks"])
     solved = _theory(starts, data, 2 * rescaled)  # first: settings outside the theory are refused at once
@@ -41,7 +44,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "seeds": seeds,
         "width": np.array(settings["width"]),
         "nonwhite": np.array(_nonwhite(data)),
-        "least_squares": np.array(_least_squares_loss(data)),
+        "least_squares": np.array(least_squares_loss(data)),
     }
 
 
@@ -69,11 +72,11 @@ def _compared(runs: list[Trajectory], data: Dataset, rescaled: np.ndarray) -> Nu
         "leaks": np.array([run.leak for run in runs]),
         "rescaled": rescaled,
         "simulated": np.array([run.loss for run in runs]),
-        "accuracy": np.array([finals.accuracy(run) for run in runs]),
+        "accuracy": np.array([accuracy(run) for run in runs]),
         "weight_error": np.array([diagnostics.weight_errors(run, runs[-1]) for run in runs]),
         "reduced": np.array([_reduced(run[0], data, run.ts).loss for run in runs]),
         "white": np.array([_white(run[0], data, run.ts).loss for run in runs]),
-        "imbalance": np.array(logistic.imbalance_effect(runs[0][0], data, runs[0].ts[-1], "square")),
+        **beside(runs, data, loss="square"),
     }
 
 
@@ -98,7 +101,3 @@ def _white(start: Network, data: Dataset, ts: np.ndarray) -> Trajectory:
 def _nonwhite(data: Dataset) -> float:
     nu = np.trace(data.sigma) / data.dimensions
     return float(np.linalg.norm(data.sigma / nu - np.eye(data.dimensions), ord=2))
-
-
-def _least_squares_loss(data: Dataset) -> float:
-    return float(np.mean((data.y - data.x @ theory.least_squares(data)) ** 2) / 2)

@@ -9,7 +9,8 @@ import numpy as np
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.fig3.picture_draws import against_width, draws, shares
-from biasfree.experiments.fig3.sentences import drop
+from biasfree.experiments.fig3.sentences_losses import drop
+from biasfree.experiments.picture import MARKERS, fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +22,12 @@ _KINDS: dict[str, dict[str, Any]] = {
     "reduced flow": {"ls": "-"},
     "Eq. 38": {"ls": _DASHED, "lw": 0.8},
 }
+#: The theories whose gaps to the simulation panel (b) shows.
+_GAPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "to Eq. 38": ("white", {"ls": _DASHED, "lw": 0.8}),
+    "to reduced flow": ("reduced", {"ls": "-", "lw": 0.9}),
+    "to two neurons": ("pair", {"ls": ":", "lw": 0.9}),
+}
 
 
 def draw(numbers: Numbers) -> Figure:
@@ -30,9 +37,7 @@ def draw(numbers: Numbers) -> Figure:
     parts = (_loss, _gaps, _collapse, _error, draws, shares, against_width, _logistic, _descent)
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 6.4), layout="constrained")
-        for panel, part, letter in zip(figure.subplots(3, 3).flat, parts, "abcdefghi", strict=True):
-            part(panel, numbers)
-            plots.panel_label(panel, letter)
+        fill(figure.subplots(3, 3).flat, parts, numbers)
     return figure
 
 
@@ -71,12 +76,12 @@ def _gaps(axes: Axes, numbers: Numbers) -> None:
     """How far each theory is from the simulation, over rescaled time, for every leak."""
     t, unit = numbers["rescaled"], drop(numbers)
     for i, colour in enumerate(plots.leak_colours(numbers["leaks"])):
-        for name, look in (("white", {"ls": _DASHED, "lw": 0.8}), ("reduced", {"ls": "-", "lw": 0.9})):
+        for name, look in _GAPS.values():
             gap = np.abs(numbers["simulated"][i] - numbers[name][i]) / unit
             plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=colour, **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="gap of the loss / drop", yscale="log")
     axes.set(xlim=(0, t[-1]), ylim=(1e-7, 3))
-    kinds = {"to Eq. 38": _KINDS["Eq. 38"], "to reduced flow": _KINDS["reduced flow"]}
+    kinds = {label: look for label, (_, look) in _GAPS.items()}
     _kinds(axes, kinds, loc="upper left", bbox_to_anchor=(-0.02, 1.05))
 
 
@@ -108,7 +113,8 @@ def _logistic(axes: Axes, numbers: Numbers) -> None:
     t, leaks = numbers["logistic_rescaled"], numbers["logistic_leaks"]
     plots.theory_curve(axes, t, numbers["logistic_reduced"], color="0.3", label="reduced flow")
     for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
-        look = {"shown": 14, "shift": i / len(leaks), "color": colour, "marker": "osDv^<"[i % 6], "ms": 2.8}
+        marker = MARKERS[i % len(MARKERS)]
+        look = {"shown": 14, "shift": i / len(leaks), "color": colour, "marker": marker, "ms": 2.8}
         plots.simulated_points(
             axes, t, numbers["logistic_simulated"][i], label=f"$\\alpha$ = {leak:g}", **look
         )

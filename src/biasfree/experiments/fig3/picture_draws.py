@@ -50,7 +50,7 @@ def shares(axes: Axes, numbers: Numbers) -> None:
     axes.set(xscale="log", xlim=ends, ylim=(0, 1.02), ylabel="share of draws below")
     axes.set_xlabel(f"final error, width {int(numbers['width'])} (%)")
     _percent(axes.xaxis, ends)
-    axes.legend(loc="lower right", handlelength=0.8, fontsize=6.5, bbox_to_anchor=(1.05, -0.04))
+    axes.legend(loc="lower right", handlelength=0.8, fontsize=6.5, bbox_to_anchor=(1.0, -0.04))
 
 
 def against_width(axes: Axes, numbers: Numbers) -> None:

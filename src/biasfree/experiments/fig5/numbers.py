@@ -8,22 +8,25 @@ from typing import Any
 import numpy as np
 
 from biasfree import data as tasks
-from biasfree import diagnostics, networks
+from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.falls import fall
+from biasfree.experiments.fig5.course import course
 from biasfree.experiments.fig5.theorem import exact
+from biasfree.experiments.measures import layers, named, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.theory.deep_structure import DeepParts
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """The paper's run, then falls of more draws and depths, then starts of the exact structure."""
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     wide = tasks.linear_teacher(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     small = tasks.linear_teacher(settings["deep_samples"], settings["dimensions"], seed=settings["data_seed"])
     found, (relu, linear) = _as_printed(settings, wide, int(seeds[0]), report)
-    rows = [_compared(3, int(seeds[0]), relu, linear, wide)]
+    rows = [_compared(3, int(seeds[0]), _start(settings, 3, int(seeds[0]))[0], relu, linear, wide)]
     falls = {}
     for depth in settings["depths"]:
         for seed in seeds[1:] if depth == 3 else seeds:
@@ -36,11 +39,11 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     return {
         **found,
         **falls,
-        **{name: np.array([row[name] for row in rows]) for name in rows[0]},
+        **stacked(rows),
         **exact(settings, wide, small),
         **{f"curvature{depth}": _curvature(wide if depth == 3 else small) for depth in settings["depths"]},
         "seeds": seeds,
-        "target": np.array(np.linalg.norm(_best(wide))),
+        "target": np.array(np.linalg.norm(theory.least_squares(wide))),
     }
 
 
@@ -72,8 +75,10 @@ def _as_printed(
             save=lambda network: _reading(network, data),
         )
         ends.append(run[-1])
-        found |= {f"{name}_W{i}": w for i, w in enumerate(run[-1].weights, 1)}
+        found |= named(name, layers(run[-1]))
         found |= {f"{name}_ts": run.ts, f"{name}_loss": run.loss, f"{name}3": run.saved}
+        parts, speed = (slice(1, 3), 0.5) if name == "relu" else (slice(0, 1), 1.0)
+        found |= named(name, course(run.ts, run.saved[:, parts, 0], data, speed=speed))
     return found, ends
 
 
@@ -82,7 +87,7 @@ def _fallen(
 ) -> tuple[dict[str, Any], Numbers]:
     """The row of the table that a draw gives, and the readings along both of its paths."""
     both = [fall(one, data, end=settings["end"], rtol=settings["rtol"]) for one in pair]
-    row = _compared(depth, seed, both[0].networks[-1], both[1].networks[-1], data)
+    row = _compared(depth, seed, pair[0], both[0].networks[-1], both[1].networks[-1], data)
     row["left"] = max(row["left"], *(one.left[-1] for one in both))
     paths = {
         f"{name}{depth}": np.array([_reading(network, data) for network in one.networks])
@@ -91,8 +96,10 @@ def _fallen(
     return row, paths
 
 
-def _compared(depth: int, seed: int, relu: Network, linear: Network, data: Dataset) -> dict[str, Any]:
-    """What the paper says of the trained pair, measured."""
+def _compared(
+    depth: int, seed: int, start: Network, relu: Network, linear: Network, data: Dataset
+) -> dict[str, Any]:
+    """What the paper says of the trained pair, measured, and the initial norm over the linear one's last."""
     found, twin = diagnostics.structure_distance(relu), diagnostics.structure_distance(linear)
     middle = relu.weights[1:-1]
     return {
@@ -104,19 +111,16 @@ def _compared(depth: int, seed: int, relu: Network, linear: Network, data: Datas
         "outer_second": max(_values(w)[1] for w in (relu.weights[0], linear.weights[0])),
         "middle_second": min(_values(w)[1] for w in middle),
         "middle_third": max(_values(w)[2] for w in middle),
+        "kept": np.linalg.norm(start.norms) / np.linalg.norm(linear.norms),
         "ratio": np.sqrt(np.sum(relu.norms**2) / np.sum(linear.norms**2)),
         "agreeing": min(_agreeing(w, other) for w, other in zip(middle, linear.weights[1:-1], strict=True)),
     }
 
 
-def _best(data: Dataset) -> np.ndarray:
-    """The linear map w* of the targets."""
-    return np.linalg.lstsq(data.x, data.y, rcond=None)[0]
-
-
 def _curvature(data: Dataset) -> np.ndarray:
     """rᵀΣr for r along w*: there Proposition 12 is dv/dt̃ = v^{L−1}rᵀΣr(|w*| − v^L)."""
-    r = _best(data) / np.linalg.norm(_best(data))
+    target = theory.least_squares(data)
+    r = target / np.linalg.norm(target)
     return np.array(r @ data.sigma @ r)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
-from biasfree.networks import Network
+from biasfree.experiments.fig5.sentences import LEARNT
+from biasfree.experiments.picture import fill, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,31 +23,30 @@ _COLOURS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
 
 
 def draw(numbers: Numbers) -> Figure:
-    """Two rows of trained layers with their spectra; below, loss, speed of the norm, and norm ratios."""
+    """Two rows of trained layers with their spectra; below, loss, speeds of norms, and norm ratios."""
     from matplotlib.figure import Figure
 
     with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 6.9), layout="constrained")
-        panels: Any = figure.subfigures(2, 1, height_ratios=(1.75, 1))
+        figure = Figure(figsize=(plots.WIDTH, 8.6), layout="constrained")
+        panels: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1))
         layers, curves = panels
         maps = layers.subplots(2, 4, width_ratios=(0.55, 1, 0.55, 0.95))
         for row, name, letters in zip(maps, _LEAKS, ("abcd", "efgh"), strict=True):
             _layers(row, numbers, name)
             for axes, letter in zip(row, letters, strict=True):
                 plots.panel_label(axes, letter)
-        below = curves.subplots(1, 3, width_ratios=(1, 1.15, 0.75))
-        for axes, part, letter in zip(below, (_loss, _speeds, _ratios), "ijk", strict=True):
-            part(axes, numbers)
-            plots.panel_label(axes, letter)
+        below = curves.subplots(2, 2, width_ratios=(1.3, 1))
+        fill(below.flat, (_loss, _ratios, _whole, _speeds), numbers, letters="ijkl")
     return figure
 
 
 def _layers(row: Any, numbers: Numbers, name: str) -> None:
     """W₁, W₂ and W₃ in colours, each to its own largest weight, and the singular values of all."""
-    network = Network(tuple(numbers[f"{name}_W{i}"] for i in (1, 2, 3)), leak=_LEAKS[name])
+    network = network_of(numbers, name, leak=_LEAKS[name])
     for i, axes in enumerate(row[:3]):
-        plots.weights(axes, network, layer=i)
-        axes.set_title(f"$W_{i + 1}$")
+        reach = plots.weights(axes, network, layer=i).norm.vmax
+        axes.set_title("")
+        axes.set_title(f"$W_{i + 1}$, ±{reach:.2g}", loc="right")
     row[0].set_ylabel(f"{_NAMES[name]}: {row[0].get_ylabel()}")
     row[2].set_yticks([])
     lines = plots.spectra(row[3], network, ms=3, lw=0.8)
@@ -55,22 +55,58 @@ def _layers(row: Any, numbers: Numbers, name: str) -> None:
 
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
-    for name in _LEAKS:
+    """The fall of both networks, each on time since a hundredth of its loss was gone."""
+    first, ends = float(numbers["relu_loss"][0]), []
+    for name, ls in (("linear", (0, (4, 1.5))), ("relu", "-")):
         ts, loss = numbers[f"{name}_ts"], numbers[f"{name}_loss"]
-        look: Any = {"color": _COLOURS[3], "marker": _MARKERS[name], "label": f"{_NAMES[name]}, $L$ = 3"}
-        plots.simulated_points(axes, ts, loss, shown=22, **look)
-    first = float(numbers["relu_loss"][0])
+        plateau = _when(ts, loss < 0.99 * first)
+        ends.append(_when(ts, loss < 0.01 * first) - plateau)
+        line = numbers[f"{name}_course_ts"] - plateau, numbers[f"{name}_course_loss"]
+        plots.theory_curve(axes, *line, color="0.4", ls=ls, label=f"Prop. 12, {_NAMES[name]}")
+        label = f"{_NAMES[name]}, plateau to $t$ = {plateau:.0f}"
+        axes.plot(ts - plateau, loss, _MARKERS[name], mfc="none", ms=3.5, color=_COLOURS[3], label=label)
     plots.level(axes, first / 2, "half")
-    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(-0.03 * first, 1.25 * first), xlim=(0, None))
-    axes.legend(loc="upper center", ncols=2, handletextpad=0.2, columnspacing=0.8)
+    axes.set(xlabel="time since the plateau, $(t-t_0)/\\tau$", ylabel="loss, $L$ = 3")
+    axes.set(xlim=(-0.25 * max(*ends, 1.0), 1.3 * max(*ends, 1.0)), ylim=(-0.03 * first, 1.1 * first))
+    axes.legend(loc="upper right")
+
+
+def _when(ts: np.ndarray, there: np.ndarray) -> float:
+    """The first time at which it is there, the last one if it never is."""
+    return float(ts[np.argmax(there)] if there.any() else ts[-1])
+
+
+def _whole(axes: Axes, numbers: Numbers) -> None:
+    """u̇ against u of ReLU networks: Proposition 12's, with equal halves, and that of one after the other."""
+    for depth in np.unique(numbers["depths"]):
+        look: Any = {"color": _COLOURS[depth]}
+        p = np.linspace(0, numbers["target"] ** (1 / depth), 200)
+        half = _slope(numbers, depth, p) / 2
+        plots.theory_curve(axes, np.sqrt(2) * p, np.sqrt(2) * half, label=f"$L$ = {depth}", **look)
+        later = np.hypot(p, p[-1])
+        u, speed = np.append(p, later), np.append(half, p * half / later)
+        plots.theory_curve(axes, u, speed, ls=(0, (2, 1.5)), lw=0.8, **look)
+        size, speed = numbers[f"relu{depth}"][:, 0, :2].T
+        plots.simulated_points(axes, size, speed, shown=26, marker="o", **look)
+    kinds = {"Prop. 12": {"ls": "-"}, "one half, then the other": {"ls": (0, (2, 1.5)), "lw": 0.8}}
+    kinds["ReLU"] = {"ls": "none", "marker": "o", "mfc": "none"}
+    for label, look in kinds.items():
+        axes.plot([], [], color="0.4", label=label, **look)
+    axes.set(xlabel="norm $u$ of a layer", ylabel="$\\tau\\dot u$", xlim=(0, None))
+    axes.set_ylim(0, 1.4 * axes.get_ylim()[1])
+    axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
+
+
+def _slope(numbers: Numbers, depth: int, v: np.ndarray) -> np.ndarray:
+    """dv/dt̃ of Proposition 12 where r is along w*."""
+    return float(numbers[f"curvature{depth}"]) * v ** (depth - 1) * (numbers["target"] - v**depth)
 
 
 def _speeds(axes: Axes, numbers: Numbers) -> None:
     """dv/dt̃ against v: one curve a depth for linear networks and for both halves of a ReLU network."""
     for depth in np.unique(numbers["depths"]):
         colour, v = _COLOURS[depth], np.linspace(0, numbers["target"] ** (1 / depth), 200)
-        curve = float(numbers[f"curvature{depth}"]) * v ** (depth - 1) * (numbers["target"] - v**depth)
-        plots.theory_curve(axes, v, curve, color=colour, label=f"$L$ = {depth}")
+        plots.theory_curve(axes, v, _slope(numbers, depth, v), color=colour, label=f"$L$ = {depth}")
         relu, linear = numbers[f"relu{depth}"], numbers[f"linear{depth}"]
         plots.simulated_points(axes, *linear[:, 0, :2].T, shown=14, color=colour, marker=_HALVES["linear"])
         for i, name in ((1, "ReLU, +"), (2, "ReLU, −")):
@@ -78,13 +114,15 @@ def _speeds(axes: Axes, numbers: Numbers) -> None:
             plots.simulated_points(axes, size, 2 * speed, shown=14, color=colour, marker=_HALVES[name])
     for name, marker in _HALVES.items():
         axes.plot([], [], ls="none", marker=marker, mfc="none", color="0.4", label=name)
-    axes.set(xlabel="size $v$ of a network or a half", ylabel="speed $dv/d\\tilde t$", xlim=(0, None))
-    axes.set_ylim(0, 1.35 * axes.get_ylim()[1])
+    axes.set(
+        xlabel="$u$ if linear, $p$ of a half", ylabel="$\\tau\\dot u$ and $2\\tau\\dot p$", xlim=(0, None)
+    )
+    axes.set_ylim(0, 1.45 * axes.get_ylim()[1])
     axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
 
 
 def _ratios(axes: Axes, numbers: Numbers) -> None:
-    learnt = numbers["left"] < 1e-4
+    learnt = numbers["left"] < LEARNT
     for depth in np.unique(numbers["depths"]):
         here = numbers["depths"] == depth
         x = depth + np.linspace(-0.2, 0.2, int(here.sum()))

@@ -11,6 +11,7 @@ import numpy as np
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.measures import named, stacked
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -25,7 +26,7 @@ def exact(settings: Mapping[str, Any], wide: Dataset, small: Dataset) -> Numbers
         for depth in settings["depths"]
     ]
     slopes = _slopes(_structured(3, settings["width"], wide, settings["seed"]), wide, settings["step"])
-    return {**{f"exact_{name}": np.array([row[name] for row in rows]) for name in rows[0]}, **slopes}
+    return {**named("exact", stacked(rows)), **slopes}
 
 
 def _width(settings: Mapping[str, Any], depth: int) -> int:

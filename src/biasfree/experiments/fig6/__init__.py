@@ -40,16 +40,17 @@ SETTINGS = {
 EXPERIMENT = Experiment(
     name="fig6",
     title="Perturbed symmetry: how long the linear plateau lasts ([ZSL25] TMLR Fig. 6, v1 Fig. 2)",
-    caption="(a) Loss at the shown δ from every draw (thin lines; orange those that do not escape) and at "
-    "δ = 0 (dashed); for the first draw the predicted loss (black line) and the simulated one "
-    "(markers). (b, c) Its output in the middle of the plateau and at the end, with the six points "
-    "(circles +1, squares −1; black line: zero). (d) 1/duration of the plateau against δ: one "
-    "marker a draw; predicted from initial weights (line: median of many draws that escape, band: "
-    "their middle half); the line through 0 that fits the small δ; the exact flow of the first "
-    "draw; squares at 0: how many draws had not escaped at the end of the run, t = 150/δ. (e) The "
-    "share of draws that escape, predicted and found, and that are at zero loss in the end (below "
-    "1 % of the plateau). (f) Final losses: near 4/9 draws that did not escape; at small δ descent "
-    "does not settle, since its step is above the largest stable one there; the exact flow does.",
+    caption="(a) Loss at the shown δ from every draw (thin lines; orange those that do not escape) and "
+    "at δ = 0 (dashed); for the first draw the predicted loss (black line) and the simulated one "
+    "(markers). (b, c) Its output in the middle of the plateau and at the end, on one colour scale that "
+    "ends at ±1.5, with the six points (circles +1, squares −1; black line: zero, where it is not zero "
+    "over an area). (d) 1/duration of the plateau against δ: one marker a draw; predicted from initial "
+    "weights (line: median of many draws that escape, band: their middle half); the line through 0 that "
+    "fits the small δ, with its slope; the exact flow of the first draw; squares at 0: how many draws had "
+    "not escaped at the end of the run, t = 150/δ. (e) The share of draws that escape, predicted and "
+    "found, and that are at zero loss in the end (below 1 % of the plateau). (f) Final losses: near 4/9 "
+    "draws that did not escape; at small δ descent does not settle, since its step is above the largest "
+    "stable one there; the exact flow does.",
     settings=SETTINGS,
     run=run,
     claims=claims,
@@ -60,7 +61,7 @@ EXPERIMENT = Experiment(
     "at δ = 0. How the duration is measured, the values of δ and the number of draws.",
     deviations=(
         "The duration is counted from where the loss is half-way down to that of least squares until it is "
-        "0.8 times that: the first version does not say how it was read off.",
+        "0.8 times that: the TMLR text is not known to us.",
         "Several draws for every δ, each run ended at t = 150/δ. Draws that have not escaped by then are "
         "censored: counted, and left out of the medians, since those that escape do so well before.",
     ),

@@ -26,11 +26,6 @@ PLATEAU, SPEED = 4 / 9, 1 / 3  # the loss of least squares at δ = 0, and |β| =
 FULL = 4.0  # κ at which nothing is left to learn
 
 
-def least_squares_loss(data: Dataset) -> float:
-    """The loss of the best linear map, the plateau."""
-    return _loss(data, data.x)
-
-
 def stuck_level(delta: float) -> float:
     """Where a network with R, L and one kind of wedge neurons ends: the best loss of those features."""
     data = six_points(delta)

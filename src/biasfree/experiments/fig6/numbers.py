@@ -12,6 +12,8 @@ from biasfree.data import six_points
 from biasfree.diagnostics import nonlinear_share
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.fig6 import escape
+from biasfree.experiments.measures import layers, least_squares_loss, named
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -22,7 +24,7 @@ _CURVE = np.geomspace(0.015, 0.45, 40)  # where predictions over many draws are 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Durations of the plateau and final losses; one δ and δ = 0 over time; predictions from the draws."""
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     starts = [_start(settings, int(seed)) for seed in seeds]
     return {
         "seeds": seeds,
@@ -72,7 +74,7 @@ def _swept(settings: Mapping[str, Any], starts: list[Network], report: Report) -
         **_fitted(np.array(deltas), durations),
         "finals": finals,
         "predicted": np.array([[escape.duration(s, d, left) for s in starts] for d in deltas]),
-        "plateaus": np.array([escape.least_squares_loss(six_points(delta)) for delta in deltas]),
+        "plateaus": np.array([least_squares_loss(six_points(delta)) for delta in deltas]),
         "stuck": np.array([escape.stuck_level(delta) for delta in deltas]),
     }
 
@@ -93,7 +95,7 @@ def _quartiles(rates: np.ndarray) -> np.ndarray:
 
 def _plateau(run: Trajectory, delta: float, left: float) -> tuple[float, float]:
     """From half-way down to the least-squares loss until `left` times it; infinite if the run ends before."""
-    level = escape.least_squares_loss(six_points(delta))
+    level = least_squares_loss(six_points(delta))
     start = _reaches(run, (run.loss[0] + level) / 2)
     return start, _reaches(run, left * level) - start
 
@@ -120,16 +122,14 @@ def _shown(settings: Mapping[str, Any], starts: list[Network], report: Report) -
         "shown": np.array(delta),
         "shown_ts": runs[0].ts,
         "shown_loss": np.array([run.loss for run in runs]),
-        "shown_level": np.array(escape.least_squares_loss(data)),
+        "shown_level": np.array(least_squares_loss(data)),
         "shown_share": np.array(escape.plateau_share(delta)),
         "shown_stuck": np.array(escape.stuck_level(delta)),
         "symmetric_loss": np.array([run.loss for run in symmetric]),
         "sigmoids": np.array([escape.loss(start, delta, runs[0].ts) for start in starts]),
         "share": np.array([nonlinear_share(middle, data.x)[0] for middle in middles]),
-        "middle_first": middles[0].weights[0],
-        "middle_second": middles[0].weights[1],
-        "last_first": runs[0][-1].weights[0],
-        "last_second": runs[0][-1].weights[1],
+        **named("middle", layers(middles[0])),
+        **named("last", layers(runs[0][-1])),
     }
 
 

@@ -9,13 +9,15 @@ import numpy as np
 from biasfree import plots
 from biasfree.data import six_points
 from biasfree.experiments.experiment import Numbers
-from biasfree.networks import Network
+from biasfree.experiments.fig6.sentences import ZERO
+from biasfree.experiments.picture import fill, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _STUCK, _DRAW, _LINE = "#d55e00", "#0072b2", "0.35"
+_DARKEST = 1.5  # where the colours of both maps end
 _OPEN: Any = {"ls": "none", "marker": "o", "mfc": "none", "color": _DRAW, "ms": 2.5, "mew": 0.6}
 
 
@@ -28,25 +30,31 @@ def draw(numbers: Numbers) -> Figure:
         rows: Any = figure.subfigures(2, 1)  # colour bars narrow their row only
         panels = np.concatenate([row.subplots(1, 3) for row in rows])
         parts = (_loss, _plateau_map, _last_map, _rates, _shares, _finals)
-        for panel, part, letter in zip(panels, parts, "abcdef", strict=True):
-            part(panel, numbers)
-            plots.panel_label(panel, letter)
+        fill(panels, parts, numbers)
     return figure
 
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
     ts, losses, level = numbers["shown_ts"], numbers["shown_loss"], float(numbers["shown_level"])
-    for loss in losses:
-        stuck = loss[-1] > float(numbers["left"]) * level
-        axes.plot(ts, loss, lw=0.6, color=_STUCK if stuck else _DRAW, alpha=0.6, zorder=2 + stuck)
-    axes.plot(
-        ts, numbers["symmetric_loss"][0], ls=(0, (4, 2)), color="k", lw=1.0, label="$\\delta=0$", zorder=4
-    )
-    plots.theory_curve(axes, ts, numbers["sigmoids"][0], color="k", lw=0.9, label="predicted", zorder=5)
+    stuck = losses[:, -1] > float(numbers["left"]) * level
+    for which, colour, label in ((~stuck, _DRAW, "escape"), (stuck, _STUCK, "stay")):
+        for i, loss in enumerate(losses[which]):
+            axes.plot(ts, loss, lw=0.6, color=colour, alpha=0.6, label=None if i else label)
     plots.simulated_points(axes, ts, losses[0], color="k", shown=18, label="first draw", zorder=6)
+    plots.theory_curve(axes, ts, numbers["sigmoids"][0], color="k", lw=0.9, label="predicted", zorder=5)
+    axes.plot(
+        ts,
+        numbers["symmetric_loss"][0],
+        ls=(0, (4, 2)),
+        color="k",
+        lw=1.0,
+        label="$\\delta=0$ instead",
+        zorder=4,
+    )
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, 0.53), xlim=(0, ts[-1]))
     axes.annotate("4/9", (ts[-1], 4 / 9), (0, 3), textcoords="offset points", ha="right", fontsize=7)
-    axes.legend(loc="lower left", title=f"$\\delta={float(numbers['shown']):g}$", title_fontsize=7)
+    title = f"$\\delta={float(numbers['shown']):g}$"
+    axes.legend(loc="lower left", title=title, title_fontsize=7, alignment="left", handlelength=1.4)
 
 
 def _plateau_map(axes: Axes, numbers: Numbers) -> None:
@@ -58,12 +66,12 @@ def _last_map(axes: Axes, numbers: Numbers) -> None:
 
 
 def _map(axes: Axes, numbers: Numbers, when: str, title: str) -> None:
-    network = Network((numbers[f"{when}_first"], numbers[f"{when}_second"]))
+    network = network_of(numbers, when)
     data = six_points(float(numbers["shown"]))
-    image = plots.output_map(axes, network, data=data, resolution=121)
+    image = plots.output_map(axes, network, data=data, resolution=121, vmin=-_DARKEST, vmax=_DARKEST)
     axes.set_aspect("equal")
     axes.set_title(title, fontsize=7)
-    axes.figure.colorbar(image, ax=axes, label="output $f$", shrink=0.8)
+    axes.figure.colorbar(image, ax=axes, label="output $f$", shrink=0.8, extend="both")
 
 
 def _rates(axes: Axes, numbers: Numbers) -> None:
@@ -71,7 +79,13 @@ def _rates(axes: Axes, numbers: Numbers) -> None:
     axes.fill_between(curve, low, high, color="0.85", lw=0)
     plots.theory_curve(axes, curve, middle, color="k", label="predicted")
     ends = np.array([0, 1])
-    axes.plot(ends, 1e3 * numbers["slope"] * ends, ls=":", color=_LINE, label="$\\propto\\delta$")
+    axes.plot(
+        ends,
+        1e3 * numbers["slope"] * ends,
+        ls=":",
+        color=_LINE,
+        label=f"{float(numbers['slope']):.3g} $\\delta$",
+    )
     rates = 1e3 / numbers["durations"]
     at = np.repeat(deltas, rates.shape[1])
     axes.plot(at[rates.ravel() > 0], rates[rates > 0], **_OPEN, label="draws")
@@ -97,7 +111,7 @@ def _censored(axes: Axes, deltas: np.ndarray, counts: np.ndarray) -> None:
 def _shares(axes: Axes, numbers: Numbers) -> None:
     deltas, curve = numbers["deltas"], numbers["curve"]
     escaped = np.isfinite(numbers["durations"]).mean(axis=1)
-    zero = (numbers["finals"] <= 0.01 * numbers["plateaus"][:, None]).mean(axis=1)
+    zero = (numbers["finals"] <= ZERO * numbers["plateaus"][:, None]).mean(axis=1)
     plots.theory_curve(axes, curve, 100 * numbers["curve_share"], color="k", label="predicted")
     bar = 100 * np.sqrt(escaped * (1 - escaped) / numbers["durations"].shape[1])
     axes.errorbar(

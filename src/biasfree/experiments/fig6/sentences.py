@@ -9,12 +9,19 @@ from biasfree.experiments.fig6.escape import PLATEAU
 from biasfree.tables import Table
 
 _NO_NUMBER = "the paper gives no number; we take"
-_ZERO = 0.01  # of the plateau's loss
+ZERO = 0.01  # of the plateau's loss: a network below has learned all
+_NEAR = 0.1  # of the line
 
 
 def claims(numbers: Numbers) -> list[Claim]:
     """What the figure says, ours and the paper's."""
-    return [*_symmetric(numbers), *_shown(numbers), _proportional(numbers), _predicted(numbers)]
+    return [
+        *_symmetric(numbers),
+        *_shown(numbers),
+        _proportional(numbers),
+        _leaves_the_line(numbers),
+        _predicted(numbers),
+    ]
 
 
 def tables(numbers: Numbers) -> list[Table]:
@@ -24,7 +31,7 @@ def tables(numbers: Numbers) -> list[Table]:
 
 def _symmetric(numbers: Numbers) -> list[Claim]:
     """At δ = 0 nothing leaves the plateau."""
-    seeds = tuple(map(int, numbers["seeds"]))
+    seeds = tuple(numbers["seeds"])
     return [
         Claim(
             sentence="at δ = 0 the loss never goes below that of least squares, 4/9 (least loss met)",
@@ -51,28 +58,28 @@ def _symmetric(numbers: Numbers) -> list[Claim]:
 
 def _shown(numbers: Numbers) -> list[Claim]:
     """The paper's two pictures: a linear plateau, and a fit at the end."""
-    delta, seeds = float(numbers["shown"]), tuple(map(int, numbers["seeds"]))
+    delta, seeds = float(numbers["shown"]), tuple(numbers["seeds"])
     final = numbers["shown_loss"][:, -1]
     return [
         Claim(
-            sentence=f"on the plateau at δ = {delta:g} the network is a linear map (nonlinear share, middle "
-            "of it)",
-            source="[ZSL25] Fig. 2a of v1 (TMLR 6a)",
+            sentence=f"on the plateau at δ = {delta:g} the network is approximately a linear map "
+            "(nonlinear share, middle of it)",
+            source="[ZSL25] Fig. 2b of v1",
             kind="paper",
             measured=tuple(numbers["share"]),
-            bound=(0.01,),
-            origin=f"{_NO_NUMBER} 1 % of the output's energy",
+            bound=(0.05,),
+            origin=f"{_NO_NUMBER} 5 % of the output's energy",
             seeds=seeds,
-            note="By our theory the plateau is not one linear map but two, the least squares of either "
-            f"half-plane, a share of {100 * float(numbers['shown_share']):.1f} %, of order δ²; draws "
-            "that end there have a third.",
+            note="Approximately, since by our theory the plateau is two linear maps, the least squares of "
+            f"either half-plane, a share of {100 * float(numbers['shown_share']):.1f} %, of order δ²; draws "
+            "that stay there have a third kind of neuron, with its own map.",
         ),
         Claim(
             sentence=f"at δ = {delta:g} the loss goes to zero after the plateau (final loss / plateau)",
-            source="[ZSL25] Fig. 2a of v1 (TMLR 6a)",
+            source="[ZSL25] Fig. 2a of v1",
             kind="paper",
             measured=tuple(final / numbers["shown_level"]),
-            bound=(_ZERO,),
+            bound=(ZERO,),
             origin=f"{_NO_NUMBER} 1 % of the plateau's loss",
             seeds=seeds,
             note="The other draws have no neuron of one of the two kinds that escape needs: they end at "
@@ -84,19 +91,48 @@ def _shown(numbers: Numbers) -> list[Claim]:
 
 def _proportional(numbers: Numbers) -> Claim:
     small = numbers["small"]
-    line = numbers["slope"] * numbers["deltas"][small]
     return Claim(
         sentence="1/duration of the plateau is proportional to δ for small δ "
         "(distance of the median over draws that escape from the line / line)",
-        source="[ZSL25] Fig. 2b of v1 (TMLR 6b)",
+        source="[ZSL25] TMLR Fig. 6b",
         kind="paper",
-        measured=tuple(np.abs(numbers["rates"][1, small] / line - 1)) or (np.nan,),
-        bound=(0.1,),
-        origin=f"{_NO_NUMBER} 10 %; the line through 0 is fitted to δ ≤ "
-        f"{float(numbers['deltas'][small].max(initial=0)):g}. Our theory: (2δ/9)/ln(const/δ)",
-        seeds=tuple(map(int, numbers["seeds"])),
+        measured=tuple(np.abs(_off_the_line(numbers)[0, small])) or (np.nan,),
+        bound=(_NEAR,),
+        origin=f"{_NO_NUMBER} 10 %; {_line(numbers)}. Our theory: (2δ/9)/ln(const/δ)",
+        seeds=tuple(numbers["seeds"]),
         each="values of δ",
     )
+
+
+def _leaves_the_line(numbers: Numbers) -> Claim:
+    """Reported and not vouched for: where a bent curve leaves a line depends on how far that was fitted."""
+    (off, spread), deltas, small = np.abs(_off_the_line(numbers)), numbers["deltas"], numbers["small"]
+    firsts = [deltas[off > most].min(initial=np.inf) if small.any() else np.nan for most in (spread, _NEAR)]
+    where = [f"at δ = {first:g}" if np.isfinite(first) else "at no δ" for first in firsts]
+    beyond = deltas[deltas > deltas[small].max(initial=0)].min(initial=deltas[-1])
+    return Claim(
+        sentence=f"1/duration leaves that line first {where[0]} by more than half the spread of draws and "
+        f"{where[1]} by more than 10 %, not where it is fitted (these δ)",
+        source="measured here, for [ZSL25] TMLR Fig. 6b",
+        kind="observed",
+        measured=tuple(firsts),
+        bound=(float(beyond),),
+        sense="at least",
+        origin=f"the first δ beyond the fit; {_line(numbers)}; spread: between quartiles",
+        seeds=tuple(numbers["seeds"]),
+        each="measures",
+    )
+
+
+def _line(numbers: Numbers) -> str:
+    fitted = float(numbers["deltas"][numbers["small"]].max(initial=0))
+    return f"the line through 0, {float(numbers['slope']):.3g} δ/τ, is fitted to δ ≤ {fitted:g}"
+
+
+def _off_the_line(numbers: Numbers) -> np.ndarray:
+    """How far the medians are above the line, and half the distance of their quartiles, in units of it."""
+    low, middle, high = numbers["rates"] / (numbers["slope"] * numbers["deltas"])
+    return np.array([middle - 1, (high - low) / 2])
 
 
 def _predicted(numbers: Numbers) -> Claim:
@@ -105,13 +141,13 @@ def _predicted(numbers: Numbers) -> Claim:
     return Claim(
         sentence="the initial weights of a draw give the duration of its plateau "
         "(largest |duration/predicted − 1| of the draws that escape)",
-        source="derived here, to leading order in δ, for [ZSL25] Fig. 2b of v1 (TMLR 6b)",
+        source="derived here, to leading order in δ, for [ZSL25] TMLR Fig. 6b",
         kind="observed",
         measured=tuple(np.abs(ratio - 1).max(initial=0.0) for ratio in ratios),
         bound=(0.1,),
         origin="leading order in δ and in the logarithm of the initial scale; no derived size. 10 % was "
         "chosen with the runs at hand: δ itself, taken at first, is exceeded for some δ",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         each="values of δ",
     )
 
@@ -127,24 +163,21 @@ def _plateaus(numbers: Numbers) -> Table:
         "measured/predicted", "off the line (%)", "half the spread of draws (%)", "on the line",
     )  # fmt: skip
     rows = tuple(_row(numbers, i) for i in range(len(numbers["deltas"])))
-    title = "the plateau for every δ; durations are those of the draws that escape before the end of the run"
-    return Table(title, columns, rows)
+    title = "the plateau for every δ; durations are those of the draws that escape before the end of the run;"
+    return Table(f"{title} {_line(numbers)}", columns, rows)
 
 
 def _row(numbers: Numbers, i: int) -> tuple[object, ...]:
     delta, found, predicted = (numbers[name][i] for name in ("deltas", "durations", "predicted"))
-    low, middle, high = numbers["rates"][:, i]
-    line, ratio = numbers["slope"] * delta, _ratio(found, predicted)
-    off = 100 * (middle / line - 1)
-    spread = 100 * (high - low) / 2 / line
+    ratio, (off, spread) = _ratio(found, predicted), 100 * _off_the_line(numbers)[:, i]
     return (
         float(delta),
         len(found),
         int(np.isfinite(found).sum()),
         int(np.isfinite(predicted).sum()),
         int((np.isfinite(found) == np.isfinite(predicted)).sum()),
-        int((numbers["finals"][i] <= _ZERO * numbers["plateaus"][i]).sum()),
-        float(1 / middle),
+        int((numbers["finals"][i] <= ZERO * numbers["plateaus"][i]).sum()),
+        float(1 / numbers["rates"][1, i]),
         float(np.median(ratio)) if len(ratio) else None,
         float(off),
         float(spread),

@@ -12,6 +12,8 @@ from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.limit.margin import Asymptote
+from biasfree.experiments.measures import named, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -21,22 +23,23 @@ _REDUCED = {"square": 1e-10, "logistic": 1e-9}  # tolerance of the reduced flow
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Square and logistic loss from the same starts, every leak, and other dimensions by theory alone."""
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    if settings["samples"] < settings["dimensions"]:
+        raise ValueError(
+            f"samples must be at least dimensions, {settings['dimensions']}, got {settings['samples']}: with "
+            "fewer Σ is singular, and least squares has no single solution."
+        )
+    seeds = seeds_of(settings)
     starts = [_start(settings, settings["dimensions"], int(seed)) for seed in seeds]
     found = {"seeds": seeds, "leaks": np.array(settings["leaks"])}
     data = _regression(settings, settings["dimensions"])
     ts = np.linspace(0, _long(starts, data, settings["decays"]), settings["times"])
-    found |= _named("square", _losses(settings, starts, data, ts, "square", report))
-    found |= _named("square", _end(found["square_maps"], data, ts))
+    found |= named("square", _losses(settings, starts, data, ts, "square", report))
+    found |= named("square", _end(found["square_maps"], data, ts))
     labels = _labels(settings, settings["dimensions"])
     ts = np.append(0.0, np.geomspace(settings["end"] ** -0.2, settings["end"], settings["times"] - 1))
-    found |= _named("logistic", _losses(settings, starts, labels, ts, "logistic", report))
-    found |= _named("logistic", _towards(found["logistic_maps"], labels))
+    found |= named("logistic", _losses(settings, starts, labels, ts, "logistic", report))
+    found |= named("logistic", _towards(found["logistic_maps"], labels))
     return found | _margins(settings, int(seeds[0]), report)
-
-
-def _named(prefix: str, numbers: Numbers) -> Numbers:
-    return {f"{prefix}_{name}": value for name, value in numbers.items()}
 
 
 def _regression(settings: Mapping[str, Any], dimensions: int) -> Dataset:
@@ -78,9 +81,9 @@ def _losses(
             _flows(theory.from_linear_twin(start, leak=leak), data, ts, loss, settings["rtol"])
             for leak in settings["leaks"]
         ]
-        linear, _ = _flows(start, data, ts, loss, settings["rtol"])
+        linear = _flows(start, data, ts, loss, settings["rtol"])
         rows.append(_row(pairs, linear, data, loss))
-    return {"ts": ts, **{name: np.array([row[name] for row in rows]) for name in rows[0]}}
+    return {"ts": ts, **stacked(rows)}
 
 
 def _flows(
@@ -98,9 +101,13 @@ def _flows(
 
 
 def _row(
-    pairs: list[tuple[Trajectory, Trajectory]], linear: Trajectory, data: Dataset, loss: str
+    pairs: list[tuple[Trajectory, Trajectory]],
+    twins: tuple[Trajectory, Trajectory],
+    data: Dataset,
+    loss: str,
 ) -> dict[str, Any]:
     """One start: runs of all leaks against the linear twin's and against the reduced flow."""
+    linear = twins[0]
     reduced, coarse = (
         theory.reduced_flow(linear[0], data, linear.ts, loss=loss, rtol=_REDUCED[loss] * factor)
         for factor in (1, _COARSER)
@@ -112,6 +119,7 @@ def _row(
         "norms": [fine[-1].norms for fine, _ in pairs],
         "twin_error": [diagnostics.weight_errors(fine, linear).max() for fine, _ in pairs],
         "weight_accuracy": [_apart(fine, rough) for fine, rough in pairs],
+        "linear_accuracy": _apart(*twins),
         "accuracy": [_gap(fine.maps, rough.maps) + _gap(reduced.maps, coarse.maps) for fine, rough in pairs],
     }
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import MARKERS, fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _TIME = "rescaled time $ct/\\tau$"
 _DASHED = (0, (4, 2))
-_MARKERS = "osD^vP"
 _SEEN = 1e12  # the time up to which simulation and theory are shown together
 
 
@@ -26,9 +26,7 @@ def draw(numbers: Numbers) -> Figure:
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 5.0), layout="constrained")
         parts = (_least_squares, _angle, _margin, _dimensions)
-        for axes, part, letter in zip(figure.subplots(2, 2).flat, parts, "abcd", strict=True):
-            part(axes, numbers)
-            plots.panel_label(axes, letter)
+        fill(figure.subplots(2, 2).flat, parts, numbers)
     return figure
 
 
@@ -38,7 +36,7 @@ def _leaks(axes: Axes, numbers: Numbers, ts: np.ndarray, curves: np.ndarray) -> 
     colours = plots.leak_colours(leaks)
     for i, (colour, curve) in enumerate(zip(colours, curves, strict=True)):
         chosen = slice(i * 2 + 1, None, 2 * len(leaks))
-        look: Any = {"ls": "none", "marker": _MARKERS[i % 6], "mfc": "none", "color": colour}
+        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
         axes.plot(ts[chosen], curve[chosen], **look)
 
 
@@ -47,7 +45,7 @@ def _legend(axes: Axes, numbers: Numbers, **where: Any) -> None:
 
     leaks, names = numbers["leaks"], {0.0: " (ReLU)", 1.0: " (linear)"}
     looks: list[Any] = [
-        {"ls": "none", "mfc": "none", "marker": _MARKERS[i % 6], "color": colour}
+        {"ls": "none", "mfc": "none", "marker": MARKERS[i % len(MARKERS)], "color": colour}
         for i, colour in enumerate(plots.leak_colours(leaks))
     ]
     handles = [Line2D([], [], **look) for look in looks]

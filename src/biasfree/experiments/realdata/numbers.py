@@ -10,8 +10,10 @@ import numpy as np
 from biasfree import data as tasks
 from biasfree import diagnostics
 from biasfree.data import Dataset
-from biasfree.experiments import opposites
+from biasfree.experiments import opposites, twins
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import least_squares_loss, named, rounding
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -24,23 +26,24 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Digits 3 against 5: how symmetric they are, and training with both losses on both kinds of data."""
     centred = tasks.center(tasks.digits())
     data = dict(zip(KINDS, (centred, tasks.symmetrize(centred)), strict=True))
-    seeds = settings["seed"] + np.arange(settings["seeds"])
+    seeds = seeds_of(settings)
     starts = [_start(settings, centred, int(seed)) for seed in seeds]
     found = {}
     for loss in LOSSES:
         report(f"{loss} loss, linear twins")
-        twins = _descend(settings, starts, centred, loss, leak=1.0)  # which do not see mirror images
+        linear = _descend(settings, starts, centred, loss, leak=1.0)  # which do not see mirror images
+        found["rescaled"] = linear[0].ts
         for kind in KINDS:
             report(f"{loss} loss, digits {kind}")
             runs = _descend(settings, starts, data[kind], loss, leak=0.0)
-            found |= _compared(runs, twins, data[kind], f"{loss}_{kind}")
+            found |= named(f"{loss}_{kind}", _compared(runs, linear, data[kind]))
     report("symmetry of the digits")
     return {
         "seeds": seeds,
         **found,
         **_symmetry(centred, settings["flips"]),
         **_halves(centred),
-        "rounding": np.array(opposites.rounding(data["mirrored"], settings["width"], settings["steps"])),
+        "rounding": np.array(rounding(data["mirrored"], settings["width"], settings["steps"])),
     }
 
 
@@ -48,18 +51,17 @@ def _start(settings: Mapping[str, Any], data: Dataset, seed: int) -> Network:
     return opposites.opposite_neurons(data.dimensions, settings["width"], scale=settings["scale"], seed=seed)
 
 
-def _compared(runs: list[Trajectory], twins: list[Trajectory], data: Dataset, name: str) -> Numbers:
+def _compared(runs: list[Trajectory], linear: list[Trajectory], data: Dataset) -> Numbers:
     """ReLU networks and their twins: a row for every draw, at common rescaled times."""
-    unit = opposites.rms(np.array([twin[-1](data.x) for twin in twins]))
-    beside = list(zip(runs, twins, strict=True))
+    unit = opposites.rms(np.array([twin[-1](data.x) for twin in linear]))
+    beside = list(zip(runs, linear, strict=True))
     return {
-        "rescaled": twins[0].ts,
-        f"{name}_loss": np.array([[one.loss for one in pair] for pair in beside]),
-        f"{name}_wrong": np.array([[_wrong(one, data) for one in pair] for pair in beside]),
-        f"{name}_gap": np.array([opposites.gap(run, twin, data, unit) for run, twin in beside]),
-        f"{name}_weight_error": np.array([diagnostics.weight_errors(run, twin) for run, twin in beside]),
-        f"{name}_nonlinear": np.array([diagnostics.nonlinear_share(run[-1], data.x)[0] for run in runs]),
-        f"{name}_maps": np.array([diagnostics.linear_map(one[-1], data.x) for one in beside[0]]),
+        "loss": np.array([[one.loss for one in pair] for pair in beside]),
+        "wrong": np.array([[_wrong(one, data) for one in pair] for pair in beside]),
+        "gap": np.array([opposites.gap(run, twin, data, unit) for run, twin in beside]),
+        "weight_error": np.array([diagnostics.weight_errors(run, twin) for run, twin in beside]),
+        "nonlinear": np.array([diagnostics.nonlinear_share(run[-1], data.x)[0] for run in runs]),
+        "maps": np.array([diagnostics.linear_map(one[-1], data.x) for one in beside[0]]),
     }
 
 
@@ -68,7 +70,7 @@ def _descend(
 ) -> list[Trajectory]:
     steps = settings["steps"]
     every = max(steps // SAVES, 1)
-    return opposites.descend(
+    return twins.descent(
         starts, data, leak=leak, step=settings["step"], steps=steps, save_every=every, loss=loss
     )
 
@@ -94,5 +96,5 @@ def _halves(data: Dataset) -> Numbers:
     return {
         "halves_gap": np.array(opposites.rms(halves - best) / opposites.rms(best)),
         "halves_loss": np.array(np.mean((data.y - halves) ** 2) / 2),
-        "least_squares": np.array(np.mean((data.y - best) ** 2) / 2),
+        "least_squares": np.array(least_squares_loss(data)),
     }

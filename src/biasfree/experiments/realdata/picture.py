@@ -8,6 +8,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import fill
 from biasfree.plots.curves import spread
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def draw(numbers: Numbers) -> Figure:
         rows: Any = figure.subfigures(2, 1)  # colour bars narrow their row only
         panels = np.concatenate([row.subplots(1, 3) for row in rows])
         parts = (_square, _logistic, _gap, _wrong, _symmetry, _maps)
-        for panel, part, letter in zip(panels, parts, "abcdef", strict=True):
-            part(panel, numbers)
-            plots.panel_label(panel, letter)
+        fill(panels, parts, numbers)
     return figure
 
 
@@ -92,7 +91,7 @@ def _symmetry(axes: Axes, numbers: Numbers) -> None:
         place = {"xycoords": ("data", "axes fraction"), "ha": "right", "fontsize": 7, "color": colour}
         axes.annotate(name, (float(defect) - 0.02, 0.92), **place)
     p = f"$p$ = {float(numbers['p_values'][-1]):.2g}"
-    axes.set(xlabel=f"symmetry defect ({p})", ylabel="flipped digits", xlim=(0, 1))
+    axes.set(xlabel=f"symmetry defect ({p})", ylabel="number of sign-flipped copies", xlim=(0, 1))
     axes.set_ylim(0, 1.4 * axes.get_ylim()[1])
 
 

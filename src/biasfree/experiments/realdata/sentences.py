@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.opposites import ROUNDING
+from biasfree.experiments.measures import ROUNDING
 from biasfree.experiments.realdata.numbers import KINDS, LOSSES
 from biasfree.tables import Table
 
@@ -28,8 +28,8 @@ def _mirrored(numbers: Numbers, loss: str) -> Claim:
         kind="ours",
         measured=tuple(numbers[f"{loss}_mirrored_weight_error"].max(axis=1)),
         bound=(float(numbers["rounding"]),),
-        origin=ROUNDING,
-        seeds=tuple(map(int, numbers["seeds"])),
+        origin=f"zero up to {ROUNDING}",
+        seeds=tuple(numbers["seeds"]),
     )
 
 
@@ -42,7 +42,7 @@ def _centred(numbers: Numbers, loss: str) -> Claim:
         measured=tuple(numbers[f"{loss}_centred_gap"][:, -1]),
         bound=(0.05,),
         origin="the paper has no digits; we take 5 % of the output",
-        seeds=tuple(map(int, numbers["seeds"])),
+        seeds=tuple(numbers["seeds"]),
         sense="at least",
     )
 

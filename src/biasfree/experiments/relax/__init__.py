@@ -38,12 +38,12 @@ EXPERIMENT = Experiment(
     name="relax",
     title="Relaxing the symmetry: when and how far networks part from their linear twin (not in the paper)",
     caption="The odd task of Fig. 3 in small; in an amount of its mirror pairs both members get "
-    "independent signs, (x, y) → ±(x, y), which Σ, β and so the linear network do not see. (a) "
-    "Loss of ReLU networks of the first draw (markers; dark: symmetric, light: all signs "
-    "independent) and of the linear twin (line). (b) Distance of the network's outputs from the "
-    "twin's, median over draws; dotted: where the twin has settled at least squares. (c) When they "
-    "part by 5 %, every draw. (d) The distance when settled against the one predicted from the "
-    "least squares of either half of the data; colours as in (b). (e) Symmetry defect and "
+    "independent signs, (x, y) → ±(x, y), which Σ, β and so the linear network do not see. (a) Loss of "
+    "ReLU networks of the first draw at some amounts (markers, named in b; 0: symmetric, 1: all signs "
+    "independent) and of the linear twin (line). (b) Distance of the network's outputs from the twin's at "
+    "those amounts, median over draws; dotted: where the twin has settled at least squares. (c) When they "
+    "part by 5 %, in weights and in loss, every draw. (d) The distance when settled against the one "
+    "predicted from the least squares of either half of the data, all amounts. (e) Symmetry defect and "
     "distances against the amount, medians and middle halves of the draws. (f) Final loss.",
     settings=SETTINGS,
     run=run,

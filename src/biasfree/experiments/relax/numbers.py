@@ -10,8 +10,10 @@ import numpy as np
 from biasfree import data as tasks
 from biasfree import diagnostics
 from biasfree.data import Dataset
-from biasfree.experiments import opposites
+from biasfree.experiments import opposites, twins
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.measures import least_squares_loss, rounding, stacked
+from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -23,26 +25,23 @@ _SETTLED = 1e-6  # of the drop: as near to least squares the linear network is w
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Every amount from every start, against the linear twins of those starts."""
     base = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-    seeds, unit = (
-        settings["seed"] + np.arange(settings["seeds"]),
-        opposites.rms(opposites.least_squares(base)),
-    )
+    seeds, unit = seeds_of(settings), opposites.rms(opposites.least_squares(base))
     starts = [_start(settings, int(seed)) for seed in seeds]
-    twins = _descend(settings, starts, base, leak=1.0)
+    linear = _descend(settings, starts, base, leak=1.0)
     found = []
     for amount in settings["amounts"]:
         report(f"amount {amount:g}, {len(seeds)} draws")
         data = [tasks.desymmetrize(base, amount, seed=int(seed)) for seed in seeds]
-        found.append(_compared(settings, starts, data, twins, unit))
+        found.append(_compared(settings, starts, data, linear, unit))
     return {
         "amounts": np.array(settings["amounts"]),
         "seeds": seeds,
-        "rescaled": twins[0].ts,
-        "twin_loss": np.array([twin.loss for twin in twins]),
-        "least_squares": np.array(np.mean((base.y - opposites.least_squares(base)) ** 2) / 2),
-        "settled": np.array(_settled(twins, base)),
-        "rounding": np.array(opposites.rounding(base, settings["width"], settings["steps"])),
-        **{name: np.array([part[name] for part in found]) for name in found[0]},
+        "rescaled": linear[0].ts,
+        "twin_loss": np.array([twin.loss for twin in linear]),
+        "least_squares": np.array(least_squares_loss(base)),
+        "settled": np.array(_settled(linear, base)),
+        "rounding": np.array(rounding(base, settings["width"], settings["steps"])),
+        **stacked(found),
     }
 
 
@@ -57,33 +56,33 @@ def _descend(
 ) -> list[Trajectory]:
     steps = settings["steps"]
     every = max(steps // SAVES, 1)
-    return opposites.descend(starts, data, leak=leak, step=settings["step"], steps=steps, save_every=every)
+    return twins.descent(starts, data, leak=leak, step=settings["step"], steps=steps, save_every=every)
 
 
-def _settled(twins: Sequence[Trajectory], data: Dataset) -> int:
+def _settled(linear: Sequence[Trajectory], data: Dataset) -> int:
     """The first saved time at which all linear networks are at least squares, or the last."""
-    best = np.mean((data.y - opposites.least_squares(data)) ** 2) / 2
-    there = np.array([twin.loss - best <= _SETTLED * (twin.loss[0] - best) for twin in twins]).all(axis=0)
-    return int(np.argmax(there)) if there.any() else len(twins[0]) - 1
+    best = least_squares_loss(data)
+    there = np.array([twin.loss - best <= _SETTLED * (twin.loss[0] - best) for twin in linear]).all(axis=0)
+    return int(np.argmax(there)) if there.any() else len(linear[0]) - 1
 
 
 def _compared(
     settings: Mapping[str, Any],
     starts: list[Network],
     data: list[Dataset],
-    twins: list[Trajectory],
+    linear: list[Trajectory],
     unit: float,
 ) -> Numbers:
     """One amount: a row for every draw."""
     runs = _descend(settings, starts, data, leak=0.0)
     again = _descend(settings, starts, data, leak=1.0)
-    beside = list(zip(runs, twins, data, strict=True))
+    beside = list(zip(runs, linear, data, strict=True))
     parted = [diagnostics.parting_time(run, twin, tolerance=PARTED) for run, twin, _ in beside]
     return {
         "loss": np.array([run.loss for run in runs]),
         "gap": np.array([opposites.gap(run, twin, sample, unit) for run, twin, sample in beside]),
         "weight_error": np.array([diagnostics.weight_errors(run, twin) for run, twin, _ in beside]),
-        "twin_change": np.array([_change(one, other) for one, other in zip(again, twins, strict=True)]),
+        "twin_change": np.array([_change(one, other) for one, other in zip(again, linear, strict=True)]),
         "parted": np.array([[_or_never(p.weights) / 2, _or_never(p.loss) / 2] for p in parted]),
         "defect": np.array([diagnostics.symmetry_defect(sample) for sample in data]),
         "even": np.array([diagnostics.even_fraction(run[-1], base.x) for run, _, base in beside]),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.picture import MARKERS, colours, fill
 from biasfree.plots.curves import spread
 
 if TYPE_CHECKING:
@@ -24,25 +26,33 @@ def draw(numbers: Numbers) -> Figure:
 
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 4.6), layout="constrained")
-        axes = figure.subplots(2, 3)
         parts = (_loss, _gap, _parting, _predicted, _growth, _final)
-        for panel, part, letter in zip(axes.flat, parts, "abcdef", strict=True):
-            part(panel, numbers)
-            plots.panel_label(panel, letter)
+        fill(figure.subplots(2, 3).flat, parts, numbers)
     return figure
 
 
-def _colours(numbers: Numbers) -> list[tuple[float, ...]]:
-    return plots.leak_colours(np.linspace(0, 1, len(numbers["amounts"])))
+def _looks(numbers: Numbers) -> list[dict[str, Any]]:
+    """A colour and a marker for every amount."""
+    shades = colours(len(numbers["amounts"]))
+    return [
+        {"color": shade, "marker": marker, "mfc": "none"}
+        for shade, marker in zip(shades, cycle(MARKERS), strict=False)
+    ]
+
+
+def _some(numbers: Numbers) -> list[int]:
+    """Four of the amounts, from the least to the largest."""
+    return sorted({*np.linspace(0, len(numbers["amounts"]) - 1, 4).round().astype(int).tolist()})
 
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
     t = numbers["rescaled"]
     plots.theory_curve(axes, t[1:], numbers["twin_loss"][0, 1:], color="k", label="linear twin")
-    for i, colour in enumerate(_colours(numbers)):
+    looks, some = _looks(numbers), _some(numbers)
+    for turn, i in enumerate(some):
         points = np.log(t[1:]), numbers["loss"][i, 0, 1:]
-        chosen = spread(*points, shown=16, shift=i / len(numbers["amounts"]))
-        axes.plot(t[1:][chosen], points[1][chosen], "o", mfc="none", color=colour, ms=3)
+        chosen = spread(*points, shown=16, shift=turn / len(some))
+        axes.plot(t[1:][chosen], points[1][chosen], ls="none", ms=3.5, **looks[i])
     axes.set(xscale="log", xlabel="rescaled time $ct/\\tau$", ylabel="loss")
     best, first = float(numbers["least_squares"]), float(numbers["twin_loss"][0, 0])
     axes.set_ylim(best - 0.15 * (first - best), first + 0.05 * (first - best))
@@ -51,16 +61,17 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
 
 def _gap(axes: Axes, numbers: Numbers) -> None:
     t = numbers["rescaled"]
-    for amount, gap, colour in zip(numbers["amounts"], numbers["gap"], _colours(numbers), strict=True):
-        middle = np.maximum(np.median(gap, axis=0), 1e-17)
-        axes.plot(t[1:], middle[1:], color=colour, lw=1.0, label=f"{amount:g}")
+    looks = _looks(numbers)
+    for i in _some(numbers):
+        middle = np.maximum(np.median(numbers["gap"][i], axis=0), 1e-17)[1:]
+        marked = spread(np.log(t[1:]), np.log(middle), shown=8, shift=0.0).tolist()
+        label = f"{numbers['amounts'][i]:g}"
+        axes.plot(t[1:], middle, lw=1.0, ms=3.5, markevery=marked, label=label, **looks[i])
     axes.axvline(t[int(numbers["settled"])], ymin=0.78, color="0.5", lw=0.8, ls=":")
     axes.set(xscale="log", yscale="log", xlabel="rescaled time $ct/\\tau$", ylim=(1e-17, 30))
     axes.set_ylabel("gap $\\langle(f-f_{lin})^2\\rangle^{1/2}/\\langle f_{ols}^2\\rangle^{1/2}$", fontsize=7)
     axes.set_yticks([1e-15, 1e-10, 1e-5, 1])
-    axes.legend(
-        loc="center right", title="amount", title_fontsize=7, ncols=2, columnspacing=0.8, handlelength=1
-    )
+    axes.legend(loc="center right", title="amount", title_fontsize=7)
 
 
 def _parting(axes: Axes, numbers: Numbers) -> None:
@@ -82,13 +93,14 @@ def _parting(axes: Axes, numbers: Numbers) -> None:
 
 def _predicted(axes: Axes, numbers: Numbers) -> None:
     settled = numbers["gap"][:, :, int(numbers["settled"])]
-    for halves, gap, colour in zip(numbers["halves"], settled, _colours(numbers), strict=True):
-        axes.plot(100 * halves, 100 * gap, "o", mfc="none", color=colour)
+    for i, look in enumerate(_looks(numbers)):
+        label = f"{numbers['amounts'][i]:g}" if numbers["halves"][i].max() > 1e-9 else None
+        axes.plot(100 * numbers["halves"][i], 100 * settled[i], ls="none", ms=3.5, label=label, **look)
     ends = 100 * np.array([0.7 * numbers["halves"][numbers["halves"] > 1e-9].min(initial=1.0), 0.2])
     plots.theory_curve(axes, ends, ends, color="0.3", lw=0.9, label="equal")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     axes.set(xlabel="gap predicted from halves (%)", ylabel="gap when settled (%)")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right", title="amount", title_fontsize=7, labelspacing=0.2, handlelength=1)
 
 
 def _growth(axes: Axes, numbers: Numbers) -> None:

@@ -27,20 +27,20 @@ def theorem_claims(numbers: Numbers) -> list[Claim]:
             **simulated,
         ),
         Claim(
-            sentence="there the ReLU network is √2 times its linear twin at half speed (largest relative gap "
-            "of the norms)",
+            sentence="from a start in the structure, the ReLU network is √2 times its linear twin at half "
+            "speed (largest relative gap of the norms)",
             source=f"derived here from {source}",
             measured=tuple(numbers["exact_half_speed"]),
             **simulated,
         ),
         Claim(
-            sentence="there training never leaves the structure (largest distance from Eq. 40)",
+            sentence="from a start in the structure, training never leaves it (largest distance from Eq. 40)",
             source=source,
             measured=tuple(numbers["exact_outside"]),
             **simulated,
         ),
         Claim(
-            sentence="there the layers between the first and the last stay non-negative (least entry)",
+            sentence="from a start in the structure, the middle layers stay non-negative (least entry)",
             source=source,
             measured=tuple(numbers["exact_least"]),
             bound=(0.0,),
@@ -49,7 +49,8 @@ def theorem_claims(numbers: Numbers) -> list[Claim]:
             **common,
         ),
         Claim(
-            sentence="and have rank two (third singular value over the first)",
+            sentence="from a start in the structure, the middle layers keep rank two (third singular value "
+            "over the first)",
             source=source,
             measured=tuple(numbers["exact_third"]),
             bound=tuple(numbers["exact_rounding"]),
@@ -77,7 +78,7 @@ def erratum_claims(numbers: Numbers) -> list[Claim]:
             **common,
         ),
         Claim(
-            sentence="as printed, Eq. 42 is off by as much as the slope itself in the layers between (gap of "
+            sentence="Eq. 42 as printed is off by as much as the slope itself in the middle layers (gap of "
             "the relative error to 1)",
             source="derived here: |r_l⁺| = |r_l⁻|, so the blocks that do not belong are as large",
             measured=tuple(np.abs(numbers["slope_printed"][middle] - 1)),
