@@ -1,9 +1,11 @@
 """[ZSL25] TMLR Figs. 4 and 8: orthogonal and XOR points are learned one by one, by neurons of their own."""
 
+from itertools import pairwise
+
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis.strategies import booleans, floats, integers, sampled_from
 from scipy.integrate import solve_ivp
 
@@ -72,6 +74,7 @@ def test_turned_points_give_the_turned_solution(count, d, width, logistic, seed)
 
 @settings(deadline=None, max_examples=40)
 @given(count=integers(1, 4), d=integers(2, 4), logistic=booleans(), seed=seeds)
+@example(count=2, d=4, logistic=False, seed=2**31)
 def test_the_network_has_the_outputs_of_the_equations(count, d, logistic, seed):
     """f(x_i) = sgn(y_i)ρ_i|x_i| with ρ̇_i integrated, in ln ρ_i, from Σg² of the stand-in."""
     data = independent_points(count, d, seed, labels=logistic, turned=False)
@@ -88,8 +91,11 @@ def test_the_network_has_the_outputs_of_the_equations(count, d, logistic, seed):
         return np.where(learned, 2 * slope, 0)
 
     begin = np.log(np.where(learned, rho, 1))
-    found = solve_ivp(field, (0, ts[-1]), begin, "DOP853", t_eval=ts, rtol=1e-12, atol=1e-12).y.T
-    expected = np.where(learned, np.sign(data.y) * np.exp(found) * size, 0)
+    # from time to time: what SciPy interpolates between its steps is not held to rtol
+    found = [begin]
+    for span in pairwise(ts):
+        found.append(solve_ivp(field, span, found[-1], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1])
+    expected = np.where(learned, np.sign(data.y) * np.exp(np.array(found)) * size, 0)
     outputs = independent_flow(network, data, ts, loss=kind).map(lambda net: net(data.x))
     # 1e-12 a step
     np.testing.assert_allclose(outputs, expected, rtol=1e-9, atol=1e-13)
