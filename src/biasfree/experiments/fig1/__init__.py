@@ -55,8 +55,8 @@ EXPERIMENT = Experiment(
     "Fig. 6 at δ = 0, with labels rebuilt too, and g of Sec. 3.2 at 40 points of the circle. Width, scale, "
     "step and epochs are the paper's.",
     deviations=(
-        "Three layers: on g all draws without biases are trained for the 80 000 epochs, else the first draw, "
-        "and the other draws for 12 000.",
+        "Three layers: on g all draws without biases are trained for the 80 000 epochs, else the first draw "
+        "unless it has learned to rounding by 12 000, and the other draws for 12 000.",
         "Networks with biases have one in every layer, zero at the start.",
     ),
 )

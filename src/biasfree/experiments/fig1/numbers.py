@@ -20,6 +20,7 @@ TASKS = ("six", "g")
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
 _COUNTED = ("g", "three")  # the task and kind whose draws are all trained for as long as the first
+_LEARNT = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 
 
@@ -64,13 +65,14 @@ def _runs(
     steps, most = epochs
     starts = [_start(settings, int(seed), kind) for seed in seeds_of(settings)]
     runs = _descended(starts, data, steps, settings, report)
-    last, ts, loss = runs[0][-1], runs[0].ts, runs[0].loss
-    if most > steps:
+    done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
+    if most > steps and loss[-1] > _LEARNT:
         report("the first draw for longer")
         (rest,) = _descended([last], data, most - steps, settings, report)
-        last, ts, loss = rest[-1], np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
+        done, last = most, rest[-1]
+        ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
     return {
-        "epochs": np.array(epochs),
+        "epochs": np.array([steps, done]),
         "ts": runs[0].ts,
         "loss": np.array([run.loss for run in runs]),
         "long_ts": ts,
