@@ -198,12 +198,23 @@ def rates(normals, above, below, directions):
     return np.maximum(along, 0) @ above + np.minimum(along, 0) @ below
 
 
-def maxima_on_the_circle(normals, above, below, count=40_001):
-    """Angles and values of the positive local maxima of Φ, to the grid."""
-    angles = np.linspace(0, 2 * np.pi, count)[:-1]
-    phi = rates(normals, above, below, np.column_stack([np.cos(angles), np.sin(angles)]))
-    peak = (phi > np.roll(phi, 1)) & (phi >= np.roll(phi, -1)) & (phi > 0)
-    return angles[peak], phi[peak]
+def maxima_on_the_circle(normals, above, below):
+    """Angles and values of the positive local maxima of Φ, arc by arc between the edges, where Φ = g·ray."""
+    across = np.arctan2(normals[:, 1], normals[:, 0])
+    edges = np.sort(np.concatenate([across + np.pi / 2, across - np.pi / 2]) % (2 * np.pi))
+    ends = np.append(edges[1:], edges[0] + 2 * np.pi)
+    middles = (edges + ends) / 2
+    seen = np.column_stack([np.cos(middles), np.sin(middles)]) @ normals.T > 0
+    g = np.where(seen, above, below) @ normals
+    toward = np.arctan2(g[:, 1], g[:, 0])
+    inside = (toward - edges) % (2 * np.pi) < ends - edges  # the top of a cosine
+    turn = np.column_stack([-np.sin(edges), np.cos(edges)])
+    ridge = (np.sum(np.roll(g, 1, axis=0) * turn, axis=1) > 0) & (np.sum(g * turn, axis=1) < 0)
+    heights = np.sum(g * np.column_stack([np.cos(edges), np.sin(edges)]), axis=1)
+    angles = np.concatenate([toward[inside], edges[ridge]])
+    values = np.concatenate([np.linalg.norm(g[inside], axis=1), heights[ridge]])
+    risen = values > 1e-11 * (np.abs(above).sum() + np.abs(below).sum())  # zero but for rounding is not up
+    return angles[risen], values[risen]
 
 
 @many
@@ -211,6 +222,7 @@ def maxima_on_the_circle(normals, above, below, count=40_001):
 @example(
     seed=7866, count=5
 )  # its highest maximum lies beside an edge from which another one is reached first
+@example(seed=1456, count=5)  # one maximum is 1e-5 from a minimum
 def test_departures_in_the_plane(seed, count):
     """The ways out are the maxima of Φ on the circle, all of them, the highest first."""
     k = random_kink(count, 2, seed)
@@ -221,8 +233,8 @@ def test_departures_in_the_plane(seed, count):
         return
     speeds = np.array([speed for speed, _ in ways])
     assert (np.diff(speeds) <= 0).all()
-    # the grid is 1.6e-4 apart; Φ changes along it by at most the forces, 3·count at these draws
-    tolerance = 1.6e-4 * (np.abs(k.above).sum() + np.abs(k.below).sum())
+    # rounding of sums of forces, and what the code takes for zero, 1e-9 of them at most
+    tolerance = 1e-8 * (np.abs(k.above).sum() + np.abs(k.below).sum())
     for speed, signs in ways:
         nearest = np.argmin(np.abs(peaks - speed))
         assert abs(peaks[nearest] - speed) <= tolerance

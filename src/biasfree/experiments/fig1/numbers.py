@@ -72,7 +72,8 @@ def _runs(
         done, last = most, rest[-1]
         ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
     return {
-        "epochs": np.array([steps, done]),
+        "epochs": np.array(epochs),
+        "long_epochs": np.array(done),
         "ts": runs[0].ts,
         "loss": np.array([run.loss for run in runs]),
         "long_ts": ts,

@@ -49,8 +49,8 @@ def _row(numbers: Numbers, task: str, kind: str) -> tuple[object, ...]:
     last = numbers[f"{task}_{kind}_loss"][:, -1]
     learned = int(np.sum(last < numbers[f"{task}_floor"] / 2))
     spread = float(last.min()), float(np.median(last)), float(last.max())
-    epochs, most = map(int, numbers[f"{task}_{kind}_epochs"])
-    first = most, float(numbers[f"{task}_{kind}_long_loss"][-1])
+    epochs = int(numbers[f"{task}_{kind}_epochs"][0])
+    first = int(numbers[f"{task}_{kind}_long_epochs"]), float(numbers[f"{task}_{kind}_long_loss"][-1])
     return NAMES[task], KIND_NAMES[kind], len(last), epochs, *spread, f"{learned} of {len(last)}", *first
 
 
