@@ -32,11 +32,6 @@ class Figure:
     tables: list[Table]
     reused: bool
 
-    @property
-    def ours_hold(self) -> bool:
-        """Whether every claim of ours holds."""
-        return all(claim.holds for claim in self.claims if claim.kind == "ours")
-
 
 def make(
     experiment: Experiment, settings: Mapping[str, Any], out: Path, report: Report, *, anew: bool = False
@@ -49,13 +44,11 @@ def make(
     folder.mkdir(parents=True, exist_ok=True)
     fingerprint = numbers_fingerprint(experiment.name, settings)
     stored = None if anew else stored_numbers(folder)
-    reused = stored is not None and stored[1].fingerprint == fingerprint
-    numbers, origin = (
-        stored if stored is not None and reused else _run(experiment, settings, fingerprint, report)
-    )
-    if not reused:
-        save_numbers(folder, numbers, origin)
-    return _finish(experiment, numbers, origin, folder, reused)
+    if stored is not None and stored[1].fingerprint == fingerprint:
+        return _finish(experiment, *stored, folder, reused=True)
+    numbers, origin = _run(experiment, settings, fingerprint, report)
+    save_numbers(folder, numbers, origin)
+    return _finish(experiment, numbers, origin, folder, reused=False)
 
 
 def draw(experiment: Experiment, out: Path) -> Figure:
