@@ -1,0 +1,26 @@
+"""Axes to draw on, that pyplot knows nothing of."""
+
+import io
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+
+@pytest.fixture
+def axes():
+    """Axes of a figure that pyplot knows nothing of; rendered at the end, with labels, settings untouched."""
+    before = dict(matplotlib.rcParams)
+    figure = Figure(figsize=(3, 3), layout="constrained")
+    panel = figure.subplots()
+    yield panel
+    assert panel.get_xlabel()
+    assert panel.get_ylabel()
+    figure.savefig(io.BytesIO(), dpi=60)
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.fixture
+def blank():
+    """Axes for calls that are refused."""
+    return Figure().subplots()
