@@ -48,7 +48,7 @@ from biasfree.diagnostics.weights import (
     direction_clusters,
     layer_summary,
 )
-from biasfree.theory.frei import stable_rank
+from biasfree.theory.frei import stable_rank, stable_rank_of_gram
 from biasfree.theory.symmetry import symmetry_defect
 
 __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
@@ -81,6 +81,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "layer_summary",
     "LayerSummary",
     "stable_rank",
+    "stable_rank_of_gram",
     "assumption_distance",
     "AssumptionDistance",
     "structure_distance",

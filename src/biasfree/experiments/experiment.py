@@ -18,6 +18,8 @@ Numbers = dict[str, np.ndarray]
 Report = Callable[[str], None]
 #: Kinds of claims, in the order in which they are shown.
 KINDS = ("ours", "paper", "observed")
+#: The sections of the report, in their order.
+PAPER, NEIGHBOURS = SECTIONS = ("The paper", "Its neighbours")
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Experiment:
 
     `caption` says how to read the picture; `rebuilt` what in the setting is our reconstruction, if anything;
     `deviations` where and why the run differs from the print. `seconds` is about what it takes on one core:
-    long ones are started first.
+    long ones are started first. `section` is the part of the report that it stands in.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Experiment:
     tables: Callable[[Numbers], list[Table]] = no_tables
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
+    section: Literal["The paper", "Its neighbours"] = PAPER
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings, the defaults with `changes` applied, every one checked; text is read as a value."""

@@ -2,6 +2,17 @@
 
 from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
 from biasfree.networks.network import Network
+from biasfree.networks.span import Reduced, in_span
 from biasfree.networks.structured import low_rank, rank_one
 
-__all__ = ["Network", "balanced", "gaussian", "lambda_balanced", "low_rank", "rank_one", "xavier"]
+__all__ = [
+    "Network",
+    "Reduced",
+    "balanced",
+    "gaussian",
+    "in_span",
+    "lambda_balanced",
+    "low_rank",
+    "rank_one",
+    "xavier",
+]

@@ -41,7 +41,7 @@ from biasfree.theory.finite_width import (
     halves,
     split_loss,
 )
-from biasfree.theory.frei import stable_rank, stable_rank_limit
+from biasfree.theory.frei import stable_rank, stable_rank_limit, stable_rank_of_gram
 from biasfree.theory.gated import (
     PatternClasses,
     activation_patterns,
@@ -136,4 +136,5 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "covers_all_samples",
     "stable_rank",
     "stable_rank_limit",
+    "stable_rank_of_gram",
 ]

@@ -25,8 +25,21 @@ def stable_rank(w: ArrayLike) -> float:
     w = real("w", w)
     if w.ndim != 2 or not w.any():
         raise ValueError(f"the stable rank is of a matrix that is not zero, got shape {w.shape}.")
-    singular = np.linalg.svd(w / np.abs(w).max(), compute_uv=False)  # no square under- or overflows
-    return float(np.sum((singular / singular[0]) ** 2))
+    w = w / np.abs(w).max()  # no square under- or overflows
+    return stable_rank_of_gram(w @ w.T if w.shape[0] <= w.shape[1] else w.T @ w)
+
+
+def stable_rank_of_gram(gram: ArrayLike) -> float:
+    """The stable rank of W from its Gram matrix G = WWᵀ, of which it is Tr G/λ_max(G).
+
+    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide.
+
+    Reference: Frei et al. (2022).
+    """
+    gram = real("gram", gram)
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.any():
+        raise ValueError(f"a Gram matrix is square and not zero, got shape {gram.shape}.")
+    return float(np.trace(gram) / np.linalg.eigvalsh(gram)[-1])
 
 
 def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> float:
