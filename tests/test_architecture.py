@@ -83,3 +83,15 @@ def test_numbers_of_an_experiment_depend_on_nothing_that_shows(path):
             inside = ROOT / "experiments" / parts[2] if parts[1] == "experiments" and len(parts) > 2 else path
             assert not inside.is_dir() or inside == path.parent, module
             assert not {"sentences", "picture"} & {*parts[-1].split("_")}, module
+
+
+@pytest.mark.parametrize("path", COMPUTING, ids=lambda path: str(path.relative_to(ROOT / "experiments")))
+def test_numbers_take_nothing_from_the_files_that_name_them(path):
+    """Captions, settings' defaults and the registry may change without running anything again."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("biasfree.experiments"):
+            folder = ROOT.joinpath(*node.module.split(".")[1:])
+            if folder.is_dir():
+                assert all((folder / f"{alias.name}.py").is_file() for alias in node.names), node.module
+            if node.module == "biasfree.experiments.experiment":
+                assert {alias.name for alias in node.names} <= {"Numbers", "Report"}

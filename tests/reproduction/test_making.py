@@ -78,6 +78,8 @@ def test_other_settings_run_again(tmp_path):
         ("theory/__init__.py", True),
         ("experiments/settings.py", True),
         ("experiments/fig3/numbers.py", True),
+        ("experiments/fig3/__init__.py", False),
+        ("experiments/experiment.py", False),
         ("experiments/fig3/sentences.py", False),
         ("experiments/fig3/picture.py", False),
         ("experiments/points_picture.py", False),

@@ -15,6 +15,8 @@ from biasfree.versions import versions
 
 #: Sources that show numbers and make none.
 _SHOWING = {"plots", "diagnosis", "reproduction", "cli", "pages.py", "tables.py"}
+#: Inside experiments: what they are called, claim and look like. Their settings enter as values.
+_WIRING = {"__init__.py", "experiment.py"}
 
 
 def numbers_fingerprint(name: str, settings: Mapping[str, Any]) -> str:
@@ -38,12 +40,15 @@ def _sources() -> Iterator[Path]:
 def _makes_numbers(path: Path, name: str) -> bool:
     """Whether the numbers of experiment `name` may depend on this source.
 
-    All do but those that show, the folders of other experiments, and the claims and pictures of its own.
+    All do but those that show, the folders of other experiments, and the claims, pictures and captions of
+    its own.
     """
     if path.parts[0] in _SHOWING:
         return False
     if path.parts[0] != "experiments":
         return True
+    if path.name in _WIRING:
+        return False
     shared = len(path.parts) == 2
     return (shared or path.parts[1] == name) and not {"sentences", "picture"} & {*path.stem.split("_")}
 
