@@ -6,7 +6,7 @@ import re
 import pytest
 
 from biasfree.experiments import REGISTRY
-from biasfree.experiments.experiment import silent
+from biasfree.experiments.experiment import NEIGHBOURS, PAPER, silent
 from biasfree.reproduction import make, write_report
 from biasfree.reproduction.report import spread
 from stubs import stub
@@ -18,7 +18,7 @@ def page(monkeypatch, tmp_path):
         monkeypatch.delitem(REGISTRY, name)
     rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
     monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a < b", caption="how to read it"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", **rebuilt))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=NEIGHBOURS, **rebuilt))
     monkeypatch.setitem(REGISTRY, "fig10", stub("fig10"))
     for name in ("fig3", "fig9"):
         make(REGISTRY[name], REGISTRY[name].settle({"width": 7}), tmp_path, silent)
@@ -36,6 +36,14 @@ def test_it_shows_everything(page):
     ):  # fmt: skip
         assert shown in page, shown
     assert page.count("data:image/png;base64,") == 2
+
+
+def test_the_neighbours_have_a_section_of_their_own(page):
+    order = [page.index(part) for part in (
+        f"<h2>{PAPER}</h2>", "<h3 id='fig3'>", f"<h2>{NEIGHBOURS}</h2>", "<h3 id='fig9'>",
+    )]  # fmt: skip
+    assert order == sorted(order)
+    assert page.count("<h2") == 2
 
 
 def test_it_is_self_contained(page):

@@ -23,7 +23,11 @@ def list_figures() -> None:
     """The figures that can be made, with their settings."""
     from biasfree.experiments import REGISTRY
 
+    section = ""
     for experiment in REGISTRY.values():
+        if experiment.section != section:
+            section = experiment.section
+            typer.echo(f"# {section}")
         rebuilt = " [rebuilt]" if experiment.rebuilt else ""
         typer.echo(f"{experiment.name}{rebuilt}: {experiment.title}, about {experiment.seconds:.0f} s")
         for name, setting in experiment.settings.items():

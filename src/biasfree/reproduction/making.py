@@ -18,7 +18,7 @@ from biasfree.tables import Table, plain
 from biasfree.versions import versions
 
 RECORD = "claims.json"
-_FORMAT = 1  # of the record: raised when its entries change
+_FORMAT = 2  # of the record: raised when its entries change
 _DPI = 200
 
 
@@ -126,6 +126,7 @@ def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
     record = {
         "format": _FORMAT,
         "figure": experiment.name,
+        "section": experiment.section,
         "title": experiment.title,
         "caption": experiment.caption,
         "rebuilt": experiment.rebuilt,

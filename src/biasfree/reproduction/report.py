@@ -11,7 +11,7 @@ from typing import Any
 
 from biasfree import pages
 from biasfree.experiments import REGISTRY, Experiment
-from biasfree.experiments.experiment import KINDS
+from biasfree.experiments.experiment import KINDS, NEIGHBOURS, PAPER
 from biasfree.files import replacing
 from biasfree.reproduction.making import RECORD, finished_record
 from biasfree.tables import Table
@@ -25,9 +25,18 @@ _STYLE = """
 .rebuilt { background: #fff3cd; border: 1px solid #d9b64a; padding: 0 0.4rem; font-size: 0.75rem; }
 td.claim { max-width: 27rem; } details { margin: 0.4rem 0; } tr.reported td { color: #555; }
 .changed { font-weight: bold; } figure { display: block; }
-h2 { border-top: 1px solid #ddd; padding-top: 1rem; }
+h2 { border-top: 2px solid #999; padding-top: 1rem; font-size: 1.3rem; }
+h3 { border-top: 1px solid #ddd; padding-top: 1rem; font-size: 1.1rem; }
 """
 
+#: What the sections of the report are about, in their order.
+_SECTIONS = {
+    PAPER: "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
+    "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps beyond them.",
+    NEIGHBOURS: "What other papers prove about networks that start from small weights, each run on the same "
+    "simulators and measured by the same functions. Where a run is outside the conditions of a theorem, "
+    "by how much is measured too; <code>docs/neighbours.md</code> puts them side by side.",
+}
 
 #: How a verdict looks, by whether it holds for all and for any.
 _LOOKS = {(True, True): "holds", (False, True): "part", (False, False): "fails"}
@@ -54,21 +63,34 @@ def _page(out: Path, records: list[dict[str, Any]]) -> str:
     parts = [
         pages.heading(title, level=1),
         _introduction(records),
-        _summary(records),
-        *(part for record in records for part in _figure(out, record)),
+        *(_summary(name, chosen) for name, chosen in _sections(records)),
+        *(part for name, chosen in _sections(records) for part in _section(out, name, chosen)),
     ]
     return pages.page("biasfree: the paper, reproduced", parts, style=_STYLE)
+
+
+def _sections(records: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The sections that have finished figures, with these."""
+    for name in _SECTIONS:
+        if chosen := [record for record in records if record["section"] == name]:
+            yield name, chosen
+
+
+def _section(out: Path, name: str, records: list[dict[str, Any]]) -> Iterator[str]:
+    yield pages.heading(name)
+    yield f"<p>{_SECTIONS[name]}</p>"
+    for record in records:
+        yield from _figure(out, record)
 
 
 def _introduction(records: list[dict[str, Any]]) -> str:
     missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
     unmade = f" Not made yet: {', '.join(missing)}." if missing else ""
     return (
-        "<p>[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
-        "Networks?</i>, TMLR 2025, arXiv 2406.12615. Each claim is a sentence in our words with what was "
+        "<p>Each claim is a sentence in our words with what was "
         "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
         "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
-        "Those marked <span class='paper'>paper</span> are what the paper says or shows, those marked "
+        "Those marked <span class='paper'>paper</span> are what a paper says or shows, those marked "
         "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
         "nothing, and where one does not hold the reason is given. "
         "<span class='rebuilt'>rebuilt</span> marks what we "
@@ -76,7 +98,7 @@ def _introduction(records: list[dict[str, Any]]) -> str:
     )
 
 
-def _summary(records: list[dict[str, Any]]) -> str:
+def _summary(section: str, records: list[dict[str, Any]]) -> str:
     rows = "".join(
         f"<tr><td><a href='#{record['figure']}'>{record['figure']}</a></td><td>{_badge(record)}</td>"
         f"<td>{html.escape(record['title'])}</td><td>{_count(record, 'ours')}</td>"
@@ -84,7 +106,7 @@ def _summary(records: list[dict[str, Any]]) -> str:
         f"<td>{record['seconds']:.0f} s</td></tr>"
         for record in records
     )
-    names = ("figure", "", "", "ours hold", "paper's hold", "observed hold", "runtime")
+    names = (section, "", "", "ours hold", "paper's hold", "observed hold", "runtime")
     head = "".join(f"<th>{name}</th>" for name in names)
     return f"<table><tr>{head}</tr>{rows}</table>"
 
@@ -100,13 +122,15 @@ def _badge(record: Mapping[str, Any]) -> str:
 
 def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[str]:
     name, experiment = record["figure"], REGISTRY[record["figure"]]
-    yield f"<h2 id='{name}'>{name}: {html.escape(record['title'])} {_badge(record)}</h2>"
+    yield f"<h3 id='{name}'>{name}: {html.escape(record['title'])} {_badge(record)}</h3>"
     if record["rebuilt"]:
         yield f"<p class='note'><span class='rebuilt'>rebuilt</span> {html.escape(record['rebuilt'])}</p>"
     yield pages.picture((out / name / f"{name}.png").read_bytes(), record["caption"])
     yield _claims(record["claims"])
     if record["deviations"]:
-        yield "<p>Where this differs from the paper:</p>" + pages.bullets(record["deviations"])
+        yield "<p>Where this differs from what is printed or proved:</p>" + pages.bullets(
+            record["deviations"]
+        )
     yield from (_folded(table["title"], pages.rows(_as_table(table))) for table in record["tables"])
     yield _folded("Settings, runtime, versions", _settings(experiment, record))
 
