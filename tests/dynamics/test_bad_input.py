@@ -66,6 +66,9 @@ DESCENT = [
     ({"steps": True}, "steps must be a whole number of at least 1, got True"),
     ({"save_every": 0}, "save_every must be a whole number of at least 1, got 0"),
     ({"save_every": 2.5}, "save_every must be a whole number of at least 1, got 2.5"),
+    ({"save_every": [3, 3]}, "the steps of save_every must increase and lie within steps="),
+    ({"save_every": [1, 10**9]}, "the steps of save_every must increase and lie within steps="),
+    ({"save_every": [1.5]}, "a step of save_every must be a whole number of at least 0, got 1.5"),
 ]
 FLOW = [
     ({"ts": [0.0, 2.0, 1.0]}, "ts must be strictly increasing, got 2.0 followed by 1.0 at index 2"),

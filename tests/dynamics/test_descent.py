@@ -83,8 +83,9 @@ def test_every_state_is_one_step_from_the_last():
 
 @pytest.mark.parametrize(
     ("save_every", "saved"),
-    [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (10, [0, 10]), (99, [0, 10]), (1, range(11))],
-)
+    [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (10, [0, 10]), (99, [0, 10]), (1, range(11)),
+     ([1, 2, 7], [0, 1, 2, 7, 10]), (np.array([0, 3, 10]), [0, 3, 10]), ([], [0, 10])],
+)  # fmt: skip
 def test_first_and_last_are_saved(save_every, saved):
     run = six_points_run(steps=10, save_every=save_every)
     np.testing.assert_allclose(run.ts, 0.1 * np.array(saved), rtol=1e-15)
@@ -214,7 +215,7 @@ def test_divergence_names_the_step_the_loss_and_the_largest_stable_step(l2):
     with pytest.raises(DivergenceError) as caught:
         bf.gradient_descent(network, data, step=1.2 * largest, steps=100_000, save_every=100, l2=l2)
     at, lowest, lowest_at, stable, step = divergence(str(caught.value))
-    # three digits are printed; power iteration has converged, the two largest eigenvalues being apart
+    # three digits are printed
     np.testing.assert_allclose([stable, step], [largest, 1.2 * largest], rtol=6e-3)
     w, losses = network.weights[0].copy(), []
     with np.errstate(over="ignore"):
@@ -258,6 +259,35 @@ def test_divergence_says_which_network():
         bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
     with pytest.raises(DivergenceError, match=r"^gradient descent diverged at step"):
         bf.gradient_descent(networks[16], data, step=0.1, steps=40, save_every=15)
+
+
+def test_diverged_runs_are_kept_and_the_others_go_on():
+    """A tile of 16 and one more: the run that diverges ends where it was last saved."""
+    data, networks = bf.data.six_points(), networks_of(17)
+    networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
+    options = {"step": 0.1, "steps": 40, "save_every": 1}
+    runs = bf.gradient_descent(networks, data, **options, keep_diverged=True)
+    with pytest.raises(DivergenceError) as caught:
+        bf.gradient_descent(networks[3], data, **options)
+    at = int(divergence(str(caught.value))[0])
+    assert runs[3].stats.stopped == f"diverged at step {at}"
+    assert len(runs[3]) == at
+    assert np.isfinite(runs[3].loss).all()
+    healthy = [run for i, run in enumerate(runs) if i != 3]
+    assert {(len(run), run.stats.stopped) for run in healthy} == {(41, "steps done")}
+    weights, _ = oracles.descended(networks[16], data, step=0.1, steps=40)
+    np.testing.assert_allclose(runs[16][-1].weights[0], weights[0], rtol=0, atol=1e-13)
+
+
+def test_a_diverged_run_alone_keeps_what_was_saved_before():
+    network, data, largest = quadratic()
+    run = bf.gradient_descent(
+        network, data, step=1.2 * largest, steps=100_000, save_every=100, until=1e-300, keep_diverged=True
+    )
+    assert run.stats.stopped.startswith("diverged at step ")
+    assert run.stats.accepted == 100 * (len(run) - 1)
+    np.testing.assert_allclose(run.ts[-1], 1.2 * largest * run.stats.accepted, rtol=1e-15)
+    assert np.isfinite(run.loss).all()
 
 
 def test_float64_whatever_the_caller_has_set():
