@@ -58,6 +58,8 @@ def mode_time(start: float, stop: float, s: float, *, depth: int) -> float:
     p = 2 - 2 / depth
     if s == 0:
         return float(np.log(start / stop) if depth == 1 else (stop**-p - start**-p) / (p * depth))
+    if depth == 2 and start > s:  # where ln b and ln|1 − b| would cancel
+        return float(np.log1p(s / start * ((start - stop) / (stop - s))) / (2 * s))
     if depth <= 2:  # the difference of two clocks, and digits where both strengths are small
         grown = np.log(stop) - np.log(start) if depth == 2 else 0.0
         return float((grown + np.log1p((stop - start) / (s - stop))) / (depth * s**p))
