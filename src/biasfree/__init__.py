@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from biasfree import data, diagnosis, diagnostics, dynamics, experiments, networks, plots, theory
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose
-    from biasfree.dynamics import gradient_descent, gradient_flow, sharpness
+    from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, sharpness
     from biasfree.networks import Network
     from biasfree.theory import AssumptionError
     from biasfree.trajectory import MapTrajectory, Trajectory
@@ -33,6 +33,7 @@ _HOMES = {
     "MapTrajectory": "trajectory",
     "gradient_flow": "dynamics",
     "gradient_descent": "dynamics",
+    "long_descent": "dynamics",
     "sharpness": "dynamics",
     "AssumptionError": "theory",
     "diagnose": "diagnosis",
@@ -54,6 +55,7 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "MapTrajectory",
     "gradient_flow",
     "gradient_descent",
+    "long_descent",
     "sharpness",
     "diagnose",
     "AssumptionError",

@@ -5,13 +5,13 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import descent, flow
+from biasfree.dynamics import descent, flow, growing
 
 DATA = oracles.random_data(5, 3)
 NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)
 DEEP = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
 
-#: (what replaces an argument of either simulator, the sentence)
+#: (what replaces an argument of the simulators, the sentence)
 COMMON = [
     ({"network": None}, "network must be a Network or a list of them, got NoneType"),
     ({"network": "relu"}, "network must be a Network or a list of them, got str"),
@@ -70,6 +70,27 @@ DESCENT = [
     ({"save_every": [1, 10**9]}, "the steps of save_every must increase and lie within steps="),
     ({"save_every": [1.5]}, "a step of save_every must be a whole number of at least 0, got 1.5"),
 ]
+LONG = [
+    ({"horizon": 0}, "horizon must be positive, got 0"),
+    ({"horizon": -1e3}, "horizon must be positive, got -1000.0"),
+    ({"horizon": np.inf}, "horizon must be finite, got inf"),
+    ({"horizon": "1e3"}, "horizon must be a number, got '1e3'"),
+    ({"save_every": 0}, "save_every must be a whole number of at least 1, got 0"),
+    ({"max_steps": 1e5}, "max_steps must be a whole number of at least 1, got 100000.0"),
+    ({"data": DATA}, r'loss="logistic" needs labels -1 and \+1, got'),
+    ({"network": DEEP}, r"two layers, one output and no biases, whose curvature it bounds, got .*3→4→4→1"),
+    (
+        {"network": oracles.with_biases(NETWORK)},
+        "no biases, .* with biases.*; use gradient_descent for others",
+    ),
+    (
+        {
+            "network": bf.networks.gaussian((3, 4, 2), scale=1.0),
+            "data": oracles.random_data(5, 3, outputs=2, labels=True),
+        },
+        "one output and no biases, .*3→4→2",
+    ),
+]
 FLOW = [
     ({"ts": [0.0, 2.0, 1.0]}, "ts must be strictly increasing, got 2.0 followed by 1.0 at index 2"),
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
@@ -98,12 +119,12 @@ FLOW = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_computed(monkeypatch):
-    """Both simulators look at the arguments before they look at the data."""
+    """The simulators look at the arguments before they look at the data."""
 
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
-    for module in (descent, flow):
+    for module in (descent, flow, growing):
         for name in ("form_of", "view_of"):
             monkeypatch.setattr(module, name, no)
 
@@ -113,6 +134,18 @@ def test_gradient_descent_refuses(change, message):
     arguments = {"network": NETWORK, "data": DATA, "step": 0.1, "steps": 10, **change}
     with pytest.raises(ValueError, match=message) as refusal:
         bf.gradient_descent(arguments.pop("network"), arguments.pop("data"), **arguments)
+    assert_is_one_sentence(str(refusal.value))
+
+
+OWN = {"loss", "l2", "until"}  # arguments that long_descent does not have
+
+
+@pytest.mark.parametrize(("change", "message"), [one for one in COMMON if not OWN & {*one[0]}] + LONG)
+def test_long_descent_refuses(change, message):
+    labels = oracles.random_data(5, 3, labels=True)
+    arguments = {"network": NETWORK, "data": labels, "horizon": 10.0, **change}
+    with pytest.raises(ValueError, match=message) as refusal:
+        bf.long_descent(arguments.pop("network"), arguments.pop("data"), **arguments)
     assert_is_one_sentence(str(refusal.value))
 
 

@@ -1,8 +1,16 @@
-"""How it learns, simulated: gradient flow, also through ReLU kinks, gradient descent, and its sharpness."""
+"""How it learns, simulated: flow, also through ReLU kinks, descent, also to huge times, and its sharpness."""
 
 from biasfree.dynamics.curvature import sharpness
 from biasfree.dynamics.descent import DivergenceError, gradient_descent
 from biasfree.dynamics.flow import gradient_flow
+from biasfree.dynamics.growing import long_descent
 from biasfree.dynamics.integrate import UnfinishedError
 
-__all__ = ["DivergenceError", "UnfinishedError", "gradient_descent", "gradient_flow", "sharpness"]
+__all__ = [
+    "DivergenceError",
+    "UnfinishedError",
+    "gradient_descent",
+    "gradient_flow",
+    "long_descent",
+    "sharpness",
+]
