@@ -51,6 +51,7 @@ def test_gaussian_inputs_have_unit_variance():
         bf.data.linear_teacher,
         partial(bf.data.gaussian_mixture, 10, 3, 1.0),
         partial(bf.data.orthogonal, 4, 6),
+        partial(bf.data.relu_teacher, 5, 3),
     ],
 )
 def test_the_seed_decides(task):
@@ -80,6 +81,22 @@ def test_orthogonal_pair_and_xor_points():
     assert set(four.y[vertical]) == {1.0}
     assert set(four.y[~vertical]) == {-1.0}
     assert sorted(np.linalg.norm(four.x, axis=1)) == [1, 2, 3, 4]
+
+
+def test_five_points_of_a_line_are_not_orthogonal():
+    data = bf.data.five_points()
+    assert data.x.tolist() == [[-1.5, 1], [-1, 1], [0, 1], [0.25, 1], [2, 1]]
+    assert data.y.tolist() == [0.7, -0.3, -0.3, 0.4, 0.2]
+
+
+def test_relu_teacher_is_a_network_of_few_neurons():
+    """Its targets are those of unit neurons of alternating signs, drawn before the inputs."""
+    data = bf.data.relu_teacher(9, 4, neurons=3, seed=5)
+    teacher = np.random.default_rng(5).normal(size=(3, 4))
+    teacher /= np.linalg.norm(teacher, axis=1)[:, None]
+    network = bf.Network((teacher, np.array([[1.0, -1, 1]])))
+    np.testing.assert_allclose(network(data.x), data.y, atol=1e-14)
+    assert (len(bf.data.relu_teacher()), bf.data.relu_teacher().dimensions) == (75, 150)
 
 
 def test_separation_target_is_odd_and_nonlinear():
@@ -168,6 +185,7 @@ def test_orthogonal_takes_norms_and_targets():
         (lambda: bf.data.circle(4, lambda x: 1 / x[:, 0] ** 0 * np.nan), "y must be finite"),
         (lambda: bf.data.separation_target([1.0, 2.0, 3.0]), "two components"),
         (lambda: bf.data.gaussian_mixture(4, 2, -1), "separation must not be negative"),
+        (lambda: bf.data.relu_teacher(4, 3, neurons=0), "neurons must be a whole number of at least 1"),
         (lambda: bf.data.orthogonal(4, 3), "4 orthogonal inputs need at least as many dimensions, got d=3"),
         (lambda: bf.data.orthogonal(4, 5, norms=0), "one positive number or 4 of them"),
         (lambda: bf.data.orthogonal(4, 5, norms=[1, 2]), "one positive number or 4 of them"),

@@ -59,6 +59,17 @@ def orthogonal_pair() -> Dataset:
     return Dataset(np.array([[-0.5, 1], [2, 1]]), np.array([-1, 1]))
 
 
+def five_points() -> Dataset:
+    """Five points (x, 1) of a line, not orthogonal: x = −1.5, −1, 0, ¼, 2 → y = 0.7, −0.3, −0.3, 0.4, 0.2.
+
+    The second input is constant: as a function of x, the network has a hidden bias.
+
+    Reference: Boursier et al. (2022), experiments.
+    """
+    x = np.array([-1.5, -1, 0, 0.25, 2])
+    return Dataset(np.column_stack([x, np.ones(5)]), np.array([0.7, -0.3, -0.3, 0.4, 0.2]))
+
+
 def xor() -> Dataset:
     """Four points on the axes, the two axes of opposite sign: (0,1), (0,−3) → +1 and (2,0), (−4,0) → −1.
 
@@ -136,6 +147,20 @@ def orthogonal(
         raise ValueError(f"norms must be one positive number or {n} of them, got {norms!r}.")
     basis = np.linalg.qr(generator(seed).normal(size=(d, n)))[0]
     return Dataset((basis * lengths).T, _alternating(n) if y is None else np.asarray(y))
+
+
+def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) -> Dataset:
+    """`n` Gaussian inputs, and as targets what a small ReLU network gives: y = Σ_k ±σ(u_k·x).
+
+    x ~ N(0, I), u_k uniform among unit vectors, signs alternating; the data are not mirrored. Inputs, sizes
+    and signs of the teacher are rebuilt.
+
+    Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
+    """
+    n, d, neurons, rng = whole("n", n), whole("d", d), whole("neurons", neurons), generator(seed)
+    teacher, x = rng.normal(size=(neurons, d)), rng.normal(size=(n, d))
+    teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
+    return Dataset(x, np.maximum(x @ teacher.T, 0.0) @ _alternating(neurons))
 
 
 def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
