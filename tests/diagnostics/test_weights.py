@@ -10,7 +10,9 @@ from biasfree.diagnostics.weights import (
     balance_defect,
     conserved,
     direction_clusters,
+    half_norm,
     layer_summary,
+    path_norm,
 )
 
 
@@ -164,3 +166,37 @@ def test_no_neurons_no_clusters():
     assert len(found) == 0
     assert found.negligible == 4
     assert found.directions.shape == (0, 3)
+
+
+def test_half_norm_is_half_of_all_squared_weights():
+    """Of every layer, and of no bias."""
+    weights = (np.array([[1.0, 2], [3, 4]]), np.array([[5.0, 6]]))
+    assert half_norm(bf.Network(weights)) == 91 / 2
+    assert half_norm(bf.Network(weights, biases=(np.ones(2), np.ones(1)))) == 91 / 2
+
+
+def test_path_norm_by_hand():
+    """|a||w| of three neurons, 2·5, 1·1 and 3·2; the second is silent on the sample, unless it leaks."""
+    weights = np.array([[3.0, 4], [-1, 0], [0, 2]]), np.array([[2.0, -1, -3]])
+    data = bf.Dataset(np.array([[1.0, 1.0]]), np.zeros(1))
+    assert path_norm(bf.Network(weights)) == pytest.approx(17)
+    assert path_norm(bf.Network(weights), data) == pytest.approx(16)
+    assert path_norm(bf.Network(weights, leak=0.1), data) == pytest.approx(17)
+    assert path_norm(bf.Network((weights[0], np.vstack([weights[1], 0 * weights[1]])))) == pytest.approx(17)
+
+
+@settings(deadline=None)
+@given(seed=integers(0, 2**31), factor=floats(0.01, 100))
+def test_path_norm_is_at_most_half_the_square_and_does_not_scale(seed, factor):
+    network = bf.networks.gaussian((3, 5, 2), scale=1.0, seed=seed)
+    first, second = network.weights
+    assert path_norm(network) <= np.sum(network.norms**2) / 2 * (1 + 1e-14)
+    assert path_norm(bf.Network((factor * first, second / factor))) == pytest.approx(path_norm(network))
+
+
+def test_path_norm_refuses_other_networks():
+    with pytest.raises(ValueError, match="two layers without biases, got 3 layers; see"):
+        path_norm(bf.networks.gaussian((2, 3, 3, 1), scale=1.0))
+    biased = bf.Network((np.ones((2, 2)), np.ones((1, 2))), biases=(np.ones(2), np.ones(1)))
+    with pytest.raises(ValueError, match="got 2 layers with biases"):
+        path_norm(biased)

@@ -16,6 +16,7 @@ from biasfree.diagnostics.function import (
 )
 from biasfree.diagnostics.mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics.monitor import LinearityMonitor, Reading
+from biasfree.diagnostics.orthogonality import near_orthogonality
 from biasfree.diagnostics.structure import Structure, neuron_orders, sorted_by_sign, structure_distance
 from biasfree.diagnostics.targets import (
     Part,
@@ -46,7 +47,9 @@ from biasfree.diagnostics.weights import (
     balance_defect,
     conserved,
     direction_clusters,
+    half_norm,
     layer_summary,
+    path_norm,
 )
 from biasfree.theory.frei import stable_rank, stable_rank_of_gram
 from biasfree.theory.symmetry import symmetry_defect
@@ -65,6 +68,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "preparation",
     "Preparation",
     "Prepared",
+    "near_orthogonality",
     # function
     "outputs",
     "even_fraction",
@@ -80,6 +84,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     # weights
     "layer_summary",
     "LayerSummary",
+    "half_norm",
     "stable_rank",
     "stable_rank_of_gram",
     "assumption_distance",
@@ -91,6 +96,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "balance_defect",
     "Balance",
     "conserved",
+    "path_norm",
     "direction_clusters",
     "Clusters",
     "weight_error",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import non_negative, positive
+from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.frei import stable_rank
 from biasfree.theory.rank_one import RankOne
@@ -99,6 +100,11 @@ def assumption_distance(network: Network) -> AssumptionDistance | None:
     return AssumptionDistance(parts.r, parts.residual(network), parts.imbalance)
 
 
+def half_norm(network: Network) -> float:
+    """½|θ|² = ½Σ_l|W_l|² of all layers, biases not counted: what L2 penalises, and interpolators minimise."""
+    return float(np.sum(network.norms**2) / 2)
+
+
 def balance_defect(network: Network) -> tuple[Balance, ...]:
     """How far neighbouring layers are from W_lW_lᵀ = W_{l+1}ᵀW_{l+1}, for every hidden layer.
 
@@ -119,6 +125,25 @@ def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
     """
     linear = network.leak == 1
     return tuple(w @ w.T - v.T @ v if linear else _sizes(w) - _sizes(v.T) for w, v in _layer_pairs(network))
+
+
+def path_norm(network: Network, data: Dataset | None = None) -> float:
+    """Σ_h|a_h||w_h|, which rescaling neurons leaves as it is; with `data`, without those silent on all of it.
+
+    It is at most ½|θ|², and equal to it for balanced weights. |a_h| is a vector's length for several outputs.
+
+    Assumes: two layers, no biases.
+    Reference: Nacson et al. (2023), whose norm is of this type.
+    """
+    if network.depth != 2 or network.biases is not None:
+        biased = "" if network.biases is None else " with biases"
+        raise ValueError(
+            f"path_norm is for two layers without biases, got {network.depth} layers{biased}; "
+            "see bf.diagnostics.layer_summary for the norms of any network."
+        )
+    first, second = network.weights
+    norms = np.sqrt(_sizes(first)) * np.sqrt(_sizes(second.T))
+    return float(norms.sum() if data is None else norms[_heard(network, data)].sum())
 
 
 def direction_clusters(network: Network, *, angle: float = 10.0, negligible: float = 0.01) -> Clusters:
@@ -182,6 +207,12 @@ def _ratio(part: np.ndarray, whole: np.floating) -> float:
 def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
     """|w_h|² of every row."""
     return np.sum(rows**2, axis=1)
+
+
+def _heard(network: Network, data: Dataset) -> np.ndarray:
+    """Which hidden neurons are not zero on all samples."""
+    along = data.x @ network.weights[0].T
+    return (np.maximum(along, network.leak * along) != 0).any(axis=0)
 
 
 def _cluster(w: np.ndarray, unit: np.ndarray, left: np.ndarray, seed: int, angle: float) -> np.ndarray:

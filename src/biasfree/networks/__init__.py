@@ -2,6 +2,7 @@
 
 from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
 from biasfree.networks.network import Network
+from biasfree.networks.rescaling import rebalanced
 from biasfree.networks.span import Reduced, in_span
 from biasfree.networks.structured import low_rank, rank_one
 
@@ -14,5 +15,6 @@ __all__ = [
     "lambda_balanced",
     "low_rank",
     "rank_one",
+    "rebalanced",
     "xavier",
 ]

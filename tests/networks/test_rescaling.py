@@ -1,0 +1,45 @@
+"""Other weights, the same function."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, floats, integers
+
+import biasfree as bf
+
+seeds = integers(0, 2**31)
+
+
+@settings(deadline=None)
+@given(width=integers(1, 9), outputs=integers(1, 3), leak=floats(0, 1), biased=booleans(), seed=seeds)
+def test_it_is_the_same_function_balanced(width, outputs, leak, biased, seed):
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(width, 3)), 10 * rng.normal(size=(outputs, width))
+    biases = (rng.normal(size=width), rng.normal(size=outputs)) if biased else None
+    network = bf.Network((first, second), leak=leak, biases=biases)
+    found, x = bf.networks.rebalanced(network), rng.normal(size=(20, 3))
+    # a few roundings of sums of up to nine terms of size 100
+    np.testing.assert_allclose(found(x), network(x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(bf.diagnostics.balance_defect(found)[0].neurons, 0, atol=1e-12)
+    assert np.sum(found.norms**2) <= np.sum(network.norms**2) * (1 + 1e-12) or biased
+    assert found.leak == leak
+    if not biased:
+        assert np.sum(found.norms**2) / 2 == pytest.approx(bf.diagnostics.path_norm(network), rel=1e-12)
+
+
+def test_balanced_weights_stay():
+    network = bf.networks.balanced((3, 6, 2), scale=1e-3, seed=1)
+    for ours, theirs in zip(bf.networks.rebalanced(network).weights, network.weights, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+
+
+def test_neurons_that_give_nothing_become_zero():
+    network = bf.Network((np.array([[1.0, 2], [0, 0], [3, 4]]), np.array([[0.0, 2, 5]])))
+    found = bf.networks.rebalanced(network)
+    np.testing.assert_allclose(found.weights[0], [[0, 0], [0, 0], [3, 4]])
+    np.testing.assert_allclose(found.weights[1], [[0, 0, 5]])
+
+
+def test_other_depths_are_refused():
+    with pytest.raises(ValueError, match="rebalanced is for two layers, got 3"):
+        bf.networks.rebalanced(bf.networks.gaussian((2, 3, 3, 1), scale=1.0))
