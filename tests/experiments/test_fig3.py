@@ -5,12 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-import biasfree as bf
 from biasfree import dynamics
 from biasfree.experiments import fig3
 from biasfree.experiments.experiment import silent
 from biasfree.experiments.fig3 import finals, logistic
-from biasfree.experiments.fig3.two_neurons import two_neurons
 from biasfree.experiments.measures import named
 from biasfree.files import load_npz, save_npz
 from biasfree.theory import final_weight_error_law
@@ -128,14 +126,6 @@ def test_two_neurons_of_equal_size_are_the_reduced_flow(numbers):
     np.testing.assert_allclose(numbers["equal_pair"], numbers["reduced"], rtol=1e-5)
     np.testing.assert_allclose(numbers["pair"][-1], numbers["equal_pair"][-1], rtol=1e-5)
     assert np.abs(numbers["pair"][0] - numbers["equal_pair"][0]).max() > 1e-3
-
-
-def test_two_neurons_are_the_halves_of_a_relu_network():
-    """On white data the closed split of the loss is exact."""
-    data = bf.data.whiten(bf.data.odd_sine(20, 3, seed=0))
-    relu, ts = finals.start((3, 12, 1), 1e-4, 1, 0.0), np.linspace(0, 60, 31)
-    loss, error = two_neurons(relu, data, ts, loss="square")
-    np.testing.assert_allclose(loss, bf.theory.split_loss(relu, data, ts), rtol=error)
 
 
 def test_a_note_is_the_reason_of_a_failure(numbers):

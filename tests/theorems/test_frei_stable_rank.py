@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 from scipy.optimize import brentq, nnls
 
 import biasfree as bf
-from biasfree.theory.frei import stable_rank, stable_rank_limit
+from biasfree.theory.frei import moved_stable_rank, stable_rank, stable_rank_limit
 
 seeds, leaks = integers(0, 2**31), floats(0.05, 1)
 
@@ -129,6 +129,20 @@ def test_stable_rank():
     assert stable_rank(np.ones((3, 5))) == pytest.approx(1)
     with pytest.raises(ValueError, match=r"matrix that is not zero, got shape \(2, 2\)"):
         stable_rank(np.zeros((2, 2)))
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=integers(1, 5), d=integers(1, 5), e=floats(1e-6, 0.99), seed=seeds)
+def test_a_moved_matrix_has_nearly_the_same_stable_rank(n, d, e, seed):
+    u, move = np.random.default_rng(seed).normal(size=(2, n, d))
+    move *= e * np.linalg.norm(u, ord=2) / np.linalg.norm(move)
+    bound = moved_stable_rank(ratio(u), e)
+    assert abs(ratio(u + move) - ratio(u)) <= bound * (1 + 1e-9) + 1e-13 / (1 - e) ** 2
+    assert bound <= 2 * ratio(u) * ((1 + e) ** 2 / (1 - e) ** 2 - 1)  # it vanishes with e
+
+
+def test_a_matrix_moved_too_far_is_of_any_rank():
+    assert moved_stable_rank([2.0, 3.0], [1.0, 1.5]).tolist() == [np.inf, np.inf]
 
 
 def test_refusals_and_edges():

@@ -12,6 +12,7 @@ from biasfree.theory.boursier import (
     interpolator_norm,
     minimum_norm_interpolator,
 )
+from biasfree.theory.circle import circle_rates, even_network, halving_times
 from biasfree.theory.coverage_table import Coverage, coverage
 from biasfree.theory.deep import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.early import (
@@ -41,7 +42,15 @@ from biasfree.theory.finite_width import (
     halves,
     split_loss,
 )
-from biasfree.theory.frei import stable_rank, stable_rank_limit, stable_rank_of_gram
+from biasfree.theory.fixed_readout import fixed_readout_flow
+from biasfree.theory.frei import moved_stable_rank, stable_rank, stable_rank_limit, stable_rank_of_gram
+from biasfree.theory.frozen_gates import (
+    GatedMaxMargin,
+    final_patterns,
+    gated_max_margin,
+    logistic_slope,
+    unmoved_part,
+)
 from biasfree.theory.gated import (
     PatternClasses,
     activation_patterns,
@@ -51,13 +60,38 @@ from biasfree.theory.gated import (
 )
 from biasfree.theory.hard_margin import MaxMargin, max_margin
 from biasfree.theory.independent import independent_flow, independent_network, learning_times
+from biasfree.theory.interpolators import SignInterpolator, sign_interpolator
 from biasfree.theory.limits import final_norm, l2_solution, least_squares
+from biasfree.theory.margin_bound import largest_margin
+from biasfree.theory.margin_courses import (
+    descent_margins,
+    margin_course,
+    margin_rates,
+    orthogonal_margins,
+)
 from biasfree.theory.modes import aligned_modes, modes_flow
 from biasfree.theory.reduced import reduced_flow
 from biasfree.theory.riccati import linear_flow
 from biasfree.theory.sigmoid import sigmoid_flow, time_to_loss, two_sigmoid_flow
 from biasfree.theory.single_mode import mode_course, mode_time
+from biasfree.theory.stable_minima import (
+    largest_path_norm,
+    largest_settling_step,
+    least_path_norm,
+    least_sharpness,
+    path_norm_multipliers,
+    sharpness_bound,
+    tangent_sharpness,
+)
 from biasfree.theory.symmetric_data import LossSplit, loss_split, symmetric_slope
+from biasfree.theory.town import (
+    Escapes,
+    interpolation_probability,
+    loss_floor,
+    uncovered_samples,
+    vanishing_escapes,
+)
+from biasfree.theory.two_neurons import two_neuron_flow
 from biasfree.theory.white import white_flow
 
 __all__ = [  # noqa: RUF022 - the order of the theory
@@ -86,6 +120,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "reduced_flow",
     "white_flow",
     "sigmoid_flow",
+    "two_neuron_flow",
     "two_sigmoid_flow",
     "time_to_loss",
     "linear_flow",
@@ -107,6 +142,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "l2_solution",
     "max_margin",
     "MaxMargin",
+    "largest_margin",
     "final_norm",
     # finite width
     "final_weight_error",
@@ -134,7 +170,35 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "minimum_norm_interpolator",
     "interpolator_norm",
     "covers_all_samples",
+    "sign_interpolator",
+    "SignInterpolator",
+    "uncovered_samples",
+    "loss_floor",
+    "interpolation_probability",
+    "vanishing_escapes",
+    "Escapes",
+    "circle_rates",
+    "halving_times",
+    "even_network",
+    "fixed_readout_flow",
+    "gated_max_margin",
+    "GatedMaxMargin",
+    "final_patterns",
+    "unmoved_part",
+    "logistic_slope",
+    "orthogonal_margins",
+    "descent_margins",
+    "margin_rates",
+    "margin_course",
     "stable_rank",
     "stable_rank_limit",
     "stable_rank_of_gram",
+    "moved_stable_rank",
+    "sharpness_bound",
+    "tangent_sharpness",
+    "least_sharpness",
+    "largest_settling_step",
+    "least_path_norm",
+    "path_norm_multipliers",
+    "largest_path_norm",
 ]

@@ -142,7 +142,8 @@ def _dominance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
     if network.depth != 2 or network.sizes[-1] != 1:
         return np.nan
     inner, outer = np.linalg.norm(network.weights[0], axis=1), np.abs(network.weights[1][0])
-    return float(np.max((inner - outer) / np.maximum(inner, outer), initial=0.0, where=inner > outer))
+    larger = inner > outer  # elsewhere both may be zero
+    return float(np.max((inner[larger] - outer[larger]) / inner[larger], initial=0.0))
 
 
 ORTHOGONAL_INPUTS = Hypothesis(

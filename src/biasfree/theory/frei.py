@@ -14,6 +14,7 @@ from biasfree.theory.boursier import ORTHOGONAL_INPUTS
 from biasfree.theory.hard_margin import LABELS
 
 if TYPE_CHECKING:
+    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 
@@ -25,8 +26,8 @@ def stable_rank(w: ArrayLike) -> float:
     w = real("w", w)
     if w.ndim != 2 or not w.any():
         raise ValueError(f"the stable rank is of a matrix that is not zero, got shape {w.shape}.")
-    w = w / np.abs(w).max()  # no square under- or overflows
-    return stable_rank_of_gram(w @ w.T if w.shape[0] <= w.shape[1] else w.T @ w)
+    unit = np.divide(w, np.abs(w).max())  # no square under- or overflows
+    return stable_rank_of_gram(unit @ unit.T if unit.shape[0] <= unit.shape[1] else unit.T @ unit)
 
 
 def stable_rank_of_gram(gram: ArrayLike) -> float:
@@ -40,6 +41,20 @@ def stable_rank_of_gram(gram: ArrayLike) -> float:
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.any():
         raise ValueError(f"a Gram matrix is square and not zero, got shape {gram.shape}.")
     return float(np.trace(gram) / np.linalg.eigvalsh(gram)[-1])
+
+
+def moved_stable_rank(rank: ArrayLike, e: ArrayLike) -> Float[np.ndarray, "..."]:
+    """How far the stable rank of U + E can be from the stable rank L of U, for e = |E|_F/|U|₂.
+
+    It is between ((√L − e)/(1 + e))² and ((√L + e)/(1 − e))²: by e|U|₂ at most E changes either norm. Without
+    bound, infinity, for e ≥ 1.
+
+    Reference: derived here, by Weyl's inequality.
+    """
+    rank, e = real("rank", rank), real("e", e)
+    above = ((np.sqrt(rank) + e) / np.where(e < 1, 1 - e, 1.0)) ** 2 - rank
+    below = rank - (np.maximum(np.sqrt(rank) - e, 0) / (1 + e)) ** 2
+    return np.where(e < 1, np.maximum(above, below), np.inf)
 
 
 def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> float:

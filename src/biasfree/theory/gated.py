@@ -87,7 +87,8 @@ def gated_flow(
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
     defects = check(ASSUMES, network, data, {})
-    gates = activation_patterns(network, data.x) if patterns is None else _checked(patterns, network, data)
+    held = activation_patterns(network, data.x) if patterns is None else patterns
+    gates = checked_patterns(held, network, data)
     classes = pattern_classes(gates, data)
     weights, stats = _integrate(classes, network, ts, rtol=rtol, method=method)
     found = _loss(classes, weights, network.leak, data)
@@ -158,7 +159,8 @@ def _through(weights: Sequence[np.ndarray], slopes: Sequence[np.ndarray]) -> lis
     return found
 
 
-def _checked(patterns: Sequence[ArrayLike], network: Network, data: Dataset) -> list[np.ndarray]:
+def checked_patterns(patterns: Sequence[ArrayLike], network: Network, data: Dataset) -> list[np.ndarray]:
+    """Patterns as given by a caller, refused unless they fit the network and the samples."""
     gates = [np.asarray(pattern) for pattern in patterns]
     shapes = [(len(data), width) for width in network.sizes[1:-1]]
     if [gate.shape for gate in gates] != shapes or any(gate.dtype != bool for gate in gates):

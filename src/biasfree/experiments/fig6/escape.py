@@ -40,17 +40,6 @@ def plateau_share(delta: float) -> float:
     return float(np.sum((f - _fit(data.x, f)) ** 2) / np.sum(f**2))
 
 
-def sharpness(network: Network, data: Dataset) -> float:
-    """The largest curvature at zero loss, of ⟨∇f∇fᵀ⟩: descent settles there for steps below 2 over it."""
-    first, second = network.weights
-    along = data.x @ first.T
-    active = along > 0
-    gram = ((active * second[0] ** 2) @ active.T) * (data.x @ data.x.T) + (active * along) @ (
-        active * along
-    ).T
-    return float(np.linalg.eigvalsh(gram)[-1] / len(data))
-
-
 def neuron_slopes(data: Dataset) -> np.ndarray:
     """|⟨(y − w·x)x⟩| over the samples that a neuron is active on, w least squares, for every set there is."""
     residual = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]

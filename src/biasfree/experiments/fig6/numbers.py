@@ -142,7 +142,7 @@ def _middle(run: Trajectory, delta: float, left: float) -> int:
 
 def _flows(settings: Mapping[str, Any], start: Network, report: Report) -> Numbers:
     """The exact flow of the first draw at some δ."""
-    from biasfree.dynamics import gradient_flow
+    from biasfree.dynamics import gradient_flow, sharpness
 
     found = []
     for delta in settings["flows"]:
@@ -151,15 +151,15 @@ def _flows(settings: Mapping[str, Any], start: Network, report: Report) -> Numbe
         run = gradient_flow(
             start, six_points(delta), ts, rtol=settings["rtol"], method="events", save=lambda _: 0.0
         )
-        sharp = escape.sharpness(run[-1], six_points(delta))
+        sharp = sharpness(run[-1], six_points(delta))
         found.append((_plateau(run, delta, settings["left"])[1], run.loss[-1], run.stats.error, sharp))
-    durations, finals, errors, sharpness = np.array(found).T
+    durations, finals, errors, sharp = np.array(found).T
     return {
         "flow_deltas": np.array(settings["flows"]),
         "flow_durations": durations,
         "flow_finals": finals,
         "flow_errors": errors,
-        "stable_steps": 2 / sharpness,
+        "stable_steps": 2 / sharp,
     }
 
 

@@ -1,0 +1,257 @@
+"""Bounds on the minima that descent can settle at: no network, drawn or sought, is beyond them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers, sampled_from
+from scipy.optimize import minimize
+
+import biasfree as bf
+from biasfree.diagnostics import path_norm
+from biasfree.theory import (
+    largest_path_norm,
+    largest_settling_step,
+    least_path_norm,
+    least_sharpness,
+    path_norm_multipliers,
+    sharpness_bound,
+    tangent_sharpness,
+)
+
+seeds = integers(0, 2**31)
+
+
+def five_points():
+    """Alternating labels: every half-plane holds a sample."""
+    return bf.data.circle(5, lambda x: np.where(np.arange(len(x)) % 2, -1.0, 1.0))
+
+
+SETS = {
+    "circle": five_points(),
+    "six points": bf.data.six_points(),
+    "shifted": bf.data.six_points(0.3),
+    "orthogonal pair": bf.data.orthogonal_pair(),
+}
+
+
+def interpolating(seed, *, d=2, samples=5, width=8):
+    """Any network interpolates its own outputs; samples of any sizes, one now and then opposite another."""
+    rng = np.random.default_rng(seed)
+    network = bf.networks.gaussian((d, width, 1), scale=2.0, seed=seed)
+    x = rng.normal(size=(samples, d)) * rng.uniform(0.3, 3, size=(samples, 1))
+    if samples > 1 and seed % 3 == 0:
+        x[1] = -2 * x[0]
+    return network, bf.Dataset(x, network(x))
+
+
+def curvature(network, data):
+    """The largest eigenvalue of ⟨∇f∇fᵀ⟩, gradients of outputs by central differences."""
+    shapes, shift = [w.shape for w in network.weights], 1e-6
+    theta, cut = np.concatenate([w.ravel() for w in network.weights]), network.weights[0].size
+
+    def outputs(values):
+        return bf.Network((values[:cut].reshape(shapes[0]), values[cut:].reshape(shapes[1])))(data.x)
+
+    rows = [(outputs(theta + s) - outputs(theta - s)) / (2 * shift) for s in shift * np.eye(len(theta))]
+    return np.linalg.norm(np.array(rows), ord=2) ** 2 / len(data)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=seeds, d=integers(1, 4), samples=integers(1, 7), width=integers(1, 6))
+def test_no_interpolating_network_is_flatter_than_its_bound(seed, d, samples, width):
+    network, data = interpolating(seed, d=d, samples=samples, width=width)
+    if not data.y.any():
+        return
+    found = curvature(network, data)
+    assert sharpness_bound(network, data) <= found * (1 + 1e-6)  # of the differences
+    if np.abs(data.x @ network.weights[0].T).min() > 1e-4:  # else the differences may cross a kink
+        assert tangent_sharpness(network, data, within=0.0) == pytest.approx(found, rel=1e-5)
+
+
+def test_it_is_the_sharpness_of_one_sample_in_balance():
+    """λ = z² + a²|x|², z = w·x; for w along x and |w| = |a| both terms are equal: 2|a||w||x|²."""
+    x = np.array([[3.0, 4.0]])
+    network = bf.Network((x / 5, np.ones((1, 1))))
+    data = bf.Dataset(x, network(x))
+    assert sharpness_bound(network, data) == pytest.approx(50, rel=1e-14)
+    assert bf.sharpness(network, data) == pytest.approx(50, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_against_the_simulators_sharpness(seed):
+    """Two more digits than differences give."""
+    network, data = interpolating(seed)
+    sharp = bf.sharpness(network, data)
+    assert least_sharpness(data) <= sharpness_bound(network, data) * (1 + 1e-9) <= sharp * (1 + 2e-9)
+    assert tangent_sharpness(network, data, within=0.0) == pytest.approx(sharp, rel=1e-11)
+
+
+@settings(deadline=None, max_examples=8)
+@given(seed=seeds, samples=integers(1, 7), width=integers(1, 8))
+def test_no_network_is_below_the_bounds_of_its_data(seed, samples, width):
+    network, data = interpolating(seed, samples=samples, width=width)
+    # solver's tolerances are divided out; rounding of sums of seven terms is left
+    assert least_sharpness(data) <= sharpness_bound(network, data) * (1 + 1e-9)
+    assert least_path_norm(data) <= path_norm(network) * (1 + 1e-9)
+    step = 2 / sharpness_bound(network, data) if data.y.any() else 1.0  # at which it might just settle
+    assert path_norm(network, data) <= largest_path_norm(data, step) * (1 + 1e-9)
+    assert largest_settling_step(data) >= step * (1 - 1e-9) or not data.y.any()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_bounds_over_a_fine_grid(name):
+    """What is said of all directions is so on 100 000 of them; between two of them is what is missed."""
+    data = SETS[name]
+    angles = np.linspace(0, 2 * np.pi, 100_001)
+    z = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ data.x.T
+    sums = (z > 0) @ data.x
+    gains = np.maximum(z, 0).sum(axis=1) * np.linalg.norm(sums, axis=1) / len(data) ** 2
+    least = 1 / largest_path_norm(data, 1.0)
+    assert least - 1e-12 <= gains.min() <= least + 1e-3  # near an end of a cone
+    m = path_norm_multipliers(data)
+    missed = np.pi / 100_000 * np.abs(m) @ np.linalg.norm(data.x, axis=1)
+    assert 1 - missed <= np.abs(np.maximum(z, 0) @ m).max() <= 1 + 1e-12
+    assert least_path_norm(data) == pytest.approx(m @ data.y, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_bounds_are_reached_on_a_grid(name):
+    """The same least sums over 7200 directions and both sides of kinks, by another method: never below."""
+    data = SETS[name]
+    normals = np.arctan2(data.x[:, 1], data.x[:, 0]) + np.pi / 2
+    beside = np.concatenate([normals + turn for turn in (1e-6, -1e-6, np.pi + 1e-6, np.pi - 1e-6)])
+    angles = np.concatenate([np.linspace(0, 2 * np.pi, 7200, endpoint=False) + 1e-3, beside])
+    z = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ data.x.T
+    sums = (z > 0) @ data.x
+    gains = np.maximum(z, 0).sum(axis=1) * np.linalg.norm(sums, axis=1) / len(data) ** 2
+    missed = np.pi / 5760 * np.abs(path_norm_multipliers(data)) @ np.linalg.norm(data.x, axis=1)
+    norm, gain = (least_cost(np.maximum(z, 0), costs, data.y) for costs in (np.ones(len(z)), gains))
+    # the norm's multipliers are found on 5760 directions; between them they reach `missed` beyond 1 at most
+    assert least_path_norm(data) * (1 - 1e-9) <= norm <= least_path_norm(data) * (1 + 1.01 * missed)
+    assert least_sharpness(data) * (1 - 1e-9) <= 2 * gain <= least_sharpness(data) * (1 + 1e-4)
+
+
+def least_cost(columns, costs, y):
+    """min Σc|z| over Σz·columns = y by interior points."""
+    from scipy.optimize import linprog
+
+    both = np.vstack([columns, -columns]).T
+    return linprog(np.tile(costs, 2), A_eq=both, b_eq=y, method="highs-ipm").fun
+
+
+def test_the_least_norm_by_minimisation():
+    """Least ½|θ|² with f(x_i) = y_i over three neurons, from SLSQP and six starts."""
+    data = SETS["orthogonal pair"]
+
+    def unpacked(theta):
+        return bf.Network((theta[:6].reshape(3, 2), theta[6:][None]))
+
+    fit = {"type": "eq", "fun": lambda theta: unpacked(theta)(data.x) - data.y}
+    starts = np.random.default_rng(0).normal(size=(6, 9))
+    options = {"maxiter": 300, "ftol": 1e-12}
+    found = [
+        minimize(lambda t: t @ t / 2, s, jac=lambda t: t, constraints=[fit], options=options) for s in starts
+    ]
+    values = [run.fun for run in found if run.success and np.abs(fit["fun"](run.x)).max() < 1e-8]
+    assert min(values) == pytest.approx(least_path_norm(data), rel=1e-5)
+
+
+def test_one_sample_is_known():
+    """λ ≥ z² + a²|x|² ≥ 2|y||x|, and Σ|a||w| ≥ |y|/|x|; half of the plane sees nothing."""
+    data = bf.Dataset(np.array([[3.0, 4.0]]), np.array([-2.0]))
+    assert least_sharpness(data) == pytest.approx(20, rel=1e-9)
+    assert largest_settling_step(data) == pytest.approx(0.1, rel=1e-9)
+    assert least_path_norm(data) == pytest.approx(0.4, rel=1e-6)  # the grid misses x by 5e-4 at most
+    assert largest_path_norm(data, 0.1) == np.inf
+
+
+def test_least_norm_of_orthogonal_inputs():
+    """One neuron a sign: Σ|y|/|x|, as Boursier et al. (2022) have it; a bound from below."""
+    data = SETS["orthogonal pair"]
+    expected, found = bf.theory.interpolator_norm(data), least_path_norm(data)
+    assert expected * (1 - 1e-5) <= found <= expected * (1 + 1e-12)  # a grid of 1e-3 is off by its square
+
+
+@pytest.mark.parametrize(("x_size", "y_size"), list(product((1e-6, 1e5), repeat=2)))
+def test_units_do_not_matter(x_size, y_size):
+    """Sharpness is |x||y|, norms are |y|/|x|."""
+    data = SETS["shifted"]
+    other = bf.Dataset(x_size * data.x, y_size * data.y)
+    assert least_sharpness(other) == pytest.approx(x_size * y_size * least_sharpness(data), rel=1e-9)
+    assert least_path_norm(other) == pytest.approx(y_size / x_size * least_path_norm(data), rel=1e-9)
+    assert largest_path_norm(other, 2.0) == pytest.approx(largest_path_norm(data, 2.0) / x_size**2, rel=1e-12)
+
+
+def test_descent_settles_below_the_largest_step_only():
+    """At a quarter of η_c it interpolates, at 1.3 η_c it does not."""
+    data = SETS["circle"]
+    start = bf.networks.gaussian((2, 8, 1), scale=1.5 * least_path_norm(data) ** 0.5, seed=0)
+    steps = np.array([0.25, 1.3]) * largest_settling_step(data)
+    ends = [
+        bf.gradient_descent(start, data, step=step, steps=4000, save_every=4000, keep_diverged=True)
+        for step in steps
+    ]
+    assert ends[0].loss[-1] < 1e-10
+    assert not ends[1].loss[-1] < 1e-10
+
+
+def test_on_a_kink_the_moves_that_leave_it_do_not_count():
+    """One neuron on the kink of one of two samples, active on the other: w moves across that sample."""
+    network = bf.Network((np.array([[0.0, 2.0]]), np.array([[3.0]])))
+    data = bf.Dataset(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 6.0]))
+    # on (1, 1): ∇f = (2; 3, 3), of which (2; 0, 3) keeps w across (1, 0)
+    assert bf.sharpness(network, data) == pytest.approx(22 / 2)
+    assert tangent_sharpness(network, data, within=1e-9) == pytest.approx(13 / 2)
+
+
+def test_zero_targets_and_zero_samples_are_no_obstacle():
+    zero = bf.Dataset(np.eye(2), np.zeros(2))
+    assert (least_sharpness(zero), largest_settling_step(zero), least_path_norm(zero)) == (0, np.inf, 0)
+    data = bf.Dataset(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0.0, 1.0]))
+    assert least_path_norm(data) == pytest.approx(1.0, rel=1e-6)
+    assert least_sharpness(data) == pytest.approx(2 / 2**2, rel=1e-9)  # 2|y||x|/P²
+    network = bf.Network((np.array([[1.0, 0.0]]), np.array([[1.0]])))
+    assert tangent_sharpness(network, data, within=0.1) == pytest.approx(1.0)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=seeds, lines=integers(1, 4), kind=sampled_from(["any", "odd", "linear", "ray"]))
+def test_what_is_refused_is_what_no_network_fits(seed, lines, kind):
+    """The refusal measures the least misfit: that of least squares over 4000 unit neurons."""
+    rng = np.random.default_rng(seed)
+    half = rng.normal(size=(lines, 2))
+    x = np.vstack([half, -1.5 * half]) if kind != "ray" else np.vstack([half, 2 * half])
+    y = rng.normal(size=2 * lines)
+    if kind == "odd":
+        y[lines:] = -1.5 * y[:lines]
+    if kind == "linear":
+        y = x @ rng.normal(size=2) + np.tile(rng.normal(size=lines), 2) * np.linalg.norm(x, axis=1)
+    angles = np.linspace(0, 2 * np.pi, 4000)
+    columns = np.maximum(np.stack([np.cos(angles), np.sin(angles)], axis=1) @ x.T, 0).T
+    left = np.linalg.norm(y - columns @ np.linalg.lstsq(columns, y, rcond=1e-10)[0]) / np.linalg.norm(y)
+    if left < 1e-9:
+        assert least_path_norm(bf.Dataset(x, y)) > 0
+        return
+    with pytest.raises(bf.AssumptionError, match="targets that two bias-free layers fit") as refusal:
+        least_path_norm(bf.Dataset(x, y))
+    assert refusal.value.defect == pytest.approx(left, rel=1e-5)
+
+
+def test_refusals():
+    data, network = SETS["shifted"], bf.networks.gaussian((2, 4, 1), scale=1.0)
+    solid = bf.data.orthogonal(3, 3)
+    for bound in (least_sharpness, largest_settling_step, least_path_norm, path_norm_multipliers):
+        with pytest.raises(bf.AssumptionError, match=r"two-dimensional inputs does not hold.* is 1"):
+            bound(solid)
+        with pytest.raises(ValueError, match="one output, got 2; pass each y"):
+            bound(bf.Dataset(data.x, np.column_stack([data.y, data.y])))
+    with pytest.raises(bf.AssumptionError, match="two-dimensional inputs"):
+        largest_path_norm(solid, 0.1)
+    with pytest.raises(ValueError, match="step must"):
+        largest_path_norm(data, -0.1)
+    with pytest.raises(bf.AssumptionError, match="a network that interpolates"):
+        sharpness_bound(network, data)
+    with pytest.raises(bf.AssumptionError, match="ReLU"):
+        sharpness_bound(bf.Network(network.weights, leak=0.5), data)
