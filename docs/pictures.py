@@ -1,4 +1,4 @@
-"""Draw the pictures of the README, of the tutorial and of the pages in docs/theory into docs/pictures.
+"""Draw the pictures of the README, the tutorial, the neighbours and the pages in docs/theory.
 
     python docs/pictures.py OUT [NAME …]
 
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from biasfree import plots
 from biasfree.experiments import REGISTRY
+from biasfree.experiments.experiment import NEIGHBOURS
 from biasfree.files import replacing
 from biasfree.reproduction.storage import load_numbers
 
@@ -21,7 +22,7 @@ PICTURES = DOCS / "pictures"
 
 
 def figure(out: Path, name: str) -> Figure:
-    """A figure of the paper, from its stored numbers."""
+    """A figure of the paper or of a neighbour, from its stored numbers."""
     return REGISTRY[name].draw(load_numbers(out / name)[0])
 
 
@@ -37,7 +38,8 @@ def tutorial(i: int) -> Figure:
 
 
 def main(out: Path, names: list[str]) -> None:
-    drawers = {name: lambda name=name: figure(out, name) for name in ("fig3", "fig6")}
+    neighbours = [name for name, one in REGISTRY.items() if one.section == NEIGHBOURS]
+    drawers = {name: lambda name=name: figure(out, name) for name in ("fig3", "fig6", *neighbours)}
     drawers |= {f"tutorial_{i}": lambda i=i: tutorial(i) for i in (1, 2, 3)}
     drawers |= {
         f"theory_{script.stem}": lambda script=script: page(script)

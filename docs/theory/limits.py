@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import biasfree as bf
-from biasfree.plots import panel_label, simulated_points, style, theory_curve
+from biasfree.plots import panel_label, style, theory_curve
 from biasfree.theory.hard_margin import max_margin
 from biasfree.theory.limits import least_squares
 
@@ -58,9 +58,8 @@ def _draw_angle(axes: Axes, data: bf.Dataset) -> None:
 
     solved = angle(bf.theory.reduced_flow(network, data, ts, loss="logistic", rtol=1e-9).maps)
     theory_curve(axes, ts, solved, color="C0", label="reduced flow")
-    early = np.logspace(0, 4, 12)
-    run = bf.gradient_flow(network, data, early, loss="logistic")
-    simulated_points(axes, early, angle(run.maps), shown=12, color="C0", label="simulated, ReLU")
+    run = bf.long_descent(network, data, horizon=ts[-1] / 5)
+    axes.plot(run.ts[1:], angle(run.maps)[1:], "o", mfc="none", color="C0", label="descent, ReLU")
     late = ts > 1e5
     axes.plot(ts[late], solved[-1] * np.log(ts[-1]) / np.log(ts[late]), ":", color="0.3", label="∝ 1/ln t")
     axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel="angle to max margin (degrees)")
