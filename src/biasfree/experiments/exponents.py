@@ -1,0 +1,42 @@
+"""Exponents of laws, fitted draw by draw, with their uncertainty over draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """p of y = C·x^p: the mean over draws, its standard error, and C at that p (the geometric mean)."""
+
+    estimate: float
+    error: float
+    prefactor: float
+
+    @property
+    def written(self) -> str:
+        """The estimate with its error, 0.52(3) as 0.52 ± 0.03."""
+        return f"{self.estimate:.2f} ± {self.error:.2f}"
+
+
+def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:
+    """Of y, whose last axis counts draws, against x, of the shape of the others: a least-squares line a draw.
+
+    In logarithms. What is not finite is left out; with one draw, or if one has fewer than two different x,
+    there is no error.
+    """
+    across, values = np.log(np.ravel(x)), np.log(y.reshape(-1, y.shape[-1]))
+    slopes = np.array([_slope(across, column) for column in values.T])
+    error = np.std(slopes, ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else np.nan
+    left = values - slopes.mean() * across[:, None]
+    middle = np.exp(np.mean(left[np.isfinite(left)])) if np.isfinite(left).any() else np.nan
+    return Exponent(float(slopes.mean()), float(error), float(middle))
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    kept = np.isfinite(y)
+    if len(np.unique(x[kept])) < 2:
+        return np.nan
+    return float(np.polyfit(x[kept], y[kept], 1)[0])

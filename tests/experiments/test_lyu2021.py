@@ -1,0 +1,127 @@
+"""Lyu et al. in small: few samples, widths and draws, short times."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.experiments import lyu2021
+from biasfree.experiments.experiment import silent
+from biasfree.experiments.lyu2021 import beyond, extra
+from biasfree.experiments.lyu2021 import numbers as runs
+from biasfree.files import load_npz, save_npz
+from biasfree.trajectory import Stats
+
+# widths up to 50 have one shape, which `extra_width` shares; four runs at a time everywhere
+SMALL = {
+    "widths": (2, 4),
+    "leaks": (0.0, 0.5),
+    "dimensions": 2,
+    "others": (2,),
+    "samples": 3,
+    "horizon": 1e4,
+    "sizes": (3.0,),
+    "extra_leaks": (0.25, 0.5),
+    "scales": (1e-3,),
+    "extra_width": 50,
+    "extra_horizon": 1e6,
+    "seeds": 2,
+}
+OURS = 5
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return lyu2021.EXPERIMENT.run(lyu2021.EXPERIMENT.settle(SMALL), silent)
+
+
+def test_numbers(numbers):
+    assert all(np.isfinite(value).all() for value in numbers.values())
+    assert numbers["width2_share"].shape == (len(numbers["width2_ts"]), 2, 2)
+    assert numbers["extra_margin"].shape == (2, 121, 2, 1, 2)  # sizes, times, leaks, scales, seeds
+    assert numbers["width4_angle"][-1].max() < numbers["width4_angle"][2].max()
+
+
+def test_the_largest_margin_by_hand(numbers):
+    """|W₁|² = |W₂|² = |w|/c makes min y f/|θ|² = 1·c/(2|w|); by neurons of one sign α/(2|w|)."""
+    np.testing.assert_allclose(numbers["width2_embedded"], 1, rtol=1e-12)
+    np.testing.assert_allclose(numbers["width2_embedded_one_signed"], [0, 2 / 3], atol=1e-12)
+    np.testing.assert_allclose(numbers["extra_w"], [np.sqrt(2), 0], atol=1e-12)
+
+
+def test_narrow_networks_are_what_they_are_without_padding():
+    data = runs.separable({"samples": 3, "gap": 0.3, "data_seed": 1}, 2)
+    network = bf.networks.gaussian((2, 3, 1), scale=0.1, leak=0.2)
+    wide = runs._widened(network, 50)
+    assert wide.sizes == (2, 50, 1)
+    np.testing.assert_allclose(wide(data.x), network(data.x), rtol=1e-14)
+    course = runs._narrowed(standing(wide), 3)
+    assert course.leak == 0.2
+    for own, given in zip(course[-1].weights, network.weights, strict=True):
+        np.testing.assert_array_equal(own, given)
+
+
+def standing(network):
+    """A trajectory along which nothing moves."""
+    weights, loss = tuple(np.stack([w, w]) for w in network.weights), np.ones(2)
+    return bf.Trajectory(np.arange(2.0), weights, loss, loss, network.leak, Stats("none"))
+
+
+def test_extra_sample_is_on_the_right_side():
+    """So that it changes neither the classifier nor the largest margin."""
+    for size in (1.0, 10.0):
+        without, one_more = (bf.theory.max_margin(extra.with_extra(s)).w for s in (0.0, size))
+        np.testing.assert_allclose(one_more, without, atol=1e-12)
+    turned = bf.theory.max_margin(extra.with_extra(2.0, 95.0)).w
+    assert abs(turned[1]) > 0.1
+
+
+def test_better_network_has_the_margin_of_the_programme(numbers):
+    data = extra.with_extra(2.0, 95.0)
+    network = beyond.better_network(data, leak=0.0)
+    assert network.sizes[1] <= len(data)
+    np.testing.assert_allclose((data.y * network(data.x)).min(), 1, rtol=1e-9)
+    assert numbers["beyond_better"][0] == pytest.approx(1 / np.sum(network.norms**2), rel=1e-9)
+    assert numbers["beyond_better"][0] > numbers["beyond_linear"][0]
+
+
+def test_our_claims_hold(numbers):
+    claims = lyu2021.EXPERIMENT.claims(numbers)
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 5 + ["observed"] * 3
+    assert [claim.holds for claim in claims[:OURS]] == [True] * OURS
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "change", "falls"),
+    [
+        ("width4_share", 0.3, {0}),
+        ("extra_margin", 0.1, {0}),
+        ("width2_embedded", 1e-9, {1}),
+        ("extra_linear", 1e-9, {1}),
+        ("width2_embedded_one_signed", 1e-9, {2}),
+        ("twin_gap", 1e-6, {3}),
+        ("extra_bound_ratio", 1e-3, {4}),
+    ],
+)
+def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
+    ours = lyu2021.EXPERIMENT.claims({**numbers, spoilt: numbers[spoilt] + change})[:OURS]
+    assert {i for i, claim in enumerate(ours) if not claim.holds} >= falls
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="horizon must be 100 or more, got 10"):
+        lyu2021.EXPERIMENT.settle({"horizon": 10})
+    with pytest.raises(ValueError, match="sizes must be 1 or more different numbers from 1"):
+        lyu2021.EXPERIMENT.settle({"sizes": (0.5,)})
+
+
+def test_tables(numbers):
+    by_width, by_scale = lyu2021.EXPERIMENT.tables(numbers)
+    assert len(by_width.rows) == 2
+    assert len(by_scale.rows) == 4
+
+
+def test_picture(numbers, tmp_path):
+    save_npz(tmp_path / "numbers.npz", numbers)
+    figure = lyu2021.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)

@@ -1,0 +1,95 @@
+"""The step that selects the minimum, in small: two sets of one shape, few neurons, starts and steps."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.experiments import nacson2023
+from biasfree.experiments.experiment import NEIGHBOURS, silent
+from biasfree.experiments.nacson2023 import numbers as module
+from biasfree.experiments.nacson2023 import sentences_readings as read
+from biasfree.files import load_npz, save_npz
+
+SMALL = {
+    "width": 8,
+    "rungs": (0.125, 0.25, 0.35, 0.5, 1.414),
+    "time": 100.0,
+    "steps": 4000,
+    "kicked": 400,
+    "seeds": 4,
+}
+OURS = 6
+
+
+def turned():
+    """The circle, mirrored, with targets of several sizes."""
+    data = module.circle()
+    return bf.Dataset(-data.x, data.y * [1.0, 0.5, 1.0, 0.5, 1.0])
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """On two sets of one shape, another compiles anew, that are learnt in few steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SETS", {"circle": module.circle, "turned": turned})
+        return nacson2023.EXPERIMENT.run(nacson2023.EXPERIMENT.settle(SMALL), silent)
+
+
+def test_numbers(numbers):
+    assert numbers["sharpness"].shape == numbers["outcome"].shape == (2, 5, 4)
+    there = read.converged(numbers)
+    assert there[:, 0].any(axis=1).all()
+    assert not there[:, -1].any()  # no step above the largest is stable
+    assert (numbers["outcome"][:, -1] == module.DIVERGED).any()
+    for name in ("sharpness", "norm", "gain", "kink", "reach", "tangent", "top", "kick_loss"):
+        assert (np.isfinite(numbers[name]) == there).all(), name
+    assert (numbers["loss"][there] <= numbers["level"]).all()
+    assert (numbers["tangent"] <= numbers["kernel"] * (1 + 1e-12))[there].all()
+    assert numbers["curves"].shape == (2, 3, 401)
+    assert nacson2023.EXPERIMENT.section == NEIGHBOURS
+
+
+def test_our_claims_hold(numbers):
+    claims = nacson2023.EXPERIMENT.claims(numbers)
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 4 + ["observed"] * 2
+    assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
+    assert all(claim.origin and claim.source for claim in claims)
+    sets, steps = nacson2023.EXPERIMENT.tables(numbers)
+    assert [row[0] for row in sets.rows] == ["circle", "turned"]
+    assert len(steps.rows) == 10
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "factor", "falls"),
+    [
+        ("sharpness", 30, {0, 1}),
+        ("kernel", 1.01, {1}),
+        ("gain", 10, {2}),
+        ("norm", 1000, {3}),
+        ("norm", 0.1, {5}),
+        ("least_gain", 1000, {3}),
+        ("least_norm", 10, {5}),
+        ("rungs", 1000, {0, 3, 4}),
+        ("kick_largest", np.inf, {0, 3, 4}),
+    ],
+)
+def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls):
+    claims = nacson2023.EXPERIMENT.claims({**numbers, spoilt: factor * numbers[spoilt]})
+    assert falls == {i for i, claim in enumerate(claims[:OURS]) if not claim.holds}
+
+
+def test_picture(numbers, tmp_path):
+    save_npz(tmp_path / "numbers.npz", numbers)
+    figure = nacson2023.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdef"]
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+
+
+def test_exceptions_are_named(numbers):
+    there = read.converged(numbers)
+    kinked = {**numbers, "kink": np.zeros_like(numbers["kink"]), "sharpness": 50 * numbers["sharpness"]}
+    claim = nacson2023.EXPERIMENT.claims(kinked)[OURS]
+    assert claim.note.startswith("All ")
+    assert f"among the {int(there.sum())} minima on a kink" in claim.note
+    growing = {**numbers, "norm": numbers["norm"] * read.steps(numbers) ** 3}
+    assert nacson2023.EXPERIMENT.claims(growing)[OURS + 3].note.endswith("circle, turned.")
