@@ -36,7 +36,7 @@ def draw() -> Figure:
         left, right = figure.subplots(1, 2)
         theory_curve(left, ends, 2 / ends, color="k", label="2/η")
         left.axhline(least_sharpness(data), color="k", lw=0.8, ls=":", label="least sharpness")
-        bounds = np.array([largest_path_norm(data, step) for step in ends])
+        bounds = np.array([largest_path_norm(data, step=step) for step in ends])
         theory_curve(right, ends, bounds, color="k", label="1/(η min g)")
         right.axhline(least_path_norm(data), color="k", lw=0.8, ls=":", label="least norm")
         for axes, column in ((left, 1), (right, 2)):

@@ -99,3 +99,9 @@ def whole(name: str, value: Any, *, at_least: int = 1) -> int:
 def generator(seed: Any) -> np.random.Generator:
     """The random numbers that belong to `seed`, a whole number; the same seed always gives the same ones."""
     return np.random.default_rng(whole("seed", seed, at_least=0))
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """|w_h| of every row, also where squares would under- or overflow."""
+    largest = np.abs(rows).max(axis=1)
+    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

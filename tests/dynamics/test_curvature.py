@@ -176,3 +176,11 @@ def test_along_a_run_and_refusals():
         bf.sharpness([network], data)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="unknown loss 'hinge'"):
         bf.sharpness(network, data, loss="hinge")
+
+
+@pytest.mark.parametrize("width", [4, 400])
+def test_weights_that_are_too_large_are_refused(width):
+    """Dense and by Lanczos."""
+    weights = bf.networks.gaussian((2, width, 1), scale=1.0).weights
+    with pytest.raises(ValueError, match="the curvature is beyond the finite numbers"):
+        bf.sharpness(bf.Network(tuple(1e200 * w for w in weights)), bf.data.six_points())

@@ -21,10 +21,27 @@ def test_it_is_the_same_function_balanced(width, outputs, leak, biased, seed):
     # a few roundings of sums of up to nine terms of size 100
     np.testing.assert_allclose(found(x), network(x), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(bf.diagnostics.balance_defect(found)[0].neurons, 0, atol=1e-12)
-    assert np.sum(found.norms**2) <= np.sum(network.norms**2) * (1 + 1e-12) or biased
+    assert size(found) <= size(network) * (1 + 1e-12)
     assert found.leak == leak
     if not biased:
         assert np.sum(found.norms**2) / 2 == pytest.approx(bf.diagnostics.path_norm(network), rel=1e-12)
+
+
+def size(network):
+    """|θ|² of all that rescaling changes: weights and hidden biases."""
+    return np.sum(network.norms**2) + (0.0 if network.biases is None else np.sum(network.biases[0] ** 2))
+
+
+@pytest.mark.parametrize("exponents", [(200, -200), (-160, 160), (-160, -10), (150, 100)])
+def test_sizes_do_not_under_or_overflow(exponents):
+    weights = bf.networks.gaussian((3, 4, 1), scale=1.0, seed=0).weights
+    network = bf.Network(tuple(10.0**e * w for e, w in zip(exponents, weights, strict=True)))
+    found, x = bf.networks.rebalanced(network), np.eye(3)
+    np.testing.assert_allclose(found(x), network(x), rtol=1e-12)
+    norms = [np.abs(w).max() for w in found.weights]
+    assert norms[0] == pytest.approx(norms[1], rel=10)  # of four neurons each
+    expected = bf.diagnostics.path_norm(bf.Network(weights))
+    assert bf.diagnostics.path_norm(network) / 10.0 ** sum(exponents) == pytest.approx(expected, rel=1e-12)
 
 
 def test_balanced_weights_stay():

@@ -79,3 +79,14 @@ def test_refusals():
         bf.networks.in_span(network, bf.Dataset(np.zeros((2, 3)), np.ones(2)))
     with pytest.raises(ValueError, match="square and not zero"):
         bf.diagnostics.stable_rank_of_gram(np.ones((2, 3)))
+    small = bf.networks.in_span(network, bf.Dataset(np.eye(3)[:2], np.ones(2)))
+    for method in (small.gram, small.restored):
+        with pytest.raises(
+            ValueError, match=r"must be \(4, 2\), neurons by dimensions of the span, got \(4, 3\)"
+        ):
+            method(network)
+    with pytest.raises(ValueError, match="read-only"):
+        small.rest[0, 0] = 1.0
+    for wrong in (-np.eye(3), np.array([[0.0, 1.0], [-1.0, 0.0]])):
+        with pytest.raises(ValueError, match=r"symmetric, with no negative eigenvalue.*pass W @ W\.T"):
+            bf.diagnostics.stable_rank_of_gram(wrong)

@@ -43,7 +43,7 @@ def test_rates_on_many_points_are_those_of_the_circle(biased):
 
 @pytest.mark.parametrize("n", [6, 16, 40])
 def test_odd_frequencies_are_silent_on_even_grids_and_not_with_biases(n):
-    odd = np.arange(3, n // 2, 2)
+    odd = np.arange(3, n // 2 + 1, 2)
     plain = circle_rates(odd, scale=2.0, points=n)
     # n terms of size γ² at most
     assert (np.abs(plain) < 4 * n * EPS).all()
@@ -158,7 +158,7 @@ def test_frequencies_that_two_layers_express():
             np.testing.assert_allclose(even_network(data)(data.x), data.y, atol=1e-12)
             continue
         with pytest.raises(
-            bf.AssumptionError, match=r"even target in the plane.*over the largest \|y\| is 2 "
+            bf.AssumptionError, match=r"even target, the same on x and −x,.*over the largest \|y\| is 2 "
         ):
             even_network(data)
 
@@ -167,9 +167,9 @@ def test_several_outputs_and_refusals():
     data = drawn(5, 0)
     both = even_network(bf.Dataset(data.x, np.column_stack([data.y, np.abs(data.x[:, 0])])))
     np.testing.assert_allclose(both(data.x)[:, 0], even_network(data)(data.x), atol=1e-12)
-    with pytest.raises(bf.AssumptionError, match=r"even target in the plane.* is nan"):
+    with pytest.raises(bf.AssumptionError, match=r"a sample −x for every x.*add them with their targets"):
         even_network(bf.Dataset(data.x[:-1], data.y[:-1]))  # one sample has no mirror image
-    with pytest.raises(bf.AssumptionError, match=r"even target in the plane.* is nan"):
+    with pytest.raises(bf.AssumptionError, match=r"two-dimensional inputs"):
         even_network(bf.Dataset(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6)))
     twice = bf.Dataset(np.vstack([data.x, 2 * data.x]), np.concatenate([data.y, data.y]))
     with pytest.raises(bf.AssumptionError, match=r"no two samples on one line.*drop samples"):
@@ -178,6 +178,14 @@ def test_several_outputs_and_refusals():
         even_network(bf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]))
     zero = bf.Dataset(data.x, np.zeros(10))
     assert even_network(zero)(data.x).tolist() == [0.0] * 10
+    with pytest.raises(ValueError, match=r"8 points cannot tell .* for k above 4, got k = 7"):
+        circle_rates([1, 7], scale=1.0, points=8)
+    with pytest.raises(ValueError, match="biases must be True or False, got 'no'"):
+        circle_rates([1], scale=1.0, biases="no")
+    assert circle_rates([1e100], scale=1.0)[0] == pytest.approx(1 / (np.pi * 1e100) ** 2)
+    for rates in ([], [1.0, -1.0]):
+        with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):
+            bf.theory.halving_times(rates)
     with pytest.raises(ValueError, match="k must be whole numbers"):
         circle_rates([1, 2.5], scale=1.0)
     with pytest.raises(ValueError, match="scale must be positive"):

@@ -65,6 +65,35 @@ def test_it_is_the_flow_of_the_first_layer(leak, width, d, seed, scale, length, 
     np.testing.assert_allclose(solved.loss, value.mean(axis=1), rtol=1e-10)
 
 
+@settings(deadline=None, max_examples=40)
+@given(leak=leaks, width=integers(2, 9), d=integers(1, 4), seed=seeds, length=floats(1e-3, 3), loss=losses)
+def test_it_is_the_descent_of_the_first_layer(leak, width, d, seed, length, loss):
+    """Steps of different sizes, taken by hand."""
+    data, network = symmetric_data(d, seed, loss), start(d, width, 1.0, length, leak, seed)
+    sizes = np.random.default_rng(seed).uniform(0.01, 0.3, size=12)
+    solved = bf.theory.fixed_readout_descent(network, data, sizes, 12, save_every=5, loss=loss)
+    np.testing.assert_allclose(solved.ts, np.append(0, np.cumsum(sizes))[[0, 5, 10, 12]], rtol=1e-14)
+    w1, found = network.weights[0], [network.weights[0]]
+    for size in sizes:
+        w1 = w1 + size * first_slope(w1, network, data, loss)
+        found.append(w1)
+    found = np.array(found)[[0, 5, 10, 12]]
+    # twelve steps of a few roundings each; |v·x| is far from rounding for all but one seed in 10⁹
+    np.testing.assert_allclose(solved.weights[0], found, rtol=0, atol=1e-12 * np.abs(found).max())
+    equal = bf.theory.fixed_readout_descent(network, data, 0.1, 3, loss=loss)
+    same = bf.theory.fixed_readout_descent(network, data, [0.1, 0.1, 0.1], 3, loss=loss)
+    assert np.array_equal(equal.weights[0], same.weights[0])
+
+
+def test_descent_refuses_other_steps():
+    data, network = symmetric_data(2, 0, "square"), start(2, 4, 1.0, 1.0, 0.3, 0)
+    for step in ([0.1, 0.1], -0.1, [0.1, 0.0, 0.1]):
+        with pytest.raises(
+            ValueError, match="step must be one positive size, or one for each of the 3 steps"
+        ):
+            bf.theory.fixed_readout_descent(network, data, step, 3)
+
+
 def test_square_loss_ends_at_least_squares_and_logistic_at_the_hard_margin():
     network = start(3, 6, 1.0, 0.01, 0.3, 0)
     regression = symmetric_data(3, 0, "square")

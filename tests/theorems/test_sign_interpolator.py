@@ -104,6 +104,20 @@ def test_units_do_not_matter(x_size, y_size):
     assert other.error < 1e-6
 
 
+@settings(deadline=None, max_examples=25)
+@given(n=integers(1, 5), seed=seeds)
+def test_lengths_of_samples_do_not_matter(n, seed):
+    """Only x_i/|x_i| and y_i/|x_i| do: lengths over eight decades, as if all were 1."""
+    data, rng = drawn(n, n + 2, seed), np.random.default_rng(seed)
+    lengths = 10 ** rng.uniform(-4, 4, size=n)
+    other = sign_interpolator(bf.Dataset(lengths[:, None] * data.x, lengths * data.y))
+    expected = sign_interpolator(data)
+    # both are off by their certified errors at most, and by rounding of unit inputs of condition 1e6 at most
+    apart = np.linalg.norm(other.neurons - expected.neurons) / np.linalg.norm(expected.neurons)
+    assert apart <= other.error + expected.error + 1e-9
+    assert other.error < 1e-5
+
+
 def test_refusals():
     with pytest.raises(bf.AssumptionError, match=r"linearly independent inputs does not hold.* is 1 "):
         sign_interpolator(bf.Dataset(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([1.0, -1.0])))

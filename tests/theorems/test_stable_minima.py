@@ -96,7 +96,7 @@ def test_no_network_is_below_the_bounds_of_its_data(seed, samples, width):
     assert least_sharpness(data) <= sharpness_bound(network, data) * (1 + 1e-9)
     assert least_path_norm(data) <= path_norm(network) * (1 + 1e-9)
     step = 2 / sharpness_bound(network, data) if data.y.any() else 1.0  # at which it might just settle
-    assert path_norm(network, data) <= largest_path_norm(data, step) * (1 + 1e-9)
+    assert path_norm(network, data) <= largest_path_norm(data, step=step) * (1 + 1e-9)
     assert largest_settling_step(data) >= step * (1 - 1e-9) or not data.y.any()
 
 
@@ -108,7 +108,7 @@ def test_bounds_over_a_fine_grid(name):
     z = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ data.x.T
     sums = (z > 0) @ data.x
     gains = np.maximum(z, 0).sum(axis=1) * np.linalg.norm(sums, axis=1) / len(data) ** 2
-    least = 1 / largest_path_norm(data, 1.0)
+    least = 1 / largest_path_norm(data, step=1.0)
     assert least - 1e-12 <= gains.min() <= least + 1e-3  # near an end of a cone
     m = path_norm_multipliers(data)
     missed = np.pi / 100_000 * np.abs(m) @ np.linalg.norm(data.x, axis=1)
@@ -164,7 +164,7 @@ def test_one_sample_is_known():
     assert least_sharpness(data) == pytest.approx(20, rel=1e-9)
     assert largest_settling_step(data) == pytest.approx(0.1, rel=1e-9)
     assert least_path_norm(data) == pytest.approx(0.4, rel=1e-6)  # the grid misses x by 5e-4 at most
-    assert largest_path_norm(data, 0.1) == np.inf
+    assert largest_path_norm(data, step=0.1) == np.inf
 
 
 def test_least_norm_of_orthogonal_inputs():
@@ -181,7 +181,9 @@ def test_units_do_not_matter(x_size, y_size):
     other = bf.Dataset(x_size * data.x, y_size * data.y)
     assert least_sharpness(other) == pytest.approx(x_size * y_size * least_sharpness(data), rel=1e-9)
     assert least_path_norm(other) == pytest.approx(y_size / x_size * least_path_norm(data), rel=1e-9)
-    assert largest_path_norm(other, 2.0) == pytest.approx(largest_path_norm(data, 2.0) / x_size**2, rel=1e-12)
+    assert largest_path_norm(other, step=2.0) == pytest.approx(
+        largest_path_norm(data, step=2.0) / x_size**2, rel=1e-12
+    )
 
 
 def test_descent_settles_below_the_largest_step_only():
@@ -248,9 +250,9 @@ def test_refusals():
         with pytest.raises(ValueError, match="one output, got 2; pass each y"):
             bound(bf.Dataset(data.x, np.column_stack([data.y, data.y])))
     with pytest.raises(bf.AssumptionError, match="two-dimensional inputs"):
-        largest_path_norm(solid, 0.1)
+        largest_path_norm(solid, step=0.1)
     with pytest.raises(ValueError, match="step must"):
-        largest_path_norm(data, -0.1)
+        largest_path_norm(data, step=-0.1)
     with pytest.raises(bf.AssumptionError, match="a network that interpolates"):
         sharpness_bound(network, data)
     with pytest.raises(bf.AssumptionError, match="ReLU"):

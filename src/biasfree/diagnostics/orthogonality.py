@@ -15,7 +15,8 @@ def near_orthogonality(data: Dataset) -> float:
 
     Reference: Frei et al. (2022), Kou et al. (2023).
     """
-    gram = data.x @ data.x.T
+    x = data.x / (np.abs(data.x).max() or 1.0)  # no square under- or overflows
+    gram = x @ x.T
     least = float(np.diag(gram).min())
     apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
     return len(data) * apart / least if least > 0 else np.inf

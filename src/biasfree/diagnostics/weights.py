@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, positive
+from biasfree.arrays import non_negative, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.frei import stable_rank
@@ -142,7 +142,11 @@ def path_norm(network: Network, data: Dataset | None = None) -> float:
             "see bf.diagnostics.layer_summary for the norms of any network."
         )
     first, second = network.weights
-    norms = np.sqrt(_sizes(first)) * np.sqrt(_sizes(second.T))
+    if data is not None and data.dimensions != network.sizes[0]:
+        raise ValueError(
+            f"the network takes {network.sizes[0]} inputs and x has {data.dimensions}; match them."
+        )
+    norms = row_norms(first) * row_norms(second.T)
     return float(norms.sum() if data is None else norms[_heard(network, data)].sum())
 
 

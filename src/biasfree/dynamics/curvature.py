@@ -59,9 +59,15 @@ def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
     """The largest eigenvalue of the Hessian in the trained parameters, of the objective as it is compiled."""
     size = sum(leaf.size for leaf in jax.tree.leaves(_trained(form, params)))
     if size <= DENSE:
-        hessian = np.asarray(_columns(form, params, view, physics, np.eye(size)))
+        hessian = _finite(_columns(form, params, view, physics, np.eye(size)))
         return float(np.linalg.eigvalsh((hessian + hessian.T) / 2)[-1])
-    return _lanczos(lambda v: np.asarray(_product(form, params, view, physics, v)), size)
+    return _lanczos(lambda v: _finite(_product(form, params, view, physics, v)), size)
+
+
+def _finite(found: Any) -> np.ndarray:
+    if not np.isfinite(found := np.asarray(found)).all():
+        raise ValueError("the curvature is beyond the finite numbers; give a network of smaller weights.")
+    return found
 
 
 def _lanczos(product: Any, size: int) -> float:

@@ -44,10 +44,10 @@ def long_descent(
     get 3e^{−|f|}|x|·max σ′ more, about what |∇f|² will be after it: a rule of thumb. So the loss is watched:
     steps after which that of a network is higher are undone, counted in `stats.rejected`, and halved.
 
-    `ts` holds the sum of the steps, every `save_every` of them, and ends at `horizon`; the steps
-    between two times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network
-    separates, `stats.stopped` says so. A list of networks of equal shape goes down side by side, with steps
-    that are safe for all, and gives a list of trajectories at common times.
+    `ts` holds the sum of the steps, every `save_every` of them, and ends at `horizon`; the steps between two
+    times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network separates,
+    `stats.stopped` says so. A list of networks of equal shape goes down side by side, with steps that are
+    safe for all, and gives a list of trajectories at common times.
 
     Assumes: two layers, one output, no biases, labels −1 and +1.
     """
@@ -59,7 +59,7 @@ def long_descent(
     with float64(), Progress("long descent") as progress:
         group = _Group(form, problem)
         while group.t < horizon and group.steps + group.undone < max_steps:
-            group.advance(save_every, horizon)
+            group.advance(min(save_every, max_steps - group.steps - group.undone), horizon)
             progress.update(min(1.0, np.log1p(group.t) / np.log1p(horizon)))
         stopped = "horizon reached" if group.t >= horizon else f"max_steps={max_steps} at t = {group.t:.3g}"
         return problem.answer(group.trajectories(stopped, progress.elapsed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arrays import row_norms
 from biasfree.networks.network import Network
 
 
@@ -22,8 +23,8 @@ def rebalanced(network: Network) -> Network:
     w, v = network.weights
     biases = network.biases
     inside = w if biases is None else np.column_stack([w, biases[0]])
-    into, out = np.linalg.norm(inside, axis=1), np.linalg.norm(v, axis=0)
+    into, out = row_norms(inside), row_norms(v.T)
     alive = (into > 0) & (out > 0)
-    k = np.sqrt(np.divide(out, into, out=np.ones_like(out), where=alive))
+    k = np.divide(np.sqrt(out), np.sqrt(into), out=np.ones_like(out), where=alive)
     scaled = None if biases is None else (alive * k * biases[0], *biases[1:])
     return Network(((alive * k)[:, None] * w, alive * v / k), leak=network.leak, biases=scaled)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.networks.network import Network
 
@@ -28,15 +29,28 @@ class Reduced:
     basis: Float[np.ndarray, "D R"]
     rest: Float[np.ndarray, "H D"]
 
+    def __post_init__(self):
+        for name in ("basis", "rest"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+
     def restored(self, network: Network) -> Network:
         """`network`, trained on `data`, among all the inputs again: W₁ = VBᵀ + rest, V its first layer."""
-        first, *above = network.weights
+        first, *above = self._checked(network).weights
         return Network((first @ self.basis.T + self.rest, *above), leak=network.leak, biases=network.biases)
 
     def gram(self, network: Network) -> Float[np.ndarray, "H H"]:
         """W₁W₁ᵀ of the restored network, VVᵀ + rest·restᵀ, at a cost that does not depend on D."""
-        first = network.weights[0]
+        first = self._checked(network).weights[0]
         return first @ first.T + self._rest_gram
+
+    def _checked(self, network: Network) -> Network:
+        expected = (len(self.rest), self.basis.shape[1])
+        if (got := network.weights[0].shape) != expected:
+            raise ValueError(
+                f"the first layer must be {expected}, neurons by dimensions of the span, got {got}; pass "
+                "what was trained from `network` on `data` of this span."
+            )
+        return network
 
     @cached_property
     def _rest_gram(self) -> Float[np.ndarray, "H H"]:

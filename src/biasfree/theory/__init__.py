@@ -42,7 +42,7 @@ from biasfree.theory.finite_width import (
     halves,
     split_loss,
 )
-from biasfree.theory.fixed_readout import fixed_readout_flow
+from biasfree.theory.fixed_readout import fixed_readout_descent, fixed_readout_flow
 from biasfree.theory.frei import moved_stable_rank, stable_rank, stable_rank_limit, stable_rank_of_gram
 from biasfree.theory.frozen_gates import (
     GatedMaxMargin,
@@ -181,6 +181,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "halving_times",
     "even_network",
     "fixed_readout_flow",
+    "fixed_readout_descent",
     "gated_max_margin",
     "GatedMaxMargin",
     "final_patterns",

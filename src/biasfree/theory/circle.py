@@ -10,6 +10,7 @@ from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
 from biasfree.theory.assumptions import Hypothesis
+from biasfree.theory.stable_minima import PLANAR
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -30,16 +31,24 @@ def circle_rates(
     λ_k = γ²(k² + 2)/π²(k² − 1)² for even k, 3γ²/16 for k = 1, and 0 for odd k ≥ 3,
 
     where two bias-free layers express nothing; biases add γ²/π²k² for odd k, and 1 + γ²/4 for k = 0. So the
-    times 1/λ_k grow as k² in the end. On an even number of points odd k ≥ 3 have rate 0 as well.
+    times 1/λ_k grow as k² in the end. On an even number of points odd k ≥ 3 have rate 0 as well. On n points
+    k and n − k are the same function, so 2k ≤ n is asked for.
 
     Assumes: Gaussian layers, outputs zero at the start, a width → ∞ at fixed γ; square loss.
     Reference: derived here, from the kernel of the network linearised at its start; the question is that of
     Basri et al. (2019).
     """
+    if not isinstance(biases, bool):
+        raise ValueError(f"biases must be True or False, got {biases!r}.")
     ks, gamma2 = _frequencies(k), positive("scale", scale) ** 2
     if points is None:
         return gamma2 * _bias_free(ks) + float(biases) * _of_biases(ks, gamma2)
-    angles = 2 * np.pi * np.arange(whole("points", points)) / points
+    if 2 * ks.max() > whole("points", points):
+        raise ValueError(
+            f"{points} points cannot tell cos kφ from a lower frequency for k above {points // 2}, "
+            f"got k = {ks.max():g}; give more points."
+        )
+    angles = 2 * np.pi * np.arange(points) / points
     phi, b = np.minimum(angles, 2 * np.pi - angles), float(biases)
     first = (np.pi - phi) * (np.cos(phi) + b) / (2 * np.pi)
     second = (np.sin(phi) + (np.pi - phi) * np.cos(phi)) / (4 * np.pi)
@@ -55,7 +64,9 @@ def halving_times(rates: ArrayLike, *, step: float | None = None) -> Float[np.nd
     Assumes: ηλ < 1, where no step overshoots.
     Reference: derived here, for the rates of `circle_rates`.
     """
-    found = real("rates", rates)
+    found = np.atleast_1d(real("rates", rates))
+    if not found.size or (found < -_SILENT * np.abs(found).max()).any():
+        raise ValueError(f"rates must be at least one number, none of them negative, got {rates!r}.")
     some = np.where(found > _SILENT * np.abs(found).max(), found, 0.0)
     if step is not None and positive("step", step) * some.max() >= 1:
         raise ValueError(
@@ -77,12 +88,14 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
     the jump of the slope of the function that is a sinusoid from one sample to the next. So b exists and is
     the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual.
 
-    Assumes: samples x and −x with the same target, in two dimensions (even_tolerance=1e-8); no two of them
-    parallel otherwise, and two lines at least (lines_tolerance=1e8).
+    Assumes: two-dimensional inputs; a sample −x for every x, with the same target (even_tolerance=1e-8); no
+    two of them parallel otherwise, and two lines at least (lines_tolerance=1e8).
     Reference: derived here; that even frequencies are expressible: Basri et al. (2019).
     """
-    for hypothesis, tolerance in zip(ASSUMES, (even_tolerance, lines_tolerance), strict=True):
-        hypothesis.check(None, data, tolerance)
+    for hypothesis in (PLANAR, PAIRED):
+        hypothesis.check(None, data)
+    EVEN.check(None, data, even_tolerance)
+    LINES.check(None, data, lines_tolerance)
     half = _pairs(data)[0]
     across = data.x[half] @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     b = np.linalg.solve(np.abs(data.x[half] @ across.T), data.targets[half]).T
@@ -91,7 +104,7 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
 
 def _frequencies(k: ArrayLike) -> Float[np.ndarray, "_"]:
     ks = np.atleast_1d(real("k", k))
-    if ks.ndim != 1 or (ks < 0).any() or (ks != np.round(ks)).any():
+    if ks.ndim != 1 or not ks.size or (ks < 0).any() or (ks != np.round(ks)).any():
         raise ValueError(
             f"k must be whole numbers of at least 0, got {k!r}; only these have cos kφ on a circle."
         )
@@ -99,8 +112,9 @@ def _frequencies(k: ArrayLike) -> Float[np.ndarray, "_"]:
 
 
 def _bias_free(ks: Float[np.ndarray, "_"]) -> Float[np.ndarray, "_"]:
-    even = (ks**2 + 2) / (np.pi * (ks**2 - 1 + (ks == 1))) ** 2  # k = 1 is another case
-    return np.where(ks == 1, 3 / 16, np.where(ks % 2 == 0, even, 0.0))
+    k = np.maximum(ks, 2.0)  # the others are cases of their own
+    even = (1 + 2 / k**2) / (np.pi * (k - 1 / k)) ** 2
+    return np.select([ks == 0, ks == 1, ks % 2 == 0], [2 / np.pi**2, 3 / 16, even], 0.0)
 
 
 def _of_biases(ks: Float[np.ndarray, "_"], gamma2: float) -> Float[np.ndarray, "_"]:
@@ -114,9 +128,13 @@ def _pairs(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     return mirror_pairs(Dataset(data.x, np.zeros(len(data)))) or (np.array([], int), np.array([], int))
 
 
+def _unpaired(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
+    return 1 - 2 * len(_pairs(data)[0]) / len(data)
+
+
 def _odd_share(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
     one, two = _pairs(data)
-    if data.dimensions != 2 or 2 * len(one) != len(data):
+    if 2 * len(one) != len(data):
         return np.nan
     size = np.abs(data.targets).max()
     return float(np.abs(data.targets[one] - data.targets[two]).max() / size) if size > 0 else 0.0
@@ -134,9 +152,16 @@ def _nearness(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
         return float(1 / np.abs(unit[:, 0] * after[:, 1] - unit[:, 1] * after[:, 0]).min())
 
 
+PAIRED = Hypothesis(
+    "paired",
+    "a sample −x for every x",
+    "the share of samples without one",
+    _unpaired,
+    "add them with their targets: an even function has y(−x) = y(x)",
+)
 EVEN = Hypothesis(
     "even",
-    "an even target in the plane, on x and −x alike,",
+    "an even target, the same on x and −x,",
     "the largest |y(x) − y(−x)| over the largest |y|",
     _odd_share,
     "take (y(x) + y(−x))/2 on both; of odd functions two bias-free layers express linear ones only",
@@ -150,4 +175,4 @@ LINES = Hypothesis(
     "drop samples of the same direction: f(ax) = a·f(x) for a > 0 in any case",
     tolerance=1e8,
 )
-ASSUMES = (EVEN, LINES)
+ASSUMES = (PLANAR, PAIRED, EVEN, LINES)

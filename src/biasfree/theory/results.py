@@ -253,7 +253,7 @@ RESULTS = (
     ),
     Result(
         "second layer fixed: a linear model, for either loss",
-        ("fixed_readout_flow",),
+        ("fixed_readout_flow", "fixed_readout_descent"),
         "derived here; the setting of Sarussi et al. (2021)",
         fixed_readout.ASSUMES,
     ),

@@ -117,7 +117,7 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
     return cones.norm_multipliers(y) / x_size if y.any() else np.zeros(len(y))
 
 
-def largest_path_norm(data: Dataset, step: float) -> float:
+def largest_path_norm(data: Dataset, *, step: float) -> float:
     """What Σ_h|a_h||w_h| of a network that descent with step η settles at is at most: 1/(η·min g).
 
     min g is over unit vectors, g as in `sharpness_bound`; infinite where some half-plane holds no sample.
@@ -126,10 +126,11 @@ def largest_path_norm(data: Dataset, step: float) -> float:
     α = 0, no sample on a kink.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
+    step = positive("step", step)
     PLANAR.check(None, data)
     size = float(np.linalg.norm(data.x, axis=1).max())
     least = Cones(data.x / (size or 1.0)).least_gain() * size**2
-    return 1 / (positive("step", step) * least) if least > 0 else np.inf
+    return 1 / (step * least) if least > 0 else np.inf
 
 
 def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"]:
@@ -151,10 +152,11 @@ def _scaled(data: Dataset, tolerance: float) -> tuple[Cones, Float[np.ndarray, "
     if data.outputs != 1:
         raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
     PLANAR.check(None, data)
-    INTERPOLABLE.check(None, data, tolerance)
     y = data.targets[:, 0]
-    x_size, y_size = float(np.linalg.norm(data.x, axis=1).max()), float(np.abs(y).max())
-    return Cones(data.x / (x_size or 1.0)), y / (y_size or 1.0), x_size, y_size
+    x_size, y_size = float(np.abs(data.x).max()), float(np.abs(y).max())
+    scaled = Dataset(data.x / (x_size or 1.0), y / (y_size or 1.0))
+    INTERPOLABLE.check(None, scaled, tolerance)
+    return Cones(scaled.x), scaled.y, x_size, y_size
 
 
 def _misfit(network: Network, data: Dataset) -> float:  # noqa: ARG001
@@ -163,7 +165,7 @@ def _misfit(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _residual(network: Network, data: Dataset) -> float:
-    off = np.linalg.norm(network(data.x) - data.y)
+    off = np.linalg.norm(network(data.x).reshape(len(data), -1) - data.targets)
     return float(off / np.linalg.norm(data.y)) if data.y.any() else float(off and np.inf)
 
 
