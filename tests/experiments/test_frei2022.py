@@ -8,7 +8,7 @@ from biasfree.experiments import frei2022
 from biasfree.experiments.experiment import silent
 from biasfree.experiments.frei2022.boundary import Boundary, angle
 from biasfree.experiments.frei2022.condition import expected, reached
-from biasfree.experiments.frei2022.one_step import bounds, ceiling, one_step
+from biasfree.experiments.frei2022.one_step import any_gates, bounds, ceiling, one_step
 from biasfree.experiments.sign_blocks import shrunk
 from biasfree.files import load_npz, save_npz
 
@@ -60,10 +60,12 @@ def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
         ("first_error", None, {0}),
         ("first_high", 0.1, {1}),
         ("large_first_low", 10, {1}),
-        ("orthogonal_first_gradient", 3, {2}),
+        ("orthogonal_first_gradient", 2, {2}),
+        ("orthogonal_first_ceiling", 0.5, {2}),
+        ("orthogonal_first_ceiling", 2, {2}),
         ("orthogonal_moved", None, {3}),
-        ("orthogonal_z", 1.2, {4}),
-        ("orthogonal_limit", 3, {5}),
+        ("orthogonal_z", 1.01, {4}),
+        ("orthogonal_limit", 1.5, {5}),
         ("limit_beyond", None, {6}),
         ("limit_agree", 0.99, {6}),
     ],
@@ -73,6 +75,20 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls)
     changed = {**numbers, spoilt: values + 0.01 if factor is None else values * factor}
     found = {i for i, claim in enumerate(frei2022.EXPERIMENT.claims(changed)[:OURS]) if not claim.holds}
     assert found == falls
+
+
+def test_only_networks_with_their_own_gates_are_limits(numbers):
+    """The others decide nothing, and are counted."""
+    known = np.array([[True, False], [True, True]])
+    shares = np.where(known, 1.0, 0.5)
+    changed = {**numbers, "limit_consistent": known, "limit_on_margin": shares}
+    claim = frei2022.EXPERIMENT.claims(changed)[OURS + 6]
+    assert claim.measured == (1, 1, 1)
+    assert "3 of 4 draws" in claim.sentence
+    assert "1 are undecided" in claim.sentence
+    assert "20 dimensions" in claim.note
+    none = {**changed, "limit_consistent": ~known & known}
+    assert not frei2022.EXPERIMENT.claims(none)[OURS + 6].holds
 
 
 def test_picture(numbers, tmp_path):
@@ -103,15 +119,29 @@ def test_norms_bound_what_a_step_does():
         low, high = bounds(start.network.weights[0], start.rest, move)
         assert low <= bf.theory.stable_rank(whole) * (1 + 1e-12)
         assert bf.theory.stable_rank(whole) <= high * (1 + 1e-12)
+        parts = start.network.weights[0], start.rest
+        all_of, largest = (sum(np.linalg.norm(w, ord=k) ** 2 for w in parts) for k in ("fro", 2))
+        np.testing.assert_allclose(bounds(*parts, 0 * move)[0], all_of / largest, rtol=1e-9)
 
 
 def test_the_gradient_of_nearly_orthogonal_inputs_has_a_low_rank():
-    """The bound holds for near-orthogonal inputs, is at most (1 + ε)/((1 − ε)γ²), and infinite beyond."""
+    """The bound holds for near-orthogonal inputs, is at most that for any gates, and infinite beyond."""
     for seed in range(2):
         start = started(20_000, seed=seed)
         gradient = one_step(start, None, 1.0)["first_gradient"][0]
-        assert gradient <= ceiling(start) < 3 / 0.2**2
+        off = bf.diagnostics.near_orthogonality(start.data)
+        assert gradient <= ceiling(start) < (1 + off) / (1 - off) * any_gates(np.array(0.2))
     assert ceiling(started(20, seed=0)) == np.inf
+
+
+@pytest.mark.parametrize("leak", [0.1, 0.25, 1.0])
+def test_no_gates_pass_their_bound(leak):
+    """⟨φ′²⟩/⟨φ′⟩² over all shares of neurons that are on, up to the worst, α/(1 + α)."""
+    on = np.append(np.linspace(0, 1, 101), leak / (1 + leak))
+    ratio = (on + leak**2 * (1 - on)) / (on + leak * (1 - on)) ** 2
+    bound = any_gates(np.array(leak))
+    assert (ratio <= bound * (1 + 1e-12)).all()
+    np.testing.assert_allclose(ratio[-1], bound, rtol=1e-12)
 
 
 def test_held_out_samples_are_seen_by_all_of_the_network():

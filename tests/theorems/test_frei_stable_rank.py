@@ -51,7 +51,7 @@ def test_limit_is_of_the_max_margin_network(n, width, leak, seed):
 @settings(deadline=None, max_examples=50)
 @given(pairs=integers(1, 4), half=integers(1, 5), leak=leaks, seed=seeds)
 def test_equal_norms_counts_and_neurons(pairs, half, leak, seed):
-    """2(1 + γ²)/(1 + γ)²."""
+    """2(1 + α²)/(1 + α)²."""
     data = bf.data.orthogonal(2 * pairs, 9, seed=seed)
     network = bf.networks.xavier((9, 2 * half, 1), leak=leak, seed=seed, signs=True)
     assert stable_rank_limit(network, data) == pytest.approx(2 * (1 + leak**2) / (1 + leak) ** 2, rel=1e-12)
@@ -63,7 +63,7 @@ def test_descent_tends_to_the_limit(n, leak):
     """Equal norms, label counts and neurons: within the first steps' displacement, at two times.
 
     Once every gate is right, which takes one step, all samples gain alike. What remains is δW: the start, and
-    the wrong gates of the first step, (1 − γ)(η/2n)|a||x| an entry, at most (1 − γ)η/2√n in all. It makes
+    the wrong gates of the first step, (1 − α)(η/2n)|a||x| an entry, at most (1 − α)η/2√n in all. It makes
     outputs unequal by |δW x_i|, and levelling them moves W by at most √2|δW| more, as A_i ≥ ½.
     """
     step, data = 0.1, bf.data.orthogonal(n, 6, seed=n)
@@ -132,17 +132,48 @@ def test_stable_rank():
 
 
 @settings(deadline=None, max_examples=50)
-@given(n=integers(1, 5), d=integers(1, 5), e=floats(1e-6, 0.99), seed=seeds)
-def test_a_moved_matrix_has_nearly_the_same_stable_rank(n, d, e, seed):
-    u, move = np.random.default_rng(seed).normal(size=(2, n, d))
-    move *= e * np.linalg.norm(u, ord=2) / np.linalg.norm(move)
-    bound = moved_stable_rank(ratio(u), e)
-    assert abs(ratio(u + move) - ratio(u)) <= bound * (1 + 1e-9) + 1e-13 / (1 - e) ** 2
-    assert bound <= 2 * ratio(u) * ((1 + e) ** 2 / (1 - e) ** 2 - 1)  # it vanishes with e
+@given(n=integers(1, 5), d=integers(1, 5), e=floats(1e-6, 0.99), beside=floats(0, 2), seed=seeds)
+def test_a_moved_matrix_has_nearly_the_same_stable_rank(n, d, e, beside, seed):
+    """With E in the rows of U or not, and R in columns of its own."""
+    u, move, rest = np.random.default_rng(seed).normal(size=(3, n, d))
+    size = np.linalg.norm(u)
+    move *= e * size / np.linalg.norm(move)
+    rest *= beside * size / np.linalg.norm(rest)
+    low, high = moved_stable_rank(ratio(u), e, beside=beside)
+    found = ratio(np.hstack([u + move, rest]))
+    rounding = 1e-13 / (1 - e) ** 2  # of |U + E|², relatively
+    assert low * (1 - rounding) <= found
+    assert found <= high * (1 + rounding)
+
+
+@pytest.mark.parametrize("e", [1e-3, 0.3, 0.7])
+def test_the_most_that_a_move_can_do(e):
+    """Reached: from rank one, and by turning a diagonal U away from its first direction and towards it."""
+    one = np.diag([1 - e**2, e * np.sqrt(1 - e**2)])  # at an angle of arcsin e, as far as e can turn
+    assert ratio(one) == pytest.approx(moved_stable_rank(1.0, e)[1], rel=1e-12)
+    angle, psi = 0.7, np.arcsin(e)
+    least = max(angle - psi, 0.0)
+    low, high = moved_stable_rank(1 / np.cos(angle) ** 2, e)
+    assert low == pytest.approx(ratio(np.diag([np.cos(least), np.sin(least)])), rel=1e-12)
+    if angle + psi < np.pi / 4:  # beyond it the second direction is the larger one
+        assert high == pytest.approx(ratio(np.diag([np.cos(angle + psi), np.sin(angle + psi)])), rel=1e-12)
+
+
+def test_a_small_move_counts_by_its_size_and_its_square():
+    """2L√(L − 1)e to first order, e² from rank one, and R² beside it."""
+    low, high = moved_stable_rank(1.5, 1e-6)
+    np.testing.assert_allclose([1.5 - low, high - 1.5], 2 * 1.5 * np.sqrt(0.5) * 1e-6, rtol=1e-4)
+    low, high = moved_stable_rank(1.0, 1e-3, beside=1e-3)
+    np.testing.assert_allclose([low, high - 1], [1, 2e-6], rtol=3e-3)
 
 
 def test_a_matrix_moved_too_far_is_of_any_rank():
-    assert moved_stable_rank([2.0, 3.0], [1.0, 1.5]).tolist() == [np.inf, np.inf]
+    for wrong in ((0.5, 0.1), (2.0, -0.5)):
+        with pytest.raises(ValueError, match="a stable rank is at least 1 and norms are not negative"):
+            moved_stable_rank(*wrong)
+    low, high = moved_stable_rank([2.0, 3.0], [1.0, 1.5], beside=0.1)
+    assert low.tolist() == [1, 1]
+    assert high.tolist() == [np.inf, np.inf]
 
 
 def test_refusals_and_edges():

@@ -231,6 +231,17 @@ def test_margins_of_descent_lie_between(leak, step, seed):
     assert (high - low <= first * np.exp(first) / 2 * 64 * first + rounding).all()
 
 
+def test_the_bracket_of_descent_closes():
+    """What steps have gained is of order ηc ln t, and e^z of order ct: the bracket narrows as ln t/t."""
+    network, data = on_their_side(4, 6, 0.3, 1)
+    low, high = descent_margins(network, data, [16, 1024, 65536], step=1.0)
+    gain, eta_c = np.exp(high) - np.exp(low) + high - low, margin_rates(network, data)
+    # per doubling, (e^δ − 1)/δ − 1 ≤ δe^δ/2 with δ ≤ ηc/(1 + e^z), and e^z ≥ (1 + ηct)/2 from z > 0
+    assert (gain[-1] <= eta_c * np.exp(eta_c) * (1 + np.log2(65536))).all()
+    assert (np.diff(high - low, axis=0) < 0).all()
+    assert (high - low)[-1].max() < 1e-3
+
+
 @settings(deadline=None, max_examples=50)
 @given(start=floats(-50, 50), rate=floats(0, 1e3), t=floats(1e-3, 1e6))
 def test_a_margin_solves_its_equation(start, rate, t):
@@ -289,6 +300,8 @@ def test_refusals():
         final_patterns(network, data)
     with pytest.raises(ValueError, match="must not be negative, got -1"):
         margin_course(0.0, -1.0, [1.0])
+    with pytest.raises(ValueError, match=r"start and rate must have one shape, got \(3,\) and \(\)"):
+        margin_course([0.0, 5.0, 10.0], 1.0, [0.0, 1.0, 2.0])
     network, data = on_their_side(4, 5, 0.3, 0)
     turned = moved(network, -network.weights[0])
     with pytest.raises(bf.AssumptionError, match=r"gates that last.*is 1 .*final_patterns"):

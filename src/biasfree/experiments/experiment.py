@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 #: Kinds of claims, in the order in which they are shown.
 KINDS = ("ours", "paper", "observed")
 #: The sections of the report, in their order.
-PAPER, NEIGHBOURS = SECTIONS = ("The paper", "Its neighbours")
+PAPER, NEIGHBOURS = "The paper", "Its neighbours"
 
 
 @dataclass(frozen=True)

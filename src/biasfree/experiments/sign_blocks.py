@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.networks.span import Reduced
+from biasfree.networks.span import Span
 from biasfree.trajectory import Trajectory
 
 
@@ -30,7 +30,7 @@ def descended(network: Network, data: Dataset, *, step: float, doublings: int) -
     )  # fmt: skip
 
 
-def since_settled(run: Trajectory, reduced: Reduced, step: float) -> dict[str, Any]:
+def since_settled(run: Trajectory, reduced: Span, step: float) -> dict[str, Any]:
     """From the step on from which gates last: the unmoved part of W₁, and bounds on the last margins."""
     data, steps = reduced.data, np.rint(run.ts / step).astype(int)
     turned = theory.pattern_changes(run, data, theory.activation_patterns(run[-1], data.x))
@@ -38,7 +38,7 @@ def since_settled(run: Trajectory, reduced: Reduced, step: float) -> dict[str, A
     unmoved = [theory.unmoved_part(run[i], data) for i in range(first, len(run))]
     # followed on inputs that are not orthogonal too, where it is no theorem
     everywhere: Any = {"orthogonal_tolerance": np.inf, "lasting_tolerance": 1.0}
-    left = [steps[-1] - steps[first]]
+    outer, left = run[-1].weights[1][0], [steps[-1] - steps[first]]
     low, high = theory.descent_margins(run[first], data, left, step=step, **everywhere)
     return {
         "settled": steps[first],
@@ -48,7 +48,8 @@ def since_settled(run: Trajectory, reduced: Reduced, step: float) -> dict[str, A
         "high": high[0],
         "z": diagnostics.margins(run[-1], data).values,
         "rate": theory.margin_rates(run[-1], data),
-        "remainder": np.hypot(np.linalg.norm(unmoved[-1]), np.linalg.norm(reduced.rest)),
+        "kept": _norms_by_label(unmoved[-1], outer, data),
+        "rest": block_norms(reduced.rest, outer),
     }
 
 
@@ -57,17 +58,44 @@ def final_patterns(network: Network, data: Dataset) -> tuple[np.ndarray]:
     return theory.final_patterns(network, data, orthogonal_tolerance=np.inf)
 
 
-def shrunk(reduced: Reduced, factor: float) -> Reduced:
+def shrunk(reduced: Span, factor: float) -> Span:
     """The same start with a first layer `factor` times as large."""
     first, *above = reduced.network.weights
     network = Network((factor * first, *above), leak=reduced.network.leak)
-    return Reduced(network, reduced.data, reduced.basis, factor * reduced.rest)
+    return Span(network, reduced.data, reduced.basis, factor * reduced.rest)
 
 
 def stable_ranks(gram: np.ndarray, outer: np.ndarray) -> np.ndarray:
     """Stable rank of the first layer, of its neurons with a > 0, and of those with a < 0."""
-    blocks = (np.ones(len(outer), dtype=bool), outer > 0, outer < 0)
-    return np.array([theory.stable_rank_of_gram(gram[np.ix_(block, block)]) for block in blocks])
+    return np.array([theory.stable_rank_of_gram(gram[np.ix_(block, block)]) for block in _blocks(outer)])
+
+
+def block_norms(w: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """|W|_F of all neurons, of those with a > 0, and of those with a < 0."""
+    return np.array([np.linalg.norm(w[block]) for block in _blocks(outer)])
+
+
+def _norms_by_label(w: np.ndarray, outer: np.ndarray, data: Dataset) -> np.ndarray:
+    """The same of what w has along orthogonal inputs of label +1, and along those of label −1."""
+    along = w @ (data.x / np.linalg.norm(data.x, axis=1, keepdims=True)).T
+    return np.stack([block_norms(along[:, sign * data.y > 0], outer) for sign in (1, -1)], axis=-1)
+
+
+def _blocks(outer: np.ndarray) -> tuple[np.ndarray, ...]:
+    return np.ones(len(outer), dtype=bool), outer > 0, outer < 0
+
+
+def off_middle(z: np.ndarray, low: np.ndarray, high: np.ndarray, *, rounding: float) -> np.ndarray:
+    """How far margins are from the middle of their bracket, over half its width: the largest of each run."""
+    return np.max(np.abs(2 * z - low - high) / (high - low + 2 * rounding), axis=-1)
+
+
+def allowed(
+    found: np.ndarray, rank: np.ndarray, e: np.ndarray, beside: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far a stable rank is from that of U, and may be on that side, for W₁ = U + E + R."""
+    low, high = theory.moved_stable_rank(rank, e, beside=beside)
+    return np.abs(found - rank), np.where(found < rank, rank - low, high - rank)
 
 
 def gaussian_ratio(d: np.ndarray, samples: int, separation: np.ndarray | float = 0.0) -> np.ndarray:

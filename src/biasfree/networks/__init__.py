@@ -3,12 +3,12 @@
 from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
 from biasfree.networks.network import Network
 from biasfree.networks.rescaling import rebalanced
-from biasfree.networks.span import Reduced, in_span
+from biasfree.networks.span import Span, in_span
 from biasfree.networks.structured import low_rank, rank_one
 
 __all__ = [
     "Network",
-    "Reduced",
+    "Span",
     "balanced",
     "gaussian",
     "in_span",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class Span:
     """A network and its data in coordinates of the span of the inputs, and what stays out of it.
 
     x = zBᵀ with BᵀB = I: `data` holds z and the targets, `network` the first layer W₁B, `basis` is B, and
@@ -57,7 +57,7 @@ class Reduced:
         return self.rest @ self.rest.T
 
 
-def in_span(network: Network, data: Dataset) -> Reduced:
+def in_span(network: Network, data: Dataset) -> Span:
     """`network` and `data` in the rank(x) dimensions in which training happens, exactly.
 
     ∂L/∂W₁ = ⟨δxᵀ⟩ has its rows in the span of the inputs, so W₁(t) − W₁(0) does too, and f depends on W₁B
@@ -78,4 +78,4 @@ def in_span(network: Network, data: Dataset) -> Reduced:
     first, *above = network.weights
     inside = first @ basis
     small = Network((inside, *above), leak=network.leak, biases=network.biases)
-    return Reduced(small, Dataset(data.x @ basis, data.y), basis, first - inside @ basis.T)
+    return Span(small, Dataset(data.x @ basis, data.y), basis, first - inside @ basis.T)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
+_ROUNDING = 1e-12  # of the largest entry
+
 
 def stable_rank(w: ArrayLike) -> float:
     """|W|_F²/|W|₂², between 1 and the rank of W.
@@ -40,33 +42,52 @@ def stable_rank_of_gram(gram: ArrayLike) -> float:
     gram = real("gram", gram)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.any():
         raise ValueError(f"a Gram matrix is square and not zero, got shape {gram.shape}.")
-    return float(np.trace(gram) / np.linalg.eigvalsh(gram)[-1])
+    values, lopsided = np.linalg.eigvalsh(gram), float(np.abs(gram - gram.T).max())
+    if max(lopsided, -values[0]) > _ROUNDING * len(gram) * np.abs(gram).max():
+        raise ValueError(
+            "a Gram matrix is symmetric, with no negative eigenvalue, got one that is off its transpose by "
+            f"{lopsided:.2g} and has an eigenvalue of {values[0]:.2g}; pass W @ W.T."
+        )
+    return float(np.trace(gram) / values[-1])
 
 
-def moved_stable_rank(rank: ArrayLike, e: ArrayLike) -> Float[np.ndarray, "..."]:
-    """How far the stable rank of U + E can be from the stable rank L of U, for e = |E|_F/|U|₂.
+def moved_stable_rank(
+    rank: ArrayLike, e: ArrayLike, *, beside: ArrayLike = 0.0
+) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
+    """Between what the stable rank of U + E + R lies, for U of stable rank L and e = |E|_F/|U|_F.
 
-    It is between ((√L − e)/(1 + e))² and ((√L + e)/(1 − e))²: by e|U|₂ at most E changes either norm. Without
-    bound, infinity, for e ≥ 1.
+    |W|₂/|W|_F is the largest cosine between W and a matrix of rank one, so a stable rank is 1/cos²θ with θ
+    the angle to the nearest of these. E turns U by ψ = arcsin e at most, so it is between 1/cos²(θ − ψ) and
+    1/cos²(θ + ψ), cos²θ = 1/L: off by 2L√(L − 1)e to first order, and by e² for rank one. Rows of R are
+    orthogonal to those of U and E. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, it takes a bound S
+    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°.
 
-    Reference: derived here, by Weyl's inequality.
+    Reference: derived here, by angles between matrices.
     """
-    rank, e = real("rank", rank), real("e", e)
-    above = ((np.sqrt(rank) + e) / np.where(e < 1, 1 - e, 1.0)) ** 2 - rank
-    below = rank - (np.maximum(np.sqrt(rank) - e, 0) / (1 + e)) ** 2
-    return np.where(e < 1, np.maximum(above, below), np.inf)
+    rank, e, beside = real("rank", rank), real("e", e), real("beside", beside)
+    if (rank < 1 - _ROUNDING).any() or (e < 0).any() or (beside < 0).any():
+        raise ValueError(
+            f"a stable rank is at least 1 and norms are not negative, got rank {rank.min():g}, e {e.min():g} "
+            f"and beside {beside.min():g}."
+        )
+    theta, psi = np.arccos(np.minimum(rank**-0.5, 1.0)), np.arcsin(np.minimum(e, 1.0))
+    near = theta + psi < np.pi / 2
+    low = np.cos(np.maximum(theta - psi, 0.0)) ** -2
+    high = np.cos(np.where(near, theta + psi, 0.0)) ** -2
+    k = (beside / np.where(near, 1 - e, 1.0)) ** 2
+    return np.where(near, low * (1 + k) / (1 + k * low), 1.0), np.where(near, high * (1 + k), np.inf)
 
 
 def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> float:
     """The stable rank of W₁ at the end of logistic training with the second layer fixed.
 
     The end of a run with `train=(True, False)` is the max-margin network: y_i f(x_i) equal on all samples,
-    w_h = a_h·Σ_i λ_i y_i φ′_hi x_i with φ′ = 1 where a_h y_i > 0 and γ elsewhere, γ the leak. Orthogonal
-    inputs give λ_i = 1/(A_i|x_i|²), A_i = Σ_h (a_h φ′_hi)², and the two directions Σ_{±}λ_i x_i hold all of
-    W₁, so that its stable rank is that of a 2 × 2 matrix. For inputs of equal norms, equal label counts and
-    equal Σ a_h² of either sign: 2(1 + γ²)/(1 + γ)². With all these equal, small weights are near it as soon
-    as every neuron is on its side of every sample; otherwise it is approached as 1/ln t. With α = 0 neurons
-    may be inactive for ever, hence γ > 0.
+    w_h = a_h·Σ_i λ_i y_i φ′_hi x_i with φ′ = 1 where a_h y_i > 0 and α elsewhere, the leak (γ in the paper).
+    Orthogonal inputs give λ_i = 1/(A_i|x_i|²), A_i = Σ_h (a_h φ′_hi)², and the two directions Σ_{±}λ_i x_i
+    hold all of W₁, so that its stable rank is that of a 2 × 2 matrix. For inputs of equal norms, equal label
+    counts and equal Σ a_h² of either sign: 2(1 + α²)/(1 + α)². With all these equal, small weights are near
+    it as soon as every neuron is on its side of every sample; otherwise it is approached as 1/ln t. With
+    α = 0 neurons may be inactive for ever, hence α > 0.
 
     Assumes: two layers, one output, no biases; α > 0; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); some a_h ≠ 0.

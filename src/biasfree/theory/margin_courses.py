@@ -44,18 +44,25 @@ def descent_margins(
     """Between what two values each margin lies after so many steps of descent, where flow has one.
 
     In a step δ = ηc/(1 + e^z) of z the sum z + e^z grows by ηc(1 + e^z(e^δ − 1 − δ)/(δ(1 + e^z))): by ηc at
-    least, as by flow, and by ηc(e^δ − 1)/δ at most, which falls as δ does: the first δ bounds them all.
+    least, as by flow, and by ηc(e^δ − 1)/δ at most. That falls as δ does, which the z of flow bounds: its
+    values after 0, 1, 2, 4, 8, … steps bound all steps up to the next of these.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); gates that last, those of `final_patterns` (lasting_tolerance=0).
     Reference: derived here.
     """
     check(ASSUMES, network, data, tolerances)
-    ts = positive("step", step) * increasing_times(steps)
+    counts, eta = increasing_times(steps), positive("step", step)
     z, rate = _margins(network, data), margin_rates(network, data)
-    first = step * rate * np.exp(-np.logaddexp(0, z))
-    most = np.divide(np.expm1(first), first, out=np.ones_like(first), where=first > 0)
-    return margin_course(z, rate, ts), margin_course(z, rate * most, ts)
+    marks = 2.0 ** np.arange(np.log2(max(counts[-1], 1.0)))
+    grid = np.union1d(counts, [0.0, *marks])
+    low = margin_course(z, rate, eta * grid)
+    delta = eta * rate * np.exp(-np.logaddexp(0, low[:-1]))
+    most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
+    grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
+    high = _grown(z, np.concatenate([np.zeros((1, len(z))), grown]))
+    asked = np.searchsorted(grid, counts)
+    return low[asked], high[asked]
 
 
 def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
@@ -82,7 +89,13 @@ def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.
     start, rate, ts = real("start", start), real("rate", rate), increasing_times(ts)
     if (rate < 0).any():
         raise ValueError(f"rates must not be negative, got {rate.min()}; bf.theory.margin_rates has them.")
-    grown = np.multiply.outer(ts, rate)
+    if start.shape != rate.shape:
+        raise ValueError(f"start and rate must have one shape, got {start.shape} and {rate.shape}.")
+    return _grown(start, np.multiply.outer(ts, rate))
+
+
+def _grown(start: Float[np.ndarray, "*P"], grown: Float[np.ndarray, "T *P"]) -> Float[np.ndarray, "T *P"]:
+    """z once z + e^z has grown so much from its value at `start`."""
     with np.errstate(over="ignore", divide="ignore"):
         found, large = _inverse(start + np.exp(start) + grown), np.logaddexp(start, np.log(grown))
     return np.where(start > _LARGE, large, found)

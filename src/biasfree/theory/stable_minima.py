@@ -1,4 +1,4 @@
-"""What the minima of two ReLU layers at which descent can settle are like: bounds for all widths.
+"""What the minima of two ReLU layers, off all kinks, at which descent can settle are like: for all widths.
 
 At a network that interpolates the Hessian is GᵀG/P, G the P gradients of the outputs, if no sample is on a
 kink. Its largest eigenvalue is that of GGᵀ/P, whose quotient on the vector of ones is
@@ -78,7 +78,7 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
 
 
 def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
-    """The step η_c above which descent settles at no interpolating network, whatever its width.
+    """The step η_c above which descent settles at no interpolating network off all kinks, whatever its width.
 
     η_c = 2/least_sharpness: at a stable minimum the sharpness is at most 2/η. Infinite for targets that are
     all zero. A minimum with a neuron on the kink of a sample has no sharpness, and may hold larger steps.
@@ -118,7 +118,7 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
 
 
 def largest_path_norm(data: Dataset, *, step: float) -> float:
-    """What Σ_h|a_h||w_h| of a network that descent with step η settles at is at most: 1/(η·min g).
+    """What Σ_h|a_h||w_h| where descent with step η settles, off all kinks, is at most: 1/(η·min g).
 
     min g is over unit vectors, g as in `sharpness_bound`; infinite where some half-plane holds no sample.
 

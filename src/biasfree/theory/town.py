@@ -12,7 +12,7 @@ import numpy as np
 from biasfree.arrays import whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.assumptions import RELU, SETTING, SMALL, check, check_sizes
+from biasfree.theory.assumptions import RELU, SETTING, SMALL, check
 from biasfree.theory.boursier import DOMINATED, ORTHOGONAL_INPUTS
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     on a sample stays so. If |a_h| ≥ |w_h| the sign of a_h is kept as well, so y_i f_i ≤ 0 for ever. And
     covered samples stay covered: as the last such w_h·x_i nears 0, y_i f_i ≤ 0 < y_i², which makes it grow.
 
-    Assumes: two layers, one output.
+    Assumes: two layers, one output, no biases.
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
-    check_sizes(network, data)
+    check(SETTING, network, data, {})
     y = data.targets[:, 0]
     active = network.weights[0] @ data.x.T > 0
     helps = np.sign(network.weights[1][0])[:, None] == np.sign(y)

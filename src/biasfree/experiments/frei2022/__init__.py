@@ -30,20 +30,22 @@ SETTINGS = {
 EXPERIMENT = Experiment(
     name="frei2022",
     title="Low rank after one step, and a linear boundary (Frei et al. 2022)",
-    caption="Stable rank |W₁|_F²/|W₁|₂² unless said otherwise. (a) After one step against the size of the "
-    "start, in the most dimensions: closed form (lines), bounds by norms alone (bands), simulated at the "
-    "paper's sizes (markers); dotted, before. (b) Against dimension with the small step: before (dotted), "
-    "after one step (open markers) and at the end (filled), medians as lines. (c) Along training with the "
-    "large step: all of W₁ (lines), the neurons of one sign (thin dashed); crosses at the right, both for "
-    "the max-margin network. (d) On orthogonal inputs with the small step for several leaks (markers), and "
-    "the limits 2(1+γ²)/(1+γ)² (lines); dashed, the large step at the smallest leak, which remembers its "
-    "first step. (e) Spread of margins, (largest − smallest)/largest, and (f) share of |W₁|_F² beyond rank "
-    "two, with the large step, and on orthogonal inputs with the small one. (g) What near-orthogonality is "
-    "about, measured (markers) and expected (line); the theorem needs it far below 1 (shaded). (h) Angle "
-    "between the boundary and the linear classifier of largest margin: at the end of runs (markers) and of "
-    "the max-margin network (line). (i) Share of samples on the margin of the max-margin network, of gates "
-    "on their side at the end from the smallest start, and of points whose class the linear part of f then "
-    "tells.",
+    caption="Stable rank |W₁|_F²/|W₁|₂² unless said otherwise; α is the leak, γ in the paper. (a) After one "
+    "step against the size of the start, in the most dimensions: closed form (lines), bounds by norms alone "
+    "(bands), simulated at the paper's sizes (markers); dotted, before. (b) Against dimension with the "
+    "small step: before (dotted), after one step (open markers) and at the end (filled), medians as lines. "
+    "(c) Along training with the large step: all of W₁ (lines), the neurons with a > 0 (thin dashed); "
+    "crosses at the right, both for the max-margin network. (d) On orthogonal inputs with the small step "
+    "for several leaks (markers), and the limits 2(1+α²)/(1+α)² (lines); dashed, the large step at the "
+    "smallest leak, which remembers its first step. (e) Spread of margins, (largest − smallest)/largest, "
+    "and (f) share of |W₁|_F² beyond rank two, with the large step, and on orthogonal inputs with the small "
+    "one; looks as in (e). (g) What near-orthogonality is about, measured (markers) and expected (line); "
+    "the theorem needs it far below 1, which is dotted. (h) Angle between the boundary and the linear "
+    "classifier of largest margin: at the end of runs (markers) and of the max-margin network whose neurons "
+    "are all on their side (black); dashed where in some draws that network does not have these gates "
+    "itself, so that it is no limit of training. (i) Share of samples on the margin of that network (black, "
+    "open where it is no limit), of gates on their side at the end from the smallest start, and of points "
+    "whose class the linear part of f then tells.",
     settings=SETTINGS,
     run=run,
     claims=claims,

@@ -11,7 +11,7 @@ from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.sign_blocks import final_patterns, stable_ranks
 from biasfree.networks import Network
-from biasfree.networks.span import Reduced
+from biasfree.networks.span import Span
 
 _POINTS = 1000  # random points in the span
 
@@ -24,7 +24,7 @@ class Boundary:
     constant rest of W₁ makes of it, neurons by samples.
     """
 
-    reduced: Reduced
+    reduced: Span
     points: np.ndarray
     inside: np.ndarray
     outside: np.ndarray
@@ -32,7 +32,7 @@ class Boundary:
     best: np.ndarray
 
     @classmethod
-    def of(cls, reduced: Reduced, held_out: Dataset, *, seed: int) -> Boundary:
+    def of(cls, reduced: Span, held_out: Dataset, *, seed: int) -> Boundary:
         """Draw the points, and solve for the linear classifier of largest margin."""
         points = np.random.default_rng([seed, 1]).normal(size=(_POINTS, reduced.data.dimensions))
         best = theory.max_margin(reduced.data).direction

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.frei2022.one_step import any_gates
 from biasfree.experiments.measures import ROUNDING
-from biasfree.theory import moved_stable_rank
+from biasfree.experiments.sign_blocks import allowed, off_middle
 
 _FREI = "Frei et al. 2022"
 
@@ -57,7 +58,8 @@ def _bounds(numbers: Numbers) -> Claim:
     return Claim(
         sentence="after one step the stable rank lies between what the norms of ηG and of W₀, in the span of "
         "the samples and off it, allow (over the upper bound, or the lower one over it)",
-        source="derived here: Weyl's inequality in the span, and W₁W₁ᵀ = VVᵀ + RRᵀ for the constant rest R",
+        source="derived here: triangle inequalities both ways in the span, and W₁W₁ᵀ = VVᵀ + RRᵀ for the "
+        "constant rest R",
         kind="ours",
         measured=tuple(outside),
         bound=(1 + eps(numbers, 10),),
@@ -67,17 +69,24 @@ def _bounds(numbers: Numbers) -> Claim:
 
 
 def _gradient(numbers: Numbers) -> Claim:
+    """Both inequalities: of the gradient, and of what bounds it."""
+    gradient, most = numbers["orthogonal_first_gradient"][..., 0], numbers["orthogonal_first_ceiling"]
+    any_start = np.broadcast_to(any_gates(numbers["cases"][:, 1]), most.shape)
+    bound = np.concatenate([most.ravel(), any_start.ravel()])
     return Claim(
-        sentence="on orthogonal inputs the gradient at the start has a stable rank of at most Σ A_i v_i/Σ "
-        "κ_i² v_i, which is below 1/γ² for any start and near 2(1 + γ²)/(1 + γ)² for gates that are on by "
-        "halves",
+        sentence="on orthogonal inputs the gradient at the start has a stable rank of at most ΣA_i v_i/"
+        "Σκ_i² v_i, v_i = (|x_i|/(1 + e^{z_i}))² with z_i the margins; that is at most (1 + α)²/4α for any "
+        "start, α the leak, and 2(1 + α²)/(1 + α)² for gates that are on by halves (stable rank of the "
+        "gradient of every run, then that bound)",
         source="derived here, with factors (1 ± ε) for nearly orthogonal inputs, ε = "
         f"n·max|x_i·x_j|/min|x_i|² < 1; after {_FREI}",
         kind="ours",
-        measured=tuple(numbers["orthogonal_first_gradient"][..., 0].ravel()),
-        bound=tuple(numbers["orthogonal_first_ceiling"].ravel() * (1 + eps(numbers, 10))),
-        origin="|G|_F² over |aᵀG|²/|a|²; κ_i and A_i are the sums of |a_h|²φ′ and a_h²φ′² over neurons",
-        **_runs(numbers),
+        measured=(*gradient.ravel(), *most.ravel()),
+        bound=tuple(bound * (1 + eps(numbers, 10))),
+        origin="|G|_F² over |aᵀG|²/|a|²; A_i = Σ_h a_h²φ′_hi², κ_i = Σ_h a_h²φ′_hi/|a|, and A_i/κ_i² is "
+        "largest where the mean of φ′ is 2α/(1 + α)",
+        **_seeds(numbers),
+        each="bounds",
     )
 
 
@@ -97,50 +106,60 @@ def _conserved(numbers: Numbers) -> Claim:
 
 def _margins(numbers: Numbers) -> Claim:
     z, low, high = (numbers[f"orthogonal_{name}"] for name in ("z", "low", "high"))
+    wide = (high - low).max(axis=(0, 2))
+    rounding = eps(numbers, numbers["long_steps"][-1]) * float(np.abs(z).max())
     return Claim(
         sentence="on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to "
-        "ln t, and the normalised ones to one value (how far the last are outside the bracket)",
+        "ln t, and the normalised ones to one value (how far the last are from the middle of their bracket, "
+        f"over half its width; brackets are {wide[:-1].max():.1g} wide or less with the small step and "
+        f"{wide[-1]:.1g} with the large one)",
         source=f"derived here, with the error of a finite step; {_FREI} for the equal margins",
         kind="ours",
-        measured=tuple(np.maximum(low - z, z - high).max(axis=-1).ravel()),
-        bound=(eps(numbers, numbers["long_steps"][-1]) * float(np.abs(z).max()),),
+        measured=tuple(off_middle(z, low, high, rounding=rounding).ravel()),
+        bound=(1.0,),
         origin="from the step on from which gates last z + e^z grows per step by ηc at least and ηc(e^δ − "
-        "1)/δ at most, δ the first step of z; to rounding",
+        "1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; brackets include "
+        "rounding",
         **_runs(numbers),
     )
 
 
 def from_limit(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """The last stable rank less its limit L, and what bounds that, for orthogonal inputs and either step.
+    """The last stable rank less its limit, and what bounds that, for orthogonal inputs and either step.
 
-    W₁ = U + E with U of equal margins: E is the constant part and what margins differ by.
+    W₁ = U + E + R with U the nearest layer of equal margins. E, orthogonal to it, is the constant part in the
+    span and what margins differ by, orthogonal to one another; R is off the span.
     """
-    z, rate, limit = (numbers[f"orthogonal_{name}"] for name in ("z", "rate", "limit"))
-    middle = z.mean(axis=-1, keepdims=True)
+    z, rate, kept, rest = (numbers[f"orthogonal_{name}"] for name in ("z", "rate", "kept", "rest"))
     inverse = 1 / (numbers["samples"] * rate)
-    uneven = np.sqrt(np.sum((z - middle) ** 2 * inverse, axis=-1))
-    ideal = np.sqrt(np.sum(middle**2 * inverse, axis=-1) / limit)  # |U|₂
-    e = (numbers["orthogonal_remainder"] + uneven) / ideal
-    return np.abs(numbers["orthogonal_ranks"][..., -1, 0] - limit), moved_stable_rank(limit, e)
+    mean = np.sum(z * inverse, axis=-1, keepdims=True) / inverse.sum(axis=-1, keepdims=True)
+    ideal, uneven = (np.sqrt(np.sum(part**2 * inverse, axis=-1)) for part in (mean, z - mean))
+    moved = np.hypot(np.linalg.norm(kept[..., 0, :], axis=-1), uneven)
+    turned = moved / np.hypot(ideal, moved)  # the sine of their angle
+    found = numbers["orthogonal_ranks"][..., -1, 0]
+    return allowed(found, numbers["orthogonal_limit"], turned, rest[..., 0] / ideal)
 
 
 def _limit(numbers: Numbers) -> Claim:
-    off, bound = (values[:, :-1].ravel() for values in from_limit(numbers))
+    off, bound = from_limit(numbers)
+    used = (off / bound)[:, :-1]
     return Claim(
-        sentence="on orthogonal inputs, from a tiny start and with the small step, the stable rank ends at "
-        "its limit, for equal norms, counts and signs 2(1 + γ²)/(1 + γ)² (distance)",
+        sentence="on orthogonal inputs, from a tiny start, the stable rank ends as near to its limit, for "
+        "equal norms, counts and signs 2(1 + α²)/(1 + α)², as the memory of the first steps allows "
+        "(distance, for every seed with the small step by leak, then with the large one)",
         source=f"bf.theory.stable_rank_limit, derived here; {_FREI} for the network at the end",
         kind="ours",
-        measured=tuple(off),
-        bound=tuple(bound * (1 + 1e-9)),
-        origin="Weyl's inequality with what is left of the start, of the first steps and of unequal "
-        "margins, as measured; it falls as 1/ln t",
+        measured=tuple(off.ravel()),
+        bound=tuple(bound.ravel() + eps(numbers, 10)),
+        origin="bf.theory.moved_stable_rank: by what angle the constant part of W₁, Frobenius-orthogonal to "
+        "what grows, and unequal margins can turn it, as measured; both fall as 1/ln t. With the small step "
+        f"{100 * used.min():.0f} to {100 * used.max():.0f} % of it are used",
         **_runs(numbers),
     )
 
 
 def _network(numbers: Numbers) -> Claim:
-    """f = ½(φ(p − γq) − φ(q − γp)) has the sign of p − q: φ rises, and (1 + γ)(p − q) is between them."""
+    """f = ½(φ(p − αq) − φ(q − αp)) has the sign of p − q: φ rises, and (1 + α)(p − q) is between them."""
     off = np.maximum(numbers["limit_beyond"], np.abs(numbers["limit_ranks"][..., 1:] - 1).max(axis=-1))
     return Claim(
         sentence="the max-margin network whose neurons are all on their side of all samples has rank two, "
@@ -150,7 +169,8 @@ def _network(numbers: Numbers) -> Claim:
         kind="ours",
         measured=tuple(np.maximum(off, 1 - numbers["limit_agree"]).ravel()),
         bound=(eps(numbers, 10),),
-        origin="zero up to rounding",
+        origin="zero up to rounding. True by construction: these gates leave all neurons of one sign one "
+        "direction, so it tests the solver; whether training can end there is another question, below",
         **_seeds(numbers),
         each="draws",
     )

@@ -17,7 +17,7 @@ from biasfree.experiments.measures import named, stacked
 from biasfree.experiments.settings import seeds_of
 from biasfree.experiments.sign_blocks import descended, doubling, shrunk, since_settled, stable_ranks
 from biasfree.networks import Network
-from biasfree.networks.span import Reduced
+from biasfree.networks.span import Span
 from biasfree.trajectory import Trajectory
 
 EXPONENT = 0.26  # of the separation d^0.26 of the means, rebuilt
@@ -91,7 +91,7 @@ def _runs(
     return {**stacked(rows), **boundary.limit(), "near_orthogonality": np.array(ratio)}
 
 
-def along(path: Trajectory, start: Reduced) -> Numbers:
+def along(path: Trajectory, start: Span) -> Numbers:
     """What is followed along a run: loss, stable ranks, share beyond rank two, spread of margins."""
     outer = start.network.weights[1][0]
     return {
@@ -103,7 +103,7 @@ def along(path: Trajectory, start: Reduced) -> Numbers:
     }
 
 
-def _one_steps(settings: Mapping[str, Any], reduced: Reduced) -> Numbers:
+def _one_steps(settings: Mapping[str, Any], reduced: Span) -> Numbers:
     """One step from starts of many sizes in closed form, for the small and the large step."""
     starts = [shrunk(reduced, factor) for factor in _curve_factors(settings["tiny"])]
     etas = settings["step"], settings["large_step"]
@@ -134,10 +134,10 @@ def _orthogonal(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) 
     return stacked(rows)
 
 
-def _case(settings: Mapping[str, Any], reduced: Reduced, eta: float, leak: float) -> dict[str, Any]:
+def _case(settings: Mapping[str, Any], reduced: Span, eta: float, leak: float) -> dict[str, Any]:
     """One run and its limit, and what is derived from the step on from which gates last."""
     data = reduced.data
-    start = Reduced(Network(reduced.network.weights, leak=leak), data, reduced.basis, reduced.rest)
+    start = Span(Network(reduced.network.weights, leak=leak), data, reduced.basis, reduced.rest)
     path = descended(start.network, data, step=eta, doublings=settings["long"])
     return {
         **along(path, start),

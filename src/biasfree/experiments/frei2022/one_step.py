@@ -11,10 +11,10 @@ from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.measures import named
 from biasfree.experiments.sign_blocks import stable_ranks
 from biasfree.networks import Network
-from biasfree.networks.span import Reduced
+from biasfree.networks.span import Span
 
 
-def one_step(start: Reduced, after: Network | None, step: float) -> Numbers:
+def one_step(start: Span, after: Network | None, step: float) -> Numbers:
     """Stable ranks before and after W₁ = W₀ + ηG, of G alone, bounds, and how far `after` is from it."""
     inside, outer = start.network.weights[0], start.network.weights[1][0]
     gradient = theory.logistic_slope(start.network, start.data)
@@ -39,20 +39,22 @@ def bounds(inside: np.ndarray, rest: np.ndarray, move: np.ndarray) -> tuple[floa
     """Between what the stable rank after a step lies, by norms of W₀ in the span and off it, and of ηG.
 
     The rest R is orthogonal to what moves, V: W₁W₁ᵀ = VVᵀ + RRᵀ, so |W₁|_F² = |V|_F² + |R|_F² and
-    max(|V|₂², |R|₂²) ≤ |W₁|₂² ≤ |V|₂² + |R|₂², while every norm of V = V₀ + ηG is within |V₀| of η|G|.
+    max(|V|₂², |R|₂²) ≤ |W₁|₂² ≤ |V|₂² + |R|₂², while every norm of V = V₀ + ηG is between |η|G| − |V₀||
+    and η|G| + |V₀|.
     """
     (v, v2), (r, r2), (g, g2) = ((np.linalg.norm(w), _largest(w)) for w in (inside, rest, move))
-    low = (max(g - v, 0) ** 2 + r**2) / ((g2 + v2) ** 2 + r2**2)
-    high = ((g + v) ** 2 + r**2) / max(max(g2 - v2, 0) ** 2, r2**2)
+    low = ((g - v) ** 2 + r**2) / ((g2 + v2) ** 2 + r2**2)
+    high = ((g + v) ** 2 + r**2) / max((g2 - v2) ** 2, r2**2)
     return float(low), float(min(high, min(move.shape[0], move.shape[1] + rest.shape[1])))
 
 
-def ceiling(start: Reduced) -> float:
+def ceiling(start: Span) -> float:
     """What the stable rank of the gradient cannot pass on inputs with ε = n·max|x_i·x_j|/min|x_i|² < 1.
 
     G has rows a_h Σ_i c_i φ′_hi x_i and |Σ c_i x_i|² is within a share ε of Σ c_i²|x_i|². So |G|_F² is at
     most (1 + ε)Σ_i A_i c_i²|x_i|², A_i = Σ_h(a_hφ′_hi)², and |aᵀG|²/|a|² at least (1 − ε)Σ_i κ_i² c_i²|x_i|²,
-    κ_i = Σ_h a_h²φ′_hi/|a|. The ratio is (1 + ε)/((1 − ε)γ²) or less for any gates; infinity for ε ≥ 1.
+    κ_i = Σ_h a_h²φ′_hi/|a|. For any gates the ratio is (1 + ε)/(1 − ε) times `any_gates` or less; infinity
+    for ε ≥ 1.
     """
     network, data = start.network, start.data
     off, squares = diagnostics.near_orthogonality(data), network.weights[1][0] ** 2
@@ -62,6 +64,15 @@ def ceiling(start: Reduced) -> float:
     strength, along = gate**2 @ squares, gate @ squares / np.sqrt(squares.sum())
     bound = (weights @ strength) / (weights @ along**2)
     return float(bound * (1 + off) / (1 - off)) if off < 1 else np.inf
+
+
+def any_gates(leak: np.ndarray) -> np.ndarray:
+    """(1 + α)²/4α, what A_i/κ_i² cannot pass for any gates.
+
+    It is ⟨φ′²⟩/⟨φ′⟩², averaged over neurons with weights a_h². (φ′ − α)(φ′ − 1) = 0 gives ⟨φ′²⟩ =
+    (1 + α)m − α with m = ⟨φ′⟩, and ((1 + α)m − α)/m² is largest at m = 2α/(1 + α).
+    """
+    return (1 + leak) ** 2 / (4 * leak)
 
 
 def _largest(w: np.ndarray) -> float:

@@ -120,16 +120,22 @@ def _angle(numbers: Numbers) -> Claim:
 
 
 def _on_margin(numbers: Numbers) -> Claim:
+    """Of a network that contradicts the gates it was solved with nothing is learnt about the limit."""
+    known = numbers["limit_consistent"].astype(bool)
+    few = ", ".join(str(d) for d in numbers["dimensions"][~known.all(axis=1)])
     return Claim(
         sentence="every sample is on the margin in the limit (share of them, in the max-margin network "
-        "whose neurons are on their side)",
+        f"whose neurons are on their side; {known.sum()} of {known.size} draws, in which that network has "
+        f"these gates itself; {(~known).sum()} are undecided)",
         source=_FREI,
         kind="paper",
-        measured=tuple(numbers["limit_on_margin"].ravel()),
+        measured=tuple(numbers["limit_on_margin"][known]) or (np.nan,),
         bound=(1.0,),
         sense="at least",
         origin="the statement itself",
-        note="It does not hold in few dimensions, where inputs are farthest from orthogonal.",
+        note=f"Undecided are draws in {few} dimensions, where inputs are farthest from orthogonal."
+        if few
+        else "",
         **_seeds(numbers),
         each="draws",
     )

@@ -32,14 +32,14 @@ EXPERIMENT = Experiment(
     "seeds, unless said otherwise. (a) Stable rank of the neurons with a > 0 along training. (b) Its last "
     "value for either sign against dimension (markers; at the right, ⊥, orthogonal inputs), and that of the "
     "max-margin network of the last gates (medians, lines). (c) Share of ReLU gates that are not those "
-    "foretold for orthogonal inputs, against the size of the start: alike in all dimensions. (d) Spread "
-    "of margins, (largest − smallest)/largest. (e) Loss times t/τ over Σλ_i of the max-margin network: 1 "
-    "where the loss is Σλ_i/t. (f) Exponent of the loss over the last doublings, one marker a seed, means "
-    "with their standard errors in black, and of the flow on orthogonal inputs (lines). (g) A ReLU block at "
-    "the end whose gates are drawn with equal odds, against its number of neurons: stable rank (markers), "
-    "its law for large matrices, 2/((1 + 1/n)(1 + 1/H)), and the bound, the mean of neurons over those that "
-    "are on (dashed). (h) How nearly orthogonal the inputs are: below 1 (shaded) samples weigh more than "
-    "all others together.",
+    "foretold for orthogonal inputs, against the size of the start: alike in the numbers of dimensions "
+    "shown. (d) Spread of margins, (largest − smallest)/largest. (e) Loss times t/τ over Σλ_i of the "
+    "max-margin network: 1 where the loss is Σλ_i/t. (f) Exponent of the loss over the last doublings, one "
+    "marker a seed, means with their standard errors beside them as bars of the same colour, and of the "
+    "flow on orthogonal inputs (lines). (g) A ReLU block at the end whose gates are drawn with equal odds, "
+    "against its number of neurons: stable rank (markers), its law for large matrices, 2/((1 + 1/n)(1 + "
+    "1/H)), and the bound, the mean of neurons over those that are on (dashed). (h) How nearly orthogonal "
+    "the inputs are: below 1 (shaded) samples weigh more than all others together.",
     settings=SETTINGS,
     run=run,
     claims=claims,

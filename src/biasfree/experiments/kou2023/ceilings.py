@@ -26,7 +26,7 @@ def ceilings(outer: np.ndarray, gate: np.ndarray, data: Dataset, z: np.ndarray) 
         block, own = sign * outer > 0, sign * data.y > 0
         w = (outer[:, None] * gate * (data.y * z / (strength * size)))[block]
         found["ideal"].append(stable_rank(w))
-        found["length"].append(np.linalg.norm(w, ord=2))
+        found["length"].append(np.linalg.norm(w))
         on, v = (gate[np.ix_(block, own)] == 1).sum(axis=0), (z[own] / size[own]) ** 2
         found["ceiling"].append(block.sum() * np.sum(v / np.maximum(on, 1)) / v.sum())
     return {name: np.array(values) for name, values in found.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.experiments.measures import ROUNDING
-from biasfree.theory import moved_stable_rank
+from biasfree.experiments.sign_blocks import allowed, off_middle
 
 _KOU = "Kou et al. 2023"
 
@@ -62,16 +62,18 @@ def _conserved(numbers: Numbers) -> Claim:
 
 def _margins(numbers: Numbers) -> Claim:
     z, low, high = (_orthogonal(numbers, name) for name in ("z", "low", "high"))
+    rounding = _eps(numbers, numbers["steps"][-1]) * float(np.abs(z).max())
     return Claim(
         sentence="on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to "
-        "ln t, and the normalised ones to one value, leaky or ReLU (how far the last are outside the "
-        "bracket)",
+        "ln t, and the normalised ones to one value, leaky or ReLU (how far the last are from the "
+        f"middle of their bracket, over half its width; brackets are {(high - low).max():.1g} wide or less)",
         source=f"derived here, with the error of a finite step; {_KOU} for the equal margins",
         kind="ours",
-        measured=tuple(np.maximum(low - z, z - high).max(axis=-1)),
-        bound=(_eps(numbers, numbers["steps"][-1]) * float(np.abs(z).max()),),
+        measured=tuple(off_middle(z, low, high, rounding=rounding)),
+        bound=(1.0,),
         origin="from the step on from which gates last z + e^z grows per step by ηc at least and ηc(e^δ − "
-        "1)/δ at most, δ the first step of z; to rounding",
+        "1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; brackets include "
+        "rounding",
         **_runs(numbers),
     )
 
@@ -80,41 +82,57 @@ def _loss(numbers: Numbers) -> Claim:
     low, high = (np.log1p(np.exp(-_orthogonal(numbers, name))).mean(axis=-1) for name in ("high", "low"))
     loss = _orthogonal(numbers, "loss")[:, -1]
     return Claim(
-        sentence="on orthogonal inputs the loss is 1/(ct), averaged over samples, c_i = "
+        sentence="on orthogonal inputs the loss tends to 1/(ct), averaged over samples, c_i = "
         "|x_i|²Σ_h(a_hφ′_hi)²/n (last loss over the upper bound, or the lower one over it)",
         source=f"derived here from the margins; {_KOU} for 1/t",
         kind="ours",
         measured=tuple(np.maximum(loss / high, low / loss)),
         bound=(1 + _eps(numbers, numbers["steps"][-1]) * 20,),
-        origin="the bracket of the margins, to rounding",
+        origin="the bracket of the margins, to rounding; the bounds differ by "
+        f"{100 * (high / low - 1).max():.1g} % at most",
         **_runs(numbers),
     )
 
 
 def _blocks(numbers: Numbers) -> Claim:
-    """W₁ = U + E with E constant."""
+    """A block is U + E + R with U of its margins; E and R are constant."""
     ideal, length = _orthogonal(numbers, "ideal"), _orthogonal(numbers, "length")
-    e = _orthogonal(numbers, "remainder")[:, None] / length
-    last = _orthogonal(numbers, "ranks")[:, -1, 1:]
+    turning, beside = _constant_parts(numbers)
+    found = _orthogonal(numbers, "ranks")[:, -1, 1:]
+    off, bound = allowed(found, ideal, turning / length, beside / length)
+    used = off / bound
     return Claim(
         sentence="on orthogonal inputs a sign block ends at the stable rank of its margins and gates, which "
         "is 1 for leaky neurons (distance)",
         source=f"derived here; {_KOU} for rank one",
         kind="ours",
-        measured=tuple(np.abs(last - ideal).ravel()),
-        bound=tuple(moved_stable_rank(ideal, e).ravel() * (1 + 1e-9)),
-        origin="Weyl's inequality with the constant part of W₁, which the logarithm of time outgrows",
+        measured=tuple(off.ravel()),
+        bound=tuple(bound.ravel() + _eps(numbers, 10)),
+        origin="bf.theory.moved_stable_rank: by what angle the constant part of the block, which the "
+        f"logarithm of time outgrows, can turn it; {100 * used.min():.0f} to {100 * used.max():.0f} % of it "
+        "are used",
         **{**_runs(numbers), "each": "blocks"},
     )
+
+
+def _constant_parts(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """|E|_F and |R|_F of either block: R has rows orthogonal to those of U.
+
+    These are what is off the span and, for ReLU, along the samples of the other label, where U is 0.
+    """
+    kept, rest = _orthogonal(numbers, "kept")[:, 1:], _orthogonal(numbers, "rest")[:, 1:]
+    own, other = kept[:, [0, 1], [0, 1]], kept[:, [0, 1], [1, 0]]
+    relu = np.tile(numbers["leaks"] == 0, len(numbers["seeds"]))[:, None]
+    return np.where(relu, own, np.hypot(own, other)), np.where(relu, np.hypot(rest, other), rest)
 
 
 def _ceiling(numbers: Numbers) -> Claim:
     ratio = _orthogonal(numbers, "ideal") / _orthogonal(numbers, "ceiling")
     drawn = numbers["drawn_rank"] / numbers["drawn_ceiling"]
     return Claim(
-        sentence="on orthogonal inputs that stable rank is at most the mean over samples of neurons over "
-        "those that are on, about 2 for ReLU gates drawn with equal odds (ratio to it, of runs and of drawn "
-        "gates)",
+        sentence="on orthogonal inputs that stable rank is at most the weighted mean over samples of "
+        "neurons over those that are on, weights (z_i/|x_i|)², about 2 for ReLU gates drawn with equal odds "
+        "(ratio to it, of runs and of drawn gates, whose weights are equal)",
         source=f"derived here: a Rayleigh quotient with the vector of ones; {_KOU} for its being bounded",
         kind="ours",
         measured=(*ratio.ravel(), *drawn.ravel()),

@@ -23,7 +23,7 @@ from biasfree.experiments.sign_blocks import (
     stable_ranks,
 )
 from biasfree.networks import Network
-from biasfree.networks.span import Reduced
+from biasfree.networks.span import Span
 from biasfree.trajectory import Trajectory
 
 
@@ -56,7 +56,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     }
 
 
-def _start(settings: Mapping[str, Any], dimensions: int | None, seed: int) -> Reduced:
+def _start(settings: Mapping[str, Any], dimensions: int | None, seed: int) -> Span:
     """Gaussian inputs of length about 1, or orthogonal ones of length 1, and a small network on them."""
     n, data_seed = settings["samples"], settings["data_seed"] + seed
     d = settings["dimensions"][0] if dimensions is None else dimensions
@@ -69,7 +69,7 @@ def _start(settings: Mapping[str, Any], dimensions: int | None, seed: int) -> Re
     return networks.in_span(network, data)
 
 
-def _run(settings: Mapping[str, Any], reduced: Reduced, leak: float) -> dict[str, Any]:
+def _run(settings: Mapping[str, Any], reduced: Span, leak: float) -> dict[str, Any]:
     """One run: what is followed, where it ends, and what is derived for orthogonal inputs."""
     start, data = Network(reduced.network.weights, leak=leak), reduced.data
     path = descended(start, data, step=settings["step"], doublings=settings["doublings"])

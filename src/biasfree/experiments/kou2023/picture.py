@@ -130,13 +130,14 @@ def _exponents(axes: Axes, numbers: Numbers) -> None:
         marks: Any = {"marker": look["marker"], "color": look["color"], "mfc": "none", "ls": "none"}
         axes.plot(around, found[..., j], **marks, **_SMALL)
         mean, error = found[..., j].mean(axis=1), standard_errors(found)[:, j]
-        axes.errorbar(at * 2.4 ** (2 * j - 1), mean, error, fmt="_", color="k", ms=5, elinewidth=0.8)
+        bar: Any = {"fmt": "_", "color": look["color"], "ms": 6, "elinewidth": 1.2}
+        axes.errorbar(at * 2.0 ** (2 * j - 1), mean, error, **bar)
     expected = np.median(law(numbers), axis=0)
     for (_, look), value in zip(_looks(numbers), expected, strict=True):
         axes.axhline(value, color=look["color"], ls=look["ls"], lw=0.9)
     axes.axhline(-1, color="0.5", lw=0.8, ls=":")
     _inputs_axis(axes, numbers)
-    axes.set(ylabel="exponent of the loss")
+    axes.set(ylabel="exponent of the loss", xlim=(at[0] / 3, 3 * at[-1]))
 
 
 def _drawn(axes: Axes, numbers: Numbers) -> None:

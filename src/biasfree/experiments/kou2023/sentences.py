@@ -128,7 +128,7 @@ def _turned(numbers: Numbers) -> Claim:
         bound=(0.05,),
         sense="at least",
         origin="chosen with the runs at hand",
-        note="So their stable rank ends below that on orthogonal inputs, in any dimension.",
+        note="So their stable rank ends below that on orthogonal inputs, as far as these dimensions go.",
         **_runs(numbers),
     )
 
