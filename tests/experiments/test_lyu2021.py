@@ -6,7 +6,7 @@ import pytest
 import biasfree as bf
 from biasfree.experiments import lyu2021
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.lyu2021 import beyond, extra
+from biasfree.experiments.lyu2021 import beyond, extra, linear, margins
 from biasfree.experiments.lyu2021 import numbers as runs
 from biasfree.files import load_npz, save_npz
 from biasfree.trajectory import Stats
@@ -24,6 +24,7 @@ SMALL = {
     "scales": (1e-3,),
     "extra_width": 50,
     "extra_horizon": 1e6,
+    "late_horizon": 1e6,
     "seeds": 2,
 }
 OURS = 5
@@ -44,12 +45,12 @@ def test_numbers(numbers):
 def test_the_largest_margin_by_hand(numbers):
     """|W₁|² = |W₂|² = |w|/c makes min y f/|θ|² = 1·c/(2|w|); by neurons of one sign α/(2|w|)."""
     np.testing.assert_allclose(numbers["width2_embedded"], 1, rtol=1e-12)
-    np.testing.assert_allclose(numbers["width2_embedded_one_signed"], [0, 2 / 3], atol=1e-12)
+    np.testing.assert_allclose(numbers["width2_embedded_one_signed"], [[0, 0], [2 / 3, 2 / 3]], atol=1e-12)
     np.testing.assert_allclose(numbers["extra_w"], [np.sqrt(2), 0], atol=1e-12)
 
 
 def test_narrow_networks_are_what_they_are_without_padding():
-    data = runs.separable({"samples": 3, "gap": 0.3, "data_seed": 1}, 2)
+    data = runs.separable({"samples": 3, "gap": 0.3, "data_seed": 1}, 2, 0)
     network = bf.networks.gaussian((2, 3, 1), scale=0.1, leak=0.2)
     wide = runs._widened(network, 50)
     assert wide.sizes == (2, 50, 1)
@@ -86,7 +87,7 @@ def test_better_network_has_the_margin_of_the_programme(numbers):
 
 def test_our_claims_hold(numbers):
     claims = lyu2021.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 5 + ["observed"] * 3
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 5 + ["observed"] * 4
     assert [claim.holds for claim in claims[:OURS]] == [True] * OURS
 
 
@@ -105,6 +106,41 @@ def test_our_claims_hold(numbers):
 def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
     ours = lyu2021.EXPERIMENT.claims({**numbers, spoilt: numbers[spoilt] + change})[:OURS]
     assert {i for i, claim in enumerate(ours) if not claim.holds} >= falls
+
+
+def test_every_draw_has_its_own_data():
+    settings = lyu2021.EXPERIMENT.settle(SMALL)
+    one, other = runs.draws_of(settings, 2)
+    assert not np.allclose(one.x, other.x)
+    np.testing.assert_array_equal(runs.draws_of({**settings, "seed": 1}, 2)[0].x, other.x)
+
+
+def test_rate_is_judged_from_both_sides(numbers):
+    """1/ln t halves the angle while ln t doubles; 1/ln²t leaves a quarter, and fails."""
+    ts = numbers["width2_ts"]
+    for power, holds in ((1, True), (2, False), (0.5, False)):
+        angle = np.ones((1, 2, 2)) / np.log(np.maximum(ts, 1.1)).reshape(-1, 1, 1) ** power
+        claim = lyu2021.EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})[OURS]
+        assert all(claim.held) == holds, power
+
+
+def test_angles_while_ln_t_doubles():
+    ts = np.append(0, np.geomspace(1, 1e8, 40))
+    for power in (1.0, 0.5):
+        values = 1 / (1 + np.log(np.maximum(ts, 1)))[:, None] ** power
+        wanted = ((1 + np.log(1e4)) / (1 + np.log(1e8))) ** power
+        np.testing.assert_allclose(linear.while_log_doubles(ts, values), wanted, rtol=1e-3)
+
+
+def test_two_linear_layers_turn_as_the_support_spans_or_not():
+    """In the plane with one sample on the margin, W₁ off it stands still: angle ∝ 1/|W₁| ∝ 1/√ln t."""
+    one = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0], [2, 1], [3, 1]]), np.ones(3)))
+    two = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.5], [1, -0.2], [2, 1]]), np.ones(3)))
+    assert [linear.spans(data) for data in (one, two)] == [False, True]
+    starts = [bf.networks.rank_one(data.beta, width=2, scale=0.1, leak=1.0) for data in (one, two)]
+    courses = bf.long_descent(starts, [one, two], horizon=1e100)
+    ratios = linear.while_log_doubles(courses[0].ts, margins.angles(courses, [one, two]))
+    np.testing.assert_allclose(ratios, [0.5**0.5, 0.5], atol=0.05)  # corrections are some 1/ln t, ln t = 230
 
 
 def test_refusals():

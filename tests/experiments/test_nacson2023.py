@@ -1,4 +1,4 @@
-"""The step that selects the minimum, in small: two sets of one shape, few neurons, starts and steps."""
+"""The step that selects the minimum, in small: sets of one shape, few neurons, starts and steps."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ SMALL = {
     "rungs": (0.125, 0.25, 0.35, 0.5, 1.414),
     "time": 100.0,
     "steps": 4000,
-    "kicked": 400,
+    "kicked": 200,
     "seeds": 4,
 }
 OURS = 6
@@ -29,23 +29,26 @@ def turned():
 
 @pytest.fixture(scope="module")
 def numbers():
-    """On two sets of one shape, another compiles anew, that are learnt in few steps."""
+    """On sets of one shape, another compiles anew, of which the first two are learnt in few steps."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SETS", {"circle": module.circle, "turned": turned})
+        patch.setattr(module, "SETS", {"circle": module.circle, "turned": turned, "generic": module.generic})
         return nacson2023.EXPERIMENT.run(nacson2023.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
-    assert numbers["sharpness"].shape == numbers["outcome"].shape == (2, 5, 4)
+    assert numbers["sharpness"].shape == numbers["outcome"].shape == (3, 5, 4)
     there = read.converged(numbers)
-    assert there[:, 0].any(axis=1).all()
+    assert there[:2, 0].any(axis=1).all()
     assert not there[:, -1].any()  # no step above the largest is stable
+    np.testing.assert_allclose(numbers["ceiling"][2], 1.0, rtol=1e-9)  # targets are scaled to it
+    assert len(np.unique(numbers["least_norm"][2])) == 4  # a set for every start
+    assert len(np.unique(numbers["least_norm"][:2])) == 2
     assert (numbers["outcome"][:, -1] == module.DIVERGED).any()
     for name in ("sharpness", "norm", "gain", "kink", "reach", "tangent", "top", "kick_loss"):
         assert (np.isfinite(numbers[name]) == there).all(), name
     assert (numbers["loss"][there] <= numbers["level"]).all()
     assert (numbers["tangent"] <= numbers["kernel"] * (1 + 1e-12))[there].all()
-    assert numbers["curves"].shape == (2, 3, 401)
+    assert numbers["curves"].shape == (3, 401)
     assert nacson2023.EXPERIMENT.section == NEIGHBOURS
 
 
@@ -55,8 +58,8 @@ def test_our_claims_hold(numbers):
     assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
     assert all(claim.origin and claim.source for claim in claims)
     sets, steps = nacson2023.EXPERIMENT.tables(numbers)
-    assert [row[0] for row in sets.rows] == ["circle", "turned"]
-    assert len(steps.rows) == 10
+    assert [row[0] for row in sets.rows] == ["circle", "turned", "generic"]
+    assert len(steps.rows) == 15
 
 
 @pytest.mark.parametrize(
@@ -87,9 +90,39 @@ def test_picture(numbers, tmp_path):
 
 def test_exceptions_are_named(numbers):
     there = read.converged(numbers)
+    calm = there & (numbers["kick_largest"] <= numbers["kick_loss"])
+    assert calm.sum() == (read.settled(numbers) | read.on_kinks(numbers))[calm].sum()
     kinked = {**numbers, "kink": np.zeros_like(numbers["kink"]), "sharpness": 50 * numbers["sharpness"]}
     claim = nacson2023.EXPERIMENT.claims(kinked)[OURS]
     assert claim.note.startswith("All ")
     assert f"among the {int(there.sum())} minima on a kink" in claim.note
     growing = {**numbers, "norm": numbers["norm"] * read.steps(numbers) ** 3}
-    assert nacson2023.EXPERIMENT.claims(growing)[OURS + 3].note.endswith("circle, turned.")
+    assert nacson2023.EXPERIMENT.claims(growing)[OURS + 3].note.endswith("circle, turned, generic.")
+
+
+def test_a_minimum_from_which_kicks_grow_is_counted_and_bounds_nothing(numbers):
+    settled = read.settled(numbers)
+    one = tuple(np.argwhere(settled)[0])
+    largest = numbers["kick_largest"].copy()
+    largest[one] *= 2
+    spoilt = {**numbers, "kick_largest": largest}
+    assert read.settled(spoilt).sum() == settled.sum() - 1
+    assert read.growing(spoilt)[one]
+    claim = nacson2023.EXPERIMENT.claims(spoilt)[0]
+    assert claim.holds
+    assert claim.note.endswith("from 1 off all kinks the kick grows.")
+    assert len(claim.measured) == settled.sum() - 1
+    np.testing.assert_array_equal(read.stability_bound(spoilt), read.stability_bound(numbers))
+
+
+def test_the_same_starts_are_followed():
+    outcome = np.full((1, 4, 4), module.CONVERGED)
+    outcome[0, 1:, 0] = module.DIVERGED  # three of four go on, then two, then one
+    outcome[0, 2:, 1] = module.RESTING
+    outcome[0, 3:, 2] = module.MOVING
+    rungs, starts = read.followed({"outcome": outcome})
+    assert rungs.tolist() == [[True, True, True, False]]
+    assert starts.tolist() == [[False, False, True, True]]
+    rungs, starts = read.followed({"outcome": np.full((1, 4, 4), module.DIVERGED)})
+    assert not rungs.any()
+    assert not starts.any()

@@ -47,7 +47,8 @@ class MaxMargin:
 def max_margin(data: Dataset) -> MaxMargin:
     """The hard-margin classifier through the origin, whose direction logistic training ends at.
 
-    w = argmin ½|w|² with y_i w·x_i ≥ 1 for all i. Training approaches w/|w| only as 1/ln t. Solved by an
+    w = argmin ½|w|² with y_i w·x_i ≥ 1 for all i. Training approaches w/|w| only as 1/ln t; two layers, where
+    the support does not span the inputs, as 1/√ln t, since W₁ stands still off that span. Solved by an
     active-set method, exactly but for rounding: |y_i w·x_i − 1| ≤ 1e-12·|x_i||w| makes the support.
 
     Assumes: labels −1 and +1; one output; separable by a plane through the origin: some w of length 1 with

@@ -50,8 +50,8 @@ EXPERIMENT = Experiment(
     "(triangles); first draw. (e) Last loss for all draws, and the least loss that two bias-free layers can "
     "have (bars; it is 0 at k = 1 and even k). (f) Loss over time at k = 3, all draws, and that floor. (g) "
     "Time at which the error is halved: medians and range over draws (markers), of very wide networks of two "
-    "layers, derived here (lines; even k, and all k with biases), and fitted exponents p; the times of two "
-    "and of three layers also differ by their initial norms.",
+    "layers, derived here (lines; even k, and all k with biases), and fitted exponents p (with biases: two "
+    "layers); the times of two and of three layers also differ by their initial norms.",
     settings=SETTINGS,
     run=run,
     claims=claims,

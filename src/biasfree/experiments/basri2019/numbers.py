@@ -128,17 +128,12 @@ def _descended(starts: list[Network], data: list[Dataset], *, step: float, steps
     """Gradient descent, saved at every one of the first steps, on which halving times depend, then rarely."""
     from biasfree.dynamics import gradient_descent
 
-    options: Any = {"step": step, "save": lambda network: network.depth}
-    runs = gradient_descent(starts, data, steps=min(steps, _EARLY), **options)
-    lasts = [run[-1] for run in runs]
-    ts, loss = runs[0].ts, np.array([run.loss for run in runs])
-    if steps > _EARLY:
-        left = steps - _EARLY
-        runs = gradient_descent(lasts, data, steps=left, save_every=max(1, left // _SAVES), **options)
-        lasts = [run[-1] for run in runs]
-        ts = np.append(ts, ts[-1] + runs[0].ts[1:])
-        loss = np.hstack([loss, [run.loss[1:] for run in runs]])
-    return _Runs(ts, loss, lasts)
+    early, every = min(steps, _EARLY), max(1, (steps - _EARLY) // _SAVES)
+    saves = [*range(1, early + 1), *range(early + every, steps + 1, every)]
+    runs = gradient_descent(
+        starts, data, step=step, steps=steps, save_every=saves, save=lambda network: network.depth
+    )
+    return _Runs(runs[0].ts, np.array([run.loss for run in runs]), [run[-1] for run in runs])
 
 
 def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:

@@ -22,6 +22,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "biased": {"color": "#d55e00", "marker": "s"},
     "three": {"color": "#009e73", "marker": "^"},
 }
+_SHORT = {"two": "two layers", "biased": "with biases", "three": "three layers"}
 _LINES = {"two": "-", "biased": "--", "three": ":"}
 _TICKS = ((0, np.pi, 2 * np.pi), ("0", "$\\pi$", "$2\\pi$"))
 
@@ -72,6 +73,7 @@ def _course(axes: Axes, numbers: Numbers) -> None:
     """The first odd frequency above 1."""
     i = int(np.argmax(odd(numbers["frequencies"])))
     for kind, look in _LOOKS.items():
+        axes.plot([], [], lw=0.7, mfc="none", ms=3, mew=0.7, label=_SHORT[kind], **look)
         t = numbers[f"{kind}_ts"][1:]
         marked = np.unique(np.searchsorted(t, np.geomspace(t[0], t[-1], 8)).clip(max=len(t) - 1)).tolist()
         for loss in numbers[f"{kind}_loss"][i]:
@@ -82,6 +84,7 @@ def _course(axes: Axes, numbers: Numbers) -> None:
     )
     axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$")
     axes.set(ylabel=f"loss, $k$ = {numbers['frequencies'][i]}")
+    axes.legend(loc="lower left", handlelength=1.6, labelspacing=0.3)
 
 
 def _times(axes: Axes, numbers: Numbers) -> None:
@@ -91,7 +94,7 @@ def _times(axes: Axes, numbers: Numbers) -> None:
         times = numbers[f"{kind}_times"][chosen]
         low, middle, high = np.quantile(np.where(np.isfinite(times), times, np.nan), [0, 0.5, 1], axis=1)
         bars = np.array([middle - low, high - middle])
-        label = f"$p$ = {growth(numbers, kind).written}"
+        label = f"{_SHORT[kind]}, $p$ = {growth(numbers, kind).written}"
         axes.errorbar(
             1.03 ** (turn - 1) * ks[chosen],
             middle,
@@ -111,7 +114,9 @@ def _times(axes: Axes, numbers: Numbers) -> None:
                 ls=_LINES[kind],
                 lw=0.9,
             )
+    axes.plot([], [], color="0.3", lw=0.9, label="very wide")
     axes.set(xscale="log", yscale="log", xlabel="frequency $k$", ylabel="time to half the error $t/\\tau$")
     axes.set_xticks(ks[ks > 1], [str(k) for k in ks[ks > 1]])
     axes.minorticks_off()
-    axes.legend(loc="upper left", handlelength=1.2, labelspacing=0.3)
+    axes.set_ylim(top=40 * axes.get_ylim()[1])  # room for the legend
+    axes.legend(loc="upper left", handlelength=1.2, labelspacing=0.25, borderaxespad=0.1)

@@ -56,6 +56,13 @@ def two_neurons(data: Dataset, scale: float, *, everywhere: bool = False) -> Net
     return Network((np.array([v, v if everywhere else -v]), np.array([[1.0, -1.0]])))
 
 
+def along_sums(data: Dataset, scale: float) -> Network:
+    """f(x) = σ(v₊·x) − σ(v₋·x) with v± of length `scale` along ±D± = ±(1/n)Σ_{±y>0} y_i x_i."""
+    sums = np.array([np.abs(data.y) * (sign * data.y > 0) @ data.x for sign in (1, -1)])
+    v = scale * sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return Network((v, np.array([[1.0, -1.0]])))
+
+
 def descend_pairs(
     starts: list[Network], data: list[Dataset], settings: Mapping[str, Any], kick: float
 ) -> list[Network]:

@@ -14,6 +14,7 @@ from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.lai2026.models import (
     KINDS,
     Case,
+    along_sums,
     cases,
     descend_networks,
     descend_pairs,
@@ -27,6 +28,7 @@ from biasfree.networks import Network
 
 #: The steps of the orthogonal control, each as the share of a sample that one step fits.
 KICKS = (0.01, 0.03, 0.1, 0.3)
+_ALONG = 50.0  # the largest d/n at which the two neurons start along D±
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
@@ -46,6 +48,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "kick": np.array(settings["kick"]),
         **{name: np.moveaxis(values, 0, 1) for name, values in stacked(found).items()},
         **_control(settings),
+        **named("along", _along(settings)),
     }
 
 
@@ -125,3 +128,31 @@ def _control(settings: Mapping[str, Any]) -> Numbers:
         left = tiny + (1 + tiny) * (1 - kick) ** (steps - 1)
         rows.append({"own": own, "every": every, "bound": left + rounding(data, 2, steps)})
     return {"kicks": np.array(KICKS), **named("control", stacked(rows))}
+
+
+def _along(settings: Mapping[str, Any]) -> Numbers:
+    """Labels, the fewest samples: two neurons along D±, in the steps of all runs and in large ones.
+
+    Rows of `distance`: those two, and the start of all runs in its steps; columns: draws.
+    """
+    n, ratio = (
+        min(settings["samples"]),
+        max([r for r in settings["ratios"] if r <= _ALONG] or [min(settings["ratios"])]),
+    )
+    data = [cases(settings, n, ratio, int(seed))["labels"].data for seed in seeds_of(settings)]
+    curvature = max(float(np.linalg.eigvalsh(one.x @ one.x.T)[-1]) for one in data)
+    kicks, tiny = (settings["kick"], 1 / curvature), settings["scale"] ** 2
+    along, own = ([make(one, tiny) for one in data] for make in (along_sums, two_neurons))
+    rows = [
+        [
+            _distance(end, one)
+            for end, one in zip(descend_pairs(starts, data, settings, kick), data, strict=True)
+        ]
+        for starts, kick in ((along, kicks[0]), (along, kicks[1]), (own, kicks[0]))
+    ]
+    return {"ratio": np.array(ratio), "kicks": np.array(kicks), "distance": np.array(rows)}
+
+
+def _distance(network: Network, data: Dataset) -> float:
+    linear = theory.least_squares(data)
+    return float(np.linalg.norm(network.weights[1][0] @ network.weights[0] - linear) / np.linalg.norm(linear))

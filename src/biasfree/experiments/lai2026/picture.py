@@ -34,7 +34,7 @@ def draw(numbers: Numbers) -> Figure:
 
 def _two(axes: Axes, numbers: Numbers) -> None:
     _distances(axes, numbers, "two_linear")
-    axes.set_ylabel("distance from $X^+y$, two neurons")
+    axes.set_ylabel("relative distance\nfrom $X^+y$, two neurons")
     for n, colour in zip(numbers["samples"], colours(len(numbers["samples"])), strict=True):
         axes.plot([], [], color=colour, lw=2, label=f"$n$ = {n}")
     axes.legend(loc="upper left", handlelength=1.2, labelspacing=0.25)
@@ -42,7 +42,7 @@ def _two(axes: Axes, numbers: Numbers) -> None:
 
 def _wide(axes: Axes, numbers: Numbers) -> None:
     _distances(axes, numbers, "wide_linear")
-    axes.set_ylabel("distance from $X^+y$, networks")
+    axes.set_ylabel("relative distance\nfrom $X^+y$, networks")
     for kind, marker in _MARKERS.items():
         axes.plot([], [], marker, mfc="none", color="0.3", label=kind)
     axes.legend(loc="upper left", handlelength=1.2, labelspacing=0.25)
@@ -52,7 +52,7 @@ def _relu(axes: Axes, numbers: Numbers) -> None:
     _distances(axes, numbers, "two_relu", (2e-4, 1.5))
     x = np.array([0.6, 1.6]) / numbers["ratios"][[-1, 0]]
     plots.theory_curve(axes, x, x, color="0.3", ls="--", lw=0.9, label="$n/d$")
-    axes.set_ylabel("distance from ReLU interpolator")
+    axes.set_ylabel("relative distance\nfrom ReLU interpolator")
     axes.legend(loc="upper left", handlelength=1.8, labelspacing=0.25)
 
 
@@ -117,5 +117,5 @@ def _control(axes: Axes, numbers: Numbers) -> None:
     plots.theory_curve(axes, kicks, numbers["control_bound"], color=_BLUE, ls="--", label="bound")
     axes.plot(kicks, numbers["control_own"], "s", mfc="none", color=_BLUE, label="own sign active")
     axes.set(xscale="log", yscale="log", xlabel="step $\\eta/n$, share of a sample")
-    axes.set(ylabel="distance, orthonormal samples")
+    axes.set(ylabel="relative distance,\northonormal samples")
     axes.legend(loc="center right", labelspacing=0.25)

@@ -18,19 +18,22 @@ def along(runs: Sequence[Trajectory], measure: Callable[[Network], Any]) -> np.n
     return np.stack([run.map(measure) for run in runs], axis=1)
 
 
-def angles(runs: Sequence[Trajectory], data: Dataset) -> np.ndarray:
-    """The angle between the linear part of every network and the max-margin classifier, in degrees."""
-    best = theory.max_margin(data).direction
+def angles(runs: Sequence[Trajectory], data: Sequence[Dataset]) -> np.ndarray:
+    """The angle between the linear part of every network and its max-margin classifier, in degrees."""
+    best = np.array([theory.max_margin(one).direction for one in data])
     w = along(runs, lambda net: theory.linear_part(net)[0])
     w = w / np.linalg.norm(w, axis=-1, keepdims=True)
     halves = np.linalg.norm(w - best, axis=-1), np.linalg.norm(w + best, axis=-1)
     return np.degrees(2 * np.arctan2(*halves))
 
 
-def shares(runs: Sequence[Trajectory], data: Dataset) -> np.ndarray:
-    """The normalised margin of every network over the largest one, c/(2|w*|)."""
-    largest = [theory.largest_margin(data, leak=run.leak) for run in runs]
-    return along(runs, lambda net: normalised(net, data)) / largest
+def shares(runs: Sequence[Trajectory], data: Sequence[Dataset]) -> np.ndarray:
+    """The normalised margin of every network over the largest one of its data, c/(2|w*|)."""
+    return np.stack([_share(run, one) for run, one in zip(runs, data, strict=True)], axis=1)
+
+
+def _share(run: Trajectory, data: Dataset) -> np.ndarray:
+    return run.map(lambda net: normalised(net, data)) / theory.largest_margin(data, leak=run.leak)
 
 
 def normalised(network: Network, data: Dataset) -> float:

@@ -12,9 +12,9 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
-from biasfree.experiments.lyu2021 import beyond, extra
+from biasfree.experiments.lyu2021 import beyond, extra, linear
 from biasfree.experiments.lyu2021.margins import angles, embedded_share, one_signed_share, shares
-from biasfree.experiments.measures import named, rounding, weight_gap
+from biasfree.experiments.measures import named, rounding, stacked, weight_gap
 from biasfree.experiments.settings import seeds_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -32,24 +32,32 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "dimensions": np.array(sorted({settings["dimensions"], *settings["others"]})),
         "shown_dimensions": np.array(settings["dimensions"]),
     }
-    data = separable(settings, settings["dimensions"])
+    draws = {int(d): draws_of(settings, int(d)) for d in found["dimensions"]}
+    data = draws[settings["dimensions"]]
     for width in settings["widths"]:
         report(f"symmetric data, {width} neurons")
         found |= named(f"width{width}", _grid(settings, data, width))
     for d in (d for d in settings["others"] if d != settings["dimensions"]):
         report(f"symmetric data, {d} inputs")
-        found |= named(f"inputs{d}", _grid(settings, separable(settings, d), _WIDTH))
+        found |= named(f"inputs{d}", _grid(settings, draws[d], _WIDTH))
     report("linear twins, step by step")
     found |= named("twin", _twins(settings, data))
-    found |= named("reduced", _reduced(settings, data))
+    found |= named("reduced", linear.flows(settings, data))
+    report("linear networks, much later")
+    found |= named("late", linear.late(settings, list(draws.values())))
     report("one sample more")
     found |= named("extra", extra.runs(settings, report))
     return found | named("beyond", beyond.runs(settings, report))
 
 
-def separable(settings: Mapping[str, Any], d: int) -> Dataset:
+def draws_of(settings: Mapping[str, Any], d: int) -> list[Dataset]:
+    """The data of every draw."""
+    return [separable(settings, d, int(seed)) for seed in seeds_of(settings)]
+
+
+def separable(settings: Mapping[str, Any], d: int, seed: int) -> Dataset:
     """Gaussian inputs labelled by the side of a plane, moved off it by the gap, and their mirror images."""
-    rng = np.random.default_rng(settings["data_seed"])
+    rng = np.random.default_rng([seed, settings["data_seed"]])
     direction = rng.normal(size=d)
     direction /= np.linalg.norm(direction)
     x = rng.normal(size=(settings["samples"], d))
@@ -57,30 +65,43 @@ def separable(settings: Mapping[str, Any], d: int) -> Dataset:
     return tasks.symmetrize(Dataset(x + settings["gap"] * np.outer(y, direction), y))
 
 
-def _grid(settings: Mapping[str, Any], data: Dataset, width: int) -> Numbers:
-    """All leaks from the same draws; arrays are (times, leaks, seeds)."""
-    shape = (-1, len(settings["leaks"]), settings["seeds"])
-    starts = [
-        networks.gaussian((data.dimensions, width, 1), scale=settings["scale"], leak=leak, seed=int(seed))
-        for leak in settings["leaks"]
-        for seed in seeds_of(settings)
-    ]
+def _grid(settings: Mapping[str, Any], draws: list[Dataset], width: int) -> Numbers:
+    """All leaks from the same draws of data and weights; arrays are (times, leaks, seeds)."""
+    shape = (len(settings["leaks"]), settings["seeds"])
+    data, starts = draws * shape[0], _starts(settings, draws[0].dimensions, width)
     courses = _descended(starts, data, settings["horizon"])
-    lasts = [course[-1] for course in courses]
+    rows = [_ended(course, one) for course, one in zip(courses, data, strict=True)]
     return {
         "ts": courses[0].ts,
-        "angle": angles(courses, data).reshape(shape),
-        "share": shares(courses, data).reshape(shape),
-        "even": np.array([diagnostics.even_fraction(net, data.x) for net in lasts]).reshape(shape[1:]),
-        "one_sided": np.array([_one_sided(net, data) for net in starts]).reshape(shape[1:]),
-        "one_signed": np.array([_one_signed(net, 1e-6) for net in lasts]).reshape(shape[1:]),
-        "exactly_one_signed": np.array([_one_signed(net, 0.0) for net in lasts]).reshape(shape[1:]),
-        "embedded": np.array([embedded_share(data, leak, width) for leak in settings["leaks"]]),
-        "embedded_one_signed": np.array([one_signed_share(data, leak, width) for leak in settings["leaks"]]),
+        "angle": angles(courses, data).reshape(-1, *shape),
+        "share": shares(courses, data).reshape(-1, *shape),
+        **{name: value.reshape(shape) for name, value in stacked(rows).items()},
     }
 
 
-def _descended(starts: list[Network], data: Dataset, horizon: float) -> list[Trajectory]:
+def _starts(settings: Mapping[str, Any], d: int, width: int) -> list[Network]:
+    """Small random networks: leaks, then seeds."""
+    return [
+        networks.gaussian((d, width, 1), scale=settings["scale"], leak=leak, seed=int(seed))
+        for leak in settings["leaks"]
+        for seed in seeds_of(settings)
+    ]
+
+
+def _ended(course: Trajectory, data: Dataset) -> dict[str, Any]:
+    """Signs and even part where a run ends, and the margins of networks built for its data."""
+    first, last, leak, width = course[0], course[-1], course.leak, course[0].sizes[1]
+    return {
+        "even": diagnostics.even_fraction(last, data.x),
+        "one_sided": _one_sided(first, data),
+        "one_signed": _one_signed(last, 1e-6),
+        "exactly_one_signed": _one_signed(last, 0.0),
+        "embedded": embedded_share(data, leak, width),
+        "embedded_one_signed": one_signed_share(data, leak, width),
+    }
+
+
+def _descended(starts: list[Network], data: list[Dataset], horizon: float) -> list[Trajectory]:
     """Narrow networks get neurons that are zero and stay so: all of up to `_WIDTH` have one shape."""
     from biasfree.dynamics import long_descent
 
@@ -114,20 +135,17 @@ def _one_signed(network: Network, negligible: float) -> bool:
     return bool(lesser <= negligible * np.sum(outer**2))
 
 
-def _twins(settings: Mapping[str, Any], data: Dataset) -> Numbers:
+def _twins(settings: Mapping[str, Any], draws: list[Dataset]) -> Numbers:
     """Rank-one starts of all leaks against what their linear twins, with steps cη, say: (leaks, seeds)."""
     from biasfree.dynamics import long_descent
 
-    sizes, seeds = (data.dimensions, _WIDTH, 1), seeds_of(settings)
-    starts = [
-        theory.aligned(networks.gaussian(sizes, scale=settings["scale"], leak=leak, seed=int(seed)), data)
-        for leak in settings["leaks"]
-        for seed in seeds
-    ]
+    data, begun = draws * len(settings["leaks"]), _starts(settings, draws[0].dimensions, _WIDTH)
+    starts = [theory.aligned(net, one) for net, one in zip(begun, data, strict=True)]
     courses = long_descent(starts, data, horizon=settings["horizon"], save_every=_STEPS)
+    gaps = [_largest_gap(course, one) for course, one in zip(courses, data, strict=True)]
     return {
-        "gap": np.reshape([_largest_gap(course, data) for course in courses], (-1, len(seeds))),
-        "bound": np.array(rounding(data, _WIDTH, courses[0].stats.accepted)),
+        "gap": np.reshape(gaps, (-1, settings["seeds"])),
+        "bound": np.array(rounding(data[0], _WIDTH, courses[0].stats.accepted)),
     }
 
 
@@ -139,12 +157,3 @@ def _largest_gap(course: Trajectory, data: Dataset) -> float:
         twin, network = run[-1], course[i]
         found = max(found, weight_gap(network, twin) / float(np.linalg.norm(network.norms)))
     return found
-
-
-def _reduced(settings: Mapping[str, Any], data: Dataset) -> Numbers:
-    """The reduced flow of the widest network of the first draw, in the linear network's time."""
-    sizes = (data.dimensions, max(settings["widths"]), 1)
-    start = networks.gaussian(sizes, scale=settings["scale"], leak=1.0, seed=settings["seed"])
-    ts = np.geomspace(1.0, settings["horizon"], 200)
-    flow = theory.reduced_flow(theory.aligned(start, data), data, ts, loss="logistic", rtol=1e-8)
-    return {"ts": ts, "angle": angles([flow], data)[:, 0], "share": shares([flow], data)[:, 0]}

@@ -9,6 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.lyu2021.sentences_rate import law
 from biasfree.experiments.picture import MARKERS, fill, network_of
 
 if TYPE_CHECKING:
@@ -39,23 +40,28 @@ def _courses(axes: Axes, numbers: Numbers, values: np.ndarray) -> None:
     leaks, ts = numbers["leaks"], numbers[f"{_widest(numbers)}_ts"]
     for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
         look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
-        names = {0.0: " (ReLU)", 1.0: " (linear)"}
-        label = f"$\\alpha$ = {leak:g}{names.get(float(leak), '')}"
+        label = f"$\\alpha$ = {leak:g}"
         at = slice(1 + i % 3, None, 3)
         axes.plot(ts[at] * (1 + leak) / 2, values[at, i, 0], label=label, **look)
 
 
 def _angle(axes: Axes, numbers: Numbers) -> None:
     late = numbers["reduced_ts"] > 10
-    ts = numbers["reduced_ts"][late]
-    plots.theory_curve(axes, ts, numbers["reduced_angle"][late], color="0.3", label="reduced flow")
-    guide = numbers["reduced_angle"][-1] * np.log(ts[-1]) / np.log(ts)
-    later = ts > 1e3
-    axes.plot(ts[later], 1.7 * guide[later], color="C3", ls=":", lw=1, label="∝ 1/ln t")
+    ts, flows = numbers["reduced_ts"][late], numbers["reduced_angle"][late]
+    axes.plot(ts, flows[:, 1:], color="0.65", lw=0.8)
+    plots.theory_curve(axes, ts, flows[:, 0], color="0.3", label="reduced flow")
+    power = float(law(_shown_spans(numbers))[0])
+    guide, later = flows[-1, 0] * (np.log(ts[-1]) / np.log(ts)) ** power, ts > ts[-1] ** 0.3
+    label = "∝ 1/ln t" if power == 1 else "∝ 1/√ln t"
+    axes.plot(ts[later], guide[later], color="C3", ls=(0, (4, 2)), lw=1.2, label=label, zorder=4)
     _courses(axes, numbers, numbers[f"{_widest(numbers)}_angle"])
     axes.set(xscale="log", yscale="log", xlabel="rescaled time $ct/\\tau$", ylabel="angle to $w^*$ (degrees)")
     axes.set(xlim=(10, None), ylim=(0.03, 20))
-    axes.legend(loc="lower left", handletextpad=0.3, labelspacing=0.25, borderaxespad=0.1)
+    axes.legend(loc="lower left", ncols=2, handletextpad=0.3, labelspacing=0.25, columnspacing=0.8)
+
+
+def _shown_spans(numbers: Numbers) -> np.ndarray:
+    return numbers["late_spans"][numbers["dimensions"] == numbers["shown_dimensions"]][0]
 
 
 def _margin(axes: Axes, numbers: Numbers) -> None:
@@ -63,7 +69,7 @@ def _margin(axes: Axes, numbers: Numbers) -> None:
     plots.theory_curve(
         axes,
         numbers["reduced_ts"][late],
-        1 - numbers["reduced_share"][late],
+        1 - numbers["reduced_share"][late, 0],
         color="0.3",
         label="reduced flow",
     )
@@ -117,6 +123,8 @@ def _better(axes: Axes, numbers: Numbers) -> None:
 
 def _map(axes: Axes, numbers: Numbers, name: str, *, leak: float, w: np.ndarray) -> None:
     """tanh(f/3m), m the smallest margin, since f grows without end; dotted the max-margin classifier."""
+    from matplotlib.collections import PathCollection
+
     own = name if f"{name}_x" in numbers else "beyond"
     data, network = Dataset(numbers[f"{own}_x"], numbers[f"{own}_y"]), network_of(numbers, name, leak=leak)
     unit = 3 * np.abs(network(data.x)).min()
@@ -125,6 +133,8 @@ def _map(axes: Axes, numbers: Numbers, name: str, *, leak: float, w: np.ndarray)
     plots.output_map(
         axes, lambda x: np.tanh(network(x) / unit), data=drawn, extent=2.6, resolution=121, rasterized=True
     )
+    for dots in (one for one in axes.collections if isinstance(one, PathCollection)):
+        dots.set(edgecolors="w", zorder=3)  # dark samples, on dark areas too
     axes.axline((0, 0), (-w[1], w[0]), color="k", ls=":", lw=1.5)
     if far[-1] > _EDGE:
         text = f"at $|x|$ = {np.linalg.norm(data.x[-1]):g}"
@@ -155,7 +165,9 @@ def _short(axes: Axes, numbers: Numbers) -> None:
     """ReLU networks with the sample beyond the margin, against the better network and the linear one."""
     ts, margin = numbers["beyond_ts"][1:], numbers["beyond_margin"][1:, 0] / numbers["beyond_better"][0]
     for k, scale in enumerate(numbers["extra_scales"]):
-        look: Any = {"color": plots.leak_colours([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 0.9}
+        look: Any = {"color": plots.leak_colours([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 1.0}
+        if k == 0:  # a pale band: others lie on it
+            look |= {"color": 0.4 * np.array(look["color"]) + 0.6, "lw": 4.0}
         axes.plot(ts, margin[:, k], **look)
         axes.plot([], [], label=f"scale {scale:g}", **look)
     plots.level(axes, 1.0, "better network (h)", side="left")

@@ -1,4 +1,4 @@
-"""What symmetric separable data do, from stored numbers; the extra sample is in `sentences_extra`."""
+"""What symmetric separable data do, from stored numbers; rates and the extra sample have their own files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.lyu2021 import sentences_extra
+from biasfree.experiments.lyu2021 import sentences_extra, sentences_rate
 from biasfree.tables import Table
 
 _PAPER = "Lyu et al. (2021); [ZSL25] Corollary 6"
@@ -25,12 +25,12 @@ def claims(numbers: Numbers) -> list[Claim]:
         _one_signed(numbers),
         _twins(numbers),
         *sentences_extra.derived(numbers),
-        _direction(numbers),
+        sentences_rate.said(numbers, sets(numbers)),
         _margin(numbers),
         _odd(numbers),
         *sentences_extra.said(numbers),
         _predicted(numbers),
-        _linear_course(numbers),
+        *sentences_rate.seen(numbers),
         *sentences_extra.seen(numbers),
     ]
 
@@ -81,7 +81,7 @@ def _largest(numbers: Numbers) -> Claim:
 
 
 def _attained(numbers: Numbers) -> Claim:
-    gaps = [np.abs(numbers[f"{name}_embedded"] - 1) for name in sets(numbers)]
+    gaps = [np.abs(numbers[f"{name}_embedded"] - 1).ravel() for name in sets(numbers)]
     return Claim(
         sentence=f"the balanced network that is the max-margin classifier has that margin, {_LEVEL}, on "
         "symmetric data and with the extra sample (distance of the ratio from 1)",
@@ -90,21 +90,21 @@ def _attained(numbers: Numbers) -> Claim:
         measured=(*np.concatenate(gaps), *sentences_extra.attained(numbers)),
         bound=(_CLOSE,),
         origin=_ROUNDING,
-        **_of_runs(numbers, each="leaks and widths"),
+        **_of_runs(numbers, each="leaks, widths and draws"),
     )
 
 
 def _one_signed(numbers: Numbers) -> Claim:
-    levels = 2 * numbers["leaks"] / (1 + numbers["leaks"])
+    levels = (2 * numbers["leaks"] / (1 + numbers["leaks"]))[:, None]
     excess = []
     for name in sets(numbers):
         chosen = numbers[f"{name}_exactly_one_signed"] & (numbers["leaks"] < 1)[:, None]
-        excess += [numbers[f"{name}_embedded_one_signed"] - levels]
-        excess += [(numbers[f"{name}_share"][-1] - levels[:, None])[chosen]]
+        excess += [(numbers[f"{name}_embedded_one_signed"] - levels).ravel()]
+        excess += [(numbers[f"{name}_share"][-1] - levels)[chosen]]
     return Claim(
         sentence="networks whose second layer has one sign stay at or below α/(2|w*|), however long they "
-        f"train: ReLU networks get half of the samples wrong (share of {_LEVEL} at the last time less "
-        "2α/(1+α); those built to attain it, then those drawn)",
+        "train: ReLU networks are never right on half of the samples, where y f ≤ 0 (share of "
+        f"{_LEVEL} at the last time less 2α/(1+α); those built to attain it, then those drawn)",
         source="derived here",
         kind="ours",
         measured=tuple(np.concatenate(excess)),
@@ -124,27 +124,6 @@ def _twins(numbers: Numbers) -> Claim:
         measured=tuple(numbers["twin_gap"].ravel()),
         bound=(float(numbers["twin_bound"]),),
         origin="rounding: machine epsilon times steps times terms of the sums in a step",
-        **_of_runs(numbers),
-    )
-
-
-def _direction(numbers: Numbers) -> Claim:
-    """ln t doubles from the square root of the last time to the last."""
-    ratios = []
-    for name in sets(numbers):
-        ts, angle = numbers[f"{name}_ts"], numbers[f"{name}_angle"]
-        middle = np.argmin(np.abs(np.log(ts[1:]) - np.log(ts[-1]) / 2)) + 1
-        ratios.append((angle[-1] / angle[middle]).ravel())
-    return Claim(
-        sentence="the linear part turns to the max-margin classifier for every leak and width, as 1/ln t "
-        "(angle at the last time over that at its square root)",
-        source=_PAPER,
-        kind="paper",
-        measured=tuple(np.concatenate(ratios)),
-        bound=(0.6,),
-        origin="the papers are about t → ∞; ½ for 1/ln t exactly, and we allow 0.6 for terms of higher order",
-        note="where samples lie just off the support, or the signs of the neurons are still levelling "
-        "out, 1/ln t comes later",
         **_of_runs(numbers),
     )
 
@@ -173,7 +152,8 @@ def _odd(numbers: Numbers) -> Claim:
         measured=tuple(np.concatenate([numbers[f"{name}_even"].ravel() for name in sets(numbers)])),
         bound=(1e-2,),
         origin="the papers give no number; we take a hundredth of the energy",
-        note="draws whose r₁ is of one sign keep theirs, k²/(k² + c²) of the energy",
+        note="draws whose r₁ is of one sign keep theirs, k²/(k² + c²) of the energy; and near α = 1 few "
+        "neurons level out late",
         **_of_runs(numbers),
     )
 
@@ -194,21 +174,4 @@ def _predicted(numbers: Numbers) -> Claim:
         origin="none, as the scale tends to 0",
         seeds=tuple(numbers["seeds"]),
         each="sets of runs",
-    )
-
-
-def _linear_course(numbers: Numbers) -> Claim:
-    """In the linear network's time, ct."""
-    width = int(numbers["widths"].max())
-    t = numbers[f"width{width}_ts"][-1] * (1 + numbers["leaks"]) / 2
-    flow = np.interp(np.log(t), np.log(numbers["reduced_ts"]), numbers["reduced_angle"])
-    return Claim(
-        sentence="small random starts follow the reduced flow of their linear twin (angle of the widest "
-        "networks over its, at the last rescaled time, distance from 1)",
-        source="[ZSL25] Thms. 5 and 13 (TMLR 8)",
-        kind="observed",
-        measured=tuple(np.abs(numbers[f"width{width}_angle"][-1] / flow[:, None] - 1).ravel()),
-        bound=(0.05,),
-        origin="no derived bound for random starts in descent; we take a twentieth",
-        **_of_runs(numbers),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,19 @@ def circle() -> Dataset:
     return tasks.circle(5, lambda x: np.where(np.arange(len(x)) % 2, -1.0, 1.0))
 
 
-def generic() -> Dataset:
-    """Five points of the circle at random angles, Gaussian targets."""
-    rng = np.random.default_rng(0)
-    return Dataset(unit(rng.uniform(0, 2 * np.pi, 5)), rng.normal(size=5))
+def generic(seed: int) -> Dataset:
+    """A point at random in every fifth of the circle, Gaussian targets, of the size at which η_c is 1.
+
+    η_c falls as targets grow, and runs side by side share their step.
+    """
+    rng = np.random.default_rng(seed)
+    x, y = unit(2 * np.pi * (np.arange(5) + rng.uniform(size=5)) / 5), rng.normal(size=5)
+    return Dataset(x, y * theory.largest_settling_step(Dataset(x, y)))
 
 
-SETS = {
+#: Those that are drawn, for every start anew, take a seed.
+DRAWN = (generic,)
+SETS: dict[str, Callable[..., Dataset]] = {
     "circle": circle,
     "generic": generic,
     "six points": tasks.six_points,
@@ -49,29 +55,47 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Every set at every step, in units of the largest step that any minimum of the set can be stable at."""
     found = stacked([_on_set(settings, name, report) for name in SETS])
     common = {name: np.array(settings[name]) for name in ("rungs", "level", "kicked")}
-    return {**found, **common, "sets": np.array(list(SETS)), "seeds": seeds_of(settings)}
+    curves = _curves(settings, {name: values[0] for name, values in found.items()})
+    return {**found, **common, "curves": curves, "sets": np.array(list(SETS)), "seeds": seeds_of(settings)}
 
 
 def _on_set(settings: Mapping[str, Any], name: str, report: Report) -> Numbers:
-    data = SETS[name]()
+    data = _drawn(settings, SETS[name])
     facts = _facts(settings, data)
-    sizes, scale = (2, settings["width"], 1), float(facts["scale"])
-    starts = [networks.gaussian(sizes, scale=scale, seed=int(seed)) for seed in seeds_of(settings)]
-    ends, rows = [], []
+    starts, ends, rows = _starts(settings, facts), [], []
     for rung in settings["rungs"]:
         report(f"{name}: step {rung:.3g} of the largest")
-        step = float(rung * facts["ceiling"])
+        step = float(rung * facts["ceiling"][0])
         runs = _descend(settings, starts, data, step)
         ends.append(runs[0][-1])
         rows.append(_at_step(settings, runs, data, step))
     found = stacked(rows)
-    steps = facts["ceiling"] * np.array(settings["rungs"])
-    return {**facts, **found, **_first_start(starts, data, steps, found["outcome"][:, 0], ends)}
+    return {**facts, **found, **_first_start(data[0], found["outcome"][:, 0], ends)}
 
 
-def _facts(settings: Mapping[str, Any], data: Dataset) -> Numbers:
-    """What is known of a set before any run, and the initial scale: √(least norm) times `excess`."""
-    least_norm, multipliers = theory.least_path_norm(data), theory.path_norm_multipliers(data)
+def _drawn(settings: Mapping[str, Any], make: Callable[..., Dataset]) -> list[Dataset]:
+    """A set for every start: its own where sets are drawn, or the same one."""
+    seeds = seeds_of(settings)
+    return [make(int(seed)) for seed in seeds] if make in DRAWN else [make()] * len(seeds)
+
+
+def _starts(settings: Mapping[str, Any], facts: Numbers) -> list[Network]:
+    return [
+        networks.gaussian((2, settings["width"], 1), scale=float(scale), seed=int(seed))
+        for scale, seed in zip(facts["scale"], seeds_of(settings), strict=True)
+    ]
+
+
+def _facts(settings: Mapping[str, Any], data: list[Dataset]) -> Numbers:
+    """What is known of the set of every start before any run; programmes are solved once for each set."""
+    known = {one: _facts_of(settings, one) for one in dict.fromkeys(data)}
+    return stacked([known[one] for one in data])
+
+
+def _facts_of(settings: Mapping[str, Any], data: Dataset) -> Numbers:
+    """With the initial scale: √(least norm) times `excess`."""
+    multipliers = theory.path_norm_multipliers(data)
+    least_norm = multipliers @ data.y
     facts = {
         "ceiling": theory.largest_settling_step(data),
         "least_norm": least_norm,
@@ -85,7 +109,7 @@ def _facts(settings: Mapping[str, Any], data: Dataset) -> Numbers:
 
 
 def _descend(
-    settings: Mapping[str, Any], starts: list[Network], data: Dataset, step: float
+    settings: Mapping[str, Any], starts: list[Network], data: list[Dataset], step: float
 ) -> list[Trajectory]:
     """All starts side by side; those that diverge end there."""
     from biasfree.dynamics import gradient_descent
@@ -97,26 +121,38 @@ def _descend(
     )
 
 
-def _at_step(settings: Mapping[str, Any], runs: list[Trajectory], data: Dataset, step: float) -> Numbers:
-    """One step size: a row for every start; what is measured of a minimum is NaN where none was reached.
-
-    `reach` is how far a kicked minimum can go: the kick, and as many steps as follow it, of at most
-    η|∇L| ≤ η√(2·sharpness·loss) each. What is nearer to a kink counts as on it.
-    """
+def _at_step(
+    settings: Mapping[str, Any], runs: list[Trajectory], data: list[Dataset], step: float
+) -> Numbers:
+    """One step size: a row for every start; what is measured of a minimum is NaN where none was reached."""
     outcome = np.array([_outcome(run, settings["level"]) for run in runs])
     converged, ends = outcome == CONVERGED, [run[-1] for run in runs]
     found = stacked(
-        [minima.measured(e, data) if c else minima.NONE for e, c in zip(ends, converged, strict=True)]
+        [
+            minima.measured(end, one) if there else minima.NONE
+            for end, one, there in zip(ends, data, converged, strict=True)
+        ]
     )
     kicked = _kicked(settings, ends, data, step, converged)
-    each = step * np.sqrt(2 * found["sharpness"] * kicked["kick_loss"])
-    reach = kicked["distance"] + settings["kicked"] * each
+    longest = np.array([np.linalg.norm(one.x, axis=1).max() for one in data])
+    reach = _reach(settings["kicked"] * step, found["sharpness"], longest, kicked)
     tangent = [
-        theory.tangent_sharpness(e, data, within=r, fit_tolerance=np.inf) if c else np.nan
-        for e, r, c in zip(ends, reach, converged, strict=True)
+        theory.tangent_sharpness(end, one, within=far, fit_tolerance=np.inf) if there else np.nan
+        for end, one, far, there in zip(ends, data, reach, converged, strict=True)
     ]
     loss = np.array([run.loss[-1] for run in runs])
     return {**found, **kicked, "outcome": outcome, "loss": loss, "reach": reach, "tangent": np.array(tangent)}
+
+
+def _reach(time: float, sharpness: np.ndarray, longest: np.ndarray, kicked: Numbers) -> np.ndarray:
+    """How far from its minimum a kick Δ₀ that does not grow can get in a time ηn: what is nearer to a kink
+    than that counts as on it.
+
+    Δ ≤ Δ₀ + ηn·max|∇L|, and |∇L| ≤ (√λ + XΔ)√(2L), λ the sharpness at the minimum, X the longest input.
+    """
+    rate = time * np.sqrt(2 * kicked["kick_loss"])
+    left = 1 - longest * rate
+    return np.where(left > 0, (kicked["distance"] + np.sqrt(sharpness) * rate) / left, np.inf)
 
 
 def _outcome(run: Trajectory, level: float) -> int:
@@ -129,9 +165,9 @@ def _outcome(run: Trajectory, level: float) -> int:
 
 
 def _kicked(
-    settings: Mapping[str, Any], ends: list[Network], data: Dataset, step: float, converged: np.ndarray
+    settings: Mapping[str, Any], ends: list[Network], data: list[Dataset], step: float, converged: np.ndarray
 ) -> Numbers:
-    """Every minimum moved a little in a random direction, and descent from there.
+    """Every minimum moved a little in a random direction, and descent from there, seen at every step.
 
     `top` is the share of the residual that the kick puts along the sharpest direction.
     """
@@ -140,13 +176,12 @@ def _kicked(
     found = np.full((4, len(ends)), np.nan)
     if converged.any():
         there = np.where(converged, np.arange(len(ends)), converged.argmax())  # as many as compiled for
-        minimum = [ends[i] for i in there]
+        minimum, sets = [ends[i] for i in there], [data[i] for i in there]
         moved = [_moved(one, settings["kick"], i) for i, one in enumerate(minimum)]
-        steps, every = settings["kicked"], max(settings["kicked"] // 50, 1)
-        runs = gradient_descent(moved, data, step=step, steps=steps, save_every=every, keep_diverged=True)
+        runs = gradient_descent(moved, sets, step=step, steps=settings["kicked"], keep_diverged=True)
         rows = [
-            (weight_gap(a, b), run.loss[0], _largest(run), _top(a, b, data))
-            for a, b, run in zip(minimum, moved, runs, strict=True)
+            (weight_gap(a, b), run.loss[0], _largest(run), _top(a, b, one))
+            for a, b, run, one in zip(minimum, moved, runs, sets, strict=True)
         ]
         found[:, converged] = np.array(rows).T[:, converged]
     return dict(zip(("distance", "kick_loss", "kick_largest", "top"), found, strict=True))
@@ -170,11 +205,9 @@ def _top(end: Network, moved: Network, data: Dataset) -> float:
     return float(abs(np.linalg.eigh(g @ g.T)[1][:, -1] @ residual) / np.linalg.norm(residual))
 
 
-def _first_start(
-    starts: list[Network], data: Dataset, steps: np.ndarray, outcome: np.ndarray, ends: list[Network]
-) -> Numbers:
+def _first_start(data: Dataset, outcome: np.ndarray, ends: list[Network]) -> Numbers:
     """Of the first start: its functions on the circle at the least and the largest step it converges at, and
-    the losses of its first steps there and half-way between."""
+    which steps these are, with one half-way between."""
     stable = np.flatnonzero(outcome == CONVERGED)
     shown = stable[[0, len(stable) // 2, -1]] if len(stable) else np.zeros(3, dtype=int)
     angles = np.linspace(-np.pi, np.pi, 721)
@@ -186,13 +219,19 @@ def _first_start(
         "functions": np.array(
             [ends[i](unit(angles)) if len(stable) else np.nan * angles for i in shown[[0, 2]]]
         ),
-        "curves": np.array([_curve(starts, data, float(steps[i])) for i in shown]),
         "shown": shown,
         "points": points,
     }
 
 
-def _curve(starts: list[Network], data: Dataset, step: float) -> np.ndarray:
+def _curves(settings: Mapping[str, Any], found: Numbers) -> np.ndarray:
+    """The first losses of the first start on the first set, at its three steps."""
+    data, starts = _drawn(settings, next(iter(SETS.values()))), _starts(settings, found)
+    steps = found["ceiling"][0] * np.array(settings["rungs"])[found["shown"]]
+    return np.array([_curve(starts, data, float(step)) for step in steps])
+
+
+def _curve(starts: list[Network], data: list[Dataset], step: float) -> np.ndarray:
     """The losses of the first start; all go, since a run alone would compile anew."""
     from biasfree.dynamics import gradient_descent
 

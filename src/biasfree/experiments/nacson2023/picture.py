@@ -48,7 +48,8 @@ def _sharpness(axes: Axes, numbers: Numbers) -> None:
     x = np.array([numbers["rungs"][0] / 1.3, 1.7 * numbers["rungs"][-1]])
     plots.theory_curve(axes, x, 1 / x, color="k", label="$2/\\eta$")
     scaled = numbers["sharpness"] * read.by_set(numbers, "ceiling") / 2
-    off, on = read.off_kinks(numbers), read.on_kinks(numbers)
+    on = read.on_kinks(numbers)
+    off = read.converged(numbers) & ~on
     for i, look in enumerate(_looks(numbers)):
         at = np.broadcast_to(_beside(numbers, i)[:, None], off[i].shape)
         axes.plot(at[on[i]], scaled[i][on[i]], "x", ms=2.5, mew=0.5, color=look["color"])
@@ -62,20 +63,23 @@ def _sharpness(axes: Axes, numbers: Numbers) -> None:
 
 
 def _norm(axes: Axes, numbers: Numbers) -> None:
-    there = read.converged(numbers)
-    relative = np.where(there, numbers["norm"] / read.by_set(numbers, "least_norm"), np.nan)
-    for i, look in enumerate(_looks(numbers)):
-        some = there[i].any(axis=1)
-        low, middle, high = np.nanquantile(relative[i][some], [0.25, 0.5, 0.75], axis=1)
-        bars = np.array([middle - low, high - middle])
-        axes.errorbar(_beside(numbers, i)[some], middle, bars, elinewidth=0.7, lw=0.9, ms=3.5, **look)
+    """The same starts at every step of a set."""
+    relative = numbers["norm"] / read.by_set(numbers, "least_norm")
+    for i, (look, rungs, starts) in enumerate(zip(_looks(numbers), *read.followed(numbers), strict=True)):
+        if not starts.any():
+            continue
+        low, middle, high = np.quantile(relative[i][rungs][:, starts], [0.25, 0.5, 0.75], axis=1)
+        bars, look["label"] = np.array([middle - low, high - middle]), f"{look['label']}, {starts.sum()}"
+        axes.errorbar(_beside(numbers, i)[rungs], middle, bars, elinewidth=0.7, lw=0.9, ms=3.5, **look)
     axes.axhline(1.0, color="0.5", lw=0.8, ls=":")
     axes.text(
         1.1 * numbers["rungs"][0], 0.985, "least norm that interpolates", va="top", fontsize=7, color="0.3"
     )
     _step_axis(axes, numbers)
     axes.set(ylabel="norm $\\Sigma|a||w|$ / least", ylim=(0.6, None))
-    axes.legend(loc="lower center", ncols=2, handlelength=1.5, columnspacing=1.0, borderaxespad=0.1)
+    axes.legend(
+        loc="lower center", ncols=2, handlelength=1.0, handletextpad=0.5, columnspacing=0.5, fontsize=6.5
+    )
 
 
 def _share(axes: Axes, numbers: Numbers) -> None:
@@ -110,8 +114,8 @@ def _function(axes: Axes, numbers: Numbers, *, which: int) -> None:
 
 
 def _losses(axes: Axes, numbers: Numbers) -> None:
-    looks: tuple[Any, ...] = (("0.55", "--"), ("#e69f00", "-."), (_COLOURS[0], "-"))
-    for loss, rung, (colour, ls) in zip(numbers["curves"][0], numbers["shown"][0], looks, strict=True):
+    looks: tuple[Any, ...] = (("0.55", "--"), ("0.2", "-."), (_COLOURS[0], "-"))
+    for loss, rung, (colour, ls) in zip(numbers["curves"], numbers["shown"][0], looks, strict=True):
         label = f"$\\eta$ = {numbers['rungs'][rung]:.2g} $\\eta_c$"
         axes.plot(np.arange(1, len(loss) + 1), loss, color=colour, ls=ls, lw=1, label=label)
     axes.set(

@@ -32,13 +32,13 @@ def _of_runs(
 ) -> Claim:
     """A claim about as many runs, starts or sets as there are values."""
     measured = tuple(np.ravel(values)) or (np.nan,)
-    bounds = np.ravel(bound) if np.size(bound) == len(measured) else np.ravel(bound)[:1]
+    bounds = np.broadcast_to(np.ravel(bound), (len(measured),)) if np.size(bound) else (1.0,)
     return Claim(
         sentence=sentence,
         source=source,
         kind=kind,
         measured=measured,
-        bound=tuple(bounds) or (1.0,),
+        bound=tuple(bounds),
         origin=origin,
         seeds=tuple(numbers["seeds"]),
         **{"each": "runs", **more},
@@ -46,16 +46,30 @@ def _of_runs(
 
 
 def _stable(numbers: Numbers) -> Claim:
-    off = read.off_kinks(numbers)
+    settled = read.settled(numbers)
     return _of_runs(
         numbers,
-        "descent settles only where the sharpness is at most 2/η (sharpness·η/2 at minima off all kinks)",
-        read.ratio(numbers)[off],
-        read.stability_bound(numbers)[off],
+        "off all kinks descent settles, so that no kick grows, only where the sharpness is at most 2/η "
+        "(sharpness·η/2)",
+        read.ratio(numbers)[settled],
+        read.stability_bound(numbers)[settled],
         "1, and what a run can tell: a kick of which a share p is along the sharpest direction, and whose "
-        f"residual has at most been G times as large in n = {int(numbers['kicked'])} steps, allows "
-        "ln(G/p)/2n more, and the change of the kernel within its reach",
+        f"residual is at none of the n = {int(numbers['kicked'])} steps after it larger than at first, "
+        "allows ln(1/p)/2n more, and the change of the kernel within its reach",
         source=f"{_PAPER}; derived here: a step multiplies residuals along that direction by 1 − ηλ",
+        note=_covered(numbers),
+    )
+
+
+def _covered(numbers: Numbers) -> str:
+    """How many minima are off all kinks, set by set."""
+    kinds = (read.settled(numbers), read.converged(numbers))
+    counts = zip(numbers["sets"], *(np.sum(kind, axis=(1, 2)) for kind in kinds), strict=True)
+    each = ", ".join(f"{name} {some} of {every}" for name, some, every in counts)
+    grow = int(read.growing(numbers).sum())
+    return (
+        f"About these minima: {each}. The others have a neuron on a kink or within reach of a kick of one; "
+        f"from {grow} off all kinks the kick grows."
     )
 
 
@@ -64,7 +78,8 @@ def _kernel(numbers: Numbers) -> Claim:
     slack = read.by_set(numbers, "longest") * read.residual(numbers) + 1e-11 * numbers["sharpness"]
     return _of_runs(
         numbers,
-        "at a minimum the sharpness is the largest eigenvalue of the tangent kernel over P (difference)",
+        "at a minimum the sharpness, on kinks that of the pattern met at the end, is the largest eigenvalue "
+        "of the tangent kernel over P (difference)",
         np.abs(numbers["sharpness"] - numbers["kernel"])[there],
         slack[there],
         "the residual left times the longest input bounds the rest of the Hessian; 1e-11 for eigenvalues",
@@ -88,30 +103,37 @@ def _gain(numbers: Numbers) -> Claim:
 
 def _norm_bound(numbers: Numbers) -> Claim:
     """Only for sets that no half-plane misses."""
-    off = read.off_kinks(numbers) & (read.by_set(numbers, "least_gain") > 0)
+    chosen = read.settled(numbers) & (read.by_set(numbers, "least_gain") > 0)
     return _of_runs(
         numbers,
-        "where every half-plane holds a sample, Σ|a||w| is at most 1/(η·min g) (their ratio)",
-        (numbers["norm"] * read.steps(numbers) * read.by_set(numbers, "least_gain"))[off],
-        read.stability_bound(numbers)[off] + 1e-8,
+        "where every half-plane holds a sample, Σ|a||w| is at most 1/(η·min g) at minima off all kinks that "
+        "descent settles at (their ratio)",
+        (numbers["norm"] * read.steps(numbers) * read.by_set(numbers, "least_gain"))[chosen],
+        read.stability_bound(numbers)[chosen] + 1e-8,
         "as for the sharpness; min g over unit vectors is exact, at an end of a cone of directions",
-        source="derived here: from the two above",
+        source="derived here: from the sharpness and its weighted norm",
     )
 
 
 def _ceiling(numbers: Numbers) -> Claim:
-    off = read.off_kinks(numbers)
-    reached = np.where(off, numbers["rungs"][None, :, None], 0.0).max(axis=(1, 2))
-    bound = np.where(off, read.stability_bound(numbers), 1.0).max(axis=(1, 2))
+    settled = read.settled(numbers)
+    some = settled.any(axis=(1, 2))
+    reached, met = (
+        np.where(kind, numbers["rungs"][:, None], 0.0).max(axis=(1, 2))
+        for kind in (settled, read.converged(numbers))
+    )
+    bound = np.where(settled, read.stability_bound(numbers), 1.0).max(axis=(1, 2))
     return _of_runs(
         numbers,
-        "no network of any width settles at a step above 1/min Σ|a|g over all that interpolate (largest step "
-        "over it)",
-        reached,
-        bound,
+        "no network of any width settles off all kinks at a step above η_c = 1/min Σ|a|g over all that "
+        "interpolate (largest step over it)",
+        reached[some],
+        bound[some],
         "1, as for the sharpness; the minimum is a linear program over ends of cones, bounded by its dual",
-        source="derived here: from the two above; in the plane g is linear on every cone",
+        source="derived here: from the sharpness and its weighted norm; in the plane g is linear on every "
+        "cone",
         each="sets",
+        note=f"On a kink it is not derived; no run converged, on kinks or off, above {met.max():.3g}.",
     )
 
 
@@ -210,7 +232,8 @@ def _exponent(numbers: Numbers) -> Claim:
     return _of_runs(
         numbers,
         "where the minimum of the least step is unstable, the norm falls as a power of the step (exponents, "
-        f"mean and standard error over starts: {each}; the bound 1/(η·min g) has −1)",
+        f"mean and standard error over starts, each with its own set for generic: {each}; the bound "
+        "1/(η·min g) has −1)",
         np.array([mean + 2 * error for mean, error, _ in fits]),
         0.0,
         "two standard errors below none; the norm ends at the least norm, so that no single power is exact",

@@ -12,8 +12,8 @@ CONVERGED, RESTING, MOVING, DIVERGED = range(4)
 
 
 def steps(numbers: Numbers) -> np.ndarray:
-    """η, (sets, rungs, 1)."""
-    return (numbers["ceiling"][:, None] * numbers["rungs"])[:, :, None]
+    """η, (sets, rungs, starts)."""
+    return by_set(numbers, "ceiling") * numbers["rungs"][:, None]
 
 
 def converged(numbers: Numbers) -> np.ndarray:
@@ -21,14 +21,25 @@ def converged(numbers: Numbers) -> np.ndarray:
     return numbers["outcome"] == CONVERGED
 
 
+def settled(numbers: Numbers) -> np.ndarray:
+    """Converged, all neurons off all kinks within reach of a kick, and the kick never grows."""
+    return converged(numbers) & ~_grown(numbers) & (numbers["kink"] > numbers["reach"])
+
+
+def growing(numbers: Numbers) -> np.ndarray:
+    """Converged, with no neuron on a kink, or so near to one that the kick itself crosses it; the kick grows:
+    descent did not settle."""
+    return converged(numbers) & _grown(numbers) & (numbers["kink"] > numbers["distance"])
+
+
 def on_kinks(numbers: Numbers) -> np.ndarray:
-    """Converged, with some neuron so near to the kink of a sample that a kick may cross it."""
-    return converged(numbers) & ~(numbers["kink"] > numbers["reach"])
+    """The other minima: some neuron is so near to the kink of a sample that a kick may cross it."""
+    return converged(numbers) & ~settled(numbers) & ~growing(numbers)
 
 
-def off_kinks(numbers: Numbers) -> np.ndarray:
-    """Converged, with all neurons off all kinks."""
-    return converged(numbers) & (numbers["kink"] > numbers["reach"])
+def _grown(numbers: Numbers) -> np.ndarray:
+    """Whether the loss after a kick was ever above what the kick made it."""
+    return numbers["kick_largest"] > numbers["kick_loss"]
 
 
 def ratio(numbers: Numbers, name: str = "sharpness") -> np.ndarray:
@@ -37,8 +48,8 @@ def ratio(numbers: Numbers, name: str = "sharpness") -> np.ndarray:
 
 
 def by_set(numbers: Numbers, name: str) -> np.ndarray:
-    """A number of each set, with axes for rungs and starts."""
-    return numbers[name][:, None, None]
+    """What is known of the set of every start, with an axis for rungs."""
+    return numbers[name][:, None, :]
 
 
 def residual(numbers: Numbers) -> np.ndarray:
@@ -47,16 +58,26 @@ def residual(numbers: Numbers) -> np.ndarray:
 
 
 def stability_bound(numbers: Numbers) -> np.ndarray:
-    """What sharpness·η/2 can be at a minimum that was kicked to a residual r and then never above G|r|.
+    """What sharpness·η/2 can be at a minimum that was kicked to a residual r and then never above |r|.
 
     Of |r| a share `top` is along the sharpest direction, where every step multiplies by ηλ − 1, but for what
-    the kernel changes within reach Δ, at most δ = 3√λXΔ + X²Δ². Were ηλ − 1 > 1 + ηδG/top + s with
-    (1 + s)ⁿ = G/top, that part alone would be above G|r| after n steps.
+    the kernel changes within reach Δ, at most δ = 3√λXΔ + X²Δ². Were ηλ − 1 > 1 + ηδ/top + s with
+    (1 + s)ⁿ = 1/top, that part alone would be above |r| after n steps.
     """
     far, root = by_set(numbers, "longest") * numbers["reach"], np.sqrt(numbers["sharpness"])
-    most = np.sqrt(np.maximum(numbers["kick_largest"] / numbers["kick_loss"], 1.0)) / numbers["top"]
-    grown = np.expm1(np.log(most) / numbers["kicked"])
-    return 1 + (steps(numbers) * (3 * root * far + far**2) * most + grown) / 2
+    grown = np.expm1(-np.log(numbers["top"]) / numbers["kicked"])
+    return 1 + (steps(numbers) * (3 * root * far + far**2) / numbers["top"] + grown) / 2
+
+
+def followed(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """(sets, rungs) and (sets, starts): all steps up to one, and the starts that converge at all of them.
+
+    The steps go on as long as these are half of those of the least step, so that the same are compared.
+    """
+    so_far = np.logical_and.accumulate(converged(numbers), axis=1)
+    count = so_far.sum(axis=2)
+    rungs = (2 * count >= count[:, :1]) & (count > 0)
+    return rungs, (so_far | ~rungs[:, :, None]).all(axis=1) & rungs.any(axis=1)[:, None]
 
 
 def smallest_and_largest(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:

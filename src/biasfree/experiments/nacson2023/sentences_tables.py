@@ -16,13 +16,17 @@ def tables(numbers: Numbers) -> list[Table]:
 
 def _sets(numbers: Numbers) -> Table:
     columns = (
-        "set", "η_c, no step above is stable", "least norm", "min g", "initial scale",
+        "set", "η_c, above it no minimum off all kinks is stable", "least norm", "min g", "initial scale",
+        "minima", "off all kinks", "off them, but a kick grows",
         "largest stable step/η_c, median", "its range", "norm there/at the least step, median",
         "exponent", "unstable there if only rebalanced",
     )  # fmt: skip
     rows = tuple(_set_row(numbers, i) for i in range(len(numbers["sets"])))
     return Table(
-        "sets: known before any run, and at the largest step that each start converges at", columns, rows
+        "sets: known before any run (generic: medians over its sets), and at the largest step that each "
+        "start converges at",
+        columns,
+        rows,
     )
 
 
@@ -33,11 +37,13 @@ def _set_row(numbers: Numbers, i: int) -> tuple[object, ...]:
     norms, sharp = numbers["norm"][i], numbers["balanced"][i]
     starts = np.flatnonzero(has)
     share = [norms[last[j], j] / norms[first[j], j] for j in starts]
-    still = [sharp[first[j], j] * numbers["ceiling"][i] * numbers["rungs"][last[j]] > 2 for j in starts]
+    still = [sharp[first[j], j] * read.steps(numbers)[i, last[j], j] > 2 for j in starts]
+    kinds = (read.converged, read.settled, read.growing)
     mean, error, _ = read.mean_and_error(read.exponents(numbers)[i])
     return (
         str(numbers["sets"][i]),
-        *(float(numbers[name][i]) for name in ("ceiling", "least_norm", "least_gain", "scale")),
+        *(float(np.median(numbers[name][i])) for name in ("ceiling", "least_norm", "least_gain", "scale")),
+        *(int(kind(numbers)[i].sum()) for kind in kinds),
         float(np.median(largest)) if has.any() else None,
         f"{largest.min():.3g} to {largest.max():.3g}" if has.any() else "none",
         float(np.median(share)) if has.any() else None,
@@ -75,7 +81,7 @@ def _step_row(numbers: Numbers, i: int, j: int) -> tuple[object, ...]:
         *(int(n) for n in np.bincount(numbers["outcome"][i, j], minlength=4)),
         int(on.sum()),
         first,
-        _largest(ratio, there & ~on),
+        _largest(ratio, read.settled(numbers)[i, j]),
         _largest(ratio, on),
         _largest(tangent, on),
         *others,

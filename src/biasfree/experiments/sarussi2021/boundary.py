@@ -12,7 +12,7 @@ from biasfree.experiments.sarussi2021.teacher import Task
 from biasfree.networks import Network
 
 _FRESH = 1000  # inputs, before their mirror images are added
-_DECIDED = 1e-9  # of |ℓ|: a ReLU network that is 0 over an area is so to rounding, and decides nothing there
+_DECIDED = 1e-9  # of |x|Σ|a||w|, whose rounding is far less: a network that is 0 over an area decides nothing
 
 
 def inputs(one: Task) -> np.ndarray:
@@ -22,10 +22,10 @@ def inputs(one: Task) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Boundary:
-    """`differ` is the share of inputs at which f and its linear part ℓ are of opposite sign.
+    """`differ` is the share of inputs at which the network f and its linear part ℓ are of opposite sign.
 
-    `beaten` is the share at which the even part f_e is larger than ℓ: there, and only there, they differ
-    at one of x and −x, so that `differ` is half of it.
+    `beaten` is the share at which the even part f_e is larger than ℓ, from the weights: f(±x) = ±ℓ + f_e,
+    so that there, and only there, signs differ at one of x and −x, and `differ` is half of it.
     """
 
     differ: float
@@ -34,10 +34,16 @@ class Boundary:
     @classmethod
     def of(cls, network: Network, x: np.ndarray) -> Boundary:
         """Measured at x and −x."""
-        linear, even = x @ theory.linear_part(network)[0], theory.even_part(network, x)
-        away, least = [np.sign(s * linear) * (s * linear + even) for s in (1, -1)], _DECIDED * np.abs(linear)
-        beaten = np.abs(even) - np.abs(linear) > least
-        return cls(float(np.mean([f < -least for f in away])), float(np.mean(beaten)))
+        linear, least = x @ theory.linear_part(network)[0], _DECIDED * _terms(network, x)
+        along = [np.sign(linear) * sign * network(sign * x) for sign in (1.0, -1.0)]
+        beaten = np.abs(theory.even_part(network, x)) - np.abs(linear) > least
+        return cls(float(np.mean([f < -least for f in along])), float(np.mean(beaten)))
+
+
+def _terms(network: Network, x: np.ndarray) -> np.ndarray:
+    """|x|Σ|a||w|, what the terms of f are at most."""
+    first, second = network.weights
+    return np.linalg.norm(x, axis=1) * (np.linalg.norm(first, axis=1) @ np.abs(second[0]))
 
 
 def measured(network: Network, one: Task) -> dict[str, Any]:

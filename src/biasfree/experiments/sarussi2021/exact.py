@@ -21,6 +21,7 @@ from biasfree.trajectory import Trajectory
 _COARSER = 100.0  # the tolerance of the solutions that tell how accurate the others are
 _END = 30.0  # of the flows that are compared
 _STEPS = 64  # of one size
+_VANISHING = 1e-12  # the linear model from 0, where the side of every sample is that of β
 
 
 def mirrored_task(settings: Mapping[str, Any], seed: int) -> Dataset:
@@ -41,10 +42,11 @@ def mirrored(settings: Mapping[str, Any]) -> Numbers:
     rows = []
     for (_, seed), one, course in zip(pairs, data, _descended(settings, starts, data), strict=True):
         net, x = course[-1], inputs(task(settings, 1, seed))
-        w, c = _linear_model(np.zeros(net.sizes[0]), one, course), (1 + net.leak) / 2
+        second = net.weights[1]
+        vanishing = Network((_VANISHING * np.outer(second, one.beta), second), leak=net.leak)
         rows.append(
             {
-                "gap": np.linalg.norm(net.weights[0] - np.outer(net.weights[1], w / c)) / net.norms[0],
+                "gap": _gap(net, _linear_model(vanishing, one, course)),
                 "even": diagnostics.even_fraction(net, x),
                 "differ": Boundary.of(net, x).differ,
                 "directions": len(diagnostics.direction_clusters(net).sizes),
@@ -61,10 +63,7 @@ def descents(settings: Mapping[str, Any]) -> Numbers:
     starts = [_rank_one(settings, leak, seed) for leak, seed in pairs]
     courses, gaps = _descended(settings, starts, data), []
     for one, course in zip(data, courses, strict=True):
-        net, c = course[-1], (1 + course.leak) / 2
-        w = _linear_model(theory.linear_part(course[0])[0], one, course)
-        away = net.weights[0] - np.outer(net.weights[1], w / c)
-        gaps.append(np.linalg.norm(away) / net.norms[0])
+        gaps.append(_gap(course[-1], _linear_model(course[0], one, course)))
     return {
         "gap": np.reshape(gaps, (-1, settings["seeds"])),
         "bound": np.array(rounding(data[0], max(settings["widths"]), courses[0].stats.accepted)),
@@ -77,12 +76,15 @@ def _descended(settings: Mapping[str, Any], starts: list[Network], data: list[Da
     return long_descent(starts, data, horizon=settings["horizon"], train=(True, False), save_every=_STEPS)
 
 
-def _linear_model(w: np.ndarray, data: Dataset, course: Trajectory) -> np.ndarray:
-    """Logistic regression from w, by descent with c² times the steps of the network's; |W₂| = 1."""
-    z, steps = data.x * data.y[:, None], np.diff(course.ts) / _STEPS
-    for step in ((1 + course.leak) ** 2 / 4 * steps).repeat(_STEPS):
-        w = w + step * np.exp(-np.logaddexp(0.0, z @ w)) @ z / len(z)
-    return w
+def _linear_model(begun: Network, data: Dataset, course: Trajectory) -> Network:
+    """What logistic regression makes of a start W₁ = W₂ᵀvᵀ by the steps of `course`."""
+    sizes = (np.diff(course.ts) / _STEPS).repeat(_STEPS)
+    count = len(sizes)
+    return theory.fixed_readout_descent(begun, data, sizes, count, save_every=count, loss="logistic")[-1]
+
+
+def _gap(network: Network, other: Network) -> float:
+    return float(np.linalg.norm(network.weights[0] - other.weights[0]) / network.norms[0])
 
 
 def _rank_one(settings: Mapping[str, Any], leak: float, seed: int) -> Network:

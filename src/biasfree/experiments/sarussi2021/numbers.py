@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,18 +56,31 @@ def _by_samples(settings: Mapping[str, Any], scale: float, *, neurons: bool) -> 
 
 
 def _descended(settings: Mapping[str, Any], starts: Sequence[Any], found: Sequence[Task]) -> list[Trajectory]:
+    """In two parts, so that the early time is among those saved."""
     from biasfree.dynamics import long_descent
 
-    data = [one.repeated for one in found]
-    return long_descent(starts, data, horizon=settings["horizon"], train=(True, False))
+    data, rest = [one.repeated for one in found], settings["horizon"] - _EARLY
+    begun = long_descent(starts, data, horizon=_EARLY, train=(True, False))
+    ended = long_descent([course[-1] for course in begun], data, horizon=rest, train=(True, False))
+    return [_joined(first, then) for first, then in zip(begun, ended, strict=True)]
+
+
+def _joined(first: Trajectory, then: Trajectory) -> Trajectory:
+    """One run after the other, which starts where the first ends."""
+    ts = np.append(first.ts, first.ts[-1] + then.ts[1:])
+    weights = tuple(np.concatenate([a, b[1:]]) for a, b in zip(first.weights, then.weights, strict=True))
+    losses = {
+        name: np.append(getattr(first, name), getattr(then, name)[1:]) for name in ("loss", "objective")
+    }
+    return replace(then, ts=ts, weights=weights, **losses)
 
 
 def _at_two_times(courses: Sequence[Trajectory], found: Sequence[Task], shape: tuple[int, ...]) -> Numbers:
     """All measures at the early time and at the last, each (2, *shape)."""
-    early, last = int(np.searchsorted(courses[0].ts, _EARLY)), len(courses[0]) - 1
+    early, last = int(np.flatnonzero(courses[0].ts == _EARLY)[0]), len(courses[0]) - 1
     rows = [
         stacked([measured(course[i], one) for course, one in zip(courses, found, strict=True)])
-        for i in (min(early, last), last)
+        for i in (early, last)
     ]
     return {name: np.stack([row[name].reshape(shape) for row in rows]) for name in rows[0]}
 
