@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import biasfree as bf
+from biasfree.experiments import REGISTRY, experiment
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial_diagnose.md"
@@ -14,9 +15,11 @@ PAGES = [
     ROOT / "README.md",
     TUTORIAL,
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "neighbours.md",
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
-RESULTS = [page for page in PAGES[3:] if page.stem != "README"]
+RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
+NEIGHBOURS = [one.name for one in REGISTRY.values() if one.section == experiment.NEIGHBOURS]
 
 
 def name(path):
@@ -54,6 +57,25 @@ def test_a_page_of_a_result_has_its_parts(page):
     assert f"../pictures/theory_{page.stem}.png" in text
     assert page.with_suffix(".py").exists()
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_a_neighbour_is_described(name):
+    """What is proved, run, measured and outside the theorem; what is rebuilt is marked; the picture."""
+    text = (ROOT / "docs" / "neighbours.md").read_text()
+    found = re.search(rf"\n## [^\n]*\(`{name}`\)\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
+    assert found, f"neighbours.md has no section of {name}"
+    for part in (
+        "**What the paper proves.**",
+        "**What we run",
+        "**What we measured",
+        "**Outside the theorem.**",
+    ):
+        assert part in found[1], f"the section of {name} lacks {part}"
+    caption = re.search(rf"\(pictures/{name}\.png\)\n\n\*(.*?)\*\n\n", found[1], re.DOTALL)
+    assert caption, f"the section of {name} lacks its picture and the caption below it"
+    assert " ".join(caption[1].replace("\\*", "*").split()) == REGISTRY[name].caption
+    assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
 
 
 def test_equations_are_up_to_date():

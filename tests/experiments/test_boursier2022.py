@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.experiments import boursier2022
-from biasfree.experiments.boursier2022 import beyond, limits, pair
+from biasfree.experiments.boursier2022 import beyond, limits, pair, sentences_times
 from biasfree.experiments.experiment import silent
 from biasfree.files import load_npz, save_npz
 
@@ -108,9 +108,51 @@ def test_picture(numbers, tmp_path):
     save_npz(tmp_path / "numbers.npz", numbers)
     figure = boursier2022.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
     letters = [axes.get_title(loc="left") for axes in figure.axes]
-    assert [letter for letter in letters if letter] == ["(a)", "(b)", "(c)", "(e)", "(f)", "(g)"]
-    inner = set(figure.axes[4:7])  # their vertical axis is that of the panel to the left
+    assert [letter for letter in letters if letter] == ["(a)", "(b)", "(c)", "(f)", "(g)", "(h)"]
+    inner = {*figure.axes[4:7], *figure.axes[8:11]}  # their vertical axis is that of the panel to the left
     assert all(axes.get_xlabel() and (axes.get_ylabel() or axes in inner) for axes in figure.axes)
+    names = [tick.get_text() for tick in figure.axes[11].get_xticklabels()]
+    assert (names[0], names[-1]) == ("→ 0", "all,\n$10^{-3}$")
+
+
+def test_neurons_of_the_line_are_those_of_the_first_draw(numbers):
+    assert numbers["line_inner"].shape == (4, 8, 2)
+    assert numbers["line_outer"].shape == (4, 1, 8)
+    assert (np.diff(numbers["line_snapshots"]) >= 0).all()
+    end = sum(np.sum(numbers[f"line_{layer}"][-1] ** 2) for layer in ("inner", "outer")) / 2
+    assert end == pytest.approx(numbers["line_norm"][0])
+
+
+def test_growth_is_judged_by_the_part_that_should_not_grow(numbers):
+    """Rounding hides less than a millionth of it at γ = 1e-8; a growth of a thousandth is seen."""
+    assert (numbers["pair_rounding"] < 1e-6).all()
+    spoilt = numbers["pair_spread"].copy()
+    spoilt[0, 0, 0] = 1e-3
+    claim = boursier2022.EXPERIMENT.claims({**numbers, "pair_spread": spoilt})[1]
+    assert claim.held.count(False) == 1
+
+
+def test_what_is_left_over_is_constant(numbers):
+    """t|D±| − ln(1/γ) of made-up times: 2 at both γ, and then 2 at one and 2.2 at the other."""
+    printed = numbers["pair_printed"][:, None]
+    rates = -np.log(numbers["scales"])[:, None, None] / printed
+    made = {**numbers, "pair_measured": printed + np.full((2, 2, 2), 2.0) / rates}
+    left = sentences_times._left_over(made, "pair")
+    assert left == pytest.approx(2.0)
+    assert sentences_times._pair(made)[0].holds
+    made["pair_measured"] = printed + np.full((2, 2, 2), [[[2.0]], [[2.2]]]) / rates
+    claim = sentences_times._pair(made)[0]
+    assert claim.measured == pytest.approx((0.1, 0.1))
+    assert not claim.holds
+
+
+def test_excess_over_the_least_norm_of_five_points(numbers):
+    """A network of the least norm is not longer than it."""
+    long = {**numbers, "line_norm": 1.05 * np.repeat(numbers["line_least"], 2)}
+    short = {**numbers, "line_norm": np.repeat(numbers["line_least"], 2)}
+    for made, holds in ((long, True), (short, False)):
+        (claim,) = (c for c in boursier2022.EXPERIMENT.claims(made) if "least_path_norm" in c.source)
+        assert claim.holds == holds
 
 
 def test_samples_are_orthogonal_with_alternating_signs():

@@ -6,7 +6,7 @@ import pytest
 import biasfree as bf
 from biasfree.experiments import town2026
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.town2026 import laws
+from biasfree.experiments.town2026 import laws, sentences_laws
 from biasfree.experiments.town2026 import numbers as made
 from biasfree.experiments.town2026.increments import GROWN, _measured
 from biasfree.experiments.town2026.starts import samples, start
@@ -14,6 +14,7 @@ from biasfree.files import load_npz, save_npz
 
 SMALL = {
     "samples": (4, 8),
+    "further": (6, 12),
     "width": 12,
     "few": 6,
     "scale": 1e-6,
@@ -46,7 +47,8 @@ def test_our_claims_hold_and_the_others_decide_nothing(numbers):
     assert all(claim.kind != "ours" for claim in claims[OURS:])
     assert all(claim.origin and claim.source for claim in claims)
     (table,) = town2026.EXPERIMENT.tables(numbers)
-    assert [row[0] for row in table.rows] == [4, 8]
+    assert [row[0] for row in table.rows] == [4, 8, 6, 12]
+    assert [row[1] is None for row in table.rows] == [False, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +87,61 @@ def test_laws_are_recovered():
     boots = half[:, None] + np.log(n)[:, None] * np.array([[-0.1, 0.1, np.nan]])
     slope, error = laws.slopes({"samples": n, "half": half, "half_boots": boots})
     assert (slope, error) == pytest.approx((3, 0.1))
-    norms = {"samples": n, "wide_norm": 2 * np.outer(np.sqrt(n), [1, 3])}
-    assert laws.exponents(norms) == pytest.approx([0.5, 0.5])
-    assert laws.local_exponents(norms) == pytest.approx(np.full((2, 2), 0.5))
+    norms = 2 * np.outer(np.sqrt(n), [1, 3])
+    assert laws.exponents(n, norms) == pytest.approx([0.5, 0.5])
+    assert laws.local_exponents(n, norms) == pytest.approx(np.full((2, 2), 0.5))
+
+
+def test_misfit_is_chi_square():
+    """Errors of 0.1, the middle width of three 0.2 off a line: χ² = (2²/6)(0.2/0.1)²."""
+    n, boots = np.array([2, 4, 8]), np.array([[-0.1, 0.1]] * 3)
+    half = np.array([1.0, 2.2, 3.0])
+    assert laws.misfit({"samples": n, "half": half, "half_boots": half[:, None] + boots}) == pytest.approx(
+        8 / 3
+    )
+
+
+def test_log_law_is_judged_by_three_or_more(numbers):
+    """Two widths lie on a line; of three, one far off the line fails."""
+    assert not any("log n" in claim.sentence for claim in town2026.EXPERIMENT.claims(numbers))
+    boots = np.array([[-0.1, 0.1]] * 3)
+    for off, holds in ((0.0, True), (1.0, False)):
+        half = np.array([1.0, 2.0 + off, 3.0])
+        three = {"samples": np.array([2, 4, 8]), "half": half, "exact_half": half}
+        three |= {"half_boots": half[:, None] + boots, "seeds": numbers["seeds"]}
+        assert sentences_laws._threshold({**numbers, **three}).holds == holds
+
+
+def test_norms_below_the_limit_are_told(numbers):
+    """Both exponents stand in the sentence, and how far the runs are below the limit in the note."""
+    limit = laws.trained_limit(numbers)
+    (claim,) = (
+        c for c in town2026.EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit}) if "√n:" in c.sentence
+    )
+    assert len(claim.measured) == 2
+    assert claim.measured[0] == pytest.approx(claim.measured[1])
+    assert "20, 20 % below the limit" in claim.note
+
+
+def test_limit_of_the_trained_is_that_of_their_starts(numbers):
+    starts = [start(8, SMALL["width"], scale=SMALL["scale"], seed=s) for s in range(3)]
+    shares = [bf.theory.vanishing_escapes(one, samples(8)).shares.sum() for one in starts]
+    assert laws.trained_limit(numbers)[1] == pytest.approx(shares)
+    assert numbers["limit_samples"].tolist() == [4, 6, 8, 12]
+
+
+def test_weights_past_the_outer_ones_are_seen(numbers):
+    """|w_h|/|a_h| above what steady growth by the step explains, 1.063 for 0.2."""
+
+    def told(values):
+        return [
+            c.holds
+            for c in town2026.EXPERIMENT.claims({**numbers, "wide_ratio": values})
+            if "steady" in c.source
+        ]
+
+    assert told(numbers["wide_ratio"]) == [True]
+    assert told(np.full_like(numbers["wide_ratio"], 1.07)) == [False]
 
 
 def test_width_of_one_half():

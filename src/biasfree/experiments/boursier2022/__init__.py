@@ -35,17 +35,20 @@ EXPERIMENT = Experiment(
     name="boursier2022",
     title="Orthogonal inputs: two escapes and the interpolator of least norm (Boursier et al. 2022)",
     caption="(a) Two orthogonal points: loss over t/ln(1/γ) from four scales γ (first draw), and the paper's "
-    "escapes, 1/|D±| (dotted). (b) Relative error of the escape times against γ: the paper's ln(1/γ)/|D±| "
-    "and the one with n± and γ± derived here; medians over draws for the pair (open), and for draws of a "
-    "dozen samples that some neuron of either sign covers (filled). (c) Largest angle of a neuron to its D± "
-    "half way to the escape, every draw, and √γ (line). (d) The pair at γ = 1e-6: all neurons at the start, "
-    "half way to the first escape, between the two and at the end; radii on a cube-root scale, + and − are "
-    "the samples. Our loss has a ½, so the paper's times are half of these. (e) A dozen samples: ½|θ|² above "
-    "that of the shortest interpolator, for draws covered (circles) and not (squares); all draws stand at γ "
-    "= 1e-6, some are followed to other γ (lines), and at the left are the limits γ → 0 of those not covered "
-    "(crosses). (f) Five points that are not orthogonal: f(x) at the end, every draw, and the kinks it has "
-    "there (ticks). (g) A ReLU teacher in 150 dimensions: loss of every draw; dashed where a sample has "
-    "lost all its neurons.",
+    "escapes, 1/|D±| (dotted). (b) Relative error of the escape times against γ: the paper's "
+    "ln(1/γ)/|D±| and the one with n± and γ± derived here; medians over draws for the pair (open), and "
+    "for draws of a dozen samples that some neuron of either sign covers (filled). (c) Largest angle of "
+    "a neuron to its D± half way to the escape, every draw, and √γ (line). (d) The pair at γ = 1e-6: "
+    "all neurons at the start, half way to the first escape, between the two and at the end; red "
+    "circles have a > 0, blue squares a < 0, radii and areas are |w| and |a||w| on a cube-root scale, "
+    "each over its largest, + and − are the samples. Our loss has a ½, so the paper's times are half of "
+    "these. (e) The same for five points (x, 1) that are not orthogonal, first draw at γ = 1e-3: at the "
+    "start, half way to the first fall of the loss, on the last plateau, and at the end. (f) A dozen "
+    "samples: ½|θ|² above that of the shortest interpolator, for draws covered (circles) and not "
+    "(squares); some draws are followed over γ (lines). Off the axis of γ stand, side by side, at the "
+    "right all draws at γ = 1e-6, at the left the limits γ → 0 of those not covered (crosses). (g) The "
+    "five points: f(x) at the end, every draw, and the kinks it has there (ticks). (h) A ReLU teacher "
+    "in 150 dimensions: loss of every draw; dashed where a sample has lost all its neurons.",
     settings=SETTINGS,
     run=run,
     claims=claims,

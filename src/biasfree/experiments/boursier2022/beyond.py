@@ -25,13 +25,15 @@ _HEAVY = 0.9  # the share of |W₁|² that is counted in directions
 
 
 def line(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """The five points: loss over time, the function at the end, its kinks, and how many directions."""
-    data, rows = tasks.five_points(), []
+    """The five points: loss over time, neurons of the first draw, and what it ends with."""
+    data, runs = tasks.five_points(), []
     for seed in _seeds(settings, "lines"):
         report(f"five points, draw {seed}")
         start = networks.balanced((2, settings["width"], 1), scale=settings["line_scale"], seed=seed)
-        rows.append(_line_row(_line_flow(start, data), data))
-    return {"grid": LINE, "line_x": data.x[:, 0], "line_y": data.y, **_called("line", stacked(rows))}
+        runs.append(_line_flow(start, data))
+    found = stacked([_line_row(run, data) for run in runs]) | _line_neurons(runs[0], data)
+    found |= {"x": data.x, "y": data.y, "least": np.array(theory.least_path_norm(data))}
+    return {"grid": LINE, **_called("line", found)}
 
 
 def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
@@ -75,11 +77,19 @@ def _line_flow(start: Network, data: Dataset) -> Trajectory:
     return gradient_flow(start, data, ts, **LINE_METHOD)
 
 
+def _line_neurons(run: Trajectory, data: Dataset) -> Numbers:
+    """Weights at four times: the start, half way to the first fall of the loss, the last plateau, the end."""
+    found = diagnostics.plateaus(run, data)
+    left = [plateau for plateau in found if plateau.finished] or found
+    times = (0.0, left[0].end / 2, (left[-1].start + left[-1].end) / 2, run.ts[-1])
+    at = [int(np.argmin(np.abs(run.ts - t))) for t in times]
+    return {"snapshots": run.ts[at], "inner": run.weights[0][at], "outer": run.weights[1][at]}
+
+
 def _line_row(run: Trajectory, data: Dataset) -> Numbers:
-    first, outer = run[-1].weights[0], run[-1].weights[1][0]
     clusters = diagnostics.direction_clusters(run[-1], angle=3.0)
     bends = -clusters.directions[:, 1] / clusters.directions[:, 0]  # where w·(x, 1) = 0
-    kinks = np.full(len(first), np.nan)
+    kinks = np.full(run[-1].sizes[1], np.nan)
     kinks[: len(bends)] = bends
     return {
         "ts": run.ts,
@@ -87,7 +97,7 @@ def _line_row(run: Trajectory, data: Dataset) -> Numbers:
         "function": run[-1](np.column_stack([LINE, np.ones(len(LINE))])),
         "kinks": kinks,
         "directions": np.array(len(clusters)),
-        "norm": np.array(np.sum(np.linalg.norm(first, axis=1) * np.abs(outer))),
+        "norm": np.array(diagnostics.half_norm(run[-1])),
         "cosine": np.array(_cosine(data)),
         "error": np.array(accuracy(run)),
     }

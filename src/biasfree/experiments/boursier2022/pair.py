@@ -45,12 +45,13 @@ def _flow(settings: Mapping[str, Any], data: Dataset, scale: float, seed: int) -
 
 def _row(run: Trajectory, data: Dataset) -> Numbers:
     measured = escapes_of(run, data)
-    halves = [int(np.searchsorted(run.ts, t / 2)) for t in measured]
+    halves = [(sign, int(np.searchsorted(run.ts, t / 2))) for sign, t in zip(SIGNS, measured, strict=True)]
     return {
         "predicted": theory.escape_times(run[0], data),
         "measured": measured,
-        "angle": np.array([_angle(run, data, sign, i) for sign, i in zip(SIGNS, halves, strict=True)]),
-        "spread": np.array([_across(run, data, sign, i) for sign, i in zip(SIGNS, halves, strict=True)]),
+        "angle": np.array([_angle(run, data, sign, i) for sign, i in halves]),
+        "spread": np.array([_across(run, data, sign, i) for sign, i in halves]),
+        "rounding": np.array([_rounding(run, data, sign, i) for sign, i in halves]),
         "falls": np.array(_falls(run, data)),
         "norm": np.array(diagnostics.half_norm(run[-1])),
         "least": np.array(theory.interpolator_norm(Dataset(data.x, run[-1](data.x)))),
@@ -91,9 +92,19 @@ def _angle(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
 
 
 def _across(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
-    """How much a neuron's part across the samples of its sign has grown by then, over |W₁|: ≤ 0 in theory."""
+    """How much a neuron's part across the samples of its sign has grown by then: ≤ 0 in theory.
+
+    Over the size of this part at the start, of all such neurons together.
+    """
     before, after = (_parts(run, data, sign, j)[1] for j in (0, i))
-    return float((after - before).max() / np.linalg.norm(run.weights[0][i]))
+    return float((after - before).max() / np.linalg.norm(before))
+
+
+def _rounding(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
+    """What rounding can make of that growth: ε|w_h| a step, where |w_h| is largest at the i-th time."""
+    along, across = _parts(run, data, sign, i)
+    step = np.finfo(float).eps * np.hypot(along, across).max()
+    return float(run.stats.accepted * step / np.linalg.norm(_parts(run, data, sign, 0)[1]))
 
 
 def _parts(run: Trajectory, data: Dataset, sign: int, i: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,26 +13,43 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KINDS = ((True, "o", "C0", "covered"), (False, "s", "C1", "not covered"))
-_APART = 1.2  # decades by which all draws are spread around their γ
+_OFF = 5.5  # how far beyond the axis of γ, in decades, the columns stand that are not on it
+_APART = 1.5  # to either side of its column a draw may stand
 
 
 def norms(axes: Axes, numbers: Numbers) -> None:
-    """Excess of ½|θ|² over the shortest interpolator's, against γ."""
-    scales, covers = numbers["scales"], numbers["many_covers"]
-    ratio = numbers["many_norm"] / numbers["many_minimum"] - 1
+    """Excess of ½|θ|² over the shortest interpolator's: followed over γ, and columns of all draws."""
+    decades, covers = np.log10(numbers["scales"]), numbers["many_covers"]
+    ratio, limit = (numbers[f"many_{name}"] / numbers["many_minimum"] - 1 for name in ("norm", "limit"))
     scan = numbers["many_scan_norm"] / numbers["many_scan_minimum"] - 1
-    limit = numbers["many_limit"] / numbers["many_minimum"] - 1
-    left = scales[0] * 1e-4
+    left, right = decades.min() - _OFF, decades.max() + _OFF
     for kind, marker, colour, name in _KINDS:
-        axes.plot(scales, scan[:, numbers["many_scan_covers"][0] == kind], color=colour, lw=0.7)
-        own = covers == kind
-        at = float(numbers["scale"]) * 10 ** np.linspace(-_APART, _APART, max(own.sum(), 1))[: own.sum()]
-        look: Any = {"ls": "none", "marker": marker, "mfc": "none", "color": colour, "ms": 3}
-        axes.plot(at, ratio[own], label=f"{name} ({own.sum()})", **look)
-    spread = 10 ** np.linspace(-1, 1, max(int((~covers).sum()), 1))[: int((~covers).sum())]
-    axes.plot(left * spread, limit[~covers], ls="none", marker="x", ms=3, color="C1", label="γ → 0")
-    axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="½|θ|² / least − 1")
-    axes.legend(loc="lower right", handletextpad=0.1)
+        own, followed = covers == kind, scan[:, numbers["many_scan_covers"][0] == kind]
+        look: Any = {"marker": marker, "mfc": "none", "color": colour, "ms": 3}
+        axes.plot(decades, followed, lw=0.7, **look)
+        axes.plot(_column(right, own), ratio[own], ls="none", label=f"{name} ({own.sum()})", **look)
+    axes.plot(_column(left, ~covers), limit[~covers], ls="none", marker="x", ms=3, color="C1")
+    for edge in ((left + decades.min()) / 2, (right + decades.max()) / 2):
+        axes.axvline(edge, color="0.7", lw=0.7)
+    _name_columns(axes, numbers, left, right)
+    axes.set(yscale="log", xlabel="initial scale γ", ylabel="½|θ|² / least − 1")
+    axes.set_ylim(bottom=axes.get_ylim()[0] / 30)  # room for the legend
+    axes.legend(loc="lower right", bbox_to_anchor=(0.87, 0.0), handletextpad=0.1, fontsize=6.5)
+
+
+def _column(at: float, draws: np.ndarray) -> np.ndarray:
+    """Places side by side of the chosen among all draws."""
+    return at + np.linspace(-_APART, _APART, len(draws))[draws]
+
+
+def _name_columns(axes: Axes, numbers: Numbers, left: float, right: float) -> None:
+    """Ticks of γ, and those of the two columns that are off its axis."""
+    decades = np.log10(numbers["scales"])
+    inner = decades[np.append(True, np.diff(decades) > 4)]  # nearer ones would overlap
+    names = [f"$10^{{{round(d)}}}$" for d in inner]
+    all_draws = f"all,\n$10^{{{round(np.log10(float(numbers['scale'])))}}}$"
+    axes.set_xticks([left, *inner, right], ["→ 0", *names, all_draws], fontsize=6.5)
+    axes.set_xlim(left - 1.5 * _APART, right + 1.5 * _APART)
 
 
 def function(axes: Axes, numbers: Numbers) -> None:
@@ -44,7 +61,7 @@ def function(axes: Axes, numbers: Numbers) -> None:
         inside = numbers["line_kinks"][i]
         inside = inside[(inside > grid[0]) & (inside < grid[-1])]
         axes.plot(inside, np.full(len(inside), 0.02), "|", color=colour, transform=axes.get_xaxis_transform())
-    axes.plot(numbers["line_x"], numbers["line_y"], ls="none", marker="o", color="k", mfc="w", zorder=3)
+    axes.plot(numbers["line_x"][:, 0], numbers["line_y"], ls="none", marker="o", color="k", mfc="w", zorder=3)
     axes.set(xlabel="input $x$ of $(x, 1)$", ylabel="output $f(x, 1)$")
     axes.legend(fontsize=6.5)
 

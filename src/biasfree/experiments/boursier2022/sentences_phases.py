@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.experiments.boursier2022.sentences_times import times
+from biasfree.experiments.boursier2022.shared import NO_NUMBER, PAPER, covered, of_draws, of_runs
 from biasfree.experiments.experiment import Claim, Numbers
-
-_PAPER = "Boursier et al. (2022)"
-_NO_NUMBER = "the paper is about γ → 0; we take"
 
 
 def phases(numbers: Numbers) -> list[Claim]:
@@ -17,25 +16,10 @@ def phases(numbers: Numbers) -> list[Claim]:
     return [
         _aligned(numbers),
         _two_escapes(numbers),
-        *_times(numbers),
+        *times(numbers),
         *_limit(numbers),
         *_not_covered(numbers),
     ]
-
-
-def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    """Seeds of claims about the pair."""
-    return {"seeds": tuple(numbers["seeds"]), "each": each}
-
-
-def of_draws(numbers: Numbers, chosen: np.ndarray) -> dict[str, Any]:
-    """Seeds of claims about some draws of a dozen samples."""
-    return {"seeds": tuple(numbers["many_draws"][chosen]), "each": "draws"}
-
-
-def covered(numbers: Numbers) -> np.ndarray:
-    """Of the draws that were followed to all scales, those whose samples are covered."""
-    return numbers["many_scan_covers"][0]
 
 
 def _aligned(numbers: Numbers) -> Claim:
@@ -43,11 +27,11 @@ def _aligned(numbers: Numbers) -> Claim:
     return Claim(
         sentence="neurons are aligned long before they escape: those active on the samples of their sign "
         "have turned to D₊ or −D₋ half way (largest angle, degrees)",
-        source=_PAPER,
+        source=PAPER,
         kind="paper",
         measured=tuple(numbers["pair_angle"][at].max(axis=1)),
         bound=(1.0,),
-        origin=f"{_NO_NUMBER} one degree at γ = {numbers['scales'][at]:g}; it falls as √γ [derived here]",
+        origin=f"{NO_NUMBER} one degree at γ = {numbers['scales'][at]:g}; it falls as √γ [derived here]",
         seeds=tuple(numbers["seeds"]),
     )
 
@@ -55,90 +39,13 @@ def _aligned(numbers: Numbers) -> Claim:
 def _two_escapes(numbers: Numbers) -> Claim:
     return Claim(
         sentence="the loss falls in two steps, one for each sign of the targets (plateaus left, less 2)",
-        source=_PAPER,
+        source=PAPER,
         kind="paper",
         measured=tuple(np.abs(numbers["pair_falls"] - 2).ravel()),
         bound=(0.0,),
         origin="the pair, at every scale",
         **of_runs(numbers),
     )
-
-
-def _times(numbers: Numbers) -> list[Claim]:
-    ln = -np.log(numbers["scales"][0])
-    apart = np.abs(numbers["pair_measured"] - numbers["pair_predicted"])
-    rates = ln / numbers["pair_printed"][0]
-    shift = np.ptp(numbers["pair_measured"] - numbers["pair_predicted"], axis=0)
-    printed = np.abs(numbers["pair_printed"][0] / numbers["pair_measured"][0] - 1).max(axis=1)
-    found = [
-        Claim(
-            sentence="the pair: both signs are learned at about ln(1/γ)/|D±| (largest relative error at the "
-            "least γ)",
-            source=_PAPER,
-            kind="paper",
-            measured=tuple(printed),
-            bound=(0.05,),
-            origin=f"{_NO_NUMBER} 5 %; off by a time that does not depend on γ, so the error falls as "
-            "1/ln(1/γ)",
-            seeds=tuple(numbers["seeds"]),
-        ),
-        Claim(
-            sentence="the pair: the times with n± and γ± are off by less than one e-folding at every γ "
-            "(largest |t − t±||D±|)",
-            source="derived here to leading order: bf.theory.escape_times",
-            kind="observed",
-            measured=tuple((apart * rates).max(axis=(0, 2))),
-            bound=(1.0,),
-            origin="what is neglected takes about one 1/|D±|; no bound",
-            seeds=tuple(numbers["seeds"]),
-        ),
-        Claim(
-            sentence="the pair: that error is the same at every γ (its range over the scales, times |D±|)",
-            source="derived here: while outputs are small, the flow does not know the scale",
-            kind="observed",
-            measured=tuple((shift * rates).max(axis=1)),
-            bound=(0.01,),
-            origin="outputs are of the order of γ; we take a hundredth",
-            seeds=tuple(numbers["seeds"]),
-        ),
-    ]
-    return found + _times_of_many(numbers)
-
-
-def _times_of_many(numbers: Numbers) -> list[Claim]:
-    kept = covered(numbers)
-    if not kept.any():
-        return []
-    measured = numbers["many_scan_measured"][0, kept]
-    common = of_draws(numbers, numbers["many_chosen"][kept])
-    apart = {
-        name: np.abs(numbers[f"many_scan_{name}"][0, kept] / measured - 1).max(axis=1)
-        for name in ("printed", "predicted")
-    }
-    return [
-        Claim(
-            sentence="a dozen samples, covered: ln(1/γ)/|D±| holds there too (largest relative error at the "
-            "least γ)",
-            source=_PAPER,
-            kind="paper",
-            measured=tuple(apart["printed"]),
-            bound=(0.05,),
-            origin=f"{_NO_NUMBER} 5 %",
-            note="few neurons cover all samples of a sign, and their weights are a small part γ± of γ: the "
-            f"error is ln(γ/γ±)/ln(1/γ); with γ± and n± it is {apart['predicted'].max():.1%} at most",
-            **common,
-        ),
-        Claim(
-            sentence="a dozen samples, covered: the times with n± and γ± (largest relative error at the "
-            "least γ)",
-            source="derived here to leading order: bf.theory.escape_times",
-            kind="observed",
-            measured=tuple(apart["predicted"]),
-            bound=(0.01,),
-            origin="of leading order; we take a hundredth",
-            **common,
-        ),
-    ]
 
 
 def _limit(numbers: Numbers) -> list[Claim]:
@@ -148,21 +55,21 @@ def _limit(numbers: Numbers) -> list[Claim]:
         Claim(
             sentence="the pair ends at the interpolator of least norm (½|θ|² over the least, less 1, at the "
             "least γ)",
-            source=_PAPER,
+            source=PAPER,
             kind="paper",
             measured=tuple(np.abs(excess)),
             bound=(1e-2,),
-            origin=f"{_NO_NUMBER} a hundredth",
+            origin=f"{NO_NUMBER} a hundredth",
             seeds=tuple(numbers["seeds"]),
         )
     ]
     if not kept.any():
         return found
     common: dict[str, Any] = {
-        "source": _PAPER,
+        "source": PAPER,
         "kind": "paper",
         "bound": (1e-2,),
-        "origin": f"{_NO_NUMBER} a hundredth; it falls as γ^{{2(1−ρ)}}, ρ the rate of the next neurons over "
+        "origin": f"{NO_NUMBER} a hundredth; it falls as γ^{{2(1−ρ)}}, ρ the rate of the next neurons over "
         "|D±| [derived here], which is slow",
         **of_draws(numbers, numbers["many_chosen"][kept]),
     }

@@ -15,12 +15,29 @@ def slopes(numbers: Numbers) -> tuple[float, float]:
     return float(np.polyfit(logs, numbers["half"], 1)[0]), float(spread)
 
 
-def exponents(numbers: Numbers) -> np.ndarray:
-    """Of ½|θ|² against n at the large width, one least-squares fit a seed."""
-    return np.polyfit(np.log(numbers["samples"]), np.log(numbers["wide_norm"]), 1)[0]
+def misfit(numbers: Numbers) -> float:
+    """χ² of the widths of ½ about the best line in ln n: one degree of freedom for each n beyond two."""
+    logs, half = np.log(numbers["samples"]), numbers["half"]
+    errors = np.nanstd(numbers["half_boots"], axis=1)
+    line = np.polyval(np.polyfit(logs, half, 1, w=1 / errors), logs)
+    return float(np.sum(((half - line) / errors) ** 2))
 
 
-def local_exponents(numbers: Numbers) -> np.ndarray:
+def exponents(n: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """Of norms, (n's, seeds), against n: one least-squares fit a seed."""
+    return np.polyfit(np.log(n), np.log(norms), 1)[0]
+
+
+def local_exponents(n: np.ndarray, norms: np.ndarray) -> np.ndarray:
     """The same from one n to the next, (n's less one, seeds)."""
-    logs = np.log(numbers["samples"])
-    return np.diff(np.log(numbers["wide_norm"]), axis=0) / np.diff(logs)[:, None]
+    return np.diff(np.log(norms), axis=0) / np.diff(np.log(n))[:, None]
+
+
+def with_error(values: np.ndarray) -> tuple[float, float]:
+    """The mean over seeds and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def trained_limit(numbers: Numbers) -> np.ndarray:
+    """The limit γ → 0 of ½|θ|² for the numbers of samples that were trained, (n's, seeds)."""
+    return numbers["limit_norm"][np.searchsorted(numbers["limit_samples"], numbers["samples"])]

@@ -27,7 +27,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     found |= {"step": np.array(settings["step"])}
     found |= _coverage(settings, report)
     found |= trained(settings, np.ceil(found["exact_half"]).astype(int), report)
-    return found | increments(settings, report)
+    return found | _limit(settings, report) | increments(settings, report)
 
 
 def _coverage(settings: Mapping[str, Any], report: Report) -> Numbers:
@@ -51,6 +51,19 @@ def _coverage(settings: Mapping[str, Any], report: Report) -> Numbers:
     }
 
 
+def _limit(settings: Mapping[str, Any], report: Report) -> Numbers:
+    """½|θ|² as γ → 0 of the draws at the large width, and of more samples: no training needed."""
+    sizes = np.union1d(settings["samples"], settings["further"])
+    norms, uncovered = [], []
+    for n in map(int, sizes):
+        report(f"{n} samples: the limit γ → 0")
+        data, seeds = samples(n), seeds_of(settings)
+        starts = [start(n, settings["width"], scale=settings["scale"], seed=int(s)) for s in seeds]
+        norms.append([theory.vanishing_escapes(one, data).shares.sum() for one in starts])
+        uncovered.append([theory.uncovered_samples(one, data).sum() for one in starts])
+    return {"limit_samples": sizes, "limit_norm": np.array(norms), "limit_uncovered": np.array(uncovered)}
+
+
 def _probability(n: int, width: int) -> float:
     positive = int(np.sum(tasks.orthogonal(n, n).y > 0))
     return theory.interpolation_probability(positive, n - positive, width)
@@ -70,9 +83,9 @@ def _widths(half: float) -> np.ndarray:
 
 
 def _covered(n: int, width: int, draws: int, seed: int) -> int:
-    """How many of the draws have no uncovered sample; every width has draws of its own."""
-    data = samples(n)
-    nets = (start(n, width, scale=1.0, seed=seed + 1000 * width + i) for i in range(draws))
+    """How many of the draws have no uncovered sample; every n and width has draws of its own."""
+    data, first = samples(n), seed + 1000 * (width + 1000 * n)
+    nets = (start(n, width, scale=1.0, seed=first + i) for i in range(draws))
     return sum(not theory.uncovered_samples(net, data).any() for net in nets)
 
 

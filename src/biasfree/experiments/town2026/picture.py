@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.picture import MARKERS, colours, fill
-from biasfree.experiments.town2026.laws import exponents, slopes
+from biasfree.experiments.town2026.laws import exponents, slopes, trained_limit, with_error
 from biasfree.theory import interpolation_probability
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
 
 def _grown(axes: Axes, numbers: Numbers) -> None:
     ts = numbers["shown_ts"]
-    axes.step(ts, numbers["shown_directions"], where="post", color="C1", label="directions grown")
+    axes.step(ts, numbers["shown_directions"], where="post", color="C1", label="directions")
     limit = np.cumsum(numbers["shown_shares"])
     plots.theory_curve(axes, *_steps(numbers, limit, 0.0), color="0.4", ls="--", label="½|θ|², γ → 0")
     plots.simulated_points(axes, ts, numbers["shown_norm"], color="k", shown=36, label="½|θ|²")
     top = max(limit[-1], numbers["shown_directions"].max())
-    axes.set(xlabel="time $t/\\tau$", ylabel="number, ½|θ|²", ylim=(-0.05 * top, 1.1 * top))
+    axes.set(xlabel="time $t/\\tau$", ylabel="directions grown, and ½|θ|²", ylim=(-0.05 * top, 1.1 * top))
     axes.set_xlim(right=_AFTER * numbers["shown_times"][-1])
     axes.legend(loc="upper left", fontsize=6.5)
 
@@ -99,24 +99,38 @@ def _threshold(axes: Axes, numbers: Numbers) -> None:
     axes.text(
         0.97, 0.05, f"slope {slope:.2f} ± {error:.2f}", ha="right", transform=axes.transAxes, fontsize=7
     )
-    axes.set(xlabel="samples $n$", ylabel="width where it is ½", xticks=n, xticklabels=map(str, n))
+    axes.set(
+        xlabel="samples $n$", ylabel="width of probability ½, $m_{1/2}$", xticks=n, xticklabels=map(str, n)
+    )
     axes.legend(loc="upper left")
 
 
 def _norm(axes: Axes, numbers: Numbers) -> None:
-    n, least = numbers["samples"], numbers["minimum"][:, None]
-    ratio, limit = numbers["wide_norm"] / least, numbers["wide_limit_norm"] / least
+    n, least, wide = numbers["samples"], numbers["minimum"][:, None], int(numbers["wide"])
+    ratio = numbers["wide_norm"] / least
     fits = np.where(numbers["half_floor"] == 0, numbers["half_norm"] / least, np.nan)
     axes.plot(n, ratio, ls="none", marker="o", mfc="none", color="0.7", ms=2.5, zorder=1)
     known = np.isfinite(fits).any(axis=1)
     narrow = [np.nanmean(row) for row in fits[known]]
-    axes.plot(n[known], narrow, ls="none", marker="s", mfc="none", color="C1", label="width of ½")
-    axes.plot(n, ratio.mean(axis=1), marker="o", color="k", label=f"width {int(numbers['wide'])}")
-    axes.plot(n, limit.mean(axis=1), ls="--", color="C0", label="the same, γ → 0")
+    axes.plot(n[known], narrow, ls="none", marker="s", mfc="none", color="C1", label="width $m_{1/2}$")
+    axes.plot(n, ratio.mean(axis=1), marker="o", color="k", label=f"width {wide}")
+    more = numbers["limit_samples"]
+    limit = (numbers["limit_norm"] / np.sqrt(2 * more)[:, None]).mean(axis=1)
+    axes.plot(more, limit, ls="--", marker="x", ms=4, color="C0", label=f"width {wide}, γ → 0")
     axes.axhline(1, color="0.4", ls=":", lw=0.9)
+    axes.axhline(1 + np.sqrt(2), color="C0", ls=":", lw=0.9)
     axes.set_xscale("log", base=2)
-    found = exponents(numbers)
-    text = f"$n^{{{found.mean():.2f}\\pm{found.std(ddof=1) / np.sqrt(len(found)):.2f}}}$"
-    axes.text(0.97, 0.08, f"½|θ|² ~ {text}", ha="right", transform=axes.transAxes, fontsize=7)
-    axes.set(xlabel="samples $n$", ylabel="½|θ|² / √(2n)", xticks=n, xticklabels=map(str, n))
-    axes.legend(loc="upper left")
+    _exponents(axes, numbers)
+    axes.set(xlabel="samples $n$", ylabel="½|θ|² / √(2n)", xticks=more[::2], xticklabels=map(str, more[::2]))
+    axes.set_ylim(top=1 + np.sqrt(2) + 0.1)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=6.5, borderaxespad=0.1)
+
+
+def _exponents(axes: Axes, numbers: Numbers) -> None:
+    """Of ½|θ|² over the numbers of samples that were trained: of the runs, and of their limit."""
+    n, shown = numbers["samples"], (("k", numbers["wide_norm"]), ("C0", trained_limit(numbers)))
+    for i, (colour, norms) in enumerate(shown):
+        mean, error = with_error(exponents(n, norms))
+        text = f"½|θ|² ~ $n^{{{mean:.2f}\\pm{error:.2f}}}$, n ≤ {n[-1]}"
+        look = {"ha": "right", "transform": axes.transAxes, "fontsize": 6.5, "color": colour}
+        axes.text(0.99, 0.19 - 0.1 * i, text, **look)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.town2026.laws import with_error
 from biasfree.experiments.town2026.sentences_laws import law_claims
+from biasfree.experiments.town2026.sentences_training import exact, observed, of_runs
 from biasfree.tables import Table
 
 _PAPER = "Town et al. (2026)"
@@ -18,22 +18,11 @@ def claims(numbers: Numbers) -> list[Claim]:
     """Ours, then the paper's, then what we saw."""
     return [
         _shares(numbers),
-        _floor(numbers),
-        _gained(numbers),
-        _shortest(numbers),
+        *exact(numbers),
         *_one_by_one(numbers),
         *law_claims(numbers),
-        *_observed(numbers),
+        *observed(numbers),
     ]
-
-
-def _runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": each}
-
-
-def _both(numbers: Numbers, name: str) -> np.ndarray:
-    """Of all trained networks, at either width."""
-    return np.concatenate([numbers[f"half_{name}"], numbers[f"wide_{name}"]], axis=1)
 
 
 def _shares(numbers: Numbers) -> Claim:
@@ -51,54 +40,7 @@ def _shares(numbers: Numbers) -> Claim:
         sense="at least",
         origin="binomial with the probability of the formula; all cells together raise a false alarm with a "
         f"probability of {_FALSE_ALARM:g} at most",
-        **_runs(numbers, "cells"),
-    )
-
-
-def _rounding(numbers: Numbers) -> np.ndarray:
-    """A mean of n squares, of sizes that add up to n."""
-    return numbers["samples"] * np.finfo(float).eps
-
-
-def _floor(numbers: Numbers) -> Claim:
-    below = _both(numbers, "below")
-    return Claim(
-        sentence="the loss never falls below Σy²/(2P) over the samples that no neuron of their sign was "
-        "active on at the start (lowest loss less that)",
-        source="derived here: bf.theory.loss_floor",
-        kind="ours",
-        measured=tuple(below.ravel()),
-        bound=tuple(np.repeat(-_rounding(numbers), below.shape[1])),
-        sense="at least",
-        origin="such a sample keeps y f ≤ 0; less the rounding of a mean of n squares, nε. For descent "
-        "as long as signs of a_h are kept, which step·|Σ(y − f)x/P||w_h| < |a_h| ensures: here "
-        f"{float(numbers['step']):g}·|w_h| < |a_h|, and |w_h| < |a_h| for flow",
-        **_runs(numbers),
-    )
-
-
-def _gained(numbers: Numbers) -> Claim:
-    return Claim(
-        sentence="no neuron becomes active on a sample that it was inactive on (pairs that did)",
-        source="derived here: orthogonal inputs have no gradient there",
-        kind="ours",
-        measured=tuple(_both(numbers, "gained").ravel()),
-        bound=(0.0,),
-        origin="exact in floating point for inputs along the axes",
-        **_runs(numbers),
-    )
-
-
-def _shortest(numbers: Numbers) -> Claim:
-    return Claim(
-        sentence="no trained network is shorter than the shortest one with its outputs (ratio of ½|θ|²)",
-        source="Boursier et al. (2022): bf.theory.interpolator_norm",
-        kind="ours",
-        measured=tuple((_both(numbers, "norm") / _both(numbers, "least")).ravel()),
-        bound=(1 - 1e-12,),
-        sense="at least",
-        origin="the definition of the shortest one, to rounding",
-        **_runs(numbers),
+        **of_runs(numbers, "cells"),
     )
 
 
@@ -144,44 +86,25 @@ def _one_by_one(numbers: Numbers) -> list[Claim]:
     ]
 
 
-def _observed(numbers: Numbers) -> list[Claim]:
-    excess = _both(numbers, "excess")
-    return [
-        Claim(
-            sentence="training ends at that floor: at zero where every sample is covered (loss at the end "
-            "above it, over ½)",
-            source="derived here for flow as t → ∞, |a_h| > |w_h|: bf.theory.loss_floor",
-            kind="observed",
-            measured=tuple(2 * excess.ravel()),
-            bound=(1e-6,),
-            origin="the theorem is about the limit; we take a millionth of the first loss at the last step",
-            **_runs(numbers),
-        ),
-        Claim(
-            sentence="the outer weights keep their signs in descent too (signs that changed)",
-            source="Boursier et al. (2022) for flow, |a_h| ≥ |w_h|",
-            kind="observed",
-            measured=tuple(_both(numbers, "flipped").ravel()),
-            bound=(0.0,),
-            origin="a theorem of flow",
-            **_runs(numbers),
-        ),
-        Claim(
-            sentence="half the step changes nothing that matters (relative change of the final ½|θ|²)",
-            source="the first order of Euler's rule",
-            kind="observed",
-            measured=tuple(numbers["step_change"]),
-            bound=(0.01,),
-            origin="we take a hundredth",
-            seeds=tuple(numbers["seeds"]),
-        ),
-    ]
-
-
 def tables(numbers: Numbers) -> list[Table]:
-    """Both laws, n by n."""
-    columns = ("n", "width of ½, formula", "draws", "±", "trained there", "fit", "½|θ|²/√(2n)", "±", "γ → 0")
+    """Both laws, n by n; then the limit γ → 0 alone."""
+    columns = (
+        "n",
+        "width of ½, formula",
+        "draws",
+        "±",
+        "trained there",
+        "fit",
+        "½|θ|²/√(2n)",
+        "±",
+        "γ → 0",
+        "±",
+    )
     ratio = numbers["wide_norm"] / numbers["minimum"][:, None]
+    limit = {
+        int(n): with_error(v / np.sqrt(2 * n))
+        for n, v in zip(numbers["limit_samples"], numbers["limit_norm"], strict=True)
+    }
     rows = [
         (
             int(n),
@@ -190,10 +113,10 @@ def tables(numbers: Numbers) -> list[Table]:
             float(np.nanstd(numbers["half_boots"][i])),
             len(numbers["seeds"]),
             int(np.sum(numbers["half_floor"][i] == 0)),
-            float(ratio[i].mean()),
-            float(ratio[i].std(ddof=1) / np.sqrt(ratio.shape[1])),
-            float(np.mean(numbers["wide_limit_norm"][i]) / numbers["minimum"][i]),
+            *with_error(ratio[i]),
+            *limit.pop(int(n)),
         )
         for i, n in enumerate(numbers["samples"])
     ]
+    rows += [(n, *(None,) * 7, *values) for n, values in limit.items()]
     return [Table("Width and norm it takes to fit orthogonal samples", columns, tuple(rows))]

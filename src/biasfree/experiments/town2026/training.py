@@ -38,7 +38,7 @@ def _row(settings: Mapping[str, Any], n: int, narrow: int) -> Numbers:
     runs = [
         run
         for part in (slice(len(seeds)), slice(len(seeds), None))
-        for run in descend(starts[part], data, ends[part], step=settings["step"])
+        for run in descend(starts[part], data, ends[part], step=settings["step"], save=_ratio)
     ]
     floors = np.array([theory.loss_floor(one, data) for one in starts])
     both = {
@@ -49,8 +49,7 @@ def _row(settings: Mapping[str, Any], n: int, narrow: int) -> Numbers:
         "least": np.array([_least(run[-1], data) for run in runs]),
         "gained": np.array([_gained(one, run[-1]) for one, run in zip(starts, runs, strict=True)]),
         "flipped": np.array([_flipped(one, run[-1]) for one, run in zip(starts, runs, strict=True)]),
-        "limit_norm": np.array([end.shares.sum() for end in ends]),
-        "escapes": np.array([len(end.times) for end in ends]),
+        "ratio": np.array([np.asarray(run.saved).max() for run in runs]),
     }
     split = {f"{part}_{name}": v for name, two in both.items() for part, v in _halves(two, len(seeds))}
     return {**split, "narrow": np.array(narrow), "minimum": np.array(theory.interpolator_norm(data))}
@@ -72,7 +71,7 @@ def descend(
     *,
     step: float,
     saves: int = SAVES,
-    save: Any = diagnostics.half_norm,
+    save: Any = None,
 ) -> list[Trajectory]:
     """Descent of all, by `step`·√n, until well after the last of their predicted escapes."""
     from biasfree.dynamics import gradient_descent
@@ -84,6 +83,14 @@ def descend(
     every = max(steps // saves, 1)
     sets = data if isinstance(data, list) else [data] * len(starts)
     return gradient_descent(list(starts), sets, step=size, steps=steps, save_every=every, save=save)
+
+
+def _ratio(network: Network) -> float:
+    """The largest |w_h|/|a_h|; neurons that are zero have none."""
+    inner, outer = np.linalg.norm(network.weights[0], axis=1), np.abs(network.weights[1][0])
+    there = inner > 0
+    with np.errstate(divide="ignore"):
+        return float(np.max(inner[there] / outer[there]))
 
 
 def _least(network: Network, data: Dataset) -> float:
