@@ -122,7 +122,7 @@ def _norm(axes: Axes, numbers: Numbers) -> None:
     axes.set_xscale("log", base=2)
     _exponents(axes, numbers)
     axes.set(xlabel="samples $n$", ylabel="½|θ|² / √(2n)", xticks=more[::2], xticklabels=map(str, more[::2]))
-    axes.set_ylim(top=1 + np.sqrt(2) + 0.1)
+    axes.set_ylim(bottom=0.5, top=1 + np.sqrt(2) + 0.1)  # room for the exponents
     axes.legend(loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=6.5, borderaxespad=0.1)
 
 
@@ -133,4 +133,4 @@ def _exponents(axes: Axes, numbers: Numbers) -> None:
         mean, error = with_error(exponents(n, norms))
         text = f"½|θ|² ~ $n^{{{mean:.2f}\\pm{error:.2f}}}$, n ≤ {n[-1]}"
         look = {"ha": "right", "transform": axes.transAxes, "fontsize": 6.5, "color": colour}
-        axes.text(0.99, 0.19 - 0.1 * i, text, **look)
+        axes.text(0.99, 0.13 - 0.09 * i, text, **look)
