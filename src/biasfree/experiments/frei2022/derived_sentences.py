@@ -9,7 +9,8 @@ import numpy as np
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.experiments.frei2022.one_step import any_gates
 from biasfree.experiments.measures import ROUNDING
-from biasfree.experiments.sign_blocks import allowed, off_middle
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, conserved, eps, of_runs
+from biasfree.experiments.sign_blocks import allowed
 
 _FREI = "Frei et al. 2022"
 
@@ -20,18 +21,8 @@ def derived(numbers: Numbers) -> list[Claim]:
     return [part(numbers) for part in parts]
 
 
-def eps(numbers: Numbers, steps: float = 1) -> float:
-    """Rounding of so many steps, or so many operations on matrices."""
-    terms = 2 * numbers["samples"] + numbers["width"]
-    return float(steps * terms * np.finfo(float).eps)
-
-
 def _seeds(numbers: Numbers) -> dict[str, Any]:
     return {"seeds": tuple(numbers["seeds"])}
-
-
-def _runs(numbers: Numbers) -> dict[str, Any]:
-    return {**_seeds(numbers), "each": "runs"}
 
 
 def all_runs(numbers: Numbers, name: str) -> np.ndarray:
@@ -47,7 +38,7 @@ def _closed_form(numbers: Numbers) -> Claim:
         measured=tuple(all_runs(numbers, "first_error")),
         bound=(eps(numbers),),
         origin=f"zero up to {ROUNDING}",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -64,7 +55,7 @@ def _bounds(numbers: Numbers) -> Claim:
         measured=tuple(outside),
         bound=(1 + eps(numbers, 10),),
         origin="an inequality, to rounding",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -91,37 +82,15 @@ def _gradient(numbers: Numbers) -> Claim:
 
 
 def _conserved(numbers: Numbers) -> Claim:
-    return Claim(
-        sentence="on orthogonal inputs, while gates last, W₁ is the shortest layer with its margins plus a "
-        "constant (change of that constant over |W₁|)",
-        source="derived here: W₁ moves in the span of the gradients of the margins, of which the first part "
-        "is",
-        kind="ours",
-        measured=tuple(numbers["orthogonal_moved"].ravel()),
-        bound=(eps(numbers, numbers["long_steps"][-1]),),
-        origin=f"zero up to {ROUNDING}",
-        **_runs(numbers),
-    )
+    return conserved(numbers, numbers["orthogonal_moved"], steps=numbers["long_steps"][-1])
 
 
 def _margins(numbers: Numbers) -> Claim:
     z, low, high = (numbers[f"orthogonal_{name}"] for name in ("z", "low", "high"))
     wide = (high - low).max(axis=(0, 2))
-    rounding = eps(numbers, numbers["long_steps"][-1]) * float(np.abs(z).max())
-    return Claim(
-        sentence="on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to "
-        "ln t, and the normalised ones to one value (how far the last are from the middle of their bracket, "
-        f"over half its width; brackets are {wide[:-1].max():.1g} wide or less with the small step and "
-        f"{wide[-1]:.1g} with the large one)",
-        source=f"derived here, with the error of a finite step; {_FREI} for the equal margins",
-        kind="ours",
-        measured=tuple(off_middle(z, low, high, rounding=rounding).ravel()),
-        bound=(1.0,),
-        origin="from the step on from which gates last z + e^z grows per step by ηc at least and ηc(e^δ − "
-        "1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; brackets include "
-        "rounding",
-        **_runs(numbers),
-    )
+    text = f"{wide[:-1].max():.1g} wide or less with the small step and {wide[-1]:.1g} with the large one"
+    steps = numbers["long_steps"][-1]
+    return bracketed_margins(numbers, z, low, high, steps=steps, wide=text, paper=_FREI)
 
 
 def from_limit(numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +123,7 @@ def _limit(numbers: Numbers) -> Claim:
         origin="bf.theory.moved_stable_rank: by what angle the constant part of W₁, Frobenius-orthogonal to "
         "what grows, and unequal margins can turn it, as measured; both fall as 1/ln t. With the small step "
         f"{100 * used.min():.0f} to {100 * used.max():.0f} % of it are used",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.experiments.frei2022.condition import reached
 from biasfree.experiments.frei2022.derived_sentences import derived
+from biasfree.experiments.orthogonal_sentences import of_runs
 
 _LOW = 4.0  # stable rank that we call low: twice the most that the limit can be
 _FREI = "Frei et al. 2022"
@@ -22,10 +23,6 @@ def claims(numbers: Numbers) -> list[Claim]:
 
 def _seeds(numbers: Numbers) -> dict[str, Any]:
     return {"seeds": tuple(numbers["seeds"])}
-
-
-def _runs(numbers: Numbers) -> dict[str, Any]:
-    return {**_seeds(numbers), "each": "runs"}
 
 
 def smallest(numbers: Numbers) -> int:
@@ -86,7 +83,7 @@ def _growing(numbers: Numbers) -> Claim:
         measured=tuple(numbers["ranks"][:, :, smallest(numbers), -1, 0].ravel()),
         bound=(_LOW,),
         origin=f"as above, {_LOW:g}",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -102,7 +99,7 @@ def _linear(numbers: Numbers) -> Claim:
         bound=(0.95,),
         sense="at least",
         origin="the paper is about the limit, where it is 1; we take 0.95",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -152,7 +149,7 @@ def _rank_two(numbers: Numbers) -> Claim:
         origin="the paper is about the limit of the flow, where it is 0; we take 1 %",
         note="The first step of the large size is taken with the gates of the start. It stays in W₁ and is "
         "outgrown as 1/ln t only.",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -183,7 +180,7 @@ def _small_step(numbers: Numbers) -> Claim:
         bound=(0.5,),
         sense="at least",
         origin="chosen with the runs at hand; the bounds by norms say as much",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.measures import ROUNDING
-from biasfree.experiments.sign_blocks import allowed, off_middle
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, conserved, eps, of_runs
+from biasfree.experiments.sign_blocks import allowed
 
 _KOU = "Kou et al. 2023"
 
@@ -16,14 +14,6 @@ _KOU = "Kou et al. 2023"
 def derived(numbers: Numbers) -> list[Claim]:
     """Gates, the constant part of W₁, margins, loss, and the sign blocks with their bound."""
     return [part(numbers) for part in (_gates, _conserved, _margins, _loss, _blocks, _ceiling)]
-
-
-def _runs(numbers: Numbers) -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
-
-
-def _eps(numbers: Numbers, steps: float = 1) -> float:
-    return float(steps * (2 * numbers["samples"] + numbers["width"]) * np.finfo(float).eps)
 
 
 def _orthogonal(numbers: Numbers, name: str) -> np.ndarray:
@@ -42,40 +32,19 @@ def _gates(numbers: Numbers) -> Claim:
         measured=tuple(_orthogonal(numbers, "other_gates")),
         bound=(0.0,),
         origin="exact",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
 def _conserved(numbers: Numbers) -> Claim:
-    return Claim(
-        sentence="on orthogonal inputs, while gates last, W₁ is the shortest layer with its margins plus a "
-        "constant (change of that constant over |W₁|)",
-        source="derived here: W₁ moves in the span of the gradients of the margins, of which the first part "
-        "is",
-        kind="ours",
-        measured=tuple(_orthogonal(numbers, "moved")),
-        bound=(_eps(numbers, numbers["steps"][-1]),),
-        origin=f"zero up to {ROUNDING}",
-        **_runs(numbers),
-    )
+    return conserved(numbers, _orthogonal(numbers, "moved"), steps=numbers["steps"][-1])
 
 
 def _margins(numbers: Numbers) -> Claim:
+    """Leaky and ReLU networks alike."""
     z, low, high = (_orthogonal(numbers, name) for name in ("z", "low", "high"))
-    rounding = _eps(numbers, numbers["steps"][-1]) * float(np.abs(z).max())
-    return Claim(
-        sentence="on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to "
-        "ln t, and the normalised ones to one value, leaky or ReLU (how far the last are from the "
-        f"middle of their bracket, over half its width; brackets are {(high - low).max():.1g} wide or less)",
-        source=f"derived here, with the error of a finite step; {_KOU} for the equal margins",
-        kind="ours",
-        measured=tuple(off_middle(z, low, high, rounding=rounding)),
-        bound=(1.0,),
-        origin="from the step on from which gates last z + e^z grows per step by ηc at least and ηc(e^δ − "
-        "1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; brackets include "
-        "rounding",
-        **_runs(numbers),
-    )
+    wide, steps = f"{(high - low).max():.1g} wide or less", numbers["steps"][-1]
+    return bracketed_margins(numbers, z, low, high, steps=steps, wide=wide, paper=_KOU)
 
 
 def _loss(numbers: Numbers) -> Claim:
@@ -87,10 +56,10 @@ def _loss(numbers: Numbers) -> Claim:
         source=f"derived here from the margins; {_KOU} for 1/t",
         kind="ours",
         measured=tuple(np.maximum(loss / high, low / loss)),
-        bound=(1 + _eps(numbers, numbers["steps"][-1]) * 20,),
+        bound=(1 + eps(numbers, numbers["steps"][-1]) * 20,),
         origin="the bracket of the margins, to rounding; the bounds differ by "
         f"{100 * (high / low - 1).max():.1g} % at most",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -107,11 +76,11 @@ def _blocks(numbers: Numbers) -> Claim:
         source=f"derived here; {_KOU} for rank one",
         kind="ours",
         measured=tuple(off.ravel()),
-        bound=tuple(bound.ravel() + _eps(numbers, 10)),
+        bound=tuple(bound.ravel() + eps(numbers, 10)),
         origin="bf.theory.moved_stable_rank: by what angle the constant part of the block, which the "
         f"logarithm of time outgrows, can turn it; {100 * used.min():.0f} to {100 * used.max():.0f} % of it "
         "are used",
-        **{**_runs(numbers), "each": "blocks"},
+        **{**of_runs(numbers), "each": "blocks"},
     )
 
 
@@ -136,7 +105,7 @@ def _ceiling(numbers: Numbers) -> Claim:
         source=f"derived here: a Rayleigh quotient with the vector of ones; {_KOU} for its being bounded",
         kind="ours",
         measured=(*ratio.ravel(), *drawn.ravel()),
-        bound=(1 + _eps(numbers, 10),),
+        bound=(1 + eps(numbers, 10),),
         origin="an inequality, to rounding",
-        **{**_runs(numbers), "each": "blocks"},
+        **{**of_runs(numbers), "each": "blocks"},
     )

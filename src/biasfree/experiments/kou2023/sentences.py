@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.experiments.kou2023.derived_sentences import derived
 from biasfree.experiments.kou2023.exponents import exponents, law, standard_errors
+from biasfree.experiments.orthogonal_sentences import of_runs
 from biasfree.tables import Table
 
 _KOU = "Kou et al. 2023"
@@ -19,10 +18,6 @@ def claims(numbers: Numbers) -> list[Claim]:
     """What is derived for orthogonal inputs, then what the paper says of nearly orthogonal ones."""
     paper = (_rank_one, _bounded, _spread, _exponent)
     return [*derived(numbers), *(part(numbers) for part in (*paper, _constant, _turned))]
-
-
-def _runs(numbers: Numbers) -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
 
 
 def _leaky(numbers: Numbers, name: str, *, leaky: bool) -> np.ndarray:
@@ -42,7 +37,7 @@ def _rank_one(numbers: Numbers) -> Claim:
         origin="the paper is about the limit; we take 2 %, chosen with the runs at hand",
         note="Not in the fewest dimensions, which are outside near-orthogonality: some neurons stay on the "
         "wrong side of a sample.",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -58,7 +53,7 @@ def _bounded(numbers: Numbers) -> Claim:
         bound=(_BOUNDED,),
         origin=f"the paper gives no number that we know; we take {_BOUNDED:g}, one and a half times what "
         "gates drawn with equal odds end at, chosen with the runs at hand",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -72,7 +67,7 @@ def _spread(numbers: Numbers) -> Claim:
         bound=(0.5,),
         origin="the paper is about the limit, which is approached as 1/ln t; we take a half, chosen with the "
         "runs at hand",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -94,7 +89,7 @@ def _exponent(numbers: Numbers) -> Claim:
         origin="corrections to the law are of order ln(ct)/(ct), and larger than the errors over seeds; we "
         "take 0.02, chosen with the runs at hand",
         note="Runs that miss it are those whose gates still change.",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -107,7 +102,7 @@ def _constant(numbers: Numbers) -> Claim:
         measured=tuple(np.abs(ratio(numbers)[..., -1] - 1).ravel()),
         bound=(0.1,),
         origin="leading order; we take 10 %, chosen with the runs at hand",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -129,7 +124,7 @@ def _turned(numbers: Numbers) -> Claim:
         sense="at least",
         origin="chosen with the runs at hand",
         note="So their stable rank ends below that on orthogonal inputs, as far as these dimensions go.",
-        **_runs(numbers),
+        **of_runs(numbers),
     )
 
 
