@@ -22,7 +22,7 @@ def of_runs(numbers: Numbers) -> dict[str, Any]:
     return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
 
 
-def conserved(numbers: Numbers, moved: np.ndarray, *, steps: float) -> Claim:
+def constant_part(numbers: Numbers, moved: np.ndarray, *, steps: float) -> Claim:
     """The constant part of W₁, by how much it has changed after so many steps."""
     return Claim(
         sentence="on orthogonal inputs, while gates last, W₁ is the shortest layer with its margins plus a "

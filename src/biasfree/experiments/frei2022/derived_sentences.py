@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.experiments.frei2022.one_step import any_gates
 from biasfree.experiments.measures import ROUNDING
-from biasfree.experiments.orthogonal_sentences import bracketed_margins, conserved, eps, of_runs
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps, of_runs
 from biasfree.experiments.sign_blocks import allowed
 
 _FREI = "Frei et al. 2022"
@@ -82,7 +82,7 @@ def _gradient(numbers: Numbers) -> Claim:
 
 
 def _conserved(numbers: Numbers) -> Claim:
-    return conserved(numbers, numbers["orthogonal_moved"], steps=numbers["long_steps"][-1])
+    return constant_part(numbers, numbers["orthogonal_moved"], steps=numbers["long_steps"][-1])
 
 
 def _margins(numbers: Numbers) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.orthogonal_sentences import bracketed_margins, conserved, eps, of_runs
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps, of_runs
 from biasfree.experiments.sign_blocks import allowed
 
 _KOU = "Kou et al. 2023"
@@ -37,7 +37,7 @@ def _gates(numbers: Numbers) -> Claim:
 
 
 def _conserved(numbers: Numbers) -> Claim:
-    return conserved(numbers, _orthogonal(numbers, "moved"), steps=numbers["steps"][-1])
+    return constant_part(numbers, _orthogonal(numbers, "moved"), steps=numbers["steps"][-1])
 
 
 def _margins(numbers: Numbers) -> Claim:
