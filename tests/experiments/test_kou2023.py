@@ -6,7 +6,7 @@ import pytest
 import biasfree as bf
 from biasfree.experiments import kou2023, sign_blocks
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.kou2023.exponents import exponents, law
+from biasfree.experiments.kou2023.sentences_exponents import exponents, law
 from biasfree.files import load_npz, save_npz
 
 SMALL = {

@@ -6,8 +6,8 @@ import pytest
 import biasfree as bf
 from biasfree.experiments import town2026
 from biasfree.experiments.experiment import silent
-from biasfree.experiments.town2026 import laws, sentences_laws
 from biasfree.experiments.town2026 import numbers as made
+from biasfree.experiments.town2026 import sentences_fits, sentences_laws
 from biasfree.experiments.town2026.increments import GROWN, _measured
 from biasfree.experiments.town2026.starts import samples, start
 from biasfree.files import load_npz, save_npz
@@ -85,20 +85,20 @@ def test_laws_are_recovered():
     n = np.array([8, 32, 128])
     half = 3 * np.log(n) + 2
     boots = half[:, None] + np.log(n)[:, None] * np.array([[-0.1, 0.1, np.nan]])
-    slope, error = laws.slopes({"samples": n, "half": half, "half_boots": boots})
+    slope, error = sentences_fits.slopes({"samples": n, "half": half, "half_boots": boots})
     assert (slope, error) == pytest.approx((3, 0.1))
     norms = 2 * np.outer(np.sqrt(n), [1, 3])
-    assert laws.exponents(n, norms) == pytest.approx([0.5, 0.5])
-    assert laws.local_exponents(n, norms) == pytest.approx(np.full((2, 2), 0.5))
+    assert sentences_fits.exponents(n, norms) == pytest.approx([0.5, 0.5])
+    assert sentences_fits.local_exponents(n, norms) == pytest.approx(np.full((2, 2), 0.5))
 
 
 def test_misfit_is_chi_square():
     """Errors of 0.1, the middle width of three 0.2 off a line: χ² = (2²/6)(0.2/0.1)²."""
     n, boots = np.array([2, 4, 8]), np.array([[-0.1, 0.1]] * 3)
     half = np.array([1.0, 2.2, 3.0])
-    assert laws.misfit({"samples": n, "half": half, "half_boots": half[:, None] + boots}) == pytest.approx(
-        8 / 3
-    )
+    assert sentences_fits.misfit(
+        {"samples": n, "half": half, "half_boots": half[:, None] + boots}
+    ) == pytest.approx(8 / 3)
 
 
 def test_log_law_is_judged_by_three_or_more(numbers):
@@ -114,7 +114,7 @@ def test_log_law_is_judged_by_three_or_more(numbers):
 
 def test_norms_below_the_limit_are_told(numbers):
     """Both exponents stand in the sentence, and how far the runs are below the limit in the note."""
-    limit = laws.trained_limit(numbers)
+    limit = sentences_fits.trained_limit(numbers)
     (claim,) = (
         c for c in town2026.EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit}) if "√n:" in c.sentence
     )
@@ -126,7 +126,7 @@ def test_norms_below_the_limit_are_told(numbers):
 def test_limit_of_the_trained_is_that_of_their_starts(numbers):
     starts = [start(8, SMALL["width"], scale=SMALL["scale"], seed=s) for s in range(3)]
     shares = [bf.theory.vanishing_escapes(one, samples(8)).shares.sum() for one in starts]
-    assert laws.trained_limit(numbers)[1] == pytest.approx(shares)
+    assert sentences_fits.trained_limit(numbers)[1] == pytest.approx(shares)
     assert numbers["limit_samples"].tolist() == [4, 6, 8, 12]
 
 

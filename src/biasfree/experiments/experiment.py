@@ -89,6 +89,11 @@ class Claim:
         }
 
 
+def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
+    """What a claim with a value for each run, or whatever `each` names, says of its seeds."""
+    return {"seeds": tuple(numbers["seeds"]), "each": each}
+
+
 def no_tables(_: Numbers) -> list[Table]:
     """For a figure whose claims and picture say it all."""
     return []

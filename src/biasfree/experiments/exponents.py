@@ -28,11 +28,16 @@ def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:
     there is no error.
     """
     across, values = np.log(np.ravel(x)), np.log(y.reshape(-1, y.shape[-1]))
-    slopes = np.array([_slope(across, column) for column in values.T])
-    error = np.std(slopes, ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else np.nan
-    left = values - slopes.mean() * across[:, None]
+    mean, error = mean_and_error(np.array([_slope(across, column) for column in values.T]))
+    left = values - mean * across[:, None]
     middle = np.exp(np.mean(left[np.isfinite(left)])) if np.isfinite(left).any() else np.nan
-    return Exponent(float(slopes.mean()), float(error), float(middle))
+    return Exponent(mean, error, float(middle))
+
+
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """The mean over draws and its standard error, NaN for one draw."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return float(np.mean(values)), float(error)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.experiments.measures import ROUNDING
 from biasfree.experiments.sign_blocks import off_middle
 
@@ -15,11 +13,6 @@ def eps(numbers: Numbers, steps: float = 1) -> float:
     """Rounding of so many steps, or so many operations on matrices."""
     terms = 2 * numbers["samples"] + numbers["width"]
     return float(steps * terms * np.finfo(float).eps)
-
-
-def of_runs(numbers: Numbers) -> dict[str, Any]:
-    """What claims with a value for every run have in common."""
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
 
 
 def constant_part(numbers: Numbers, moved: np.ndarray, *, steps: float) -> Claim:

@@ -109,13 +109,13 @@ def _escape_time(network: Network, data: Dataset, sign: int, direction: np.ndarr
     rate = float(np.linalg.norm(direction))
     if rate == 0:
         return np.inf
-    covering = _covering(network, data, sign)
+    covering = covering_neurons(network, data, sign)
     first, second = network.weights[0][covering], np.abs(network.weights[1][0][covering])
     gamma = np.linalg.norm(first @ (sign * direction / rate) + second) / 2
     return float((np.log(size) / 2 - np.log(gamma)) / rate)
 
 
-def _covering(network: Network, data: Dataset, sign: int) -> np.ndarray:
+def covering_neurons(network: Network, data: Dataset, sign: int) -> np.ndarray:
     """Which neurons of this sign are active on all samples of this sign."""
     samples = data.x[sign * data.targets[:, 0] > 0]
     return (sign * network.weights[1][0] > 0) & (network.weights[0] @ samples.T > 0).all(axis=1)
@@ -126,7 +126,7 @@ def _uncovered(network: Network, data: Dataset) -> float:
     if network.depth != 2 or network.sizes[-1] != 1 or data.dimensions != network.sizes[0]:
         return np.nan
     present = [sign for sign in (1, -1) if (sign * data.targets > 0).any()]
-    return sum(not _covering(network, data, sign).any() for sign in present)
+    return sum(not covering_neurons(network, data, sign).any() for sign in present)
 
 
 def _largest_cosine(network: Network, data: Dataset) -> float:  # noqa: ARG001

@@ -11,8 +11,9 @@ from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
-from biasfree.experiments.measures import accuracy, stacked
+from biasfree.experiments.measures import accuracy, named, stacked
 from biasfree.networks import Network
+from biasfree.theory.boursier import ORTHOGONAL_INPUTS
 from biasfree.trajectory import Trajectory
 
 #: Where the function of the five points is shown.
@@ -33,7 +34,7 @@ def line(settings: Mapping[str, Any], report: Report) -> Numbers:
         runs.append(_line_flow(start, data))
     found = stacked([_line_row(run, data) for run in runs]) | _line_neurons(runs[0], data)
     found |= {"x": data.x, "y": data.y, "least": np.array(theory.least_path_norm(data))}
-    return {"grid": LINE, **_called("line", found)}
+    return {"grid": LINE, **named("line", found)}
 
 
 def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
@@ -59,15 +60,11 @@ def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
         _teacher_row(run, data, start, span.restored(run[-1]))
         for run, data, start, span in zip(runs, full, starts, spans, strict=True)
     ]
-    return {"teacher_ts": runs[0].ts, **_called("teacher", stacked(rows))}
+    return {"teacher_ts": runs[0].ts, **named("teacher", stacked(rows))}
 
 
 def _seeds(settings: Mapping[str, Any], count: str) -> list[int]:
     return [settings["seed"] + i for i in range(settings[count])]
-
-
-def _called(prefix: str, numbers: Numbers) -> Numbers:
-    return {f"{prefix}_{name}": value for name, value in numbers.items()}
 
 
 def _line_flow(start: Network, data: Dataset) -> Trajectory:
@@ -98,7 +95,7 @@ def _line_row(run: Trajectory, data: Dataset) -> Numbers:
         "kinks": kinks,
         "directions": np.array(len(clusters)),
         "norm": np.array(diagnostics.half_norm(run[-1])),
-        "cosine": np.array(_cosine(data)),
+        "cosine": np.array(ORTHOGONAL_INPUTS.defect(None, data)),
         "error": np.array(accuracy(run)),
     }
 
@@ -112,14 +109,8 @@ def _teacher_row(run: Trajectory, data: Dataset, start: Network, network: Networ
         "orthogonal_norm": np.array(theory.interpolator_norm(data, orthogonal_tolerance=1.0)),
         "directions": np.array(len(clusters)),
         "heavy": np.array(1 + np.sum(np.cumsum(clusters.weights) < _HEAVY)),
-        "cosine": np.array(_cosine(data)),
+        "cosine": np.array(ORTHOGONAL_INPUTS.defect(None, data)),
         "missed": np.array(np.sum(np.abs(residual) > 0.1 * np.abs(data.y).max())),
         "lost": np.array(theory.uncovered_samples(network, data).sum()),
         "lost_at_start": np.array(theory.uncovered_samples(start, data).sum()),
     }
-
-
-def _cosine(data: Dataset) -> float:
-    """The largest |cos(x_i, x_j)|: 0 where the theorem holds."""
-    unit = data.x / np.linalg.norm(data.x, axis=1, keepdims=True)
-    return float(np.abs(unit @ unit.T - np.eye(len(unit))).max())

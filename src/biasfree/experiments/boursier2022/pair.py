@@ -13,7 +13,7 @@ from biasfree.data import Dataset
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.measures import accuracy
 from biasfree.experiments.settings import seeds_of
-from biasfree.networks import Network
+from biasfree.theory.boursier import covering_neurons
 from biasfree.trajectory import Trajectory
 
 SIGNS = (1, -1)
@@ -79,12 +79,6 @@ def _reached(ts: np.ndarray, share: np.ndarray) -> float:
     return float(np.interp(0.0, np.log(ends / (1 - ends)), ts[i - 1 : i + 1]))
 
 
-def _members(network: Network, data: Dataset, sign: int) -> np.ndarray:
-    """The neurons of a sign that are active on all its samples."""
-    own = data.x[sign * data.y > 0]
-    return (sign * network.weights[1][0] > 0) & (network.weights[0] @ own.T > 0).all(axis=1)
-
-
 def _angle(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
     """The largest angle, in degrees, of such a neuron to ±D± at the i-th time."""
     along, across = _parts(run, data, sign, i)
@@ -110,7 +104,7 @@ def _rounding(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
 def _parts(run: Trajectory, data: Dataset, sign: int, i: int) -> tuple[np.ndarray, np.ndarray]:
     direction = sign * theory.alignment_directions(data)[SIGNS.index(sign)]
     unit = direction / np.linalg.norm(direction)
-    first = run.weights[0][i][_members(run[0], data, sign)]
+    first = run.weights[0][i][covering_neurons(run[0], data, sign)]
     along = first @ unit
     return along, np.linalg.norm(first - np.outer(along, unit), axis=1)
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from biasfree.experiments.boursier2022.sentences_beyond import beyond, outside
 from biasfree.experiments.boursier2022.sentences_phases import phases
-from biasfree.experiments.boursier2022.shared import PAPER, covered, of_draws, of_runs
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.boursier2022.sentences_shared import PAPER, covered, of_draws
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.tables import Table
 
 

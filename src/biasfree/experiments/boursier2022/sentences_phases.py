@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.experiments.boursier2022.sentences_shared import NO_NUMBER, PAPER, covered, of_draws
 from biasfree.experiments.boursier2022.sentences_times import times
-from biasfree.experiments.boursier2022.shared import NO_NUMBER, PAPER, covered, of_draws, of_runs
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 
 
 def phases(numbers: Numbers) -> list[Claim]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.experiments.boursier2022.shared import NO_NUMBER, PAPER, covered, of_draws
+from biasfree.experiments.boursier2022.sentences_shared import NO_NUMBER, PAPER, covered, of_draws
 from biasfree.experiments.experiment import Claim, Numbers
 
 _SAME = 0.05  # what a constant may change by from the next larger γ to the least

@@ -5,7 +5,7 @@ from biasfree.experiments.experiment import NEIGHBOURS, Experiment
 from biasfree.experiments.frei2022.numbers import run
 from biasfree.experiments.frei2022.picture import draw
 from biasfree.experiments.frei2022.sentences import claims
-from biasfree.experiments.frei2022.table_sentences import tables
+from biasfree.experiments.frei2022.sentences_tables import tables
 from biasfree.experiments.settings import Setting, at_least, draws, several, several_whole
 
 SETTINGS = {

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.experiments.frei2022.condition import reached
-from biasfree.experiments.frei2022.derived_sentences import derived
-from biasfree.experiments.orthogonal_sentences import of_runs
+from biasfree.experiments.frei2022.sentences_derived import derived
 
 _LOW = 4.0  # stable rank that we call low: twice the most that the limit can be
 _FREI = "Frei et al. 2022"

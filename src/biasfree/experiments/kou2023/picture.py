@@ -8,8 +8,8 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
-from biasfree.experiments.kou2023.exponents import exponents, law, standard_errors
 from biasfree.experiments.kou2023.sentences import ratio
+from biasfree.experiments.kou2023.sentences_exponents import exponents, law, standard_errors
 from biasfree.experiments.picture import MARKERS, colours, draws_and_median, fill
 from biasfree.experiments.sign_blocks import gaussian_ratio
 

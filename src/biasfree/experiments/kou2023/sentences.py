@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.kou2023.derived_sentences import derived
-from biasfree.experiments.kou2023.exponents import exponents, law, standard_errors
-from biasfree.experiments.orthogonal_sentences import of_runs
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
+from biasfree.experiments.kou2023.sentences_derived import derived
+from biasfree.experiments.kou2023.sentences_exponents import exponents, law, standard_errors
 from biasfree.tables import Table
 
 _KOU = "Kou et al. 2023"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.experiments.lyu2021 import sentences_extra, sentences_rate
 from biasfree.tables import Table
 
@@ -60,10 +58,6 @@ def sets(numbers: Numbers) -> list[str]:
     return [*(f"width{w}" for w in numbers["widths"]), *(f"inputs{d}" for d in others)]
 
 
-def _of_runs(numbers: Numbers, **what: Any) -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs", **what}
-
-
 def _largest(numbers: Numbers) -> Claim:
     tops = [numbers[f"{name}_share"].max() for name in sets(numbers)]
     return Claim(
@@ -90,7 +84,7 @@ def _attained(numbers: Numbers) -> Claim:
         measured=(*np.concatenate(gaps), *sentences_extra.attained(numbers)),
         bound=(_CLOSE,),
         origin=_ROUNDING,
-        **_of_runs(numbers, each="leaks, widths and draws"),
+        **of_runs(numbers, each="leaks, widths and draws"),
     )
 
 
@@ -111,7 +105,7 @@ def _one_signed(numbers: Numbers) -> Claim:
         bound=(_CLOSE,),
         origin="σ(z) ≥ αz, so for a > 0 at the samples y = −1: y f ≤ −αΣa_h w_h·x, whose margin is at "
         f"most αΣa_h|w_h|/|w*| ≤ α|θ|²/(2|w*|); {_ROUNDING}",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -124,7 +118,7 @@ def _twins(numbers: Numbers) -> Claim:
         measured=tuple(numbers["twin_gap"].ravel()),
         bound=(float(numbers["twin_bound"]),),
         origin="rounding: machine epsilon times steps times terms of the sums in a step",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -140,7 +134,7 @@ def _margin(numbers: Numbers) -> Claim:
         origin=f"the papers are about t → ∞; we take {_END:g}",
         note="draws whose r₁ is of one sign, of chance 2^{1−H}, cannot get there; and near α = 1 the two "
         "signs level out only as a power of ln t",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -154,7 +148,7 @@ def _odd(numbers: Numbers) -> Claim:
         origin="the papers give no number; we take a hundredth of the energy",
         note="draws whose r₁ is of one sign keep theirs, k²/(k² + c²) of the energy; and near α = 1 few "
         "neurons level out late",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.tables import Table
 
 _PAPER = "Lyu et al. (2021)"
@@ -28,10 +26,6 @@ def attained(numbers: Numbers) -> np.ndarray:
     return np.abs(numbers["extra_linear"] / numbers["extra_largest"] - 1).ravel()
 
 
-def _runs(numbers: Numbers) -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
-
-
 def derived(numbers: Numbers) -> list[Claim]:
     """The bound by the share of the other sign."""
     return [
@@ -46,7 +40,7 @@ def derived(numbers: Numbers) -> list[Claim]:
             origin="the mean of y f over the support with y = −1, w* = −Σλx: neurons with a > 0 give at "
             "most αa w·w*, those with a < 0 at most |a||w||w*|, as the two samples there are orthogonal; "
             "rounding",
-            **_runs(numbers),
+            **of_runs(numbers),
         )
     ]
 
@@ -66,7 +60,7 @@ def said(numbers: Numbers) -> list[Claim]:
             origin=f"the paper gives no number; we take {_SHORT:g}",
             note="the order of limits matters: larger starts make up for it by the last time, and with "
             "q/(1−q) ∝ (ln t)^{1/α−1} every start does in the end",
-            **_runs(numbers),
+            **of_runs(numbers),
         ),
         Claim(
             sentence="one sample more, beyond the margin of the others, leaves small ReLU networks at a "
@@ -79,7 +73,7 @@ def said(numbers: Numbers) -> list[Claim]:
             origin=f"the paper gives no number; we take {_SHORT:g}; twice the margin at the last time "
             "less that at its square root, exact for a + b/ln t",
             note="some larger starts have neurons left in other directions, and find the better network",
-            **_runs(numbers),
+            **of_runs(numbers),
         ),
     ]
 
@@ -116,7 +110,7 @@ def seen(numbers: Numbers) -> list[Claim]:
             origin="while samples y = −1 have all of the residual, leading neurons see α times what the "
             "others see; we take a twentieth; least scale, longest sample, mean and standard error over "
             f"draws {spread}",
-            **_runs(numbers),
+            **of_runs(numbers),
         )
     ]
 

@@ -7,6 +7,7 @@ from math import comb
 import numpy as np
 
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.exponents import mean_and_error
 
 CONVERGED, RESTING, MOVING, DIVERGED = range(4)
 
@@ -126,9 +127,7 @@ def exponents(numbers: Numbers) -> np.ndarray:
     return found
 
 
-def mean_and_error(values: np.ndarray) -> tuple[float, float, int]:
-    """The mean of the finite values, its standard error, and their number."""
-    values = values[np.isfinite(values)]
-    if len(values) < 2:
-        return np.nan, np.nan, len(values)
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values)
+def finite_mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """The mean of the finite values and its standard error, NaN if fewer than two."""
+    finite = values[np.isfinite(values)]
+    return mean_and_error(finite) if len(finite) > 1 else (np.nan, np.nan)

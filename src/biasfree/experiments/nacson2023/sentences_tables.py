@@ -39,7 +39,7 @@ def _set_row(numbers: Numbers, i: int) -> tuple[object, ...]:
     share = [norms[last[j], j] / norms[first[j], j] for j in starts]
     still = [sharp[first[j], j] * read.steps(numbers)[i, last[j], j] > 2 for j in starts]
     kinds = (read.converged, read.settled, read.growing)
-    mean, error, _ = read.mean_and_error(read.exponents(numbers)[i])
+    mean, error = read.finite_mean_and_error(read.exponents(numbers)[i])
     return (
         str(numbers["sets"][i]),
         *(float(np.median(numbers[name][i])) for name in ("ceiling", "least_norm", "least_gain", "scale")),

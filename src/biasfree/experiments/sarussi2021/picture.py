@@ -93,7 +93,7 @@ def _neurons(axes: Axes, numbers: Numbers) -> None:
 
 def _by_scale(axes: Axes, numbers: Numbers) -> None:
     """Mirrored data: distance from the linear model, and the even part, against the scale."""
-    scales, (mean, error) = numbers["scales"], exponent(numbers)
+    scales, found = numbers["scales"], exponent(numbers)
     gap, even = numbers["mirrored_gap"], np.sqrt(numbers["mirrored_even"])
     for values, marker, colour, label in (
         (gap, "o", "C0", "$|W_1-W_2^{\\top}v^{\\top}|\\,/\\,|W_1|$"),
@@ -102,7 +102,7 @@ def _by_scale(axes: Axes, numbers: Numbers) -> None:
         axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=colour)
         axes.plot([], [], ls="none", marker=marker, mfc="none", color=colour, label=label)
     line = np.median(gap[0]) / scales[0] * scales
-    axes.plot(scales, line, color="0.3", label=f"∝ scale (fit: {mean:.3f} ± {error:.1g})")
+    axes.plot(scales, line, color="0.3", label=f"∝ scale (fit: {found.estimate:.3f} ± {found.error:.1g})")
     axes.set(xscale="log", yscale="log", xlabel="initial scale $|W_1(0)|$", ylabel="mirrored data, distance")
     axes.set_ylim(None, 1e4)
     axes.legend(loc="upper left", labelspacing=0.25)

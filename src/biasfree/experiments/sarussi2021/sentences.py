@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
+from biasfree.experiments.exponents import Exponent, fitted
 from biasfree.tables import Table
 
 _PAPER = "Sarussi et al. (2021)"
@@ -34,10 +33,6 @@ def by_scale(numbers: Numbers, name: str) -> np.ndarray:
     return np.array([numbers[f"scale{i}_{name}"] for i in range(len(numbers["scales"]))])
 
 
-def _of_runs(numbers: Numbers) -> dict[str, Any]:
-    return {"seeds": tuple(numbers["seeds"]), "each": "runs"}
-
-
 def _flow(numbers: Numbers) -> Claim:
     return Claim(
         sentence="mirrored data, second layer fixed, W₁ = W₂ᵀvᵀ: gradient flow is that of a linear model "
@@ -62,7 +57,7 @@ def _descent(numbers: Numbers) -> Claim:
         measured=tuple(numbers["descent_gap"].ravel()),
         bound=(float(numbers["descent_bound"]),),
         origin="rounding: machine epsilon times steps times terms of the sums in a step",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -94,7 +89,7 @@ def _linear(numbers: Numbers) -> Claim:
         measured=(*small, *numbers["leak_differ"][-1, leaky].ravel(), *numbers["width_differ"][-1].ravel()),
         bound=(_CLOSE,),
         origin=f"the paper gives no number that we have; we take {_CLOSE:g} of all directions",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -109,7 +104,7 @@ def _smaller(numbers: Numbers) -> Claim:
         measured=tuple((differ[0] / np.maximum(differ[-1], 1e-12)).ravel()),
         bound=(1.0,),
         origin="smaller",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -124,7 +119,7 @@ def _many(numbers: Numbers) -> Claim:
         sense="at least",
         origin="more than the two that mirrored data make; neurons of a sign stay apart, on different "
         "sides of samples near their hyperplanes",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
@@ -140,28 +135,27 @@ def _mirrored(numbers: Numbers) -> Claim:
         bound=(1e-3,),
         origin="0 as the scale tends to 0; we take a thousandth, and 1 is added where there are more "
         "directions",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 
-def exponent(numbers: Numbers) -> tuple[float, float]:
-    """The power of the scale with which the distance from the linear model goes, and its standard error."""
+def exponent(numbers: Numbers) -> Exponent:
+    """The power of the scale with which the distance from the linear model goes."""
     small = numbers["scales"] <= 1
-    slopes = np.polyfit(np.log(numbers["scales"][small]), np.log(numbers["mirrored_gap"][small]), 1)[0]
-    error = slopes.std(ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else 0.0
-    return float(slopes.mean()), float(error)
+    return fitted(numbers["scales"][small], numbers["mirrored_gap"][small])
 
 
 def _law(numbers: Numbers) -> Claim:
-    mean, error = exponent(numbers)
+    found = exponent(numbers)
     return Claim(
         sentence="mirrored data: random weights end as far from the linear model as they started from "
         "it, so that |W₁ − W₂ᵀvᵀ|/|W₁| ∝ scale (exponent, distance from 1)",
         source="derived here to leading order: W₁ = W₁(0) + W₂ᵀvᵀ while |W₁(0)| is small",
         kind="observed",
-        measured=(abs(mean - 1),),
+        measured=(abs(found.estimate - 1),),
         bound=(0.05,),
-        origin=f"we take a twentieth; mean and standard error over draws {mean:.4f} ± {error:.1g}",
+        origin="we take a twentieth; mean and standard error over draws "
+        f"{found.estimate:.4f} ± {found.error:.1g}",
         seeds=tuple(numbers["seeds"]),
         each="fits",
     )
@@ -193,7 +187,7 @@ def _square(numbers: Numbers) -> Claim:
         bound=(1.0,),
         sense="at least",
         origin="more",
-        **_of_runs(numbers),
+        **of_runs(numbers),
     )
 
 

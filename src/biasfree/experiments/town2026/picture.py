@@ -8,8 +8,9 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.experiments.experiment import Numbers
+from biasfree.experiments.exponents import mean_and_error
 from biasfree.experiments.picture import MARKERS, colours, fill
-from biasfree.experiments.town2026.laws import exponents, slopes, trained_limit, with_error
+from biasfree.experiments.town2026.sentences_fits import exponents, slopes, trained_limit
 from biasfree.theory import interpolation_probability
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _exponents(axes: Axes, numbers: Numbers) -> None:
     """Of ½|θ|² over the numbers of samples that were trained: of the runs, and of their limit."""
     n, shown = numbers["samples"], (("k", numbers["wide_norm"]), ("C0", trained_limit(numbers)))
     for i, (colour, norms) in enumerate(shown):
-        mean, error = with_error(exponents(n, norms))
+        mean, error = mean_and_error(exponents(n, norms))
         text = f"½|θ|² ~ $n^{{{mean:.2f}\\pm{error:.2f}}}$, n ≤ {n[-1]}"
         look = {"ha": "right", "transform": axes.transAxes, "fontsize": 6.5, "color": colour}
         axes.text(0.99, 0.13 - 0.09 * i, text, **look)

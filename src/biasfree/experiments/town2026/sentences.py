@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.town2026.laws import with_error
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
+from biasfree.experiments.exponents import mean_and_error
 from biasfree.experiments.town2026.sentences_laws import law_claims
-from biasfree.experiments.town2026.sentences_training import exact, observed, of_runs
+from biasfree.experiments.town2026.sentences_training import exact, observed
 from biasfree.tables import Table
 
 _PAPER = "Town et al. (2026)"
@@ -102,7 +102,7 @@ def tables(numbers: Numbers) -> list[Table]:
     )
     ratio = numbers["wide_norm"] / numbers["minimum"][:, None]
     limit = {
-        int(n): with_error(v / np.sqrt(2 * n))
+        int(n): mean_and_error(v / np.sqrt(2 * n))
         for n, v in zip(numbers["limit_samples"], numbers["limit_norm"], strict=True)
     }
     rows = [
@@ -113,7 +113,7 @@ def tables(numbers: Numbers) -> list[Table]:
             float(np.nanstd(numbers["half_boots"][i])),
             len(numbers["seeds"]),
             int(np.sum(numbers["half_floor"][i] == 0)),
-            *with_error(ratio[i]),
+            *mean_and_error(ratio[i]),
             *limit.pop(int(n)),
         )
         for i, n in enumerate(numbers["samples"])

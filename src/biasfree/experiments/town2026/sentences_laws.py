@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.town2026.laws import (
+from biasfree.experiments.exponents import mean_and_error
+from biasfree.experiments.town2026.sentences_fits import (
     exponents,
     local_exponents,
     misfit,
     slopes,
     trained_limit,
-    with_error,
 )
 
 _PAPER = "Town et al. (2026)"
@@ -47,7 +47,7 @@ def _threshold(numbers: Numbers) -> Claim:
 
 def _exponent(numbers: Numbers) -> Claim:
     n, scale = numbers["samples"], float(numbers["scale"])
-    fits = [with_error(exponents(n, norms)) for norms in (numbers["wide_norm"], trained_limit(numbers))]
+    fits = [mean_and_error(exponents(n, norms)) for norms in (numbers["wide_norm"], trained_limit(numbers))]
     (run, run_error), (limit, limit_error) = fits
     return Claim(
         sentence=f"the squared norm of the networks that fit grows as √n: from n = {n[0]} to {n[-1]} as n to "

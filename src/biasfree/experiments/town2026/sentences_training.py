@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 
 
 def exact(numbers: Numbers) -> list[Claim]:
     """What holds for every draw."""
     return [_floor(numbers), _gained(numbers), _shortest(numbers)]
-
-
-def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    """Seeds of claims about many runs."""
-    return {"seeds": tuple(numbers["seeds"]), "each": each}
 
 
 def observed(numbers: Numbers) -> list[Claim]:

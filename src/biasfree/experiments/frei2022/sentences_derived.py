@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
 from biasfree.experiments.frei2022.one_step import any_gates
 from biasfree.experiments.measures import ROUNDING
-from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps, of_runs
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps
 from biasfree.experiments.sign_blocks import allowed
 
 _FREI = "Frei et al. 2022"

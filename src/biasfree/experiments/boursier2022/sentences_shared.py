@@ -12,11 +12,6 @@ PAPER = "Boursier et al. (2022)"
 NO_NUMBER = "the paper is about γ → 0; we take"
 
 
-def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    """Seeds of claims about the pair."""
-    return {"seeds": tuple(numbers["seeds"]), "each": each}
-
-
 def of_draws(numbers: Numbers, chosen: np.ndarray) -> dict[str, Any]:
     """Seeds of claims about some draws of a dozen samples."""
     return {"seeds": tuple(numbers["many_draws"][chosen]), "each": "draws"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps, of_runs
+from biasfree.experiments.experiment import Claim, Numbers, of_runs
+from biasfree.experiments.orthogonal_sentences import bracketed_margins, constant_part, eps
 from biasfree.experiments.sign_blocks import allowed
 
 _KOU = "Kou et al. 2023"

@@ -33,11 +33,6 @@ def local_exponents(n: np.ndarray, norms: np.ndarray) -> np.ndarray:
     return np.diff(np.log(norms), axis=0) / np.diff(np.log(n))[:, None]
 
 
-def with_error(values: np.ndarray) -> tuple[float, float]:
-    """The mean over seeds and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
 def trained_limit(numbers: Numbers) -> np.ndarray:
     """The limit γ → 0 of ½|θ|² for the numbers of samples that were trained, (n's, seeds)."""
     return numbers["limit_norm"][np.searchsorted(numbers["limit_samples"], numbers["samples"])]
