@@ -25,13 +25,15 @@ class Stats:
     """How a trajectory was obtained.
 
     `error` is an estimate of the relative error of the weights along the path, and `error_kind` says which
-    kind of estimate; `events` counts the located times at which something happened, by kind; `branch_times`
-    are the times at which the flow is not unique and a convention decided; `defects` says how far a solved
-    problem is from each hypothesis of its solution.
+    kind of estimate; `by_class` of the `evaluations` were made by activation classes, the others sample by
+    sample (`dense`), to the same value up to rounding; `events` counts the located times at which something
+    happened, by kind; `branch_times` are the times at which the flow is not unique and a convention decided;
+    `defects` says how far a solved problem is from each hypothesis of its solution.
     """
 
     method: str
     evaluations: int = 0
+    by_class: int = 0
     accepted: int = 0
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
@@ -51,11 +53,16 @@ class Stats:
         defects = {str(name): float(size) for name, size in self.defects.items()}
         object.__setattr__(self, "defects", defects)
         object.__setattr__(self, "branch_times", tuple(float(t) for t in self.branch_times))
-        for name in ("evaluations", "accepted", "rejected"):
+        for name in ("evaluations", "by_class", "accepted", "rejected"):
             object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("rtol", "error", "wall_time"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else float(value))
+
+    @property
+    def dense(self) -> int:
+        """Evaluations in which every sample took part by itself."""
+        return self.evaluations - self.by_class
 
     def to_json(self) -> str:
         """The record as one line of JSON, which `Stats.from_json` reads back."""
