@@ -34,3 +34,9 @@ def one_thread() -> Iterator[None]:
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def allowed() -> int:
+    """How many threads arithmetic may use: as many as there are cores, or fewer where the user said so."""
+    said = [int(value) for name in _LOOKED_AT if (value := os.environ.get(name, "")).isdigit()]
+    return max(1, min([cores(), *said]))

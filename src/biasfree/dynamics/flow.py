@@ -13,6 +13,7 @@ from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics.adaptive import Loop, Smooth
 from biasfree.dynamics.events import Kinks, TooManyEventsError
+from biasfree.dynamics.grouping import Grouping
 from biasfree.dynamics.integrate import Limits, integrate
 from biasfree.dynamics.objective import Form, form_of, params_of, physics_of, view_of
 from biasfree.dynamics.problem import Problem, float64, problem_of
@@ -174,11 +175,13 @@ class _Run:
 
     def steps(self) -> Trajectory:
         limits, strict = self.request.limits("steps"), self.request.rtol is not None
-        flow = StepFlow(self.form, params_of(self.network), self.view, self.physics, limits, strict=strict)
+        grouping = Grouping(self.form, self.network, self.data, self.physics)
+        flow = StepFlow(self.form, params_of(self.network), grouping, self.physics, limits, strict=strict)
         recorder, outcome = flow.follow(self.request.ts, self.recorder)
         stats = Stats(
             method="steps",
             evaluations=outcome.evaluations,
+            by_class=outcome.by_class,
             accepted=outcome.accepted,
             rejected=outcome.rejected,
             rtol=limits.rtol,

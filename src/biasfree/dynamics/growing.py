@@ -10,7 +10,6 @@ import numpy as np
 
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
-from biasfree.dynamics.descent import TILE
 from biasfree.dynamics.objective import Form, Params, form_of, physics_of, view_of
 from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.progress import Progress
@@ -18,6 +17,7 @@ from biasfree.dynamics.walk import walk
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
+_TILE = 16  # networks in a compiled call
 _SHARE = 0.5  # of 1/curvature: a quarter of what is stable
 _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau has begun to learn
 _ROUNDING = 1e-12  # relative: a loss that is higher by no more has not risen
@@ -170,13 +170,14 @@ class _Tile:
     def walked(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
         begin = Params(tuple(layer[self.rows] for layer in states))
         stops = np.array([count], dtype=np.int64)
-        end = walk(self.form, begin, stops, self.views, self.physics, step=step, level=-np.inf)[0]
+        given = (self.views, self.physics, step, -np.inf)
+        end = walk(self.form, begin, stops, *given, shared=False)[0]
         return tuple(np.asarray(layer) for layer in end.params.weights)
 
 
 def _rows(count: int) -> list[np.ndarray]:
     """Networks of every tile, the last one repeated: a tile that is not full would compile anew."""
-    size = min(TILE, count)
+    size = min(_TILE, count)
     return [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
 
 

@@ -1,10 +1,13 @@
-"""The objective and its slope, compiled: every simulator evaluates the network through this file alone.
+"""The objective and its slope, compiled: descent, smooth flow and flow by steps evaluate the network here.
 
 Three ways to evaluate, all exact, chosen by `form_of`:
 
 - `samples`: any depth, any loss; samples in chunks, so that memory does not grow with P·H.
 - `pairs`:   two bias-free layers on mirrored data: W₁x serves x and −x, f(±x) = W₂σ(±W₁x).
 - `moments`: linear networks with square loss see the data only through Σ and β.
+
+A view of samples or pairs may carry classes (`classes.py`): then most samples take part through the moments
+of their class, as long as the certificate says that this is exact.
 """
 
 from __future__ import annotations
@@ -19,6 +22,16 @@ import numpy as np
 from jax import lax
 
 from biasfree.data import Dataset, mirror_pairs
+from biasfree.dynamics.classes import Classes, over_classes
+from biasfree.dynamics.layers import (
+    Params,
+    backpropagate,
+    backpropagate_pairs,
+    gate,
+    outputs,
+    pair_outputs,
+    product,
+)
 from biasfree.losses import named
 from biasfree.networks import Network
 
@@ -39,19 +52,16 @@ class Form(NamedTuple):
     train: tuple[bool, ...]
 
 
-class Params(NamedTuple):
-    """A network's weights as JAX arrays; `biases` is empty for a bias-free network."""
-
-    weights: tuple[Float[Array, "_ _"], ...]
-    biases: tuple[Float[Array, "_"], ...] = ()
-
-
 class Samples(NamedTuple):
-    """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding."""
+    """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding.
+
+    With `classes`, of which there may be none at the moment, they stand for the samples where there are some.
+    """
 
     x: Float[Array, "C n D"]
     y: Float[Array, "C n K"]
     share: Float[Array, "C n"]
+    classes: Classes | None = None
 
 
 class Moments(NamedTuple):
@@ -61,6 +71,14 @@ class Moments(NamedTuple):
     beta: Float[Array, "K D"]
     best: Float[Array, "K D"]
     floor: Float[Array, ""]
+
+
+class Evaluation(NamedTuple):
+    """The data loss, and −∇ of the objective; wrong unless `certified`, which samples always are."""
+
+    loss: Float[Array, ""]
+    slope: Params
+    certified: Any
 
 
 class Physics(NamedTuple):
@@ -76,9 +94,13 @@ def form_of(
     """The cheapest exact way to evaluate all of these networks on all of these datasets."""
     bias_free = all(network.biases is None for network in networks)
     linear = bias_free and all(network.leak == 1 for network in networks) and loss == "square"
-    if linear and all(data.dimensions <= len(data) for data in datasets):
+    if linear and all(data.dimensions <= len(data) for data in dict.fromkeys(datasets)):
         return Form(loss, "moments", train)
-    if bias_free and networks[0].depth == 2 and all(mirror_pairs(data) is not None for data in datasets):
+    if (
+        bias_free
+        and networks[0].depth == 2
+        and all(mirror_pairs(data) is not None for data in dict.fromkeys(datasets))
+    ):
         return Form(loss, "pairs", train)
     return Form(loss, "samples", train)
 
@@ -102,7 +124,12 @@ def view_of(form: Form, network: Network, data: Dataset) -> Samples | Moments:
         pairs = mirror_pairs(data)
         assert pairs is not None, "form_of chooses pairs for mirrored data only"
         x, y, share = x[pairs[0]], y[pairs[0]], share[pairs[0]]
-    return _chunked(x, y, share, width=max(network.sizes[1:]))
+    return chunked(x, y, share, rows=max(1, CHUNK_ELEMENTS // max(network.sizes[1:])))
+
+
+def without_classes(view: Samples | Moments) -> Samples | Moments:
+    """The view in which every sample takes part by itself."""
+    return view._replace(classes=None) if isinstance(view, Samples) else view
 
 
 def _moments(data: Dataset) -> Moments:
@@ -111,8 +138,9 @@ def _moments(data: Dataset) -> Moments:
     return Moments(data.sigma, data.beta.reshape(data.outputs, -1), best, floor)
 
 
-def _chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, width: int) -> Samples:
-    chunks = -(-len(x) * width // CHUNK_ELEMENTS) or 1
+def chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, rows: int) -> Samples:
+    """Samples in chunks of equal length, of at most `rows`."""
+    chunks = -(-len(x) // rows) or 1
     rows = -(-len(x) // chunks) or 1
     padding = chunks * rows - len(x)
 
@@ -122,45 +150,44 @@ def _chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, width: int) -> 
     return Samples(fold(x), fold(y), fold(share))
 
 
-def activation(z, leak):
-    """σ(z) = max(z, αz), written so that σ′(0) = α."""
-    return jnp.where(z > 0, z, leak * z)
-
-
-def outputs(params: Params, x: Float[Array, "n D"], leak) -> Float[Array, "n K"]:
-    """f(x) for any depth; `x @ W.T` is the layout that XLA multiplies fastest on CPU."""
-    h = x
-    for i, w in enumerate(params.weights):
-        h = (activation(h, leak) if i else h) @ w.T
-        h = h + params.biases[i] if params.biases else h
-    return h
-
-
 def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Float[Array, ""]:
-    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged."""
+    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; never by class."""
     if isinstance(view, Moments):
         gap = _product(params) - view.best
         return view.floor + jnp.sum((gap @ view.sigma) * gap) / 2
-    return _over_chunks(partial(_chunk_loss, form, params, leak=leak), view)
+    return _over_chunks(partial(_chunk_loss, form, params, leak), view, view.x.shape[0])
 
 
 def loss_and_slope(
     form: Form, params: Params, view: Samples | Moments, physics: Physics
 ) -> tuple[Float[Array, ""], Params]:
     """The data loss, and −∇ of the objective: layers that are not trained have slope zero."""
+    return evaluate(form, params, without_classes(view), physics)[:2]
+
+
+def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Evaluation:
+    """The same, by the classes of the view if it has some."""
+    certified = jnp.array(True)
     if isinstance(view, Moments):
         loss = data_loss(form, params, view, physics.leak)
         gradient = jax.grad(_moment_form)(params, view)
+        slope = jax.tree.map(jnp.negative, gradient)
+    elif view.classes is None:
+        loss, slope = _dense(form, params, view, physics.leak)
     else:
-        chunk = partial(_chunk_loss, form, leak=physics.leak)
-        loss, gradient = _over_chunks(partial(jax.value_and_grad(chunk), params), view)
+        classes = view.classes
+        loss, slope, certified = lax.cond(
+            classes.count > 0,
+            lambda: _by_class(form, params, classes, physics.leak),
+            lambda: (*_dense(form, params, view, physics.leak), jnp.array(True)),
+        )
 
-    def descend(trained: bool, g, w, decay):
-        return -(g + decay * w) if trained else jnp.zeros_like(w)
+    def descend(trained: bool, s, w, decay):
+        return s - decay * w if trained else jnp.zeros_like(w)
 
-    weights = tuple(map(partial(descend, decay=physics.l2), form.train, gradient.weights, params.weights))
-    biases = tuple(map(partial(descend, decay=0.0), form.train, gradient.biases, params.biases))
-    return loss, Params(weights, biases)
+    weights = tuple(map(partial(descend, decay=physics.l2), form.train, slope.weights, params.weights))
+    biases = tuple(map(partial(descend, decay=0.0), form.train, slope.biases, params.biases))
+    return Evaluation(loss, Params(weights, biases), certified)
 
 
 def penalty(params: Params, l2) -> Float[Array, ""]:
@@ -181,23 +208,44 @@ def _moment_form(params: Params, view: Moments) -> Float[Array, ""]:
     return jnp.sum((product @ view.sigma) * product) / 2 - jnp.sum(view.beta * product)
 
 
-def _chunk_loss(form: Form, params: Params, x, y, share, *, leak) -> Float[Array, ""]:
+def _dense(form: Form, params: Params, view: Samples, leak) -> tuple[Any, Params]:
+    return _over_chunks(partial(_chunk_slope, form, params, leak), view, view.x.shape[0])
+
+
+def _by_class(form: Form, params: Params, classes: Classes, leak) -> tuple[Any, Params, Any]:
+    """The samples that belong to no class one by one, all others by class."""
+    loss, slope = _over_chunks(partial(_chunk_slope, form, params, leak), classes.remainder, classes.chunks)
+    more, steeper, certified = over_classes(params, classes)
+    return loss + more, jax.tree.map(jnp.add, slope, steeper), certified
+
+
+def _chunk_slope(form: Form, params: Params, leak, x, y, share) -> tuple[Any, Params]:
     loss = named(form.loss)
     if form.kind == "pairs":
-        z = x @ params.weights[0].T
-        here, mirrored = (activation(side, leak) @ params.weights[1].T for side in (z, -z))
-        return jnp.sum(share[:, None] * (loss.value(here, y, jnp) + loss.value(mirrored, -y, jnp)))
-    return jnp.sum(share[:, None] * loss.value(outputs(params, x, leak), y, jnp))
+        return backpropagate_pairs(params, x, y, share, leak, loss)
+
+    def residual(f):
+        return jnp.sum(share * loss.value(f, y.T, jnp)), share * loss.residual(f, y.T, jnp)
+
+    return backpropagate(params, x.T, jnp.ones(len(x)), lambda _, z: gate(z, leak), residual)
 
 
-def _over_chunks(function, view: Samples):
-    """Σ over chunks of `function(x, y, share)`, holding one chunk's activations at a time."""
-    if view.x.shape[0] == 1:
+def _chunk_loss(form: Form, params: Params, leak, x, y, share) -> Float[Array, ""]:
+    loss = named(form.loss)
+    if form.kind == "pairs":
+        up, down = pair_outputs(params, x, product(params.weights[0], x.T), leak)
+        return jnp.sum(share * (loss.value(up, y.T, jnp) + loss.value(down, -y.T, jnp)))
+    return jnp.sum(share * loss.value(outputs(params, x, leak), y.T, jnp))
+
+
+def _over_chunks(function, view: Samples, count):
+    """Σ over the first `count` chunks of `function(x, y, share)`, holding one chunk's activations at a
+    time."""
+    if view.x.shape[0] == 1 and isinstance(count, int):
         return function(view.x[0], view.y[0], view.share[0])
-    first = function(view.x[0], view.y[0], view.share[0])
-    rest = jax.tree.map(lambda a: a[1:], view)
 
-    def add(total, chunk):
-        return jax.tree.map(jnp.add, total, function(*chunk)), None
+    def one(i):
+        return function(view.x[i], view.y[i], view.share[i])
 
-    return lax.scan(add, first, rest)[0]
+    zero = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(one, 0))
+    return lax.fori_loop(0, count, lambda i, total: jax.tree.map(jnp.add, total, one(i)), zero)

@@ -38,22 +38,31 @@ class Recorder:
         self._last: Network | None = None
         self.slots = _slots_for(network)
 
-    def add(self, ts: np.ndarray, states: Params) -> None:
-        """Keep the first len(ts) of `states`, whose leading axis is padded to a fixed length."""
+    def add(self, ts: np.ndarray, states: Params, losses: np.ndarray | None = None) -> None:
+        """Keep the first len(ts) of `states`, whose leading axis is padded to a fixed length; `losses`, (2,
+        len(ts)), are their data losses and penalties where known."""
         if not len(ts):
             return
-        losses = _losses(self._form, states, np.int64(len(ts)), self._view, self._physics)
-        self._losses.append(np.asarray(losses)[:, : len(ts)])
+        if losses is None:
+            found = _losses(self._form, states, np.int64(len(ts)), self._view, self._physics)
+            losses = np.asarray(found)[:, : len(ts)]
+        self._losses.append(losses)
         self._ts.append(np.asarray(ts))
         kept = jax.tree.map(lambda a: np.array(np.asarray(a)[: len(ts)]), states)
-        networks = [self._state(kept, i) for i in ([-1] if self._save is None else range(len(ts)))]
-        self._last = networks[-1]
-        self._kept.append(kept if self._save is None else [np.asarray(self._save(n)) for n in networks])
+        if self._save is not None:
+            networks = [self._state(kept, i) for i in range(len(ts))]
+            self._last, kept = networks[-1], [np.asarray(self._save(n)) for n in networks]
+        self._kept.append(kept)
 
     def add_one(self, t: float, state: Params) -> None:
         """Keep a single state."""
         repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], self.slots, axis=0), state)
         self.add(np.array([t]), repeated)
+
+    @property
+    def measures(self) -> bool:
+        """Whether the user's function is called with every network."""
+        return self._save is not None
 
     @property
     def last_time(self) -> float:

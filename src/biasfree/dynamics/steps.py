@@ -20,13 +20,17 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics.adaptive import Smooth, Tolerance, error_norm
+from biasfree.dynamics.grouping import Grouping
 from biasfree.dynamics.integrate import LEVEL_REACHED, Limits, UnfinishedError, first_step, tolerance_of
-from biasfree.dynamics.objective import Form, Params, Physics, data_loss, loss_and_slope
+from biasfree.dynamics.objective import Form, Params, Physics, data_loss, evaluate, without_classes
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
 
-SOLVER = diffrax.Bosh3()
-STAGES = 3
+TABLEAU = diffrax.Bosh3().tableau
+#: Evaluations of a step, and of one whose error is estimated too.
+STAGES, WITH_ERROR = 3, 4
+#: Row i weighs the slopes before stage i; the last gives the state after the step, where the error is read.
+STATES = np.array([np.pad(row, (0, WITH_ERROR - len(row))) for row in ((), *TABLEAU.a_lower)])
 #: Steps of one compiled call.
 CALL_STEPS = 128
 #: The first grid: relative local error of a smooth step, and of one that a kink keeps from being accurate.
@@ -44,19 +48,27 @@ class Outcome:
     accepted: int
     rejected: int
     evaluations: int
+    by_class: int
 
 
 class StepFlow:
     """One flow, followed with ever finer steps."""
 
     def __init__(
-        self, form: Form, params: Params, view: Any, physics: Physics, limits: Limits, *, strict: bool
+        self,
+        form: Form,
+        params: Params,
+        grouping: Grouping,
+        physics: Physics,
+        limits: Limits,
+        *,
+        strict: bool,
     ):
-        self._given = (view, physics)
-        self._march = partial(_march, form, view=view, physics=physics)
-        self._explore = partial(_explore, form, view=view, physics=physics)
+        self._given = (without_classes(grouping.view), physics)
+        self._grouping, self._physics = grouping, physics
         self._form, self._params, self._limits, self._strict = form, params, limits, strict
-        self._steps = self._rejected = 0
+        self._steps = self._rejected = self._evaluations = self._by_class = 0
+        grouping.note(params, 0)
 
     def follow(self, ts: np.ndarray, recorder_of: Any) -> tuple[Recorder, Outcome]:
         """Refine until steps and half steps agree to rtol along the path; `recorder_of()` starts a
@@ -72,8 +84,8 @@ class StepFlow:
                 stopped, error = self._compare(ts, grid, halvings, bound, recorder, progress)
             if error <= bound:
                 self._warn(error)
-                evaluations = STAGES * (self._steps + self._rejected)
-                return recorder, Outcome(stopped, error, self._steps, self._rejected, evaluations)
+                counts = (self._steps, self._rejected, self._evaluations, self._by_class)
+                return recorder, Outcome(stopped, error, *counts)
             if last:
                 raise UnfinishedError(self._too_coarse(error, count * 2**halvings))
             halvings += 1 if error <= 8 * bound or count * 2 ** (halvings + 2) > self._limits.max_steps else 2
@@ -82,16 +94,19 @@ class StepFlow:
         """Step lengths from one saved time to the next, fine enough where the field is smooth."""
         rtol = min(GRID_ERROR, 100 * self._limits.rtol)
         tolerance = tolerance_of(self._params, self._limits)._replace(rtol=np.float64(rtol))
-        params, t, grid = self._params, 0.0, []
+        params, t, error, grid = self._params, 0.0, np.inf, []
         h = first_step(Smooth(self._form), params, (), self._given, ts[-1])
         for target in ts[ts > 0]:
             lengths: list[np.ndarray] = []
             while t < target:
-                params, t, h, taken, used, rejected = self._explore(params, t, h, target, tolerance)
-                t, taken = float(t), int(taken)
+                view = self._grouping.view
+                found = _explore(self._form, params, t, h, error, target, tolerance, view, self._physics)
+                params, t, h, error, taken, used, rejected, certified = found
+                t, taken, rejected = float(t), int(taken), int(rejected)
                 lengths.append(np.asarray(used)[:taken])
                 self._steps += taken
-                self._rejected += int(rejected)
+                self._rejected += rejected
+                self._count(WITH_ERROR * (taken + rejected), params, certified)
                 if self._steps + self._rejected > self._limits.max_steps or not np.isfinite(float(h)):
                     raise UnfinishedError(self._no_grid(t, ts[-1], float(h)))
                 progress.update(t / ts[-1])
@@ -137,11 +152,22 @@ class StepFlow:
         parts = 2**halvings
         for first in range(0, len(lengths), CALL_STEPS):
             some = lengths[first : first + CALL_STEPS]
-            padded = np.pad(some, (0, CALL_STEPS - len(some)))
-            params, found = self._march(params, padded / parts, np.int64(len(some)), np.int64(parts))
+            padded, total = np.pad(some, (0, CALL_STEPS - len(some))) / parts, len(some) * parts
+            found, done = np.full(CALL_STEPS, np.inf), 0
+            while done < total:
+                walked = (params, padded, found, np.int64(done), np.int64(total), np.int64(parts))
+                limits = (self._limits.level, self._grouping.view, self._physics)
+                before, (params, found, done, certified) = done, _march(self._form, *walked, *limits)
+                done = int(done)
+                self._count(STAGES * (done - before), params, certified)
             losses.append(np.asarray(found)[: len(some)])
-            self._steps += len(some) * parts
+            self._steps += total
         return params, np.concatenate(losses)
+
+    def _count(self, evaluations: int, params: Params, certified: Any) -> None:
+        self._evaluations += evaluations
+        self._by_class += evaluations * self._grouping.by_class
+        self._grouping.note(params, evaluations, certified=bool(certified))
 
     def _cut(self, params: Params, lengths: np.ndarray, losses: np.ndarray, halvings: int) -> np.ndarray:
         """The lengths up to the point at which the loss reaches the level, by bisection in the last step."""
@@ -191,34 +217,53 @@ def _distance(a: Params, b: Params) -> float:
     return float(gap / size) if size > 0 else 0.0
 
 
-def _step(form: Form, params: Params, view, physics: Physics, h) -> tuple[Params, Params]:
-    """One step of length h: the new state and an estimate of its error."""
-    leaves, tree = jax.tree.flatten(params)
+def _step(form: Form, params: Params, view, physics: Physics, h, stages: int) -> tuple[Params, Params, Any]:
+    """One step of length h: the new state, the slopes at its stages, stacked, and whether classes, if any,
+    held at all of them. A loop over stages: the field is compiled once."""
 
-    def field(t, leaves, args):  # noqa: ARG001
-        return tuple(jax.tree.leaves(loss_and_slope(form, tree.unflatten(leaves), view, physics)[1]))
+    def moved(weights, slopes: Params) -> Params:
+        return jax.tree.map(lambda w, k: w + h * jnp.tensordot(weights, k, axes=1), params, slopes)
 
-    term = diffrax.ODETerm(field)
-    state = SOLVER.init(term, 0.0, h, tuple(leaves), None)
-    end, error, *_ = SOLVER.step(term, 0.0, h, tuple(leaves), None, state, True)
-    return tree.unflatten(end), tree.unflatten(error)
+    def stage(i, carry):
+        slopes, certified = carry
+        _, slope, held = evaluate(
+            form, moved(jnp.asarray(STATES[:stages, :stages])[i], slopes), view, physics
+        )
+        return jax.tree.map(lambda all_, one: all_.at[i].set(one), slopes, slope), certified & held
 
-
-@partial(jax.jit, static_argnames="form")
-def _march(form: Form, params: Params, lengths, count, parts, *, view, physics: Physics):
-    """`count` times `parts` steps of the given lengths; the state, and the loss after every `parts` steps."""
-
-    def whole(i, carry):
-        params, losses = carry
-        params = lax.fori_loop(0, parts, lambda _, p: _step(form, p, view, physics, lengths[i])[0], params)
-        return params, losses.at[i].set(data_loss(form, params, view, physics.leak))
-
-    return lax.fori_loop(0, count, whole, (params, jnp.zeros(len(lengths))))
+    nothing = jax.tree.map(lambda w: jnp.zeros((stages, *w.shape)), params)
+    slopes, certified = lax.fori_loop(0, stages, stage, (nothing, jnp.array(True)))
+    return moved(jnp.asarray(STATES[-1, :stages]), slopes), slopes, certified
 
 
 @partial(jax.jit, static_argnames="form")
-def _explore(form: Form, params: Params, t, h, target, tolerance: Tolerance, *, view, physics: Physics):
-    """Steps towards `target`, their lengths chosen by their errors; stops there or when CALL_STEPS are taken.
+def _march(form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics):
+    """Steps `done` to `total`, `parts` of them with each of the given lengths, as far as classes hold; the
+    state, the loss after every `parts` steps if a level is looked for, and the steps done."""
+
+    def unfinished(carry):
+        *_, done, certified = carry
+        return (done < total) & certified
+
+    def step(carry):
+        params, losses, done, _ = carry
+        end, _, certified = _step(form, params, view, physics, lengths[done // parts], STAGES)
+        looked_at = certified & (level > -jnp.inf) & ((done + 1) % parts == 0)
+        losses = lax.cond(
+            looked_at,
+            lambda: losses.at[done // parts].set(data_loss(form, end, view, physics.leak)),
+            lambda: losses,
+        )
+        params = jax.tree.map(lambda a, b: jnp.where(certified, a, b), end, params)
+        return params, losses, done + certified, certified
+
+    return lax.while_loop(unfinished, step, (params, losses, done, jnp.array(True)))
+
+
+@partial(jax.jit, static_argnames="form")
+def _explore(form: Form, params: Params, t, h, before, target, tolerance: Tolerance, view, physics: Physics):
+    """Steps towards `target`, their lengths chosen by their errors; stops there, when CALL_STEPS are taken,
+    or where classes hold no longer. `before` is the error of the last attempt if it was rejected.
 
     A step that is rejected is halved; if its error does not fall as a smooth step's would, there is a kink,
     at which shorter steps bring little: it is then accepted at the coarser KINK_ERROR.
@@ -226,34 +271,36 @@ def _explore(form: Form, params: Params, t, h, target, tolerance: Tolerance, *, 
     kink = KINK_ERROR / tolerance.rtol
 
     def unfinished(carry):
-        _, t, h, taken, *_ = carry
-        return (t < target) & (taken < CALL_STEPS) & jnp.isfinite(h)
+        _, t, h, _, taken, *_, certified = carry
+        return (t < target) & (taken < CALL_STEPS) & jnp.isfinite(h) & certified
 
     def attempt(carry):
-        params, t, h, taken, lengths, rejected, before = carry
+        params, t, h, before, taken, lengths, rejected, _ = carry
         length = jnp.minimum(h, target - t)
-        end, error = _step(form, params, view, physics, length)
+        end, slopes, certified = _step(form, params, view, physics, length, WITH_ERROR)
+        error = jax.tree.map(lambda k: length * jnp.tensordot(TABLEAU.b_error, k, axes=1), slopes)
         error = error_norm(error, end, tolerance)
         rough = (error > before / SMOOTH_FALL) & (error <= kink)
-        accept = (error <= 1) | rough
+        accept = ((error <= 1) | rough) & certified
         growth = jnp.where(rough, 1.0, jnp.clip(0.9 * error ** (-1 / 3), 0.2, 4.0))
         stuck = ~accept & (t + length / 2 <= t)
         # A step cut short to meet `target` says nothing against a longer one after it.
         longer = jnp.maximum(length * growth, jnp.where(length < h, h, 0.0))
+        following = jnp.where(stuck, jnp.inf, jnp.where(accept, longer, length / 2))
         return (
             jax.tree.map(lambda a, b: jnp.where(accept, a, b), end, params),
             jnp.where(accept, jnp.where(length < target - t, t + length, target), t),
-            jnp.where(stuck, jnp.inf, jnp.where(accept, longer, length / 2)),
+            jnp.where(certified, following, h),
+            jnp.where(certified, jnp.where(accept, jnp.inf, error), before),
             taken + accept,
             jnp.where(accept, lengths.at[taken].set(length), lengths),
-            rejected + ~accept,
-            jnp.where(accept, jnp.inf, error),
+            rejected + (certified & ~accept),
+            certified,
         )
 
     zero = jnp.int64(0)
-    begin = (params, t, h, zero, jnp.zeros(CALL_STEPS), zero, jnp.float64(jnp.inf))
-    params, t, h, taken, lengths, rejected, _ = lax.while_loop(unfinished, attempt, begin)
-    return params, t, h, taken, lengths, rejected
+    begin = (params, t, h, before, zero, jnp.zeros(CALL_STEPS), zero, jnp.array(True))
+    return lax.while_loop(unfinished, attempt, begin)
 
 
 @partial(jax.jit, static_argnames="form")

@@ -1,0 +1,305 @@
+"""Evaluations by activation class: equal to those sample by sample, and refused where they would not be."""
+
+from itertools import pairwise
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import booleans, floats, integers, sampled_from
+
+import biasfree as bf
+import oracles
+from biasfree.dynamics import clusters, grouping, members, sorting, steps
+from biasfree.dynamics.grouping import Grouping
+from biasfree.dynamics.objective import (
+    Form,
+    evaluate,
+    form_of,
+    params_of,
+    physics_of,
+    view_of,
+    without_classes,
+)
+from biasfree.dynamics.problem import float64
+from biasfree.dynamics.walk import walk
+
+#: Sums of a few hundred terms, each rounded, in another order: 300·2.2e-16, times what cancels between them.
+ROUNDING = 1e-12
+
+compiled = jax.jit(evaluate, static_argnums=0)
+
+
+@pytest.fixture(autouse=True)
+def _small_problems_too(monkeypatch):
+    """Classes are for large problems; here also for those of a test."""
+    monkeypatch.setattr(grouping, "LEAST_ELEMENTS", 0)
+
+
+def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
+    """A network whose neurons in every layer have gathered around ± one direction, up to `spread`."""
+    rng = np.random.default_rng(seed)
+    weights = []
+    for inputs, outputs in pairwise(sizes):
+        centre = np.abs(rng.standard_normal(inputs)) if weights else rng.standard_normal(inputs)
+        centre /= np.linalg.norm(centre)
+        strength = rng.standard_normal(outputs)
+        noise = rng.standard_normal((outputs, inputs)) * spread / np.sqrt(inputs)
+        weights.append(strength[:, None] * centre + np.abs(strength)[:, None] * noise)
+    network = bf.Network(tuple(weights), leak=leak)
+    return oracles.with_biases(network) if biased else network
+
+
+def grouped(network, data, *, l2=0.0):
+    """The form, the state, its grouping and what both ways of evaluation find."""
+    kind = "samples" if network.depth > 2 or network.biases is not None else None
+    form = form_of([network], [data], "square", (True,) * network.depth)
+    assert kind is None or form.kind == kind
+    with float64():
+        params, physics = params_of(network), physics_of(network, l2)
+        found = Grouping(form, network, data, physics)
+        found.note(params, 0)
+        by_class = compiled(form, params, found.view, physics)
+        dense = compiled(form, params, without_classes(found.view), physics)
+    return form, params, physics, found, by_class, dense
+
+
+def assert_equal(found, expected, tolerance=ROUNDING):
+    np.testing.assert_allclose(found.loss, expected.loss, rtol=tolerance, atol=tolerance)
+    for one, other in zip(jax.tree.leaves(found.slope), jax.tree.leaves(expected.slope), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * (np.abs(other).max() + 1e-3))
+
+
+#: Sizes, mirrored data, biases: a shape of each costs a compilation.
+CASES = [
+    ((3, 8, 1), False, False),
+    ((3, 8, 1), True, False),
+    ((3, 8, 2), False, True),
+    ((3, 6, 6, 1), False, True),
+    ((3, 6, 6, 6, 2), False, False),
+]
+
+
+def case_of(case, *, leak, spread, seed):
+    sizes, mirrored, biased = case
+    data = oracles.random_data(300, 3, outputs=sizes[-1], seed=seed)
+    data = bf.data.symmetrize(data) if mirrored else data
+    return gathered(sizes, spread=spread, leak=leak, biased=biased, seed=seed), data
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    case=sampled_from(CASES),
+    leak=floats(0, 1),
+    spread=floats(0, 0.1),
+    l2=floats(0, 1),
+    seed=integers(0, 2**31),
+)
+def test_by_class_is_sample_by_sample(case, leak, spread, l2, seed):
+    """Any depth, outputs, biases, leak and decay; square loss."""
+    *_, by_class, dense = grouped(*case_of(case, leak=leak, spread=spread, seed=seed), l2=l2)
+    assert bool(by_class.certified)
+    assert_equal(by_class, dense)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_classes_are_used_where_neurons_align(case):
+    *_, found, by_class, dense = grouped(*case_of(case, leak=0.0, spread=1e-3, seed=1))
+    assert found.by_class
+    assert int(found.view.classes.count) > 0
+    assert_equal(by_class, dense)
+
+
+def test_no_classes_where_patterns_are_diverse():
+    data = oracles.random_data(300, 10, seed=1)
+    *_, found, _, _ = grouped(bf.networks.gaussian((10, 40, 1), scale=1.0, seed=1), data)
+    assert not found.by_class
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_only_the_square_loss_has_classes(loss):
+    data = oracles.random_data(200, 3, labels=True, seed=1)
+    network = gathered((3, 8, 1), spread=1e-3)
+    form = Form(loss, "samples", (True, True))
+    with float64():
+        found = Grouping(form, network, data, physics_of(network, 0.0))
+        found.note(params_of(network), 0)
+    assert found.by_class == (loss == "square")
+
+
+def turned(network, angle, plane):
+    """The network with its first neuron turned by `angle` in a plane of two coordinates."""
+    first = np.array(network.weights[0])
+    rotation = np.eye(first.shape[1])
+    i, j = plane
+    rotation[[i, i, j, j], [i, j, i, j]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
+    first[0] = rotation @ first[0]
+    return bf.Network((first, network.weights[1]), leak=network.leak)
+
+
+def test_the_certificate_is_sharp():
+    """In the plane: a neuron along (0, 1) and samples at an angle of at least ½ from its hyperplane. It may
+    turn until |ŵ′ − ŵ| = 2 sin(angle/2) is sin(½); past ½ the pattern of the nearest sample changes."""
+    angles = np.linspace(0.5, np.pi - 0.5, 60)
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    data = bf.Dataset(np.concatenate([x, -2 * x]), np.arange(120.0))
+    network = bf.Network((np.array([[0.0, 1.0], [0.0, -2.0]]), np.array([[1.0, 0.5]])))
+    form, _, physics, found, *_ = grouped(network, data)
+    assert found.by_class
+    assert int(found.view.classes.chunks) == 0
+    reach = 2 * np.arcsin(np.sin(0.5) / 2)
+    for angle, held in ((0.999 * reach, True), (1.001 * reach, False), (-0.999 * reach, True)):
+        moved = turned(network, angle, (0, 1))
+        with float64():
+            by_class = compiled(form, params_of(moved), found.view, physics)
+            dense = compiled(form, params_of(moved), without_classes(found.view), physics)
+        assert bool(by_class.certified) == held, angle
+        if held:
+            assert_equal(by_class, dense)
+
+
+def test_a_row_of_zeros_is_certified_while_it_is_one():
+    """A neuron at w = 0, and neurons of a second layer behind gates that are all closed."""
+    data = oracles.random_data(300, 3, seed=1)
+    network = gathered((3, 8, 1), spread=1e-3)
+    first = np.array(network.weights[0])
+    first[3] = 0.0
+    at_rest = bf.Network((first, network.weights[1]))
+    form, _, physics, found, by_class, dense = grouped(at_rest, data)
+    assert found.by_class
+    assert by_class.certified
+    assert_equal(by_class, dense)
+    first[3, 0] = 1e-9
+    with float64():
+        params = params_of(bf.Network((first, network.weights[1])))
+        assert not compiled(form, params, found.view, physics).certified
+    one_sided = np.abs(gathered((3, 6, 6, 1), spread=1e-3).weights[0][:, :1]) * np.array([1.0, 0.2, 0.1])
+    deep = bf.Network((one_sided, *gathered((3, 6, 6, 1), spread=1e-3).weights[1:]))
+    *_, found, by_class, dense = grouped(deep, data)
+    assert found.by_class
+    assert by_class.certified
+    assert_equal(by_class, dense)
+
+
+@settings(max_examples=25, deadline=None)
+@given(leak=floats(0, 1), mirrored=booleans(), spread=floats(0, 0.02), seed=integers(0, 2**31))
+def test_clusters_find_the_patterns(leak, mirrored, spread, seed):
+    """The gates that clusters give a sample are those it has, and its margin is no larger than it is."""
+    data = oracles.random_data(200, 3, seed=seed)
+    network = gathered((3, 12, 1), spread=spread, leak=leak, seed=seed)
+    first = network.weights[0] / np.linalg.norm(network.weights[0], axis=1, keepdims=True)
+    sizes = np.linalg.norm(data.x, axis=1)
+    found = clusters.sort_by_clusters(first, data.x, sizes, leak, mirrored=mirrored)
+    assert found is not None
+    true = np.min(np.abs(data.x @ first.T) / sizes[:, None], axis=1)
+    assert (found.margin <= true).all()
+    sure = found.kind >= 0
+    here = np.where(data.x @ first.T > 0, 1.0, leak)
+    there = np.where(data.x @ first.T < 0, 1.0, leak)
+    same = (found.gates[0][found.kind] == here).all(axis=1)
+    other = (found.gates[0][found.kind] == there).all(axis=1)
+    assert (same | (other & mirrored))[sure].all()
+
+
+def test_too_many_directions_are_no_clusters():
+    directions = np.linalg.qr(np.random.default_rng(0).standard_normal((8, 8)))[0]
+    assert clusters.clusters_of(directions) is None
+    assert clusters.clusters_of(directions[:6]) is not None
+
+
+def test_moments_follow_the_samples_that_move():
+    """After many moves the moments are those of a fresh start, up to rounding."""
+    data = oracles.random_data(200, 3, seed=3)
+    network = gathered((3, 8, 1), spread=1e-3)
+    form = Form("square", "samples", (True, True))
+    view: Any = view_of(form, network, data)
+    rng = np.random.default_rng(0)
+    with float64():
+        params = params_of(network)
+        found = sorting.sort(params, view.x, view.share.ravel() > 0, 0.0, mirrored=False)
+    old, fresh = (members.Members(network, view, mirrored=False) for _ in range(2))
+    for _ in range(20):
+        margin = np.where(rng.random(200) < 0.3, 1e-9, found.margin)
+        old.classes(found._replace(margin=margin), 1e-3)
+    one, other = (each.classes(found, 1e-6) for each in (old, fresh))
+    assert one is not None
+    assert other is not None
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
+
+
+def both_ways(monkeypatch, run):
+    by_class = run()
+    monkeypatch.setattr(grouping, "LEAST_ELEMENTS", np.inf)
+    dense = run()
+    assert dense.stats.by_class == 0
+    assert by_class.stats.by_class > 0
+    assert by_class.stats.by_class + by_class.stats.dense == by_class.stats.evaluations
+    return by_class, dense
+
+
+@pytest.mark.parametrize("sizes", [(3, 8, 1), (3, 6, 6, 1)])
+def test_descent_by_class_is_descent(monkeypatch, sizes):
+    """Rounding grows along the path by no more than the path itself: 300 steps that decay."""
+    data = oracles.random_data(300, 3, seed=1)
+    network = gathered(sizes, spread=1e-2, leak=0.1, seed=1)
+    one, other = both_ways(
+        monkeypatch, lambda: bf.gradient_descent(network, data, step=0.02, steps=300, save_every=50)
+    )
+    for a, b in zip(one.weights, other.weights, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(one.loss, other.loss, rtol=1e-11)
+
+
+def test_classes_expire_and_are_renewed(monkeypatch):
+    """A neuron that turns far takes samples across its hyperplane: classes are made again and again."""
+    made = []
+    take = Grouping._take
+    monkeypatch.setattr(Grouping, "_take", lambda self, found, p: (made.append(found), take(self, found, p)))
+    data = oracles.random_data(300, 3, seed=2)
+    network = gathered((3, 4, 1), spread=1e-2, seed=7)
+    run = bf.gradient_descent(network, data, step=0.05, steps=400, save_every=400)
+    assert run.stats.by_class > 0
+    assert sum(found is not None for found in made) > 1
+
+
+def test_flow_by_steps_by_class_is_the_flow(monkeypatch):
+    data = oracles.random_data(300, 3, seed=1)
+    network = gathered((3, 6, 6, 1), spread=1e-2, leak=0.1, seed=1)
+    ts = np.linspace(0, 2, 5)
+    one, other = both_ways(
+        monkeypatch, lambda: bf.gradient_flow(network, data, ts, method="steps", rtol=1e-3)
+    )
+    for a, b in zip(one.weights, other.weights, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-11)
+
+
+def test_the_same_bits_twice():
+    """What is sorted when depends on counts of evaluations alone."""
+    data = oracles.random_data(300, 3, seed=1)
+    network = bf.networks.gaussian((3, 10, 1), scale=1e-3, seed=1)
+    runs = [bf.gradient_descent(network, data, step=0.05, steps=1500, save_every=300) for _ in range(2)]
+    assert runs[0].stats.by_class == runs[1].stats.by_class > 0
+    for a, b in zip(runs[0].weights, runs[1].weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_run_that_diverges_by_class_says_so():
+    data = oracles.random_data(300, 3, seed=1)
+    with pytest.raises(bf.dynamics.DivergenceError, match="diverged at step"):
+        bf.gradient_descent(gathered((3, 8, 1), spread=1e-3), data, step=30.0, steps=400)
+
+
+def test_compiled_programs_hold_no_host_callback():
+    """Else they would never be cached."""
+    data = oracles.random_data(300, 3, seed=1)
+    form, params, physics, found, *_ = grouped(gathered((3, 8, 1), spread=1e-3), data)
+    with float64():
+        states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, physics))
+        given = (found.view, many, 0.1, -np.inf)
+        text = walk.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
+        level = (-np.inf, found.view, physics)
+        march = (params, np.ones(128), np.ones(128), np.int64(0), np.int64(1), np.int64(1), *level)
+        text += steps._march.lower(form, *march).as_text()
+    assert "callback" not in text
