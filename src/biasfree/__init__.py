@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from biasfree import data, diagnosis, diagnostics, dynamics, experiments, networks, plots, theory
+    from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose
     from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, sharpness
@@ -37,6 +38,7 @@ _HOMES = {
     "sharpness": "dynamics",
     "AssumptionError": "theory",
     "diagnose": "diagnosis",
+    "cache_compilation": "compilation",
     "show_versions": "versions",
 }
 
@@ -59,6 +61,7 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "sharpness",
     "diagnose",
     "AssumptionError",
+    "cache_compilation",
     "show_versions",
 ]
 

@@ -23,7 +23,11 @@ app.command("diagnose")(diagnosing.diagnose)
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """The entry point of the command, whose process is ours: what it compiles is kept for the next one."""
+    try:
+        biasfree.cache_compilation()
+    except OSError as error:
+        typer.echo(f"compiled programs cannot be kept for the next time: {error}", err=True)
     app()
 
 

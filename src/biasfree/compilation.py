@@ -1,0 +1,37 @@
+"""Compiled programs kept on disk, so that the next process need not compile them again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+#: What a program must have taken to compile to be worth a file, of some ten kilobytes.
+_SECONDS = 0.2
+
+
+def cache_compilation(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Keep JAX's compiled programs in `folder` and take them from there, in this process and those it starts.
+
+    The default is `biasfree` in the user's cache folder, or what JAX_COMPILATION_CACHE_DIR says. This is a
+    setting of JAX for the whole process, so the package never makes it by itself; the command `biasfree`
+    does. Returns the folder.
+    """
+    chosen = folder or os.environ.get("JAX_COMPILATION_CACHE_DIR") or _default()
+    path = Path(chosen).expanduser().resolve()
+    path.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "jax_compilation_cache_dir": str(path),
+        "jax_persistent_cache_min_compile_time_secs": _SECONDS,
+        "jax_persistent_cache_min_entry_size_bytes": 0,
+    }
+    os.environ.update({name.upper(): str(value) for name, value in settings.items()})
+    if "jax" in sys.modules:  # it has read its environment already
+        for name, value in settings.items():
+            sys.modules["jax"].config.update(name, value)
+    return path
+
+
+def _default() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "biasfree"

@@ -1,0 +1,62 @@
+"""`cache_compilation`: programs that one process compiled are found by the next."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import jax
+
+import biasfree as bf
+
+CONFIG: Any = jax.config
+
+DESCENT = """
+import sys
+import numpy as np
+import biasfree as bf
+assert "jax" not in sys.modules
+folder = bf.cache_compilation(sys.argv[1])
+import jax
+compiled = []
+jax.monitoring.register_event_listener(lambda name, **_: compiled.append(name))
+data, network = bf.data.six_points(), bf.networks.gaussian((2, 50, 1), scale=0.1, seed=0)
+run = bf.gradient_descent(network, data, step=0.1, steps=10)
+print(sum("cache_hits" in name for name in compiled), run.loss[-1].hex())
+"""
+
+
+def descend(folder):
+    command = [sys.executable, "-c", DESCENT, str(folder)]
+    hits, loss = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return int(hits), loss
+
+
+def test_the_second_process_compiles_nothing_that_took_long(tmp_path):
+    first, second = descend(tmp_path / "new"), descend(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir())
+    assert first[0] == 0 < second[0]
+    assert first[1] == second[1]
+
+
+def test_it_is_a_setting_also_once_jax_is_loaded(tmp_path, monkeypatch):
+    before = {name: os.environ.get(name) for name in os.environ if name.startswith("JAX_")}
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "said"))
+    was = CONFIG.jax_compilation_cache_dir
+    try:
+        assert bf.cache_compilation() == tmp_path / "said"
+        assert CONFIG.jax_compilation_cache_dir == str(tmp_path / "said")
+    finally:
+        jax.config.update("jax_compilation_cache_dir", was)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
+        for name in [name for name in os.environ if name.startswith("JAX_") and name not in before]:
+            monkeypatch.delenv(name)
+
+
+def test_the_package_itself_changes_no_setting():
+    """Only the command does, and a user who asks for it."""
+    was = CONFIG.jax_compilation_cache_dir
+    bf.gradient_descent(
+        bf.networks.gaussian((2, 3, 1), scale=0.1, seed=0), bf.data.six_points(), step=0.1, steps=2
+    )
+    assert CONFIG.jax_compilation_cache_dir == was
