@@ -9,7 +9,7 @@ import torch
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import DivergenceError
+from biasfree.dynamics import DivergenceError, tiles
 from biasfree.dynamics.walk import walk
 
 
@@ -171,6 +171,36 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
     runs = bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
     alone = [bf.gradient_descent(n, data, step=0.1, steps=40, save_every=15) for n in networks]
     assert_same_runs(runs, alone)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
+    """Tiles of four, of which the last is not full; the same bits in any number of threads."""
+    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 4 * 8 * 5)
+    monkeypatch.setattr(tiles, "allowed", lambda: threads)
+    data = oracles.random_data(8, 3, seed=0)
+    networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
+    runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
+    monkeypatch.setattr(tiles, "allowed", lambda: 1)
+    for run, again in zip(
+        runs, bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20), strict=True
+    ):
+        np.testing.assert_array_equal(run.weights[0], again.weights[0])
+    for run, network in zip(runs, networks, strict=True):
+        alone = bf.gradient_descent(network, data, step=0.1, steps=50, save_every=20)
+        np.testing.assert_allclose(run.weights[0], alone.weights[0], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(run.loss, alone.loss, rtol=1e-13)
+
+
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2 * 8 * 5)
+    monkeypatch.setattr(tiles, "allowed", lambda: 2)
+    data = oracles.random_data(8, 3, seed=0)
+    networks = [
+        bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 5 else 0.5, seed=seed) for seed in range(8)
+    ]
+    with pytest.raises(bf.dynamics.DivergenceError, match="network 5 diverged"):
+        bf.gradient_descent(networks, data, step=0.1, steps=50)
 
 
 def test_a_list_of_datasets_goes_with_the_networks():

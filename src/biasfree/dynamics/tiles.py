@@ -22,8 +22,8 @@ from biasfree.dynamics.runs import Lowest, Run
 from biasfree.dynamics.walk import losses, walk
 from biasfree.threads import allowed
 
-#: Activations that runs side by side may hold: in the first cache of a core, in the memory of an accelerator.
-CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**12, 2**27
+#: Activations that runs side by side may hold: in a cache of a core, in the memory of an accelerator.
+CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
 #: Seconds a compiled call should take, so that progress can be shown and Ctrl-C is heard.
 CALL_SECONDS = 0.5
 
