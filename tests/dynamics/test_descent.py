@@ -192,6 +192,21 @@ def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
         np.testing.assert_allclose(run.loss, alone.loss, rtol=1e-13)
 
 
+def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
+    """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
+    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2**27)
+    monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 4 * 20 * 128)
+    data, networks = oracles.random_data(8, 3, seed=0), []
+    for seed in range(70):
+        networks.append(bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 65 else 0.5, seed=seed))
+    runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=7, keep_diverged=True)
+    assert runs[65].stats.stopped.startswith("diverged")
+    for run, network in list(zip(runs, networks, strict=True))[60:65]:
+        alone = bf.gradient_descent(network, data, step=0.1, steps=50, save_every=7)
+        np.testing.assert_array_equal(run.ts, alone.ts)
+        np.testing.assert_allclose(run.weights[0], alone.weights[0], rtol=0, atol=1e-13)
+
+
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2 * 8 * 5)
     monkeypatch.setattr(tiles, "allowed", lambda: 2)

@@ -14,6 +14,7 @@ import numpy as np
 
 from biasfree.dynamics.curvature import largest
 from biasfree.dynamics.grouping import Grouping
+from biasfree.dynamics.layers import Params
 from biasfree.dynamics.objective import Form, view_of, without_classes
 from biasfree.dynamics.problem import Problem, float64
 from biasfree.dynamics.progress import Progress
@@ -24,6 +25,8 @@ from biasfree.threads import allowed
 
 #: Activations that runs side by side may hold: in a cache of a core, in the memory of an accelerator.
 CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
+#: Runs in a tile from which on room for states that will not be saved is worth another compilation.
+MANY_RUNS = 64
 #: Seconds a compiled call should take, so that progress can be shown and Ctrl-C is heard.
 CALL_SECONDS = 0.5
 
@@ -96,6 +99,8 @@ class Tile:
 
     def descend(self, schedule: np.ndarray) -> Iterator[float]:
         """Walk to the end of the schedule; yields the fraction done."""
+        if self.size > MANY_RUNS:
+            self.slots = min(self.slots, 2 ** (len(schedule) - 1).bit_length())
         self._begin()
         done, budget = 0, 64
         while done < schedule[-1] and not all(run.over for run in self.runs):
@@ -175,7 +180,7 @@ class Tile:
         saved, found = jax.tree.map(np.asarray, (saved, found))
         for i, run in enumerate(self.runs):
             kept = len(slots) if run.diverged is None else np.searchsorted(steps, run.diverged)
-            states = jax.tree.map(lambda a: a[i][slots[:kept]], saved)  # noqa: B023
+            states = Params(*(tuple(a[i, slots[:kept]] for a in part) for part in saved))
             run.keep(steps[:kept], states, self.walker.step, found[i][:, :kept])
 
     def _regroup(self, ends: Any, steps: int) -> None:
