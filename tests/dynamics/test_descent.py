@@ -194,8 +194,9 @@ def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
 
 def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
-    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2**27)
     monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 4 * 20 * 128)
+    monkeypatch.setattr(tiles, "_on_cpu", lambda: False)
+    monkeypatch.setattr(tiles, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):
         networks.append(bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 65 else 0.5, seed=seed))

@@ -27,6 +27,8 @@ from biasfree.threads import allowed
 CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
 #: Runs in a tile from which on room for states that will not be saved is worth another compilation.
 MANY_RUNS = 64
+#: Steps that an accelerator takes before it is asked whether to go on.
+BURST = 16
 #: Seconds a compiled call should take, so that progress can be shown and Ctrl-C is heard.
 CALL_SECONDS = 0.5
 
@@ -138,7 +140,8 @@ class Tile:
 
     def _walk(self, states: Any, stops: np.ndarray, view: Any) -> Any:
         given = (_padded(stops, self.slots), view, self.physics, self.walker.step, self.walker.level)
-        return walk(self.walker.form, states, *given, shared=self.shared)
+        burst = 1 if _on_cpu() else BURST
+        return walk(self.walker.form, states, *given, shared=self.shared, burst=burst)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         """Go on to `stops`, keep the states there where `keep`; returns the steps done."""

@@ -29,16 +29,18 @@ class Walk(NamedTuple):
     certified: Any
 
 
-@partial(jax.jit, static_argnames=("form", "shared"))
+@partial(jax.jit, static_argnames=("form", "shared", "burst"))
 def walk(
-    form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool
+    form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
 ) -> tuple[Walk, Params, Any]:
     """Walk all runs to stops[0], then stops[1], … steps; returns where they end, the states of each at the
     stops and the steps done there, which are fewer than asked for where a run alone stopped.
 
-    `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all.
+    `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. Runs
+    that are not alone take `burst` steps before it is asked whether to go on: an accelerator waits for that.
     """
     alone = states.weights[0].shape[0] == 1  # a batch of one multiplies slowly
+    burst = 1 if alone else burst
     if alone:
         states, physics = jax.tree.map(lambda a: a[0], (states, physics))
         views = views if shared else jax.tree.map(lambda a: a[0], views)
@@ -63,8 +65,13 @@ def walk(
         )
 
     def leap(position: Walk, stop):
+        if burst > 1:
+            position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
         position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached & p.certified, one_step, position)
         return position, (position.params, position.steps)
+
+    def many_steps(p: Walk) -> Walk:
+        return lax.fori_loop(0, burst, lambda _, p: one_step(p), p)
 
     begin = jnp.zeros(states.weights[0].shape[:-2])
     zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
