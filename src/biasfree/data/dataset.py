@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +16,23 @@ from biasfree.files import save_npz
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+Found = TypeVar("Found")
+
+
+def once_a_dataset(function: Callable[[Dataset], Found]) -> Callable[[Dataset], Found]:
+    """A function of a dataset, computed once for each and remembered while the dataset lives; what it returns
+    must be read-only."""
+    found: WeakKeyDictionary[Dataset, Found] = WeakKeyDictionary()
+
+    @wraps(function)
+    def remembered(data: Dataset) -> Found:
+        if data not in found:
+            found[data] = function(data)
+        return found[data]
+
+    return remembered
 
 
 @dataclass(frozen=True, eq=False)

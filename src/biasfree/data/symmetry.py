@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.data.dataset import Dataset, once_a_dataset
+
 if TYPE_CHECKING:
     from jaxtyping import Int
 
-    from biasfree.data.dataset import Dataset
 
-
+@once_a_dataset
 def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
     """Indices (i, j) that pair every sample with its mirror image, or None if some sample has none.
 
@@ -28,4 +29,8 @@ def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "
         return None
     upper = upper[np.lexsort(rows[upper].T)]
     lower = lower[np.lexsort(-rows[lower].T)]
-    return (upper, lower) if np.array_equal(rows[upper], -rows[lower]) else None
+    if not np.array_equal(rows[upper], -rows[lower]):
+        return None
+    for side in (upper, lower):
+        side.flags.writeable = False
+    return upper, lower
