@@ -1,6 +1,6 @@
 # make paper   sets up the core, reproduces the figures into out/ and prints the table of claims
 # make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests
-# make bench   times the solutions, speed beside accuracy
+# make bench   times everything against what people use, speed beside accuracy; a table, and out/bench.json
 # make pictures  redraws the pictures of the README and of docs/theory; make equations  rewrites docs/equations.md
 PYTHON ?= python3
 VENV   := .venv
@@ -27,8 +27,7 @@ test-all: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/theory_curves.py
-	$(BIN)/python benchmarks/monitor.py
+	$(BIN)/python -m benchmarks --out $(OUT)/bench.json
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

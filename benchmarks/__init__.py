@@ -1,0 +1,1 @@
+"""Speed beside accuracy, against what people use: `python -m benchmarks`, or `make bench`."""

@@ -1,0 +1,78 @@
+"""Gradient descent at the size of Fig. 3, a step, against PyTorch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import biasfree as bf
+from benchmarks import peers_numpy, peers_torch
+from benchmarks.measure import best, path_error, timed
+from benchmarks.problems import fig3
+from benchmarks.rows import Goal, Row
+
+GOALS = {"GD, Fig. 3 size": Goal("≥", 5)}
+#: Steps of ours from the start, where every evaluation is dense; of PyTorch's in a chunk; compared.
+EARLY, CHUNK, COMPARED = 300, 15, 50
+
+
+def rows() -> Iterator[Row]:
+    """The dense beginning, which is judged, and the average over the paper's 10 000 steps."""
+    problem = fig3()
+    network, data, step = problem.network, problem.data, problem.step
+
+    def descend(steps: int) -> bf.Trajectory:
+        return bf.gradient_descent(network, data, step=step, steps=steps, save_every=steps)
+
+    ended = descend(COMPARED)
+    seconds, early = best(lambda: descend(EARLY))
+    theirs, count = peers_torch.seconds_a_step(problem, CHUNK)
+    expected = [w[None] for w in peers_numpy.descended(network, data, step=step, steps=COMPARED)]
+    other = peers_torch.path(network, data, step=step, saves=[COMPARED])
+    errors: dict[str, Any] = {
+        "error": path_error([w[-1:] for w in ended.weights], expected),
+        "peer_error": path_error(other, expected),
+    }
+    peer = f"PyTorch eager, threads: {count}"
+    ((name, goal),) = GOALS.items()
+    yield Row(
+        name,
+        peer,
+        seconds / EARLY,
+        theirs,
+        "s a step",
+        goal=goal,
+        note=f"the first {EARLY} steps, {by_class(early)}; errors: after {COMPARED} steps against NumPy",
+        **errors,
+    )
+    whole, run = whole_descent()
+    yield Row(
+        f"{name}, average of {problem.steps:,} steps",
+        peer,
+        whole / problem.steps,
+        theirs,
+        "s a step",
+        note=f"from the tiny start to t = {problem.ts[-1]:g}, {by_class(run)}",
+    )
+
+
+@functools.cache
+def whole_descent() -> tuple[float, bf.Trajectory]:
+    """The paper's descent of the ReLU network, saved at the problem's times, and its seconds."""
+    problem = fig3()
+    every = problem.steps // (len(problem.ts) - 1)
+
+    def descend(steps: int) -> bf.Trajectory:
+        return bf.gradient_descent(
+            problem.network, problem.data, step=problem.step, steps=steps, save_every=every
+        )
+
+    descend(2)  # compiles
+    return timed(lambda: descend(problem.steps))
+
+
+def by_class(run: bf.Trajectory) -> str:
+    """How many evaluations went by activation classes."""
+    stats = run.stats
+    return f"{stats.by_class / max(stats.evaluations, 1):.0%} of the evaluations by activation classes"

@@ -1,0 +1,63 @@
+"""How long a call takes, how far a path is from its reference, on which machine."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import threads
+from biasfree.threads import cores
+from biasfree.versions import versions
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds that a call takes, and what it returns."""
+    began = time.perf_counter()
+    result = call()
+    return time.perf_counter() - began, result
+
+
+def best(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
+    """The shortest of several times of a call, and what it returned last; what compiles is called before."""
+    took, result = zip(*(timed(call) for _ in range(repeats)), strict=True)
+    return min(took), result[-1]
+
+
+def path_error(path: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
+    """max over saved times of |ΔW|/|W|, all layers together.
+
+    Layers have a leading time axis; a path that ended early is compared as far as it goes.
+    """
+    gap = sum(_squares(w - v[: len(w)]) for w, v in zip(path, reference, strict=True))
+    size = sum(_squares(v[: len(w)]) for w, v in zip(path, reference, strict=True))
+    return float(np.sqrt(gap / size).max())
+
+
+def _squares(w: np.ndarray) -> np.ndarray:
+    return (w**2).reshape(len(w), -1).sum(axis=1)
+
+
+def machine() -> dict[str, Any]:
+    """Date, processor, cores, threads and versions."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "cpu": cpu_model(),
+        "cores": cores(),
+        "threads": threads.described(),
+        "system": platform.platform(),
+        "versions": versions(),
+    }
+
+
+def cpu_model() -> str:
+    """The processor as the system names it."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()

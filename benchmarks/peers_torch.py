@@ -1,0 +1,77 @@
+"""Gradient descent in eager PyTorch, float64, the way people write it; at its best number of threads."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import torch
+
+import biasfree as bf
+from benchmarks import threads
+from benchmarks.measure import timed
+from benchmarks.problems import Problem
+
+
+def model_of(network: bf.Network) -> torch.nn.Sequential:
+    """The network as linear layers without biases and activations between them."""
+    parts: list[torch.nn.Module] = []
+    for w in network.weights:
+        linear = torch.nn.Linear(w.shape[1], w.shape[0], bias=False, dtype=torch.float64)
+        linear.weight.data.copy_(torch.from_numpy(w.copy()))
+        parts += [_activation(network.leak), linear]
+    return torch.nn.Sequential(*parts[1:])
+
+
+def _activation(leak: float) -> torch.nn.Module:
+    if leak == 1:
+        return torch.nn.Identity()
+    return torch.nn.LeakyReLU(leak) if leak else torch.nn.ReLU()
+
+
+class Descent:
+    """A training loop: zero_grad, backward, step; the loss is ⟨(y − f)²⟩/2."""
+
+    def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
+        self.model = model_of(network)
+        self.x, self.y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=step)
+
+    def run(self, steps: int) -> None:
+        criterion = torch.nn.MSELoss()
+        for _ in range(steps):
+            self.optimizer.zero_grad()
+            (criterion(self.model(self.x), self.y) / 2).backward()
+            self.optimizer.step()
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        return [w.detach().numpy().copy() for w in self.model.parameters()]
+
+
+def path(network: bf.Network, data: bf.Dataset, *, step: float, saves: list[int]) -> list[np.ndarray]:
+    """The weights after each of these numbers of steps, one array a layer with a leading axis."""
+    descent, states, done = Descent(network, data, step), [], 0
+    for stop in saves:
+        descent.run(stop - done)
+        states.append(descent.weights)
+        done = stop
+    return [np.array(layer) for layer in zip(*states, strict=True)]
+
+
+@functools.cache
+def seconds_a_step(problem: Problem, chunk: int, chunks: int = 6) -> tuple[float, int]:
+    """The shortest time of a step among chunks of steps, over numbers of threads; and the best number."""
+    before = torch.get_num_threads()
+    found = (math.inf, 0)
+    try:
+        for count in threads.counts():
+            torch.set_num_threads(count)
+            descent = Descent(problem.network, problem.data, problem.step)
+            descent.run(min(chunk, 20))
+            took = min(timed(lambda: descent.run(chunk))[0] for _ in range(chunks))  # noqa: B023
+            found = min(found, (took / chunk, count))
+    finally:
+        torch.set_num_threads(before)
+    return found

@@ -1,0 +1,109 @@
+"""A row of the table: what was timed, against whom, what was asked for, how accurate both are."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from biasfree.tables import plain
+
+_COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "error", "its error")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a ratio (×), a share (%) or a time (s) should be: ≥, ≤ or < a number."""
+
+    sense: str
+    number: float
+    unit: str = "×"
+
+    def met(self, value: float) -> bool:
+        compare = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}[self.sense]
+        return compare(value, self.number)
+
+    def __str__(self) -> str:
+        return f"{self.sense} {_amount(self.number, self.unit)}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement beside its peer; times are in seconds unless `unit` says otherwise.
+
+    `ratio` is what the goal is about, by default how many times as fast as the peer we are; `bound` is what
+    our error must not exceed for the goal to count. `unfinished` marks a peer stopped at its time limit,
+    whose ratio is a lower bound; `stored` says when and where a row was measured, if not in this run.
+    """
+
+    workload: str
+    peer: str = "–"
+    ours: float | None = None
+    theirs: float | None = None
+    unit: str = "s"
+    ratio: float | None = None
+    ratio_unit: str = "×"
+    goal: Goal | None = None
+    error: float | None = None
+    peer_error: float | None = None
+    bound: float | None = None
+    unfinished: bool = False
+    stored: str = ""
+    note: str = ""
+
+    def __post_init__(self):
+        if self.ratio is None and self.ours and self.theirs:
+            object.__setattr__(self, "ratio", self.theirs / self.ours)
+        if self.goal is not None:
+            object.__setattr__(self, "ratio_unit", self.goal.unit)
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is met at the accuracy asked for; None without a goal."""
+        if self.goal is None:
+            return None
+        accurate = self.bound is None or (self.error is not None and self.error <= self.bound)
+        return self.ratio is not None and self.goal.met(self.ratio) and accurate
+
+    def record(self) -> dict[str, Any]:
+        """The row as plain values, for a JSON file."""
+        goal = None if self.goal is None else {**asdict(self.goal), "text": str(self.goal)}
+        return plain({**asdict(self), "goal": goal, "reached": self.reached})
+
+    def cells(self) -> dict[str, str]:
+        """The row as it is shown, by column."""
+        ratio = "–" if self.ratio is None else _amount(self.ratio, self.ratio_unit)
+        reached = {None: "", True: "yes", False: "NO"}[self.reached]
+        shown = (
+            self.workload + (f" [stored: {self.stored}]" if self.stored else ""),
+            quantity(self.ours, self.unit),
+            self.peer,
+            ("> " if self.unfinished else "") + quantity(self.theirs, self.unit),
+            ("> " if self.unfinished else "") + ratio,
+            str(self.goal or ""),
+            reached,
+            _error(self.error),
+            _error(self.peer_error),
+        )
+        return dict(zip(_COLUMNS, shown, strict=True))
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "%":
+        return f"{100 * value:.3g} %"
+    return f"{value:.3g} s" if unit == "s" else f"{value:.3g}×" if value < 100 else f"{value:,.0f}×"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit; seconds in the prefix that suits them."""
+    if value is None:
+        return "–"
+    if not unit.startswith("s"):
+        return f"{value:.3g} {unit}"
+    prefixes = ((1, ""), (1e3, "m"), (1e6, "µ"), (1e9, "n"))
+    factor, prefix = next((pair for pair in prefixes if value * pair[0] >= 1), prefixes[-1])
+    return f"{value * factor:.3g} {prefix}{unit}"
+
+
+def _error(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1e}"

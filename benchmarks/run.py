@@ -1,0 +1,61 @@
+"""Run the workloads one after the other, print the table, write it as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks import report, workloads
+from benchmarks.measure import machine
+from benchmarks.rows import Row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """All workloads or some; 1 if one of them failed, whatever the goals, and 130 after Ctrl-C."""
+    options = _options(arguments)
+    here, rows, began = machine(), [], time.perf_counter()
+    failed = interrupted = False
+    try:
+        for name in options.only or workloads.NAMES:
+            failed |= not run(name, rows, lambda: report.write(options.out, here, rows, finished=False))
+    except KeyboardInterrupt:
+        interrupted = True
+    took = time.perf_counter() - began
+    report.write(options.out, here, rows, finished=not interrupted, seconds=took)
+    report.show(here, rows)
+    print(f"{took:.0f} s; {options.out} has the same as JSON.")
+    return 130 if interrupted else int(failed)
+
+
+def run(name: str, rows: list[Row], keep: Callable[[], None]) -> bool:
+    """Append the rows of a workload and keep each at once; one that fails leaves rows that say so."""
+    workload, began, first = workloads.workload(name), time.perf_counter(), len(rows)
+    note = "the workload gave no such row"
+    print(f"{name} …", end="", file=sys.stderr, flush=True)
+    try:
+        for row in workload.rows():
+            rows.append(row)
+            keep()
+    except Exception as error:
+        traceback.print_exc()
+        note = f"failed: {error}"
+    missing = [row for row in workload.GOALS if row not in {row.workload for row in rows[first:]}]
+    rows += [Row(row, goal=workload.GOALS[row], note=note) for row in missing]
+    keep()
+    print(f" {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    return not (missing or note.startswith("failed"))
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Speed beside accuracy, against what people use."
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=workloads.NAMES, metavar="NAME", help=", ".join(workloads.NAMES)
+    )
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
+    return parser.parse_args(arguments)

@@ -1,0 +1,36 @@
+"""All workloads in the order of the table, by the name that `--only` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Protocol
+
+from benchmarks.rows import Goal, Row
+
+NAMES = (
+    "descent_six",
+    "descent_fig3",
+    "flow_fig3",
+    "flow_six",
+    "aligned",
+    "seeds",
+    "device",
+    "dense",
+    "closed_form",
+    "integrators",
+    "monitor",
+    "start_up",
+)
+
+
+class Workload(Protocol):
+    """A module that says what is asked for, by the names of its rows, and measures it."""
+
+    GOALS: Mapping[str, Goal]
+    rows: Callable[[], Iterator[Row]]
+
+
+def workload(name: str) -> Workload:
+    """The module of that name, loaded when it is asked for."""
+    return import_module(f"benchmarks.{name}")  # type: ignore[return-value]

@@ -1,0 +1,180 @@
+"""The benchmarks measure what they say: peers compute our gradient, errors are errors, no goal is dropped."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1]))  # `benchmarks` is not installed
+
+from benchmarks import device, peers_diffrax, peers_numpy, peers_scipy, peers_torch, run, workloads
+from benchmarks.measure import best, path_error
+from benchmarks.problems import Problem
+from benchmarks.rows import Goal, Row
+
+#: The goals of the project, written down a second time: one that is softened or lost is seen.
+GOALS = {
+    "GD, six points, H 100": "≥ 60×",
+    "GD, Fig. 3 size": "≥ 5×",
+    "Fig. 3 whole: six leaks to t = 40": "≥ 200×",
+    "Fig. 3 whole, with tracing and compilation": "≥ 60×",
+    "flow, six points to t = 900": "≥ 3×",
+    "aligned phase, P 2·10³ to 2·10⁵, descent": "≤ 3×",
+    "aligned phase, P 2·10³ to 2·10⁵, flow": "≤ 3×",
+    "256 seeds on six points, CPU": "≥ 150×",
+    "16 384 runs on six points, one H200": "≥ 80×",
+    "dense evaluation, Fig. 3 size": "≥ 50 %",
+    "closed form, 1 000 times, D 20: maps and loss": "≥ 1,000×",
+    "import biasfree": "< 0.5 s",
+    "biasfree --help": "< 0.5 s",
+}
+
+
+@pytest.fixture
+def problem():
+    """A small network on data in general position."""
+    rng = np.random.default_rng(3)
+    data = bf.Dataset(rng.normal(size=(7, 3)), rng.normal(size=7))
+    network = bf.networks.gaussian((3, 5, 1), scale=0.8, seed=2)
+    return Problem("small", network, data, 0.05, np.linspace(0, 0.2, 5), 1e-10)
+
+
+def slope_by_one_step(problem):
+    """Our slope, from a step: W₁ − W₀ = η·slope, with rounding |W|ε/η ≤ 1e-14."""
+    done = bf.gradient_descent(problem.network, problem.data, step=problem.step, steps=1)
+    return [(w[1] - w[0]) / problem.step for w in done.weights]
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+def test_every_peer_computes_our_gradient(problem, leak):
+    """To rounding: sums of at most 7 terms of order one, divided by the step of 0.05 in two cases."""
+    import jax
+
+    problem = replace(problem, network=bf.Network(problem.network.weights, leak=leak))
+    network, data, step = problem.network, problem.data, problem.step
+    ours = slope_by_one_step(problem)
+    by_hand = peers_numpy.slope(network.weights, data.x, data.targets, network.leak)
+    trained = peers_torch.path(network, data, step=step, saves=[1])
+    in_torch = [(w[0] - v) / step for w, v in zip(trained, network.weights, strict=True)]
+    with jax.enable_x64(True):
+        gradient = jax.grad(peers_diffrax.loss)(network.weights, data.x, data.targets, network.leak)
+        in_diffrax = [-np.asarray(g) for g in gradient]
+    for found in (by_hand, in_torch, in_diffrax):
+        for mine, theirs in zip(ours, found, strict=True):
+            np.testing.assert_allclose(theirs, mine, atol=1e-13)
+
+
+def test_every_integrator_follows_the_flow(problem):
+    """Without kinks, so linear; to a hundred times the tolerance of a step, of which there are fewer."""
+    problem = replace(problem, network=bf.Network(problem.network.weights, leak=1.0))
+    found = [peers_scipy.solve(problem, method, rtol=1e-7, limit=60) for method in peers_scipy.METHODS]
+    found.append(peers_diffrax.solve(problem, rtol=1e-7, limit=60))
+    for one in found:
+        assert one.finished
+        assert one.reached == problem.ts[-1]
+        assert path_error(one.path, problem.reference) < 1e-5
+
+
+def test_a_run_that_does_not_finish_says_how_far_it_came(problem):
+    found = peers_scipy.solve(problem, "RK45", rtol=1e-7, limit=0.0)
+    assert not found.finished
+    assert found.reached < problem.ts[-1]
+    assert len(found.path[0]) < len(problem.ts)
+    row = Row("flow", "SciPy", 1.0, 8.0, unfinished=True)
+    assert row.cells()["ratio"] == "> 8×"
+
+
+def test_descent_in_numpy_is_ours(problem):
+    """After 20 stable steps, to rounding."""
+    run = bf.gradient_descent(problem.network, problem.data, step=problem.step, steps=20)
+    expected = peers_numpy.descended(problem.network, problem.data, step=problem.step, steps=20)
+    assert path_error([w[-1:] for w in run.weights], [w[None] for w in expected]) < 1e-13
+
+
+def test_path_error_is_relative_over_all_layers_and_the_largest_over_time():
+    reference = (np.array([[[3.0]], [[0.0]]]), np.array([[[4.0]], [[2.0]]]))  # norms 5 and 2
+    path = (np.array([[[3.0]], [[0.6]]]), np.array([[[4.5]], [[2.8]]]))  # off by 0.5 and 1
+    assert path_error(path, reference) == pytest.approx(0.5, abs=1e-15)
+    assert path_error([w[:1] for w in path], reference) == pytest.approx(0.1, abs=1e-15)
+
+
+def test_best_is_the_shortest_and_returns_the_last():
+    calls = []
+    seconds, last = best(lambda: calls.append(1) or len(calls), 4)
+    assert (last, len(calls)) == (4, 4)
+    assert seconds >= 0
+
+
+def test_a_goal_counts_only_at_the_accuracy_asked_for():
+    goal = Goal("≥", 3)
+    assert Row("flow", ours=1.0, theirs=4.0, goal=goal).reached
+    assert not Row("flow", ours=1.0, theirs=2.0, goal=goal).reached
+    assert Row("flow", ours=1.0, theirs=4.0, goal=goal, error=1e-7, bound=1e-6).reached
+    assert not Row("flow", ours=1.0, theirs=4.0, goal=goal, error=1e-5, bound=1e-6).reached
+    assert not Row("flow", ours=1.0, theirs=4.0, goal=goal, bound=1e-6).reached
+    assert not Row("flow", goal=goal).reached
+    assert Row("flow").reached is None
+
+
+def test_every_goal_of_the_project_is_a_row():
+    found = {
+        name: str(goal) for one in workloads.NAMES for name, goal in workloads.workload(one).GOALS.items()
+    }
+    assert {name: found.get(name) for name in GOALS} == GOALS
+    assert all(name.startswith("LinearityMonitor") for name in found.keys() - GOALS.keys())
+
+
+class Stub:
+    """A workload of one row, and one that breaks before its second."""
+
+    GOALS = {"one": Goal("≥", 2), "two": Goal("≤", 0.5, "%")}  # noqa: RUF012
+
+    def __init__(self, error, path):
+        self.error, self.path = error, path
+
+    def rows(self):
+        yield Row("one", "peer", 1.0, 3.0, goal=self.GOALS["one"], error=np.float64(1e-9))
+        assert len(json.loads(self.path.read_text())["rows"]) == 1, "the row is not kept at once"
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "names"), [(OSError("broke"), 1, ["one", "two"]), (KeyboardInterrupt(), 130, ["one"])]
+)
+def test_what_is_finished_is_on_disk(error, code, names, tmp_path, monkeypatch, capsys):
+    """A workload that breaks leaves its missing goals as not reached; Ctrl-C leaves the rows it had."""
+    path = tmp_path / "made" / "bench.json"
+    monkeypatch.setattr(workloads, "workload", lambda _: Stub(error, path))
+    assert run.main(["--only", "descent_six", "--out", str(path)]) == code
+    stored = json.loads(path.read_text())
+    assert [row["workload"] for row in stored["rows"]] == names
+    assert stored["rows"][0]["ratio"] == 3
+    assert [row["reached"] for row in stored["rows"]] == [True, False][: len(names)]
+    assert stored["finished"] == (code == 1)
+    assert {"cpu", "cores", "threads", "versions"} <= stored.keys()
+    printed = capsys.readouterr()
+    assert "≥ 2×" in printed.out
+    assert f"1 of {len(names)} goals reached" in printed.out
+    assert "descent_six …" in printed.err
+
+
+def test_the_table_of_a_device_can_be_stored_and_shown(monkeypatch, tmp_path):
+    """A tiny batch on whatever device there is, as the row that is read back from the file."""
+    record = device.measured((2,), steps=50)
+    assert record["batches"][0]["error"] < 1e-12  # rounding, 1000 steps
+    assert device.markdown(record).count("\n| ") == 2
+    path = tmp_path / "stored.json"
+    path.write_text(json.dumps(record))
+    monkeypatch.setattr(device, "STORED", path)
+    monkeypatch.setattr(device, "RUNS", 2)
+    monkeypatch.setattr(device.seeds, "seconds_a_run_step", lambda *_: 1.0)
+    (row,) = device.rows()
+    assert row.theirs == 1.0
+    assert row.stored == f"measured on {record['date']}, {record['device']}"
+    assert "stored" in row.cells()["workload"]
