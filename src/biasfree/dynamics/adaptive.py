@@ -1,88 +1,37 @@
 """One adaptive Runge–Kutta loop, compiled, for every flow that is smooth between the events of its system.
 
-The stages and the dense output are diffrax's Tsit5; what is ours is the error norm (layer by layer,
-relative to the layer), the saving at requested times, and the hook by which a system may cut a step short.
+The coefficients of stages and dense output are diffrax's Tsit5 (`stages.py`); what is ours is the loop over
+the stages, in which the field is traced once however often it is needed, the error norm (layer by layer,
+relative to the layer), the saving at requested times, and the hooks by which a system may cut a step short.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from biasfree.dynamics.objective import Form, Params, data_loss, loss_and_slope
-
-if TYPE_CHECKING:
-    from jaxtyping import Array, Float
-
-SOLVER = diffrax.Tsit5()
-#: Evaluations of one attempted step; the first stage is the last one of the step before.
-STAGES = 6
-
-# Why the loop stopped.
-RUNNING, EVENT, LEVEL, BROKEN = 0, 1, 2, 3
-
-
-class Tolerance(NamedTuple):
-    """Local error allowed in one step: rtol·(|W_l| + floor_l) for every layer l."""
-
-    rtol: Any
-    floors: Params
-
-
-class Loop(NamedTuple):
-    """Where an integration stands; everything here is traced."""
-
-    t: Any
-    params: Params
-    memory: Any
-    h: Any
-    last_error: Any
-    first_stage: Any
-    jumped: Any
-    code: Any
-    accepted: Any
-    rejected: Any
-    evaluations: Any
-    local_errors: Any
-
-
-class Cut(NamedTuple):
-    """What a system says of an accepted step: keep the fraction `theta` of it and go on from there."""
-
-    theta: Any
-    memory: Any
-    jumped: Any
-    code: Any
-    evaluations: Any
-
-
-class System(Protocol):
-    """A flow: its field, its data loss, and what must happen at the end of a step."""
-
-    def field(self, params: Params, memory: Any, given: Any) -> Params: ...
-
-    def loss(self, params: Params, given: Any) -> Float[Array, ""]: ...
-
-    def inspect(self, loop: Loop, step: Step, given: Any, tolerance: Tolerance) -> Cut: ...
-
-
-class Step(NamedTuple):
-    """An accepted step of length h and its dense output."""
-
-    h: Any
-    end: Params
-    dense: Any
-
-    def at(self, theta) -> Params:
-        """The state at the fraction `theta` of the step."""
-        state = SOLVER.interpolation_cls(t0=0.0, t1=1.0, **self.dense).evaluate(theta)
-        return jax.tree.structure(self.end).unflatten(state)
+from biasfree.dynamics.stages import NODES, STAGES, Step, arrival_weights, combined, error_of, schedule
+from biasfree.dynamics.system import (
+    BROKEN,
+    END,
+    EXPIRED,
+    LEVEL,
+    PROBING,
+    START,
+    STEPPING,
+    Cut,
+    Loop,
+    System,
+    Tolerance,
+    error_norm,
+    first_length,
+)
 
 
 class Smooth(NamedTuple):
@@ -90,167 +39,201 @@ class Smooth(NamedTuple):
 
     form: Form
 
-    def field(self, params, memory, given):  # noqa: ARG002
+    def by_class(self, given):  # noqa: ARG002
+        return np.False_
+
+    def blank(self, params, given):  # noqa: ARG002
+        return ()
+
+    def watches(self, given):  # noqa: ARG002
+        return np.False_
+
+    def evaluate(self, params, memory, given):  # noqa: ARG002
         view, physics = given
-        return loss_and_slope(self.form, params, view, physics)[1]
+        return loss_and_slope(self.form, params, view, physics)[1], ()
 
     def loss(self, params, given):
         view, physics = given
         return data_loss(self.form, params, view, physics.leak)
 
-    def inspect(self, loop, step, given, tolerance):  # noqa: ARG002
-        return Cut(np.float64(1), loop.memory, np.False_, np.int64(RUNNING), np.int64(0))
+    def inspect(self, loop, step, notes, given, tolerance):  # noqa: ARG002
+        return Cut(jnp.float64(1), jnp.int64(STEPPING))
+
+    def conclude(self, loop, params, notes, cut, taken, given):  # noqa: ARG002
+        return loop.memory, cut.code, np.False_
 
 
-def start(t, params: Params, memory: Any, h) -> Loop:
-    """A loop about to take its first step, of length at most `h`."""
-    real, whole = np.float64, np.int64
-    zeros = jax.tree.map(np.zeros_like, params)
-    return Loop(
-        t=real(t),
-        params=params,
-        memory=memory,
-        h=real(h),
-        last_error=real(1),
-        first_stage=zeros,
-        jumped=np.True_,
-        code=whole(RUNNING),
-        accepted=whole(0),
-        rejected=whole(0),
-        evaluations=whole(0),
-        local_errors=real(0),
-    )
+class _Work(NamedTuple):
+    """What is known within a call: velocities and notes, whether the first ones are stale, what was saved."""
 
-
-def layer_norms(params: Params) -> Params:
-    """|·|_F of every array."""
-    return jax.tree.map(lambda a: jnp.sqrt(jnp.sum(a**2)), params)
-
-
-def error_norm(error: Params, params: Params, tolerance: Tolerance) -> Float[Array, ""]:
-    """The largest ratio, over layers, of a step's error to the error allowed."""
-
-    def ratio(e, w, floor):
-        return e / (tolerance.rtol * (w + floor))
-
-    ratios = jax.tree.map(ratio, layer_norms(error), layer_norms(params), tolerance.floors)
-    return jnp.max(jnp.stack(jax.tree.leaves(ratios)))
+    stages: Params
+    notes: Any
+    stale: Any
+    saved: Params
+    losses: Any
+    done: Any
 
 
 @partial(jax.jit, static_argnames="system")
 def advance(system: System, given, loop: Loop, ts, count, tolerance: Tolerance, level, limit):
     """Integrate until `count` of the times `ts` are saved, the system stops it, the loss falls to `level`,
-    or `limit` steps were tried; returns the loop, the saved states and how many there are."""
-    saved = jax.tree.map(lambda a: jnp.zeros((ts.shape[0], *a.shape), a.dtype), loop.params)
-    tried = loop.accepted + loop.rejected
-    end = ts[count - 1]
+    or `limit` steps were tried; returns the loop, the saved states with their losses, how many there are,
+    and the notes on the last state."""
+    tried, end = loop.accepted + loop.rejected, ts[count - 1]
+    work = _Work(
+        stages=jax.tree.map(lambda a: jnp.zeros((STAGES, *jnp.shape(a))), loop.params),
+        notes=jax.tree.map(lambda a: jnp.stack([a] * len(NODES)), system.blank(loop.params, given)),
+        stale=jnp.array(True),
+        saved=jax.tree.map(lambda a: jnp.zeros((ts.shape[0], *a.shape)), loop.params),
+        losses=jnp.zeros(ts.shape[0]),
+        done=jnp.int64(0),
+    )
 
     def unfinished(carry):
-        loop, _, done = carry
-        return (done < count) & (loop.code == RUNNING) & (loop.accepted + loop.rejected - tried < limit)
+        loop, work = carry
+        more = (loop.accepted + loop.rejected - tried < limit) | (loop.code != STEPPING)
+        return (work.done < count) & (loop.code <= PROBING) & more
 
     def body(carry):
-        loop, saved, done = carry
-        h = jnp.minimum(loop.h, end - loop.t)
-        final = h >= end - loop.t
-        step, error, first_stage = _attempt(system, given, loop, h)
-        error = error_norm(error, step.end, tolerance)
+        loop, work = carry
+        return _iterate(system, given, loop, work, (ts, count, end), tolerance, level)
 
-        def accept():
-            cut = system.inspect(loop, step, given, tolerance)
-            cut = _stop_at_level(system, given, cut, step, level)
-            t = jnp.where(final & (cut.theta == 1), end, loop.t + cut.theta * h)
-            params = _select(cut.theta == 1, step.end, step.at(cut.theta))
-            out, n = _save(saved, done, ts, count, loop.t, h, t, step)
-            factor = jnp.clip(0.9 * error**-0.14 * loop.last_error**0.08, 0.2, 5.0)
-            # A step shortened to meet the end of `ts`, or by an event, says nothing against the longer one.
-            following = jnp.where(h < loop.h, jnp.maximum(loop.h, h * factor), h * factor)
-            return (
-                loop._replace(
-                    t=t,
-                    params=params,
-                    memory=cut.memory,
-                    h=following,
-                    last_error=jnp.maximum(error, 1e-4),
-                    first_stage=first_stage,
-                    jumped=cut.jumped | (cut.theta < 1),
-                    code=cut.code,
-                    accepted=loop.accepted + 1,
-                    evaluations=loop.evaluations + STAGES + loop.jumped + cut.evaluations,
-                    local_errors=loop.local_errors + error * tolerance.rtol,
-                ),
-                out,
-                n,
-            )
-
-        def reject():
-            shorter = h * jnp.where(jnp.isfinite(error), jnp.clip(0.9 * error**-0.2, 0.1, 0.9), 0.1)
-            code = jnp.where(loop.t + shorter > loop.t, jnp.int64(RUNNING), jnp.int64(BROKEN))
-            return (
-                loop._replace(
-                    h=shorter,
-                    code=code,
-                    rejected=loop.rejected + 1,
-                    evaluations=loop.evaluations + STAGES + loop.jumped,
-                ),
-                saved,
-                done,
-            )
-
-        return lax.cond(error <= 1, accept, reject)
-
-    return lax.while_loop(unfinished, body, (loop, saved, jnp.zeros((), jnp.int64)))
+    loop, work = lax.while_loop(unfinished, body, (loop, work))
+    return loop, work.saved, work.losses, work.done, jax.tree.map(lambda a: a[START], work.notes)
 
 
-def _attempt(system: System, given, loop: Loop, h) -> tuple[Step, Params, Any]:
-    # diffrax takes a plain tuple of arrays, without the empty node of a network that has no biases.
-    params, tree = jax.tree.flatten(loop.params)
-    first_stage = tuple(jax.tree.leaves(loop.first_stage))
+def _iterate(system: System, given, loop: Loop, work: _Work, times, tolerance: Tolerance, level):
+    """One step, or one event settled, or the first length found."""
+    ts, count, end = times
+    stepping = loop.code == STEPPING
+    h = jnp.minimum(loop.h, end - loop.t)
+    work, made = _evaluate(system, given, loop, work, h)
+    step = Step(h, loop.params, work.stages)
+    arrival = step.combined(arrival_weights())
+    error = error_norm(error_of(step), arrival, tolerance)
+    accurate = stepping & (error <= 1)
 
-    def field(t, params, memory):  # noqa: ARG001
-        return tuple(jax.tree.leaves(system.field(tree.unflatten(params), memory, given)))
-
-    state: Any = (loop.jumped, first_stage)
-    end, error, dense, state, _ = SOLVER.step(
-        diffrax.ODETerm(field), 0.0, h, tuple(params), loop.memory, state, loop.jumped
+    cut = lax.cond(
+        accurate,
+        lambda: system.inspect(loop, step, work.notes, given, tolerance),
+        lambda: Cut(jnp.float64(0), loop.code),
     )
-    return Step(h, tree.unflatten(end), dense), tree.unflatten(error), tree.unflatten(state[1])
+    looked_at = (accurate & (cut.code != EXPIRED)) | (loop.code == PROBING)
+    cut = _stop_at_level(system, given, cut, step, jnp.where(looked_at, level, -jnp.inf))
+    taken = accurate & (cut.code != EXPIRED)
+    whole = taken & (cut.theta == 1)
+    t = jnp.where(whole & (h >= end - loop.t), end, loop.t + cut.theta * h)
+    params = lax.cond(whole, lambda: arrival, lambda: step.at(cut.theta))
+    memory, code, jumped = system.conclude(loop, params, work.notes, cut, taken, given)
+    seen = jnp.where(taken, t, jnp.where(loop.code == PROBING, loop.t, -jnp.inf))
+    work = _save(system, given, work, (ts, count), loop.t, seen, step)
+    paced = _paced(loop, work, h, error, accurate, taken)
+    code = jnp.where(paced.code == STEPPING, code, paced.code)
+    after = paced._replace(
+        t=jnp.where(taken, t, loop.t),
+        params=_select(taken, params, loop.params),
+        memory=memory,
+        code=jnp.where(code == PROBING, jnp.int64(STEPPING), code),
+        accepted=loop.accepted + taken,
+        rejected=loop.rejected + (stepping & ~accurate),
+        evaluations=loop.evaluations + made,
+        by_class=loop.by_class + jnp.where(system.by_class(given), made, 0),
+        local_errors=loop.local_errors + jnp.where(taken, error * tolerance.rtol, 0.0),
+    )
+    return after, _shifted(work, whole, jumped | (taken & ~whole), jnp.isfinite(error) | ~stepping)
 
 
-def _save(saved, done, ts, count, t0, h, t1, step: Step):
-    """Fill in the states at the requested times in (t0, t1]."""
+def _evaluate(system: System, given, loop: Loop, work: _Work, h):
+    """Velocities and notes at the stages that are not known yet and, if there is something to watch, notes at
+    the nodes; of a loop that does not step, at its state alone."""
+    rows, slots = schedule()
+    first = jnp.where(work.stale, 0, 1)
+    last = jnp.where(system.watches(given), len(slots), STAGES)
+    last = jnp.where(loop.code == STEPPING, last, 1)
 
-    def due(carry):
-        _, i = carry
-        return (i < count) & (ts[jnp.minimum(i, ts.shape[0] - 1)] <= t1)
+    def stage(i, known):
+        stages, notes = known
+        params = combined(loop.params, stages, h * rows[i])
+        velocity, note = system.evaluate(params, loop.memory, given)
+        # notes at the nodes come last, when the stages are all known: there is no row for their velocities
+        stages = jax.tree.map(partial(_put, i=i, kept=i >= STAGES), stages, velocity)
+        return stages, jax.tree.map(partial(_put, i=slots[i], kept=False), notes, note)
 
-    def store(carry):
-        saved, i = carry
+    stages, notes = lax.fori_loop(first, last, stage, (work.stages, work.notes))
+    return work._replace(stages=stages, notes=notes), jnp.maximum(last - first, 0)
+
+
+def _put(all_, one, *, i, kept):
+    """`all_` with `one` in row i, unless it is to be kept."""
+    i = jnp.minimum(i, all_.shape[0] - 1)
+    one = jnp.where(kept, lax.dynamic_index_in_dim(all_, i, keepdims=False), one)
+    return lax.dynamic_update_index_in_dim(all_, one, i, 0)
+
+
+def _paced(loop: Loop, work: _Work, h, error, accurate, taken) -> Loop:
+    """The loop with the length of its next step; BROKEN if that does not move it."""
+    factor = jnp.clip(0.9 * error**-0.14 * loop.last_error**0.08, 0.2, 5.0)
+    # A step shortened to meet the end of `ts`, or by an event, says nothing against the longer one.
+    longer = jnp.where(h < loop.h, jnp.maximum(loop.h, h * factor), h * factor)
+    shorter = h * jnp.where(jnp.isfinite(error), jnp.clip(0.9 * error**-0.2, 0.1, 0.9), 0.1)
+    refused = (loop.code == STEPPING) & ~accurate
+    broken = refused & ~(loop.t + shorter > loop.t)
+    first = first_length(loop.params, jax.tree.map(lambda a: a[0], work.stages), jnp)
+    following = jnp.where(taken, longer, jnp.where(refused, shorter, loop.h))
+    return loop._replace(
+        h=jnp.where(loop.code == PROBING, first, following),
+        last_error=jnp.where(taken, jnp.maximum(error, 1e-4), loop.last_error),
+        code=jnp.where(broken, jnp.int64(BROKEN), jnp.int64(STEPPING)),
+    )
+
+
+def _shifted(work: _Work, whole, jumped, sound) -> _Work:
+    """The last stage of a whole step is the first one of the next; what a broken step left is forgotten."""
+
+    def shift(rows, last):
+        return jnp.where(sound, _put(rows, rows[last], i=0, kept=~whole), 0.0)
+
+    stages = jax.tree.map(partial(shift, last=STAGES - 1), work.stages)
+    notes = jax.tree.map(lambda n: _put(n, n[END], i=START, kept=~whole), work.notes)
+    return work._replace(stages=stages, notes=notes, stale=jumped | ~sound)
+
+
+def _save(system: System, given, work: _Work, times, t0, t1, step: Step) -> _Work:
+    """Fill in the states at the requested times up to t1, and their losses."""
+    ts, count = times
+    h = jnp.where(step.h > 0, step.h, 1.0)
+
+    def due(work):
+        return (work.done < count) & (ts[jnp.minimum(work.done, ts.shape[0] - 1)] <= t1)
+
+    def store(work):
+        i = work.done
         state = step.at(jnp.clip((ts[i] - t0) / h, 0.0, 1.0))
-        return jax.tree.map(lambda all_, one: all_.at[i].set(one), saved, state), i + 1
+        saved = jax.tree.map(lambda all_, one: all_.at[i].set(one), work.saved, state)
+        losses = work.losses.at[i].set(system.loss(state, given))
+        return work._replace(saved=saved, losses=losses, done=i + 1)
 
-    return lax.while_loop(due, store, (saved, done))
+    return lax.while_loop(due, store, work)
 
 
 def _stop_at_level(system: System, given, cut: Cut, step: Step, level) -> Cut:
     """Cut the step where the loss reaches `level`, if it does so before anything else happens."""
+    most = jnp.where(level > -jnp.inf, 51, 0)  # no loss is below −∞: the forward passes are spared
 
-    def below(theta):
-        return system.loss(step.at(theta), given) <= level
+    def more(bracket):
+        i, _, _, reached = bracket
+        return (i < most) & (reached | (i == 0))
 
-    def bisect():
-        def halve(_, bracket):
-            low, high = bracket
-            middle = (low + high) / 2
-            inside = below(middle)
-            return jnp.where(inside, low, middle), jnp.where(inside, middle, high)
+    def halve(bracket):
+        i, low, high, _ = bracket
+        # the first look is at the end of the step, and the last one if the level is not reached there
+        middle = jnp.where(i == 0, high, (low + high) / 2)
+        inside = system.loss(step.at(middle), given) <= level
+        low, high = jnp.where(inside, low, middle), jnp.where(inside, middle, high)
+        return i + 1, low, jnp.where(i == 0, cut.theta, high), inside | (i > 0)
 
-        theta = lax.fori_loop(0, 50, halve, (0.0, cut.theta))[1]
-        return cut._replace(theta=theta, code=jnp.int64(LEVEL))
-
-    # No loss is ever below −∞: the forward pass is spared when no level was asked for.
-    reached = lax.cond(level > -jnp.inf, lambda: below(cut.theta), lambda: jnp.array(False))
-    return lax.cond(reached, bisect, lambda: cut)
+    _, _, theta, reached = lax.while_loop(more, halve, (0, jnp.float64(0), cut.theta, jnp.array(False)))
+    return Cut(jnp.where(reached, theta, cut.theta), jnp.where(reached, jnp.int64(LEVEL), cut.code))
 
 
 def _select(condition, yes: Params, no: Params) -> Params:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
-from biasfree.dynamics.adaptive import Loop, Smooth
+from biasfree.dynamics.adaptive import Smooth
 from biasfree.dynamics.events import Kinks, TooManyEventsError
 from biasfree.dynamics.grouping import Grouping
 from biasfree.dynamics.integrate import Limits, integrate
@@ -19,6 +20,7 @@ from biasfree.dynamics.objective import Form, form_of, params_of, physics_of, vi
 from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.recorder import Recorder
 from biasfree.dynamics.steps import StepFlow
+from biasfree.dynamics.system import Loop
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -66,9 +68,8 @@ def gradient_flow(
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
     if method == "events":
         _check_events(problem)
-    form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64():
-        return problem.answer([_flow(problem, form, i, request) for i in range(len(problem.networks))])
+        return problem.answer([_flow(problem, i, request) for i in range(len(problem.networks))])
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,9 @@ def _check_events(problem: Problem) -> None:
         )
 
 
-def _flow(problem: Problem, form: Form, i: int, request: _Request) -> Trajectory:
+def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
     """The flow of one network by the method asked for, or by the first that fits."""
-    run = _Run(problem, form, i, request)
+    run = _Run(problem, i, request)
     if request.method != "auto":
         return getattr(run, request.method)()
     if run.has_no_kinks():
@@ -136,11 +137,21 @@ def _flow(problem: Problem, form: Form, i: int, request: _Request) -> Trajectory
 class _Run:
     """One network, ready to flow by any method."""
 
-    def __init__(self, problem: Problem, form: Form, i: int, request: _Request):
-        self.problem, self.form, self.request = problem, form, request
+    def __init__(self, problem: Problem, i: int, request: _Request):
+        self.problem, self.request = problem, request
         self.network, self.data = problem.networks[i], problem.datasets[i]
-        self.view, self.physics = view_of(form, self.network, self.data), physics_of(self.network, problem.l2)
+        self.physics = physics_of(self.network, problem.l2)
         self.began = time.perf_counter()
+
+    @cached_property
+    def form(self) -> Form:
+        """How this network is evaluated: a linear one of a list by moments, whatever the others need."""
+        return form_of((self.network,), (self.data,), self.problem.loss, self.problem.train)
+
+    @cached_property
+    def view(self) -> Any:
+        """The data in that form; events see them by lines instead."""
+        return view_of(self.form, self.network, self.data)
 
     def has_no_kinks(self) -> bool:
         """Linear networks have none, nor those whose hidden layers stay as they are or see nothing."""
@@ -160,7 +171,8 @@ class _Run:
         return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped))
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
-        limits, recorder = self.request.limits("events"), self.recorder()
+        limits = self.request.limits("events")
+        recorder = Recorder(None, self.network, None, self.physics, self.request.save)
         kinks = Kinks(
             self.network,
             self.data,
@@ -168,9 +180,10 @@ class _Run:
             l2=self.problem.l2,
             train=self.problem.train,
             most_events=most_events,
+            slots=recorder.slots,
         )
         loop, stopped = kinks.follow(self.request.ts, limits, recorder)
-        found = {"events": kinks.events(loop), "branch_times": tuple(kinks.branch_times)}
+        found = {"events": kinks.events(loop), "branch_times": kinks.branch_times}
         return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
 
     def steps(self) -> Trajectory:
@@ -196,6 +209,7 @@ class _Run:
         return Stats(
             method=method,
             evaluations=int(loop.evaluations),
+            by_class=int(loop.by_class),
             accepted=int(loop.accepted),
             rejected=int(loop.rejected),
             rtol=limits.rtol,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
 
-from biasfree.dynamics.adaptive import BROKEN, LEVEL, Loop, System, Tolerance, advance, start
+from biasfree.dynamics.adaptive import advance
 from biasfree.dynamics.objective import Params
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
+from biasfree.dynamics.system import BROKEN, LEVEL, Loop, System, Tolerance, first_length, start
 
 #: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
 CALL_STEPS = 500
@@ -51,19 +51,36 @@ def tolerance_of(params: Params, limits: Limits) -> Tolerance:
 
 def first_step(system: System, params: Params, memory: Any, given: Any, end: float) -> float:
     """A first step over which the weights change by about one per cent."""
-    slope = _field(system, params, memory, given)
-    size, speed = (np.sqrt(sum(np.sum(np.square(a)) for a in jax.tree.leaves(p))) for p in (params, slope))
-    return min(end, float(0.01 * size / speed)) if speed > 0 and size > 0 else min(end, 1.0)
+    return min(end, float(first_length(params, _field(system, params, memory, given))))
 
 
 @partial(jax.jit, static_argnames="system")
 def _field(system: System, params: Params, memory: Any, given: Any) -> Params:
-    return system.field(params, memory, given)
+    return system.evaluate(params, memory, given)[0]
 
 
 @partial(jax.jit, static_argnames="system")
 def _loss(system: System, params: Params, given: Any) -> Any:
     return system.loss(params, given)
+
+
+class Reaction(Protocol):
+    """What happens between compiled calls: how many steps the next one may take, and what to make of where
+    it stopped, with the notes on the last state."""
+
+    def call_steps(self) -> int: ...
+
+    def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]: ...
+
+
+class NoReaction:
+    """Nothing happens."""
+
+    def call_steps(self) -> int:
+        return CALL_STEPS
+
+    def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]:  # noqa: ARG002
+        return loop, given
 
 
 def integrate(
@@ -74,34 +91,28 @@ def integrate(
     ts: np.ndarray,
     limits: Limits,
     recorder: Recorder,
-    react: Callable[[Loop, Any], tuple[Loop, Any]] = lambda loop, given: (loop, given),
+    reaction: Reaction | None = None,
 ) -> tuple[Loop, str]:
-    """Follow the flow through `ts`, recording the states there; between compiled calls `react` may answer the
-    system's events with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
-    if ts[0] == 0:
-        recorder.add_one(0.0, params)
-    if limits.level > -np.inf and float(_loss(system, params, given)) <= limits.level:
-        if ts[0] > 0:
-            recorder.add_one(0.0, params)
-        return start(0.0, params, memory, 1.0), LEVEL_REACHED
-    tolerance, end, ts = tolerance_of(params, limits), ts[-1], ts[ts > 0]
-    loop = start(0.0, params, memory, first_step(system, params, memory, given, end))
+    """Follow the flow through `ts`, recording the states there; between compiled calls `reaction` may answer
+    with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
+    reaction, end = reaction or NoReaction(), ts[-1]
+    tolerance, loop = tolerance_of(params, limits), start(params, memory)
     with Progress("gradient flow") as progress:
         while len(ts):
-            call = min(CALL_STEPS, limits.max_steps - tried(loop))
-            loop, saved, done = advance(
-                system, given, loop, *_block(ts, recorder.slots), tolerance, limits.level, call
+            call = min(reaction.call_steps(), limits.max_steps - tried(loop))
+            loop, saved, losses, done, notes = advance(
+                system, given, loop, *block(ts, recorder.slots), tolerance, limits.level, call
             )
-            recorder.add(ts[: int(done)], saved)
+            recorder.add_with(ts[: int(done)], saved, losses)
             ts = ts[int(done) :]
-            progress.update(float(loop.t) / end)
-            if loop.code == LEVEL:
+            progress.update(float(loop.t) / end if end else 1.0)
+            if int(loop.code) == LEVEL:
                 if recorder.last_time < float(loop.t):
-                    recorder.add_one(float(loop.t), loop.params)
+                    recorder.add_one(float(loop.t), loop.params, _loss(system, loop.params, given))
                 return loop, LEVEL_REACHED
-            if loop.code == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
+            if int(loop.code) == BROKEN or (len(ts) and tried(loop) >= limits.max_steps):
                 raise UnfinishedError(_why(loop, limits, end))
-            loop, given = react(loop, given)
+            loop, given = reaction.react(loop, given, notes)
     return loop, "end of ts"
 
 
@@ -110,7 +121,7 @@ def tried(loop: Loop) -> int:
     return int(loop.accepted) + int(loop.rejected)
 
 
-def _block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
+def block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
     """The next times to save, in a fixed number of slots, and how many they are."""
     count = min(slots, len(ts))
     return np.concatenate([ts[:count], np.full(slots - count, np.inf)]), np.int64(count)

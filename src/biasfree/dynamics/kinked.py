@@ -3,79 +3,53 @@
 The *signs*, one for every line and neuron, are the state: +1 and −1 name the side of the hyperplane the
 neuron is on, 0 says that it slides along it (z = w_h·n_q = 0). While they hold, the field is smooth:
 samples see fixed slopes, and the velocity of a sliding neuron is projected orthogonally to the lines it
-slides on. `inspect` finds, inside a step, where a sign may no longer hold; crossings it settles itself,
-everything else it hands to `events.py`.
+slides on. `inspect` finds, inside a step, where a sign may no longer hold; crossings are settled here,
+everything else is handed to `events.py`. Lines that no neuron can reach are seen as classes; the others come
+in chunks, whose number is traced: with classes or without, it is one program.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
-from biasfree.dynamics.adaptive import EVENT, RUNNING, Cut, Loop, Step, Tolerance
 from biasfree.dynamics.objective import Params
-from biasfree.dynamics.search import NODES, ROUNDING, Search
-from biasfree.losses import named
+from biasfree.dynamics.pulls import (
+    Given,
+    Memory,
+    Notes,
+    augmented,
+    loss_of,
+    margins,
+    nothing_watched,
+    one,
+    onto,
+    put,
+    slopes_of,
+    with_hidden,
+)
+from biasfree.dynamics.search import ROUNDING, TO_BERNSTEIN, Search
+from biasfree.dynamics.stages import NODES, Step, node_weights
+from biasfree.dynamics.system import (
+    BETWEEN,
+    END,
+    EVENT,
+    EXPIRED,
+    SETTLING,
+    START,
+    STEPPING,
+    Cut,
+    Loop,
+    Tolerance,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
 
 #: The share of a step's tolerance that may be spent on kinks met inside it but not located.
 KINK_SHARE = 0.3
-
-
-class Memory(NamedTuple):
-    """What the loop carries: the signs, and how many crossings were located and how many stepped over."""
-
-    signs: Any
-    crossings: Any
-    stepped_over: Any
-
-
-class Given(NamedTuple):
-    """The data by lines, and what holds until the next event.
-
-    `ray` is 2q for samples with c > 0 and 2q + 1 for c < 0. A neuron slides on the lines `slide` where
-    `slides`; `basis` spans their normals and `solve` takes a force to the coefficients that cancel it on
-    them. `resting` neurons sit at w = 0; `rays` are the directions in which they might leave. A neuron that
-    slides is also on the lines `watch`, whose normals the others span, on the side `watch_sign` (0: unused);
-    `watch_solve` is `solve` of their normals.
-    """
-
-    normals: Any
-    ray: Any
-    length: Any
-    y: Any
-    leak: Any
-    l2: Any
-    slide: Any
-    slides: Any
-    basis: Any
-    solve: Any
-    resting: Any
-    rays: Any
-    watch: Any
-    watch_sign: Any
-    watch_solve: Any
-
-
-class Forces(NamedTuple):
-    """What pulls on the weights, with W_1 of the state.
-
-    On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd`, contracted
-    with the outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all lines, a
-    sliding one counted by its mean, before sliding cancels part of it; nothing pulls on a neuron at rest.
-    """
-
-    hidden: Any
-    even: Any
-    odd: Any
-    free: Any
-    outer: Any
-    bias: Any
 
 
 class Kinked(NamedTuple):
@@ -88,166 +62,149 @@ class Kinked(NamedTuple):
     loss_name: str
     train: tuple[bool, bool]
 
-    def field(self, params: Params, memory: Memory, given: Given) -> Params:
-        forces = self.forces(params, memory.signs, given)
-        still = jax.tree.map(jnp.zeros_like, forces)
-        hidden = forces.free - _onto(given.basis, forces.free) if self.train[0] else still.hidden
-        last = forces if self.train[1] else still
-        velocity = Params((hidden, last.outer), (hidden, last.bias) if params.biases else ())
-        return with_hidden(velocity, hidden)
+    def by_class(self, given: Given):
+        return jnp.array(False) if given.classes is None else given.classes.count > 0
+
+    def blank(self, params: Params, given: Given) -> Notes:
+        (chunks, _, size), outputs = given.lines.normals.shape, params.weights[1].shape[0]
+        pull = jnp.zeros((chunks, outputs, size))
+        return Notes(pull, pull, jnp.zeros_like(augmented(params)), nothing_watched(given))
+
+    def watches(self, given: Given):
+        return given.slides.any() | given.resting.any()
+
+    def evaluate(self, params: Params, memory: Memory, given: Given) -> tuple[Params, Notes]:
+        (even, odd), slopes, drift = slopes_of(self.loss_name, params, memory.signs, given)
+        hidden, outer = augmented(params), params.weights[1]
+        pull = jnp.sum(outer.T[:, :, None] * slopes, axis=1)
+        decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
+        free = jnp.where(given.resting[:, None], 0.0, pull) - given.l2 * decayed
+        notes = Notes(even, odd, free, nothing_watched(given))
+        margin, cancelled = lax.cond(
+            self.watches(given),
+            lambda: (margins(notes, outer, given), onto(given.basis, free)),
+            lambda: (notes.margins, jnp.zeros_like(free)),
+        )
+        weights = free - cancelled, jnp.sum(slopes * hidden[:, None], axis=2).T - given.l2 * outer
+        velocity = Params(weights, (jnp.zeros(len(hidden)), drift) if params.biases else ())
+        return self._trained(with_hidden(velocity, weights[0])), notes._replace(margins=margin)
+
+    def _trained(self, velocity: Params) -> Params:
+        """The velocity, zero in layers that are kept."""
+
+        def chosen(layers):
+            return tuple(a if t else jnp.zeros_like(a) for a, t in zip(layers, self.train, strict=False))
+
+        return Params(chosen(velocity.weights), chosen(velocity.biases))
 
     def loss(self, params: Params, given: Given) -> Float[Array, ""]:
-        signs = jnp.sign(given.normals @ augmented(params).T)
-        f = _sample_outputs(params, signs, given)
-        return jnp.sum(named(self.loss_name).value(f, given.y, jnp)) / given.y.shape[0]
+        return loss_of(self.loss_name, params, given)
 
-    def forces(self, params: Params, signs, given: Given) -> Forces:
-        """Everything that pulls on the weights of a state with these signs."""
-        normals, hidden, outer = given.normals, augmented(params), params.weights[1]
-        f = _sample_outputs(params, signs, given)
-        e = named(self.loss_name).residual(f, given.y, jnp) / given.y.shape[0]
-        sums = jax.ops.segment_sum(given.length[:, None] * e, given.ray, 2 * len(normals))
-        even = (1 + given.leak) / 2 * (sums[::2] + sums[1::2])
-        odd = (1 - given.leak) / 2 * (sums[::2] - sums[1::2])
-        by_output = (odd[:, :, None] * normals[:, None, :]).reshape(len(normals), -1)
-        slopes = (even.T @ normals) + (signs.T @ by_output).reshape(len(hidden), len(outer), -1)
-        pull = jnp.einsum("kh,hkd->hd", outer, slopes)
-        decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
-        return Forces(
-            hidden=hidden,
-            even=even,
-            odd=odd,
-            free=jnp.where(given.resting[:, None], 0.0, pull) - given.l2 * decayed,
-            outer=jnp.einsum("hkd,hd->kh", slopes, hidden) - given.l2 * outer,
-            bias=jnp.sum(e, axis=0),
-        )
-
-    def inspect(self, loop: Loop, step: Step, given: Given, tolerance: Tolerance) -> Cut:
-        ends = [self.forces(p, loop.memory.signs, given) for p in (loop.params, step.end)]
-        odd = jnp.maximum(*(jnp.abs(f.odd) for f in ends))
-        outer = jnp.maximum(*(jnp.abs(p.weights[1]) for p in (loop.params, step.end)))
-        scale = jnp.linalg.norm(ends[0].hidden) + tolerance.floors.weights[0]
+    def inspect(self, loop: Loop, step: Step, notes: Notes, given: Given, tolerance: Tolerance) -> Cut:
+        odd = jnp.maximum(jnp.abs(notes.odd[START]), jnp.abs(notes.odd[END]))
+        outer = jnp.maximum(*(jnp.abs(p.weights[1]) for p in (step.params, step.at(1.0))))
+        scale = jnp.linalg.norm(augmented(step.params)) + tolerance.floors.weights[0]
         budget = KINK_SHARE * tolerance.rtol * scale
         # If every neuron crossed every line in this step and it did not matter, there is no need to look.
-        everything = step.h * jnp.linalg.norm(jnp.sum(2 * odd, axis=0) @ outer)
-        busy = given.slides.any() | given.resting.any()
-        whole = self._whole(loop, step, given)
+        everything = step.h * jnp.linalg.norm(jnp.sum(2 * odd, axis=(0, 2)) @ outer)
+        calm = ~self.watches(given) & (everything <= budget)
 
         def look():
-            return self._search(loop, step, given, budget, 2 * odd @ outer, whole)
+            hidden = lax.map(lambda w: augmented(step.combined(w)), jnp.asarray(node_weights()))
+            margin = notes.margins[jnp.array([START, *range(BETWEEN, BETWEEN + len(NODES) - 2), END])]
+            search = Search(
+                loop.memory.signs, given, hidden, 2 * step.h * odd, outer, step.h * margin, budget
+            )
+            theta = lax.cond(calm, lambda: jnp.float64(1), search.first)
+            cut = Cut(theta, jnp.where(theta < 1, jnp.int64(SETTLING), jnp.int64(STEPPING)))
+            if given.classes is None:
+                return cut
+            held = given.classes.hold(jnp.tensordot(jnp.asarray(TO_BERNSTEIN), hidden, axes=1))
+            held |= ~self.by_class(given)
+            return Cut(jnp.where(held, cut.theta, 0.0), jnp.where(held, cut.code, jnp.int64(EXPIRED)))
 
-        return lax.cond(~busy & (everything <= budget), lambda: whole, look)
+        calmly = Cut(jnp.float64(1), jnp.int64(STEPPING))
+        return lax.cond(calm & ~self.by_class(given), lambda: calmly, look)
 
-    def _whole(self, loop: Loop, step: Step, given: Given) -> Cut:
-        """Take the whole step; neurons that ended on the other side of a line have changed sides."""
-        hidden, signs = augmented(step.end), loop.memory.signs
-        wrong = signs * (given.normals @ hidden.T) < -ROUNDING * jnp.linalg.norm(hidden, axis=1)
-        memory = loop.memory._replace(
-            signs=jnp.where(wrong, -signs, signs), stepped_over=loop.memory.stepped_over + jnp.sum(wrong)
-        )
-        return Cut(jnp.float64(1), memory, wrong.any(), jnp.int64(RUNNING), jnp.int64(2))
-
-    def _search(self, loop: Loop, step: Step, given: Given, budget, jump, whole: Cut) -> Cut:
-        """Look for the first time in the step at which the signs cannot be kept."""
-        signs = loop.memory.signs
-        states = jax.vmap(step.at)(jnp.asarray(NODES))
-        hidden = jax.vmap(augmented)(states)
-        margin = self._margins(states, signs, given)
-        search = Search(signs, given.normals, hidden, jump * step.h, margin * step.h, budget)
-        theta = lax.cond(search.harmless(), lambda: jnp.float64(1), search.locate)
-        whole = whole._replace(evaluations=whole.evaluations + len(NODES))
-        return lax.cond(theta >= 1, lambda: whole, lambda: self._settle(loop, step, search, theta, given))
-
-    def _margins(self, states: Params, signs, given: Given):
-        """`margins` at the nodes; one where there is nothing to watch."""
-
-        def here(params: Params):
-            return margins(self.forces(params, signs, given), params.weights[1], given)
-
-        def nothing():
-            conditions = 2 * given.slide.shape[1] + 1 + given.watch.shape[1]
-            return jnp.ones((len(NODES), given.slide.shape[0], conditions))
-
-        return lax.cond(given.slides.any() | given.resting.any(), lambda: lax.map(here, states), nothing)
-
-    def _settle(self, loop: Loop, step: Step, search: Search, theta, given: Given) -> Cut:
-        """Cut the step at `theta` and let neurons cross that plainly do; others wait for `events.py`."""
-        signs, state = loop.memory.signs, step.at(theta)
-        forces = self.forces(state, signs, given)
-        wrong = search.wrong(search.at_z(theta))
-        # Rates towards the side left behind, on that side of the line and on the other.
-        rate = signs * (given.normals @ forces.free.T)
-        jump = 2 * forces.odd @ state.weights[1]
-        beyond = rate - jump
-        alone = wrong.sum(axis=0) == 1
-        onward = alone & (rate < 0) & (beyond <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump)))
-        # Several lines at once, none of whose jumps, nor all together, could turn the neuron back.
-        onward |= rate + jnp.sum(wrong * jnp.abs(jump), axis=0) < 0
-        crosses = wrong & onward & ~given.slides.any(axis=1) & ~given.resting
-        pending = (wrong & ~crosses).any() | (search.at_margins(theta) < 0).any()
-        memory = loop.memory._replace(
-            signs=jnp.where(crosses, -signs, signs), crossings=loop.memory.crossings + crosses.any()
-        )
-        code = jnp.where(pending, jnp.int64(EVENT), jnp.int64(RUNNING))
-        return Cut(theta, memory, jnp.array(True), code, jnp.int64(3 + len(NODES)))
+    def conclude(self, loop: Loop, params: Params, notes: Notes, cut: Cut, taken, given: Given):
+        """After a whole step, neurons that ended on the other side of a line have changed sides; where the
+        loop settles, those cross that plainly do, and others wait for `events.py`."""
+        settling, ended = loop.code == SETTLING, taken & (cut.code == STEPPING)
+        signs, over = _overstepped(params, loop.memory.signs, given, ended)
+        signs, crossed, pending = _settled(params, signs, notes, given, settling)
+        memory = Memory(signs, loop.memory.crossings + (crossed > 0), loop.memory.stepped_over + over)
+        # What is left once others have crossed is looked at again, with the forces that act then.
+        left = jnp.where(crossed > 0, jnp.int64(SETTLING), jnp.int64(EVENT))
+        settled = jnp.where(pending, left, jnp.int64(STEPPING))
+        return memory, jnp.where(settling, settled, cut.code), (over > 0) | (crossed > 0)
 
 
-@jax.jit
-def margins(forces: Forces, outer, given: Given):
-    """How far every sliding neuron is from being released and every resting one from leaving: velocities that
-    are negative once it should have happened; two conditions for a line slid on, one for resting, and one
-    for a line watched.
+def _wrong(params: Params, given: Given, signs, i):
+    """Which neurons are on the other side of the lines of a chunk than their signs say."""
+    hidden = augmented(params)
+    rounding = ROUNDING * jnp.linalg.norm(hidden, axis=1)[:, None]
+    return one(signs, i) * (hidden @ one(given.lines.normals, i)) < -rounding
 
-    Sliding cancels the pull of the other lines, `held`, by a pull between mean + half and mean − half. If it
-    could not do so on the other side of a watched line that repels, the neuron leaves to that side.
+
+def _overstepped(params: Params, signs, given: Given, ended):
+    """Signs with neurons on the other side of a line brought there, and how many they are.
+
+    They are counted first: a loop that changes signs and still reads them for something else would copy all
+    of them, chunk after chunk.
     """
-    held = -jnp.einsum("hmd,hd->hm", given.solve, forces.free)
-    half = jnp.sum(forces.odd[given.slide] * outer.T[:, None, :], axis=2)
-    sliding = _between(held, half, given.slides).reshape(len(given.slide), -1)
-    push = jnp.sum(forces.odd[given.watch] * outer.T[:, None, :], axis=2)
-    beyond = held[:, None, :] + (2 * given.watch_sign * push)[:, :, None] * given.watch_solve
-    tightest = jnp.min(_between(beyond, half[:, None, :], given.slides[:, None, :]), axis=(2, 3))
-    watched = jnp.where((given.watch_sign != 0) & (push > 0), tightest, 1.0)
 
-    def fastest():
-        along = given.rays @ given.normals.T
-        rates = (along @ forces.even + jnp.abs(along) @ forces.odd) @ outer
-        return jnp.where(given.resting, -jnp.max(rates, axis=0), 1.0)
+    def count(i, total):
+        return total + jnp.sum(jnp.where(_wrong(params, given, signs, i), 1.0, 0.0))
 
-    resting = lax.cond(given.resting.any(), fastest, lambda: jnp.ones(len(given.resting)))
-    return jnp.concatenate([sliding, resting[:, None], watched], axis=1)
+    def flip(i, signs):
+        s = one(signs, i)
+        return put(signs, jnp.where(_wrong(params, given, signs, i), -s, s), i)
+
+    over = _looped(given, ended, count, jnp.float64(0)).astype(jnp.int64)
+    return _looped(given, over > 0, flip, signs), over
 
 
-def _between(held, half, slides):
-    """How far `held` is from the two ends of what a sliding line can hold; 1 where there is no line."""
-    return jnp.where(slides[..., None], jnp.stack([held - half, -half - held], axis=-1), 1.0)
+def _settled(params: Params, signs, notes: Notes, given: Given, settling):
+    """Signs with those changed that plainly cross, how many they are, and whether something is left to
+    decide."""
+    free, odd = notes.free[START], notes.odd[START]
+    held = (given.slides.any(axis=1) | given.resting)[:, None]
+
+    def jumps(i):
+        return 2 * params.weights[1].T @ one(odd, i)
+
+    def count(i, found):
+        many, most = found
+        wrong = _wrong(params, given, signs, i)
+        return many + jnp.sum(wrong, axis=1), most + jnp.sum(wrong * jnp.abs(jumps(i)), axis=1)
+
+    nobody = jnp.zeros(len(held))
+    many, most = _looped(given, settling, count, (nobody, nobody))
+
+    def flips(signs, i):
+        s, wrong, jump = one(signs, i), _wrong(params, given, signs, i), jumps(i)
+        # Towards the side left behind, on that side of the line.
+        rate = s * (free @ one(given.lines.normals, i))
+        onward = (many == 1)[:, None] & (rate < 0)
+        onward &= rate - jump <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump))
+        # Several lines at once, none of whose jumps, nor all together, could turn the neuron back.
+        onward |= rate + most[:, None] < 0
+        return wrong & onward & ~held
+
+    def tally(i, crossed):
+        return crossed + jnp.sum(flips(signs, i), axis=1)
+
+    def flip(i, signs):
+        s = one(signs, i)
+        return put(signs, jnp.where(flips(signs, i), -s, s), i)
+
+    crossed = _looped(given, settling, tally, nobody)
+    pending = settling & ((many > crossed).any() | (notes.margins[START] < 0).any())
+    total = jnp.sum(crossed)
+    return _looped(given, total > 0, flip, signs), total, pending
 
 
-def augmented(params: Params) -> Float[Array, "H D"]:
-    """W_1, with the hidden bias as the weight of an input fixed to 1."""
-    if not params.biases:
-        return params.weights[0]
-    return jnp.concatenate([params.weights[0], params.biases[0][:, None]], axis=1)
-
-
-def with_hidden(params: Params, hidden) -> Params:
-    """`params` with another W_1, its hidden bias in the last column."""
-    if not params.biases:
-        return Params((hidden, params.weights[1]))
-    return Params((hidden[:, :-1], params.weights[1]), (hidden[:, -1], params.biases[1]))
-
-
-def _sample_outputs(params: Params, signs, given: Given) -> Float[Array, "P K"]:
-    normals, hidden, outer = given.normals, augmented(params), params.weights[1]
-    by_output = (outer.T[:, :, None] * hidden[:, None, :]).reshape(len(hidden), -1)
-    kinked = jnp.einsum("qkd,qd->qk", (signs @ by_output).reshape(len(signs), len(outer), -1), normals)
-    linear = (1 + given.leak) / 2 * (normals @ (hidden.T @ outer.T))
-    kinked = (1 - given.leak) / 2 * kinked
-    by_ray = jnp.stack([linear + kinked, linear - kinked], axis=1).reshape(-1, len(outer))
-    f = given.length[:, None] * by_ray[given.ray]
-    return f + params.biases[1] if params.biases else f
-
-
-def _onto(basis, force):
-    """The part of every neuron's force that its sliding lines cancel."""
-    return jnp.einsum("hmd,hm->hd", basis, jnp.einsum("hmd,hd->hm", basis, force))
+def _looped(given: Given, wanted, body, start):
+    """Chunk by chunk if `wanted`: a loop of no turns leaves arrays alone, a branch would copy them."""
+    chunks = given.lines.normals.shape[0] if given.chunks is None else given.chunks
+    return lax.fori_loop(0, jnp.where(wanted, chunks, 0), body, start)

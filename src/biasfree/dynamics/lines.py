@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Directions closer than this are one line: far above the rounding of a unit vector, far below any data.
 SAME_DIRECTION = 1e-12
 #: Vertices of the arrangement searched for a neuron at w = 0; beyond, a fixed random choice of them.
-MOST_RAYS = 512
+MOST_RAYS, MOST_NORMALS = 512, 4096
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,23 @@ class Lines:
         """The dimension of the span of the samples."""
         return int(np.linalg.matrix_rank(self.normals)) if len(self.normals) else 0
 
+    @property
+    def ray_count(self) -> int:
+        """How many `rays` there are."""
+        edges = min(comb(len(self.normals), self.rank - 1), MOST_RAYS) if self.rank > 1 else self.rank
+        return 2 * (edges + min(len(self.normals), MOST_NORMALS))
+
     def rays(self) -> Float[np.ndarray, "R D"]:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
 
         The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is
         negative everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 lines. All edges, if
-        they are not too many; and the normals, so that every line is tried.
+        they are not too many; and the normals, so that every line is tried, of thousands a fixed choice.
         """
-        edges = self._edges()
-        return np.concatenate([edges, -edges, self.normals, -self.normals])
+        edges, normals = self._edges(), self.normals
+        if len(normals) > MOST_NORMALS:
+            normals = np.random.default_rng(0).choice(normals, MOST_NORMALS, replace=False)
+        return np.concatenate([edges, -edges, normals, -normals])
 
     def _edges(self) -> Float[np.ndarray, "E D"]:
         count, rank = len(self.normals), self.rank
@@ -78,13 +86,39 @@ def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
 
 
 def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
-    """Label unit vectors so that equal and opposite ones share a label."""
+    """Label unit vectors so that equal and opposite ones share a label.
+
+    Vectors this close to ±each other have close |projections| on any axis: sorted by one projection, only
+    neighbours are compared, so that large sets without repetitions cost one sort.
+    """
     count = len(directions)
     if not count:
         return np.zeros(0, int)
-    close = KDTree(np.concatenate([directions, -directions])).query_pairs(
-        SAME_DIRECTION, output_type="ndarray"
-    )
-    i, j = close.T % count
+    axis = np.random.default_rng(0).normal(size=directions.shape[1])
+    shadow = np.abs(directions @ (axis / np.linalg.norm(axis)))
+    order = np.argsort(shadow, kind="stable")
+    # a projection is rounded to about D·1e-16, far below SAME_DIRECTION
+    crowd = np.concatenate([[0], np.cumsum(np.diff(shadow[order]) > 2 * SAME_DIRECTION)])
+    sizes = np.bincount(crowd)
+    pairs = _pairs_of_two(directions, order, crowd, sizes), *_pairs_of_many(directions, order, sizes)
+    i, j = np.concatenate(pairs).T
     graph = coo_array((np.ones(len(i)), (i, j)), shape=(count, count))
     return connected_components(graph, directed=False)[1]
+
+
+def _pairs_of_two(directions: np.ndarray, order: np.ndarray, crowd: np.ndarray, sizes: np.ndarray):
+    """The close pairs among neighbours that are only two: most mirrored data have no others."""
+    first = np.flatnonzero(sizes[crowd] == 2)[::2]
+    i, j = order[first], order[first + 1]
+    apart = np.minimum(*(np.linalg.norm(directions[i] + side * directions[j], axis=1) for side in (1, -1)))
+    close = apart <= SAME_DIRECTION
+    return np.column_stack([i[close], j[close]])
+
+
+def _pairs_of_many(directions: np.ndarray, order: np.ndarray, sizes: np.ndarray):
+    """The close pairs of larger neighbourhoods, each by a tree of its own."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    for group in np.flatnonzero(sizes > 2):
+        members = order[starts[group] : starts[group + 1]]
+        tree = KDTree(np.concatenate([directions[members], -directions[members]]))
+        yield members[tree.query_pairs(SAME_DIRECTION, output_type="ndarray") % len(members)]

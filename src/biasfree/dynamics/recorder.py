@@ -26,10 +26,18 @@ def _slots_for(network: Network) -> int:
 
 
 class Recorder:
-    """What is kept of a run: weights, or what `save` makes of each network, and always the losses."""
+    """What is kept of a run: weights, or what `save` makes of each network, and always the losses.
+
+    `form` and `view` may be None for a run that hands over its losses.
+    """
 
     def __init__(
-        self, form: Form, network: Network, view: Any, physics: Physics, save: Callable[[Network], Any] | None
+        self,
+        form: Form | None,
+        network: Network,
+        view: Any,
+        physics: Physics,
+        save: Callable[[Network], Any] | None,
     ):
         self._form, self._network, self._view, self._physics, self._save = form, network, view, physics, save
         self._ts: list[np.ndarray] = []
@@ -54,10 +62,20 @@ class Recorder:
             self._last, kept = networks[-1], [np.asarray(self._save(n)) for n in networks]
         self._kept.append(kept)
 
-    def add_one(self, t: float, state: Params) -> None:
+    def add_with(self, ts: np.ndarray, states: Params, losses: Any) -> None:
+        """`add` where the data losses are known, and the penalties not."""
+        squares = sum(np.sum(np.square(w), axis=(1, 2)) for w in states.weights)
+        both = np.stack([np.asarray(losses), float(self._physics.l2) / 2 * squares])
+        self.add(ts, states, both[:, : len(ts)])
+
+    def add_one(self, t: float, state: Params, loss: Any = None) -> None:
         """Keep a single state."""
-        repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], self.slots, axis=0), state)
-        self.add(np.array([t]), repeated)
+        slots = self.slots if loss is None else 1
+        repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], slots, axis=0), state)
+        if loss is None:
+            self.add(np.array([t]), repeated)
+        else:
+            self.add_with(np.array([t]), repeated, [loss])
 
     @property
     def measures(self) -> bool:
