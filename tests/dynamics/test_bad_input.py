@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import descent, flow, growing
+from biasfree.dynamics import descent, flow, grouping, growing, tiles
 
 DATA = oracles.random_data(5, 3)
 NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)
@@ -125,8 +125,9 @@ def nothing_is_computed(monkeypatch):
         raise AssertionError("computed before the arguments were checked")
 
     for module in (descent, flow, growing):
-        for name in ("form_of", "view_of"):
-            monkeypatch.setattr(module, name, no)
+        monkeypatch.setattr(module, "form_of", no)
+    for module in (tiles, grouping, flow, growing):
+        monkeypatch.setattr(module, "view_of", no)
 
 
 @pytest.mark.parametrize(("change", "message"), COMMON + DESCENT)
