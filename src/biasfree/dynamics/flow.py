@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+import jax
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
@@ -21,7 +22,9 @@ from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.recorder import Recorder
 from biasfree.dynamics.steps import StepFlow
 from biasfree.dynamics.system import Loop
+from biasfree.dynamics.together import together
 from biasfree.networks import Network
+from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
 
 #: What rtol=None and max_steps=None mean, method by method.
@@ -69,7 +72,7 @@ def gradient_flow(
     if method == "events":
         _check_events(problem)
     with float64():
-        return problem.answer([_flow(problem, i, request) for i in range(len(problem.networks))])
+        return problem.answer(_flows(problem, request))
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,14 @@ def _check_events(problem: Problem) -> None:
         raise ValueError(
             'method="events" needs inputs that have kinks, got x all zero; use method="smooth" or "auto".'
         )
+
+
+def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
+    """The flow of every network; all but the first, which compiles, in threads, unless they would call a
+    function of the user's or share an accelerator."""
+    alone = request.save is not None or jax.default_backend() != "cpu"
+    rest = [partial(_flow, problem, i, request) for i in range(1, len(problem.networks))]
+    return [_flow(problem, 0, request), *together(rest, 1 if alone else min(allowed(), len(rest)))]
 
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:

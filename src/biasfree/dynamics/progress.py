@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import Any
 
 #: Seconds of silence before a bar appears.
 PATIENCE = 2.0
+_ONE_BAR = threading.Lock()
+_THREAD = threading.local()
+
+
+class Halted(Exception):
+    """A run was told to stop because another one failed or the user interrupted them."""
+
+
+def heed(stop: threading.Event) -> None:
+    """Let runs of this thread end, by `Halted`, at the next progress they report once `stop` is set."""
+    _THREAD.stop = stop
 
 
 class Progress:
@@ -28,6 +40,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            _ONE_BAR.release()
 
     @property
     def elapsed(self) -> float:
@@ -35,8 +48,11 @@ class Progress:
         return time.perf_counter() - self._began
 
     def update(self, fraction: float) -> None:
-        """Say that `fraction` of the run is done."""
-        if self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty():
+        """Say that `fraction` of the run is done; of several runs in threads one has a bar."""
+        if (stop := getattr(_THREAD, "stop", None)) is not None and stop.is_set():
+            raise Halted
+        due = self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty()
+        if due and _ONE_BAR.acquire(blocking=False):
             self._show()
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction)
