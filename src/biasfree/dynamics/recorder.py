@@ -56,7 +56,7 @@ class Recorder:
             losses = np.asarray(found)[:, : len(ts)]
         self._losses.append(losses)
         self._ts.append(np.asarray(ts))
-        kept = jax.tree.map(lambda a: np.array(np.asarray(a)[: len(ts)]), states)
+        kept: Any = Params(*(tuple(np.array(a[: len(ts)]) for a in part) for part in states))
         if self._save is not None:
             networks = [self._state(kept, i) for i in range(len(ts))]
             self._last, kept = networks[-1], [np.asarray(self._save(n)) for n in networks]
@@ -105,8 +105,8 @@ class Recorder:
         if self._save is not None:
             saved = np.array([one for block in self._kept for one in block])
             return Trajectory(weights=(), saved=saved, last=self._last, **common)
-        joined = jax.tree.map(_joined, *self._kept)
-        return Trajectory(weights=joined.weights, biases=joined.biases or None, **common)
+        weights, biases = (tuple(map(_joined, *parts)) for parts in zip(*self._kept, strict=True))
+        return Trajectory(weights=weights, biases=biases or None, **common)
 
     def _state(self, states: Params, i: int) -> Network:
         weights = tuple(w[i] for w in states.weights)
