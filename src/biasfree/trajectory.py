@@ -110,8 +110,15 @@ class Factored(Sequence[np.ndarray]):
         )
 
     def product(self) -> Float[np.ndarray, "T K D"]:
-        """W_L⋯W_1 at all times, from the left, so that no layer is formed where its factors are thin."""
-        return functools.reduce(np.matmul, [factor for layer in reversed(self.layers) for factor in layer])
+        """W_L⋯W_1 at all times: factors constant in time first, once for all, then from the left, so that no
+        layer is formed where its factors are thin."""
+        factors: list[np.ndarray] = []
+        for factor in (factor for layer in reversed(self.layers) for factor in layer):
+            if factors and len(factors[-1]) == len(factor) == 1:
+                factors[-1] = factors[-1] @ factor
+            else:
+                factors.append(factor)
+        return functools.reduce(np.matmul, factors)
 
 
 @dataclass(frozen=True, eq=False)
