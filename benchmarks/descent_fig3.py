@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 import biasfree as bf
-from benchmarks import peers_numpy, peers_torch
-from benchmarks.measure import best, path_error, timed
+from benchmarks.descents import beside_torch
+from benchmarks.measure import timed
 from benchmarks.problems import fig3
 from benchmarks.rows import Goal, Row
 
@@ -19,39 +18,25 @@ EARLY, CHUNK, COMPARED = 300, 15, 50
 
 def rows() -> Iterator[Row]:
     """The dense beginning, which is judged, and the average over the paper's 10 000 steps."""
-    problem = fig3()
-    network, data, step = problem.network, problem.data, problem.step
-
-    def descend(steps: int) -> bf.Trajectory:
-        return bf.gradient_descent(network, data, step=step, steps=steps, save_every=steps)
-
-    ended = descend(COMPARED)
-    seconds, early = best(lambda: descend(EARLY))
-    theirs, count = peers_torch.seconds_a_step(problem, CHUNK)
-    expected = [w[None] for w in peers_numpy.descended(network, data, step=step, steps=COMPARED)]
-    other = peers_torch.path(network, data, step=step, saves=[COMPARED])
-    errors: dict[str, Any] = {
-        "error": path_error([w[-1:] for w in ended.weights], expected),
-        "peer_error": path_error(other, expected),
-    }
-    peer = f"PyTorch eager, threads: {count}"
+    found = beside_torch(fig3(), steps=EARLY, chunk=CHUNK, compared=COMPARED)
     ((name, goal),) = GOALS.items()
     yield Row(
         name,
-        peer,
-        seconds / EARLY,
-        theirs,
+        found.peer,
+        found.seconds,
+        found.theirs,
         "s a step",
         goal=goal,
-        note=f"the first {EARLY} steps, {by_class(early)}; errors: after {COMPARED} steps against NumPy",
-        **errors,
+        error=found.error,
+        peer_error=found.peer_error,
+        note=f"the first {EARLY} steps, {by_class(found.run)}; errors: after {COMPARED} steps against NumPy",
     )
-    whole, run = whole_descent()
+    problem, (whole, run) = fig3(), whole_descent()
     yield Row(
         f"{name}, average of {problem.steps:,} steps",
-        peer,
+        found.peer,
         whole / problem.steps,
-        theirs,
+        found.theirs,
         "s a step",
         note=f"from the tiny start to t = {problem.ts[-1]:g}, {by_class(run)}",
     )

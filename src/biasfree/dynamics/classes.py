@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from biasfree.dynamics.layers import Params, backpropagate
+from biasfree.dynamics.layers import Params, augmented, backpropagate
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -125,13 +125,6 @@ def _residual(maps, params: Params | None, best, sigma, left, floor) -> tuple[An
     gap = maps - best
     pulled = gap @ sigma  # zero for a class not in use
     return jnp.sum(floor) + jnp.sum(gap * (pulled / 2 - left)), left - pulled
-
-
-def augmented(params: Params, i: int) -> Float[Array, "H D"]:
-    """W_i, with the bias, if there are any, as the weight of an input fixed to 1."""
-    if not params.biases:
-        return params.weights[i]
-    return jnp.concatenate([params.weights[i], params.biases[i][:, None]], axis=1)
 
 
 def basis(params: Params):

@@ -20,6 +20,7 @@ from biasfree.dynamics.arrangement import Arrangement
 from biasfree.dynamics.decisions import Decisions, Neuron
 from biasfree.dynamics.integrate import CALL_STEPS, Limits, UnfinishedError, block, integrate, tolerance_of
 from biasfree.dynamics.kinked import KINK_SHARE, Kinked
+from biasfree.dynamics.layers import augmented, with_hidden
 from biasfree.dynamics.lines import Lines, lines_of
 from biasfree.dynamics.objective import Params, params_of
 from biasfree.dynamics.pulls import Given, Memory, Notes
@@ -122,7 +123,7 @@ class Kinks:
         found = None
         self._looked = True
         if not expired or steps > self._sorted_at:
-            found = self.arrangement.look(_augmented(loop.params), np.asarray(notes.free), float(loop.h))
+            found = self.arrangement.look(_hidden(loop.params), np.asarray(notes.free), float(loop.h))
         if found is None and not expired:
             return loop, given
         self._sorted_at = steps
@@ -134,7 +135,7 @@ class Kinks:
 
     def _decided(self, loop: Loop, notes: Notes) -> tuple[Loop, Given]:
         """What every neuron does that cannot go on as it was."""
-        t, signs, hidden = float(loop.t), self.arrangement.signs(loop.memory.signs), _augmented(loop.params)
+        t, signs, hidden = float(loop.t), self.arrangement.signs(loop.memory.signs), _hidden(loop.params)
         restless = np.any(np.asarray(notes.margins) < 0, axis=1)
         happened: set[str] = set()
         for neuron in self._neurons(notes, loop.params, signs, restless):
@@ -146,14 +147,14 @@ class Kinks:
         self._handled += 1
         self._limit(t, int(loop.memory.crossings), moved=bool(happened) and t > self._last_time)
         self.sliding.update(signs)
-        loop = loop._replace(params=_with_hidden(loop.params, hidden))
+        loop = loop._replace(params=with_hidden(loop.params, hidden))
         return self._rearranged(loop, self.arrangement.folded(signs), STEPPING)
 
     def _neurons(
         self, notes: Notes, params: Params, signs: np.ndarray, restless: np.ndarray
     ) -> Iterator[Neuron]:
         """The neurons that are restless or on the wrong side of a line."""
-        hidden, outer = _augmented(params), np.asarray(params.weights[1])
+        hidden, outer = _hidden(params), np.asarray(params.weights[1])
         even, odd = (unfolded(a, len(signs)) for a in (notes.even, notes.odd))
         free = np.asarray(notes.free)
         z = self.lines.normals @ hidden.T
@@ -207,7 +208,7 @@ class Kinks:
 
     def _first_signs(self) -> np.ndarray:
         """The signs at t = 0; a neuron that starts on a kink is settled like one that reaches it."""
-        hidden = _augmented(self.params)
+        hidden = _hidden(self.params)
         norms, signs = np.linalg.norm(hidden, axis=1), np.zeros(self._shape, np.int8)
         for some in np.array_split(np.arange(len(signs)), -(-len(signs) // MANY_LINES)):
             z = self.lines.normals[some] @ hidden.T
@@ -226,14 +227,6 @@ class Kinks:
         return len(self.lines.normals), len(self.params.weights[0])
 
 
-def _augmented(params: Params) -> np.ndarray:
-    """W_1, with the hidden bias as the weight of an input fixed to 1; a copy."""
-    parts = (params.weights[0], *(b[:, None] for b in params.biases[:1]))
-    return np.concatenate([np.asarray(part) for part in parts], axis=1)
-
-
-def _with_hidden(params: Params, hidden: np.ndarray) -> Params:
-    """`params` with another W_1, its hidden bias in the last column."""
-    if not params.biases:
-        return Params((hidden, params.weights[1]))
-    return Params((hidden[:, :-1].copy(), params.weights[1]), (hidden[:, -1].copy(), params.biases[1]))
+def _hidden(params: Params) -> np.ndarray:
+    """The first layer as an array that may be changed."""
+    return np.array(augmented(params))

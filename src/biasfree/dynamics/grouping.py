@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from biasfree.data import Dataset
-from biasfree.dynamics.classes import Classes, augmented, directions
+from biasfree.dynamics.classes import Classes, directions
 from biasfree.dynamics.clusters import sort_by_clusters
-from biasfree.dynamics.layers import Params
+from biasfree.dynamics.layers import Params, augmented
 from biasfree.dynamics.members import CROWD, Members
 from biasfree.dynamics.objective import Form, Physics, Samples, view_of
 from biasfree.dynamics.sorting import sort

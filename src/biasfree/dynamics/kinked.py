@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
-from biasfree.dynamics.objective import Params
+from biasfree.dynamics.layers import Params, augmented, with_hidden
 from biasfree.dynamics.pulls import (
     Given,
     Memory,
     Notes,
-    augmented,
     loss_of,
     margins,
     nothing_watched,
@@ -28,7 +27,6 @@ from biasfree.dynamics.pulls import (
     onto,
     put,
     slopes_of,
-    with_hidden,
 )
 from biasfree.dynamics.search import ROUNDING, TO_BERNSTEIN, Search
 from biasfree.dynamics.stages import NODES, Step, node_weights

@@ -123,3 +123,17 @@ def preactivation(params: Params, i: int, h, unit):
     """z = W_ih + b_iu of layer i."""
     z = product(params.weights[i], h)
     return z + params.biases[i][:, None] * unit if params.biases else z
+
+
+def augmented(params: Params, i: int = 0) -> Float[Array, "H D"]:
+    """The weights of layer i, with its bias, if there are any, as the weight of an input fixed to 1."""
+    if not params.biases:
+        return params.weights[i]
+    return jnp.concatenate([params.weights[i], params.biases[i][:, None]], axis=1)
+
+
+def with_hidden(params: Params, hidden: Float[Array, "H D"]) -> Params:
+    """Two layers with another first one, its bias, if there are any, in the last column of `hidden`."""
+    if not params.biases:
+        return Params((hidden, params.weights[1]))
+    return Params((hidden[:, :-1], params.weights[1]), (hidden[:, -1], params.biases[1]))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
+from biasfree.dynamics.layers import Params, augmented
 from biasfree.dynamics.line_classes import Classes, View
-from biasfree.dynamics.objective import Params
 from biasfree.dynamics.rays import over_chunks
 
 if TYPE_CHECKING:
@@ -147,20 +147,6 @@ def nothing_watched(given: Given):
 def _between(held, half, slides):
     """How far `held` is from the two ends of what a sliding line can hold; 1 where there is no line."""
     return jnp.where(slides[..., None], jnp.stack([held - half, -half - held], axis=-1), 1.0)
-
-
-def augmented(params: Params) -> Float[Array, "H D"]:
-    """W_1, with the hidden bias as the weight of an input fixed to 1."""
-    if not params.biases:
-        return params.weights[0]
-    return jnp.concatenate([params.weights[0], params.biases[0][:, None]], axis=1)
-
-
-def with_hidden(params: Params, hidden) -> Params:
-    """`params` with another W_1, its hidden bias in the last column."""
-    if not params.biases:
-        return Params((hidden, params.weights[1]))
-    return Params((hidden[:, :-1], params.weights[1]), (hidden[:, -1], params.biases[1]))
 
 
 def _view(params: Params, given: Given) -> View:

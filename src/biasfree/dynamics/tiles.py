@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import jax
@@ -16,10 +15,11 @@ from biasfree.dynamics.curvature import largest
 from biasfree.dynamics.grouping import Grouping
 from biasfree.dynamics.layers import Params
 from biasfree.dynamics.objective import Form, view_of, without_classes
-from biasfree.dynamics.problem import Problem, float64
+from biasfree.dynamics.problem import Problem
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import BLOCK_ELEMENTS
 from biasfree.dynamics.runs import Lowest, Run
+from biasfree.dynamics.together import together
 from biasfree.dynamics.walk import losses, walk
 from biasfree.threads import allowed
 
@@ -63,32 +63,15 @@ def side_by_side(tiles: Sequence[Tile], schedule: np.ndarray, progress: Progress
     """Let all tiles descend, on a CPU in as many threads as may be used, since a tile keeps one core busy;
     but what the user asked to measure is called from one thread alone."""
     alone = not _on_cpu() or any(run.recorder.measures for tile in tiles for run in tile.runs)
-    workers = 1 if alone else min(len(tiles), allowed())
-    if workers == 1:
-        for i, tile in enumerate(tiles):
-            for fraction in tile.descend(schedule):
-                progress.update((i + fraction) / len(tiles))
-        return
-    stop, done = threading.Event(), dict.fromkeys(range(len(tiles)), 0.0)
+    done = [0.0] * len(tiles)
 
     def descend(i: int) -> None:
-        with float64():  # a setting of the thread
-            for fraction in tiles[i].descend(schedule):
-                done[i] = fraction
-                if stop.is_set():
-                    return
+        for fraction in tiles[i].descend(schedule):
+            done[i] = fraction
+            progress.update(sum(done) / len(tiles))
 
-    with ThreadPoolExecutor(workers) as pool:
-        pending = {pool.submit(descend, i) for i in range(len(tiles))}
-        try:
-            while pending:
-                finished, pending = wait(pending, timeout=CALL_SECONDS, return_when="FIRST_EXCEPTION")
-                for one in finished:
-                    one.result()
-                progress.update(sum(done.values()) / len(tiles))
-        finally:  # after Ctrl-C or an error the others end with the call they are in
-            stop.set()
-            pool.shutdown(cancel_futures=True)
+    tasks = [partial(descend, i) for i in range(len(tiles))]
+    together(tasks, 1 if alone else min(len(tiles), allowed()))
 
 
 class Tile:
