@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.special import expit
 
 import biasfree as bf
 
@@ -78,6 +79,43 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
     start = np.concatenate([w.ravel() for w in network.weights])
     floor = rtol * np.abs(start).max() * 1e-3
     found = solve_ivp(field, (0, ts[-1]), start, "DOP853", t_eval=ts, rtol=rtol, atol=floor)
+    return unpacked(found.y.T)
+
+
+def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9):
+    """The flow through kinks as the limit of rounded ones: the slope at a kink goes from α to 1 over a width
+    `rounding` of z/(|w||h|), so that a neuron which slides finds its slope in between. Stiff, hence LSODA;
+    one array per layer, with a leading time axis. Biases are not trained."""
+    shapes = [w.shape for w in network.weights]
+    ends = np.cumsum([0, *(w.size for w in network.weights)])
+    _, biases = layers(network)
+    y = data.y.reshape(len(data.x), -1)
+
+    def unpacked(state):
+        pieces = zip(ends, ends[1:], shapes, strict=False)
+        return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
+
+    def field(_, state):
+        weights, inputs, slopes, h = unpacked(state), [], [], data.x
+        for w, b in zip(weights, biases, strict=True):
+            inputs.append(h)
+            z = h @ w.T + b
+            size = np.linalg.norm(h, axis=1)[:, None] * np.linalg.norm(w, axis=1) + np.abs(b)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relative = np.where(size > 0, z / size, 0.0)
+            slopes.append(network.leak + (1 - network.leak) * expit(relative / rounding))
+            h = np.where(z > 0, z, network.leak * z)
+        delta = (z - y if kind == "square" else -y * expit(-y * z)) / len(z)
+        found = []
+        for i in reversed(range(len(weights))):
+            found.append((-(delta.T @ inputs[i]) - l2 * weights[i]).ravel())
+            delta = (delta @ weights[i]) * slopes[i - 1] if i else delta
+        return np.concatenate(found[::-1])
+
+    start = np.concatenate([w.ravel() for w in network.weights])
+    floor = rtol * np.abs(start).max() * 1e-3
+    found = solve_ivp(field, (0, ts[-1]), start, "LSODA", t_eval=ts, rtol=rtol, atol=floor)
+    assert found.success, found.message
     return unpacked(found.y.T)
 
 
