@@ -45,7 +45,7 @@ def sorted_kinks(network, data):
     """The flow of a network with all lines in view, and the same with classes, or None if there are none."""
     options = {"loss": "square", "l2": 0.0, "train": (True, True), "most_events": None, "slots": 4}
     dense, sorted_ = (events.Kinks(network, data, **options) for _ in range(2))
-    hidden = events._augmented(sorted_.params)
+    hidden = events._hidden(sorted_.params)
     found = sorted_.arrangement.look(hidden, 1e-4 * hidden[:, ::-1], 1.0)
     return dense, sorted_, found
 
@@ -80,7 +80,7 @@ def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
     # A sum of n rounded terms errs by n·eps times the sum of their sizes: here n is the lines, the neurons
     # and the dimensions, and the terms are |c|(|y| + Σ_h|a_h||w_h||c|)/P; a least-squares map is at most 1e3
     # times as large as the targets it fits.
-    hidden, outer = events._augmented(dense.params), np.abs(network.weights[1])
+    hidden, outer = events._hidden(dense.params), np.abs(network.weights[1])
     lengths = np.linalg.norm(np.column_stack([data.x, np.ones(len(data))]) if biased else data.x, axis=1)
     shift = np.abs(network.biases[1]).sum() if network.biases else 0.0
     reach = lengths * (outer @ np.linalg.norm(hidden, axis=1)).sum() + shift

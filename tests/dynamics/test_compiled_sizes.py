@@ -1,0 +1,143 @@
+"""Compiled programs against NumPy at the numbers of samples where a release of JAX is known to be wrong.
+
+jaxlib 0.10.2 gets single entries of a compiled batched product followed by a sum wrong from 16 385 rows on
+(public issue jax #39103). An entry that is off by 0.1 % moves a mean over P samples by 3e-8 or more, four
+orders of magnitude above the rounding allowed here.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree.dynamics import events, releases
+from biasfree.dynamics.grouping import Grouping
+from biasfree.dynamics.objective import Form, evaluate, loss_and_slope, params_of, physics_of, view_of
+from biasfree.dynamics.problem import float64
+
+SIZES = (16_384, 16_385, 20_001, 32_769)
+LOSSES = ("square", "logistic")
+#: A sum of P rounded terms of order one errs by at most P·eps times the sum of their sizes, in either order.
+ROUNDING = 2 * max(SIZES) * np.finfo(float).eps
+TWO, THREE = (3, 4, 1), (3, 4, 4, 1)
+
+dense = jax.jit(loss_and_slope, static_argnums=0)
+by_class = jax.jit(evaluate, static_argnums=0)
+
+
+@pytest.mark.parametrize("samples", SIZES)
+def test_the_known_miscompilation_is_absent(samples):
+    """The product and sum of the public report, each entry an integer below 2⁵³."""
+
+    @jax.jit
+    def squares(x):
+        return jax.vmap(lambda row: jnp.sum((jnp.eye(3) @ row) ** 2))(x)
+
+    with float64():
+        x = jnp.arange(samples, dtype=float)[:, None] * jnp.array([1.0, 0.0, 0.0])
+        np.testing.assert_array_equal(squares(x), np.arange(samples, dtype=float) ** 2)
+
+
+@pytest.mark.parametrize("release", releases.KNOWN_WRONG)
+def test_releases_known_to_be_wrong_are_refused(release, monkeypatch):
+    network, data = problem(4, TWO, "square")
+    monkeypatch.setattr(releases, "version", lambda _: release)
+    releases.refuse_wrong_release.cache_clear()
+    for call in (
+        lambda: bf.gradient_flow(network, data, [1.0]),
+        lambda: bf.gradient_descent(network, data, step=0.1, steps=1),
+        lambda: bf.long_descent(network, bf.Dataset(data.x, np.sign(data.y)), horizon=10.0),
+        lambda: bf.sharpness(network, data),
+    ):
+        with pytest.raises(ImportError, match=f"jaxlib {release} .* install another release: pip install"):
+            call()
+    assert f"!={release}" in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+
+def problem(samples, sizes, loss, *, mirrored=False, gathered=False):
+    """`samples` Gaussian samples, or half as many and their mirror images, and weights of order one; neurons
+    around ± one direction if `gathered`."""
+    data = oracles.random_data(samples, 3, labels=loss == "logistic", seed=samples)
+    network = bf.networks.gaussian(sizes, scale=2.0, leak=0.2, seed=1)
+    if gathered:
+        first = np.outer(network.weights[1][0], [1.0, -0.5, 0.3]) + 1e-4 * network.weights[0]
+        network = bf.Network((first, network.weights[1]), leak=0.2)
+    return network, bf.data.symmetrize(data) if mirrored else data
+
+
+def assert_right(network, data, loss, value, slopes):
+    by_weight, _ = oracles.gradients(*oracles.layers(network), network.leak, data, loss)
+    expected = oracles.loss(network, data, loss)
+    np.testing.assert_allclose(value, expected, rtol=0, atol=ROUNDING * max(1, expected))
+    for slope, gradient in zip(slopes, by_weight, strict=True):
+        size = max(1, np.abs(gradient).max(), expected)
+        np.testing.assert_allclose(slope, -gradient, rtol=0, atol=ROUNDING * size)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("sizes", "kind"), [(TWO, "samples"), (THREE, "samples"), (TWO, "pairs")])
+@pytest.mark.parametrize("samples", SIZES)
+def test_loss_and_slope_sample_by_sample(samples, sizes, kind, loss):
+    network, data = problem(samples, sizes, loss, mirrored=kind == "pairs")
+    form = Form(loss, kind, (True,) * network.depth)
+    with float64():
+        view, physics = view_of(form, network, data), physics_of(network, 0.0)
+        value, slope = dense(form, params_of(network), view, physics)
+    assert_right(network, data, loss, value, slope.weights)
+
+
+@pytest.mark.parametrize("samples", SIZES)
+def test_loss_and_slope_by_class(samples):
+    """Classes are for the square loss; P·H is just large enough for them."""
+    network, data = problem(samples, TWO, "square", gathered=True)
+    form = Form("square", "samples", (True, True))
+    with float64():
+        params, physics = params_of(network), physics_of(network, 0.0)
+        grouping = Grouping(form, network, data, physics)
+        grouping.note(params, 0)
+        assert grouping.by_class
+        value, slope, certified = by_class(form, params, grouping.view, physics)
+    assert bool(certified)
+    assert_right(network, data, "square", value, slope.weights)
+
+
+@partial(jax.jit, static_argnames="system")
+def velocity(system, params, memory, given):
+    return system.loss(params, given), system.evaluate(params, memory, given)[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("samples", SIZES)
+def test_loss_and_velocity_by_hyperplane(samples, loss):
+    network, data = problem(samples, TWO, loss)
+    with float64():
+        kinks = events.Kinks(network, data, loss=loss, l2=0.0, train=(True, True), most_events=None, slots=4)
+        value, slope = velocity(kinks.system, kinks.params, kinks.memory, kinks.given)
+    assert_right(network, data, loss, value, slope.weights)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("sizes", "mirrored", "method"),
+    [(TWO, False, "steps"), (TWO, True, "steps"), (THREE, False, "steps"), (TWO, False, "events")],
+)
+@pytest.mark.parametrize("samples", SIZES)
+def test_one_step_of_descent_and_of_the_flow(samples, sizes, mirrored, method, loss):
+    """The same programs inside the compiled loops: descent moves by its step times the slope; the flow, in a
+    time τ so short that the slope changes by about τ of itself, by τ times the slope."""
+    network, data = problem(samples, sizes, loss, mirrored=mirrored)
+    run = bf.gradient_descent(network, data, step=1.0, steps=1, loss=loss)
+    moved = [after[1] - after[0] for after in run.weights]
+    assert_right(network, data, loss, run.loss[0], moved)
+    tau = 1e-9
+    flow = bf.gradient_flow(network, data, [0.0, tau], method=method, loss=loss)
+    by_weight, _ = oracles.gradients(*oracles.layers(network), network.leak, data, loss)
+    for after, gradient in zip(flow.weights, by_weight, strict=True):
+        # τ² for the change of slope, and the rounding of weights of order one
+        np.testing.assert_allclose((after[1] - after[0]) / tau, -gradient, rtol=0, atol=1e-6)
