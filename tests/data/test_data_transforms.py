@@ -106,10 +106,19 @@ def test_whiten_gives_the_identity_however_ill_conditioned(n, d, seed, spread, m
     data = bf.Dataset(rng.normal(size=(n, d)) @ mixing, rng.normal(size=n))
     data = bf.data.symmetrize(data) if mirrored else data
     white = bf.data.whiten(data)
-    # singular vectors are orthonormal to rounding, whatever the singular values
-    np.testing.assert_allclose(white.sigma, np.eye(d), atol=1e-13)
+    # Singular vectors are products of at most n·d rotations and reflections, each orthogonal to a few
+    # roundings, whatever the singular values; two products follow.
+    np.testing.assert_allclose(white.sigma, np.eye(d), rtol=0, atol=10 * n * d * np.finfo(float).eps)
     assert np.array_equal(white.y, data.y)
     assert (bf.data.mirror_pairs(white) is not None) is mirrored
+
+
+def test_whiten_of_mirrored_data_counts_samples_at_the_origin():
+    """A sample (0, 0) is its own mirror image: it stays there and counts in Σ = ⟨xxᵀ⟩."""
+    x = np.array([[2.0, 1.0], [-2.0, -1.0], [0.0, 0.0], [1.0, -3.0], [-1.0, 3.0]])
+    white = bf.data.whiten(bf.Dataset(x, x @ [1.0, 2.0]))
+    np.testing.assert_allclose(white.sigma, np.eye(2), rtol=0, atol=1e-14)  # a few roundings
+    assert not white.x[2].any()
 
 
 def test_whiten_uses_the_symmetric_root():

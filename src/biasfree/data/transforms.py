@@ -51,21 +51,24 @@ def whiten(data: Dataset) -> Dataset:
     """White inputs x → Σ^{−1/2}x with the symmetric root, so that Σ = I; y is kept.
 
     Computed as √P·UVᵀ from the singular vectors of the inputs, X = USVᵀ, which is white to rounding however
-    ill-conditioned Σ is. Exact mirror images stay exact.
+    ill-conditioned Σ is. Of data with exact mirror images one half is whitened and mirrored: they stay exact.
 
     Assumes: Σ has full rank.
     """
-    u, s, vt = np.linalg.svd(data.x, full_matrices=False)
+    pairs = mirror_pairs(data)
+    x = data.x if pairs is None else data.x[pairs[0]]
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
     rank = int((s > s[0] * max(data.x.shape) * np.finfo(float).eps).sum())
     if rank < data.dimensions:
         raise ValueError(
             f"whiten needs a covariance of full rank, got rank {rank} in {data.dimensions} dimensions; "
             "add samples, or project x onto its leading singular vectors first."
         )
-    x = np.sqrt(len(data)) * u @ vt
-    if (pairs := mirror_pairs(data)) is not None:
-        x[pairs[1]] = -x[pairs[0]]
-    return Dataset(x, data.y)
+    if pairs is None:
+        return Dataset(np.sqrt(len(data)) * u @ vt, data.y)
+    white, half = np.zeros_like(data.x), np.sqrt(len(data) / 2) * u @ vt
+    white[pairs[0]], white[pairs[1]] = half, -half
+    return Dataset(white, data.y)
 
 
 def center(data: Dataset, *, targets: bool = False) -> Dataset:
