@@ -53,9 +53,7 @@ def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
 
 def grouped(network, data, *, l2=0.0):
     """The form, the state, its grouping and what both ways of evaluation find."""
-    kind = "samples" if network.depth > 2 or network.biases is not None else None
     form = form_of([network], [data], "square", (True,) * network.depth)
-    assert kind is None or form.kind == kind
     with float64():
         params, physics = params_of(network), physics_of(network, l2)
         found = Grouping(form, network, data, physics)
@@ -100,6 +98,15 @@ def test_by_class_is_sample_by_sample(case, leak, spread, l2, seed):
     """Any depth, outputs, biases, leak and decay; square loss."""
     *_, by_class, dense = grouped(*case_of(case, leak=leak, spread=spread, seed=seed), l2=l2)
     assert bool(by_class.certified)
+    assert_equal(by_class, dense)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[2]])
+def test_a_linear_network_with_biases_has_one_class(case):
+    """With leak 1 all patterns have equal gates: their samples are one class, counted once."""
+    *_, found, by_class, dense = grouped(*case_of(case, leak=1.0, spread=0.1, seed=0))
+    assert found.by_class
+    assert int(found.view.classes.count) == 1
     assert_equal(by_class, dense)
 
 

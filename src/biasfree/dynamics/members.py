@@ -69,15 +69,16 @@ class Members:
         classes = self.no_classes()
         if kept is None or np.count_nonzero(~kept) > classes.remainder.share.size:
             return None
-        used = np.unique(found.kind[kept])
-        names = self._named(found, used)
+        present = np.unique(found.kind[kept])
         lookup = np.full(len(found.gates[0]) + 1, -1)
-        lookup[used] = names
+        lookup[present] = self._named(found, present)
         self._move(np.where(kept, lookup[found.kind], -1))
-        reach = [min(found.margin[kept & (found.kind == kind)].min(), 1.0) for kind in used]
-        self._fill(classes, found, used, names, reach)
+        # Kinds of equal gates, as all are where the leak is 1, are one class.
+        names, first = np.unique(lookup[present], return_index=True)
+        reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
+        self._fill(classes, found, present[first], names.tolist(), reach)
         chunks = self._fill_remainder(classes.remainder, ~kept)
-        count = np.int64(len(used) * (1 + self.mirrored))
+        count = np.int64(len(names) * (1 + self.mirrored))
         return classes._replace(count=count, nearest=np.float64(min(reach)), chunks=chunks)
 
     def _kept(self, found: Sorted, speed: float) -> Bool[np.ndarray, "P"] | None:
