@@ -1,5 +1,6 @@
 # make paper   sets up the core, reproduces the figures into out/ and prints the table of claims
-# make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests
+# make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests,
+#              make test-machines repeats them as other machines would round, with ten times the examples
 # make bench   times everything against what people use, speed beside accuracy; a table, and out/bench.json
 # make pictures  redraws the pictures of the README and of docs/theory; make equations  rewrites docs/equations.md
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations test test-all bench lint format install clean
+.PHONY: paper pictures equations test test-all test-machines bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -22,6 +23,14 @@ equations: $(VENV)/.core
 # one thread a worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# the tests as other machines would round: kinds of CPU for BLAS and for compiled code, threads, more examples
+test-machines: $(VENV)/.dev
+	for kind in Prescott SandyBridge Haswell SkylakeX; do \
+	  echo "OPENBLAS_CORETYPE=$$kind"; OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=$$kind $(BIN)/python -m pytest -q -n auto || exit 1; done
+	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -q -n auto
+	EXAMPLES=10 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
 
 test-all: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m ""

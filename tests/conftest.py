@@ -1,1 +1,22 @@
-"""Makes tests/oracles.py importable from every folder of tests."""
+"""Makes tests/oracles.py importable from every folder, and property tests as thorough as EXAMPLES asks."""
+
+import os
+from typing import Any
+
+import hypothesis
+
+#: How many times as many examples property tests try, as in `EXAMPLES=10 make test`.
+MORE = int(os.environ.get("EXAMPLES", "1"))
+_SETTINGS: Any = hypothesis.settings
+
+
+def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:
+    return _SETTINGS(*args, max_examples=MORE * max_examples, **options)
+
+
+if MORE > 1:
+    hypothesis.settings = _thorough  # for the test modules, which import it while they are collected
+
+
+def pytest_collection_finish() -> None:
+    hypothesis.settings = _SETTINGS
