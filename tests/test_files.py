@@ -1,7 +1,11 @@
 """Files appear whole or not at all; nothing is unpickled; damaged files are refused in one sentence."""
 
 import os
+import time
+import tracemalloc
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans, floats, integers, lists
 
 import biasfree as bf
+from biasfree import files
 from biasfree.files import existing, load_npz, replacing, save_npz
 
 
@@ -167,3 +172,48 @@ def test_arrays_of_other_names_are_passed_over(tmp_path):
 def test_files_that_do_not_exist(load, tmp_path):
     with pytest.raises(ValueError, match=r"no file .*absent\.npz; check the path"):
         load(tmp_path / "absent.npz")
+
+
+def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
+    """What arrays take is in the directory of the archive, so nothing is unpacked."""
+    monkeypatch.setattr(files, "_ALWAYS_READ", 10**6)
+    np.savez_compressed(tmp_path / "a.npz", **dict.fromkeys(("x", "y", "W1"), np.zeros((5 * 10**5, 1))))
+    tracemalloc.start()
+    try:
+        for load in (bf.Network.load, bf.Trajectory.load, bf.MapTrajectory.load, bf.data.load):
+            with pytest.raises(ValueError, match="would take 12,000,384 in memory, more than 100 times"):
+                load(tmp_path / "a.npz")
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_is_as_large_as_its_header_says(tmp_path):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 1), }\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(ValueError, match=r"its entry x\.npy is not of the size that it says"):
+        bf.data.load(tmp_path / "a.npz")
+
+
+def test_constant_arrays_are_read_back_however_well_they_compress(tmp_path):
+    bf.Dataset(np.zeros((10**5, 5)), np.zeros(10**5)).save(tmp_path / "a.npz")
+    assert (tmp_path / "a.npz").stat().st_size * 100 < 8 * 5 * 10**5
+    assert len(bf.data.load(tmp_path / "a.npz")) == 10**5
+
+
+@pytest.mark.parametrize("status", [files._STATUS, Path("/nowhere")], ids=["linux", "elsewhere"])
+def test_threads_that_write_leave_the_permissions_of_new_files_alone(status, monkeypatch):
+    """Between setting the umask to see it and setting it back, another thread may see what was set."""
+    monkeypatch.setattr(files, "_STATUS", status)
+    change, before = os.umask, os.umask(0o027)
+
+    def slow(mask):
+        found = change(mask)
+        time.sleep(1e-4)
+        return found
+
+    monkeypatch.setattr(os, "umask", slow)
+    with ThreadPoolExecutor(8) as pool:
+        seen = set(pool.map(lambda _: files._umask(), range(80)))
+    assert (seen, change(before)) == ({0o027}, 0o027)

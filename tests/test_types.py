@@ -1,6 +1,8 @@
 """Dataset and Network hold what they were given, unchangeably, and refuse what they cannot be."""
 
+import copy
 import dataclasses
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -26,6 +28,44 @@ def test_arrays_are_copied_and_read_only():
             array[...] = 0
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.x = x  # type: ignore[misc]
+
+
+def test_a_read_only_array_that_is_made_writeable_later_changes_nothing():
+    mine = x.copy()
+    mine.flags.writeable = False
+    data = bf.Dataset(mine, y)
+    mine.flags.writeable = True
+    mine[0, 0] = 99
+    assert data.x[0, 0] == 1
+    for array in (
+        data.x,
+        data.sigma,
+        bf.Network((w1, w2)).weights[0],
+        arrays.increasing_times([0, np.inf], infinite=True),
+    ):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+
+
+def test_what_is_ours_already_is_not_copied():
+    data = bf.Dataset(x, y)
+    assert bf.Dataset(data.x, y).x is data.x
+    assert np.shares_memory(bf.Dataset(data.x.reshape(2, 3), y[:2]).x, data.x)
+    assert not np.shares_memory(bf.Dataset(data.x[:2], y[:2]).x, data.x)
+    assert not np.shares_memory(bf.Dataset(data.x.T, y[:2]).x, data.x)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_copies_are_read_only_too(again):
+    network = bf.Network((w1, w2), leak=0.5)
+    flow = bf.theory.reduced_flow(
+        bf.networks.rank_one([1, 2], width=4, scale=0.1), bf.data.odd_sine(20, 2), [0, 1]
+    )
+    for one in (bf.Dataset(x, y), network, flow):
+        other = again(one)
+        assert repr(other) == repr(one)
+        held = [v for v in vars(other).values() if isinstance(v, np.ndarray)]
+        assert not any(array.flags.writeable for array in [*held, *getattr(other, "weights", ())])
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int8, np.uint16, bool, np.float64])
@@ -74,17 +114,31 @@ def infinite(value):
         (x, [None, 1, 2], "y must hold real numbers"),
         ([[1, 2], [3]], y, "x must be an array of numbers, got rows of different lengths"),
         (np.ma.masked_less(x, 2), y, "x must not be a masked array"),
+        (list(np.ma.masked_less(x, 2)), y, "x must not be a masked array"),
+        (x, [1, np.ma.masked, 2], "y must not be a masked array"),
+        (None, y, "x must hold real numbers, got an array of dtype object"),
     ],
 )
 def test_datasets_refuse_bad_input(x, y, message):
     with pytest.raises(ValueError, match=message):
         bf.Dataset(x, y)
+    if "shape" not in message and "empty" not in message:
+        with pytest.raises(ValueError, match=message):
+            bf.diagnose(data=(x, y))
 
 
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
         ((), {}, "at least one layer"),
+        (None, {}, "weights must be a tuple of arrays, one per layer .*, got a NoneType"),
+        (3, {}, "weights must be a tuple of arrays, .* got a int"),
+        ("w", {}, "weights must be a tuple of arrays, .* got a str"),
+        ({"W1": w1}, {}, "weights must be a tuple of arrays, .* got a dict"),
+        (w1, {}, r"got one array of shape \(4, 2\); a network of one layer is bf\.Network\(\(W_1,\)\)"),
+        (np.ma.masked_less(w1, 0), {}, "weights must not be a masked array"),
+        ((np.ma.masked_less(w1, 0), w2), {}, "W_1 must not be a masked array"),
+        ((w1, w2), {"biases": 1.0}, "biases must be a tuple of arrays, .* got a float"),
         ((w1, w1), {}, "W_1 has 4 outputs but W_2 takes 2 inputs; weights are"),
         ((w1, w2[0]), {}, r"W_2 must have shape \(outputs, inputs\), got \(4,\)"),
         ((w1[:0],), {}, r"W_1 must have shape \(outputs, inputs\), got \(0, 2\)"),
@@ -188,10 +242,15 @@ def test_numbers_are_checked(check, value, message):
     ("ts", "message"),
     [
         ([], "at least one time"),
-        (1.0, r"one-dimensional array .* got shape \(\)"),
+        (
+            60.0,
+            r"one-dimensional array .* got the number 60; .* such as \[0, 60\] or np\.linspace\(0, 60, 101\)",
+        ),
         ([-1, 0], "ts must not be negative"),
         ([0, 1, 1], r"strictly increasing, got 1.0 followed by 1.0 at index 2; .*np.unique"),
         ([0, np.nan], "ts must be finite"),
+        (arrays.increasing_times([0, np.inf], infinite=True), "ts must be finite"),
+        (np.ma.masked_less([0.0, 1.0, np.inf], 1), "ts must not be a masked array"),
     ],
 )
 def test_times_are_checked(ts, message):

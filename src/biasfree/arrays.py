@@ -2,40 +2,111 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 
-def real(name: str, value: ArrayLike) -> NDArray[np.float64]:
+class _Owner(np.ndarray):
+    """The memory of a copy made here. What is handed out are views, which cannot be made writeable again."""
+
+
+def real(name: str, value: Any) -> NDArray[np.float64]:
     """`value` as a read-only float64 array of its own, refused unless every entry is a finite real number."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise ValueError(f"{name} must not be a masked array; use its .filled() or .compressed() values.")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} must be an array of numbers, got rows of different lengths: {error}"
-        ) from None
+    array = plain(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
-    frozen = array.flags.owndata and not array.flags.writeable  # nobody can change it: no need of a copy
-    array = np.array(array, dtype=np.float64, copy=None if frozen else True)
-    if not np.isfinite(array).all():
+    if not _is_ours(array):
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused
+            array = frozen(array, np.float64)
+    if not _all_finite(array):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(
             f"{name} must be finite, got {array[where]} at index {where}; "
             "remove or replace NaN and infinite entries first."
         )
-    return _frozen(array)
-
-
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    array.flags.writeable = False
     return array
+
+
+def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """A copy that nobody can change: read-only, and it cannot be made writeable again."""
+    owner = _Owner(array.shape, array.dtype if dtype is None else dtype)
+    owner[...] = array
+    owner.flags.writeable = False
+    return owner.view(np.ndarray)
+
+
+def plain(name: str, value: Any) -> NDArray[Any]:
+    """`value` as a NumPy array; a PyTorch tensor is taken to the CPU without its gradient, and bfloat16 and
+    other floating-point types that NumPy lacks become float64, which is exact."""
+    if _masked(value):
+        raise ValueError(f"{name} must not be a masked array; use its .filled() or .compressed() values.")
+    if is_tensor(value):
+        return _of_tensor(name, value)
+    if isinstance(value, list | tuple) and any(is_tensor(item) for item in value):
+        value = [plain(name, item) for item in value]
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be an array of numbers, got rows of different lengths: {error}"
+        ) from None
+    except Exception as error:  # whatever a stranger's __array__ raises
+        raise ValueError(
+            f"{name} must be an array of numbers, got a {type(value).__name__} NumPy cannot read: {error}"
+        ) from None
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a PyTorch tensor; PyTorch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _of_tensor(name: str, tensor: Any) -> NDArray[Any]:
+    import torch
+
+    dense = tensor.layout == torch.strided and not (tensor.is_quantized or tensor.is_nested or tensor.is_meta)
+    if not dense:
+        kinds = ("quantized", tensor.is_quantized), ("nested", tensor.is_nested), ("meta", tensor.is_meta)
+        kind = next((kind for kind, found in kinds if found), str(tensor.layout).removeprefix("torch."))
+        raise ValueError(
+            f"{name} must be a dense PyTorch tensor, got a {kind} one; convert it first, as .to_dense() does."
+        )
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    known = (torch.float16, torch.float32, torch.float64)
+    return (tensor.double() if tensor.is_floating_point() and tensor.dtype not in known else tensor).numpy()
+
+
+def _masked(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_masked(item) for item in value)
+    return isinstance(value, np.ma.MaskedArray)
+
+
+def _is_ours(array: NDArray[Any]) -> bool:
+    """Whether `array` is all of what `real` has copied before, so that nobody can change it."""
+    owner = array.base
+    while isinstance(owner, np.ndarray) and not isinstance(owner, _Owner):
+        owner = owner.base
+    whole = isinstance(owner, _Owner) and array.size == owner.size and array.flags.c_contiguous
+    return whole and not array.flags.writeable and array.dtype == np.float64
+
+
+def _all_finite(array: NDArray[np.float64]) -> bool:
+    """Without an array of a flag per entry: sums are finite only where all terms are, and are cheap."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+
+
+def rebuilt(self: Any) -> tuple[Any, ...]:
+    """`__reduce__` of a dataclass: `pickle` and `copy` call its class, which makes arrays read-only."""
+    return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
 
 
 def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
@@ -43,10 +114,15 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
 
     With `infinite=True` the last of them may be infinity, the limit that a closed form knows.
     """
-    times = np.asarray(ts)
+    times = plain("ts", ts)
     if infinite and times.ndim == 1 and times.dtype.kind == "f" and times.size and times[-1] == np.inf:
-        return _frozen(np.append(increasing_times(times[:-1]) if times.size > 1 else times[:0], np.inf))
+        return frozen(np.append(increasing_times(times[:-1]) if times.size > 1 else times[:0], np.inf))
     times = real("ts", ts)
+    if times.ndim == 0:
+        raise ValueError(
+            f"ts must be a one-dimensional array of at least one time, got the number {times:g}; give the times "
+            f"at which to save, such as [0, {times:g}] or np.linspace(0, {times:g}, 101)."
+        )
     if times.ndim != 1 or times.size == 0:
         raise ValueError(f"ts must be a one-dimensional array of at least one time, got shape {times.shape}.")
     if times[0] < 0:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
+import threading
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_EXPANSION = 100
+_ALWAYS_READ = 2**28  # bytes
+_STATUS = Path("/proc/self/status")
+_ASKING = threading.Lock()
 
 
 @contextmanager
@@ -50,6 +59,7 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 def load_npz(path: str | os.PathLike[str], *, needs: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Read a `.npz` file that must hold the arrays named in `needs`; pickles are refused."""
     path = existing(path)
+    modest(path, unpacked(path))
     try:
         arrays = _read(path)
     except (
@@ -95,18 +105,61 @@ def existing(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def modest(path: str | os.PathLike[str], size: int) -> None:
+    """Refuse a file whose contents would take `size` bytes of memory, far more than the file has itself.
+
+    Measured numbers compress by a factor of two or so. Only constants reach a hundred, and of those a small
+    file can hold so many that they fill any memory.
+    """
+    stored = Path(path).stat().st_size
+    if size > max(_ALWAYS_READ, _EXPANSION * stored):
+        raise ValueError(
+            f"{path} has {stored:,} bytes but would take {size:,} in memory, more than {_EXPANSION} times as "
+            "many, so it is not read; if you trust it, write it again without compression."
+        )
+
+
+def unpacked(path: Path) -> int:
+    """The bytes that an archive says to hold, and 0 for what is not an archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a reader says what is wrong with it
+        return 0
+
+
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     with path.open("rb") as file:
-        archive = np.load(file, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
+        if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
             raise ValueError("it holds one bare array, as np.save writes it")
-        arrays = {name: archive[name] for name in archive.files}
-    if foreign := [name for name, value in arrays.items() if not isinstance(value, np.ndarray)]:
-        raise ValueError(f"its entry {foreign[0]} is not an array")
-    return arrays
+        file.seek(0)
+        archive = np.load(file, allow_pickle=False)  # which unpacks nothing yet
+        for entry in archive.zip.infolist():
+            _check_entry(archive.zip, entry)
+        return {name: archive[name] for name in archive.files}
+
+
+def _check_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+    """An array of numbers or strings, as large as its header says."""
+    with archive.open(entry) as file:
+        if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
+            raise ValueError(f"its entry {entry.filename} is not an array")
+        file.seek(0)
+        first = npy.read_magic(file) == (1, 0)
+        shape, _, dtype = (npy.read_array_header_1_0 if first else npy.read_array_header_2_0)(file)
+        if dtype.hasobject:
+            raise ValueError(f"its entry {entry.filename} is a pickle")
+        if math.prod(shape) * dtype.itemsize != entry.file_size - file.tell():
+            raise ValueError(f"its entry {entry.filename} is not of the size that it says")
 
 
 def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    """The permissions that new files do not get. Linux says them; elsewhere they are known only by setting
+    others for a moment, which one thread at a time may do and which must not open any file to others."""
+    try:
+        return int(re.findall(r"^Umask:\s*([0-7]+)$", _STATUS.read_text(), re.MULTILINE)[0], 8)
+    except (OSError, IndexError):
+        with _ASKING:
+            current = os.umask(0o077)
+            os.umask(current)
+        return current

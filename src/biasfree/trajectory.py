@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, real
+from biasfree.arrays import frozen, increasing_times, plain, real, rebuilt
 from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
@@ -92,6 +92,9 @@ class Factored(Sequence[np.ndarray]):
         )
         self.times = max(len(factor) for layer in self.layers for factor in layer)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Factored, self.layers
+
     def __len__(self) -> int:
         return len(self.layers)
 
@@ -100,7 +103,7 @@ class Factored(Sequence[np.ndarray]):
         if isinstance(i, slice):
             return tuple(self[j] for j in range(len(self))[i])
         w = functools.reduce(np.matmul, self.layers[i])
-        return _read_only(np.broadcast_to(w, (self.times, *w.shape[1:])))
+        return frozen(np.broadcast_to(w, (self.times, *w.shape[1:])))
 
     def at(self, i: int) -> tuple[Float[np.ndarray, "_ _"], ...]:
         """All layers at the i-th time."""
@@ -153,11 +156,13 @@ class Trajectory:
         if self.biases is not None:
             object.__setattr__(self, "biases", tuple(real(f"b_{i}", b) for i, b in enumerate(self.biases, 1)))
         if self.saved is not None:
-            object.__setattr__(self, "saved", _read_only(self.saved))
+            object.__setattr__(self, "saved", frozen(plain("saved", self.saved)))
         _check_lengths(self)
         if not self.weights and self.last is None:
             raise ValueError("a trajectory without weights needs its last network.")
         _ = self[-1]  # a Network checks that its layers fit
+
+    __reduce__ = rebuilt
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -258,6 +263,8 @@ class MapTrajectory:
             object.__setattr__(self, name, real(name, getattr(self, name)))
             _check_length(name, getattr(self, name), self.ts)
 
+    __reduce__ = rebuilt
+
     def __len__(self) -> int:
         return len(self.ts)
 
@@ -305,9 +312,3 @@ def _check_length(name: str, values: np.ndarray, ts: np.ndarray) -> None:
             f"a trajectory needs as many states as times, got {len(ts)} times "
             f"and {name} of shape {values.shape}."
         )
-
-
-def _read_only(values: np.ndarray) -> np.ndarray:
-    values = np.array(values)
-    values.flags.writeable = False
-    return values

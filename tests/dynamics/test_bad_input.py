@@ -99,7 +99,7 @@ FLOW = [
     ({"ts": [0.0, np.inf]}, "ts must be finite, got inf"),
     ({"ts": []}, "ts must be a one-dimensional array of at least one time"),
     ({"ts": [[0.0, 1.0]]}, r"ts must be a one-dimensional array of at least one time, got shape \(1, 2\)"),
-    ({"ts": 1.0}, r"ts must be a one-dimensional array of at least one time, got shape \(\)"),
+    ({"ts": 60}, r"ts must be a one-dimensional array .* got the number 60; .* such as \[0, 60\] or"),
     ({"ts": "now"}, "ts must hold real numbers"),
     ({"method": "euler"}, "unknown method 'euler'; choose one of auto, smooth, events, steps"),
     ({"network": DEEP, "method": "events"}, 'method="events" follows networks of two layers, got 3'),

@@ -146,3 +146,87 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
         bf.networks.gaussian((2, 1), scale=1.0).to_torch()
     with pytest.raises(ImportError, match=r"pip install 'biasfree\[torch\]'"):
         bf.Network.from_torch(object())
+
+
+def a_hook(*_):
+    """Leaves its module as it is, which nobody can tell from its weights."""
+
+
+def pruned(model):
+    from torch.nn.utils import prune
+
+    prune.l1_unstructured(model[0], "weight", amount=0.5)
+
+
+def shadowed(model):
+    model[0].forward = lambda x: 2 * x
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda m: m[2].register_forward_hook(a_hook),
+            r"a Linear of the model has a forward hook \(a_hook\)",
+        ),
+        (lambda m: m[1].register_forward_pre_hook(a_hook), "a ReLU of the model has a forward hook"),
+        (lambda m: m.register_forward_hook(a_hook), "a Sequential of the model has a forward hook"),
+        (pruned, r"forward hook \(L1Unstructured\).*torch\.nn\.utils\.prune\.remove"),
+        (shadowed, "cannot read a Linear"),
+        (lambda m: m.to(torch.complex64), "W_1 must hold floating-point numbers, got torch.complex64"),
+        (lambda m: m.to("meta"), "W_1 must be a dense PyTorch tensor, got a meta one"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Complex modules")
+def test_what_weights_do_not_tell_is_refused(change, message):
+    model = stack(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    change(model)
+    with pytest.raises(ValueError, match=message):
+        bf.Network.from_torch(model)
+
+
+def test_a_hook_on_every_module_is_refused():
+    handle = nn.modules.module.register_module_forward_hook(a_hook)
+    try:
+        with pytest.raises(ValueError, match=r"forward hook \(a_hook\)"):
+            bf.Network.from_torch(nn.Linear(2, 1))
+    finally:
+        handle.remove()
+
+
+def test_weights_that_are_computed_are_read_as_they_are():
+    model = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    with torch.no_grad():
+        model.parametrizations.weight.original0.mul_(3)
+    np.testing.assert_array_equal(bf.Network.from_torch(model).weights[0], model.weight.detach().double())
+
+
+def tensors():
+    """The same numbers, exact in each type, on every path into NumPy."""
+    plain = torch.tensor([[1.0, -0.5], [0.25, 2.0], [0.0, 3.0]])
+    yield from (plain, plain.bfloat16(), plain.half(), plain.double().requires_grad_(), nn.Parameter(plain))
+    yield [row.requires_grad_() for row in plain.clone()]
+
+
+@pytest.mark.parametrize("x", list(tensors()), ids=lambda x: str(getattr(x, "dtype", "list")))
+def test_tensors_are_arrays(x):
+    expected = [[1.0, -0.5], [0.25, 2.0], [0.0, 3.0]]
+    network = bf.Network((x,), biases=(torch.zeros(3, requires_grad=True),))
+    assert bf.Dataset(x, torch.ones(3, requires_grad=True)).x.tolist() == expected
+    assert network.weights[0].tolist() == expected
+    assert bf.diagnose(data=(x, torch.ones(3, requires_grad=True))).data.x.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.ones(3, 2).to_sparse(), "x must be a dense PyTorch tensor, got a sparse_coo one; convert it"),
+        (torch.ones(3, 2, device="meta"), "x must be a dense PyTorch tensor, got a meta one"),
+        (torch.ones(3, 2, dtype=torch.complex64).conj(), "x must hold real numbers, .* complex64"),
+    ],
+)
+def test_tensors_that_are_no_arrays_are_refused(x, message):
+    with pytest.raises(ValueError, match=message):
+        bf.Dataset(x, np.ones(3))
+    with pytest.raises(ValueError, match=message):
+        bf.diagnose(data=(x, np.ones(3)))

@@ -1,5 +1,6 @@
 """Networks read from files of weights, and refusals in one sentence."""
 
+import itertools
 import json
 import pickle
 
@@ -72,6 +73,88 @@ def test_state_dict(tmp_path):
     torch.save([1, 2], tmp_path / "list.pt")
     with pytest.raises(ValueError, match="holds a list, not a state dict"):
         load_network(tmp_path / "list.pt")
+    torch.save({"model": model.state_dict(), "epoch": 3}, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match="holds 'model', a OrderedDict, so it is not a state dict"):
+        load_network(tmp_path / "checkpoint.pt")
+
+
+def first_layer(torch, **options):
+    """The state dict of 3→4→1 with another tensor in place of its first weight."""
+    return {"0.weight": torch.ones(4, 3, **options), "2.weight": torch.ones(1, 4)}
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float8_e4m3fn"])
+def test_floating_point_weights_of_a_state_dict_are_exact(tmp_path, kind):
+    torch = pytest.importorskip("torch")
+    value = torch.linspace(-2, 3, 12).reshape(4, 3).to(getattr(torch, kind))
+    torch.save(first_layer(torch) | {"0.weight": torch.nn.Parameter(value)}, tmp_path / "m.pt")
+    network = load_network(tmp_path / "m.pt")
+    assert network.sizes == (3, 4, 1)
+    assert network.weights[0].ravel().tolist() == [float(v) for v in value.ravel()]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: first_layer(t, dtype=t.int64), r"0\.weight in .* must hold floating-point .*torch\.int64"),
+        (lambda t: first_layer(t) | {"0.mask": t.ones(4, 3).bool()}, r"0\.mask in .* got torch\.bool"),
+        (lambda t: first_layer(t, dtype=t.complex64), r"0\.weight in .* got torch\.complex64"),
+        (
+            lambda t: first_layer(t) | {"0.weight": t.ones(4, 3).to_sparse()},
+            "a dense PyTorch tensor.* sparse",
+        ),
+        (lambda t: first_layer(t) | {"0.weight": t.ones(1).expand(10**7, 10**6)}, "would take 80,000,0"),
+        (
+            lambda t: {"0.weight_orig": t.ones(4, 4), "0.weight_mask": t.zeros(4, 4)},
+            r"more than the weights and biases .*0\.weight_orig \(4, 4\)",
+        ),
+    ],
+)
+def test_no_tensor_of_a_state_dict_is_dropped(tmp_path, change, message):
+    torch = pytest.importorskip("torch")
+    torch.save(change(torch), tmp_path / "m.pt")
+    with pytest.raises(ValueError, match=message):
+        load_network(tmp_path / "m.pt")
+
+
+def with_header(header, body=b"\0" * 64):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def entry(**change):
+    return {"w": {"dtype": "F64", "shape": [2, 4], "data_offsets": [0, 64], **change}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (with_header(b"[" * 100_000), "its header is not JSON"),
+        (with_header(b'{"a":' * 100_000), "its header is not JSON"),
+        (with_header(b'{"w": {}, "w": {}}'), "a name in it is given twice"),
+        (with_header([1]), "its header is not an object"),
+        (with_header({"w": 3}), "entry w lacks a dtype, shape or offsets"),
+        (with_header(entry(shape=[-1, 4])), r"shape \[-1, 4\] .* which does not fit"),
+        (with_header(entry(shape=[10**9, 10**9])), "which does not fit"),
+        (with_header(entry(data_offsets=[0, 10**18])), "which does not fit"),
+        (with_header(entry(data_offsets=[-64, 0])), "which does not fit"),
+        (with_header(entry(dtype="I64")), "w in .* has dtype I64; only floating-point weights are read"),
+        (with_header(entry() | {"9" * 5000: entry()["w"]}), "not a chain of Linear layers"),
+    ],
+    ids=itertools.count(),
+)
+def test_damaged_safetensors_give_one_sentence(tmp_path, content, message):
+    (tmp_path / "a.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        load_network(tmp_path / "a.safetensors")
+
+
+def test_safetensors_that_share_their_numbers_do_not_fill_the_memory(tmp_path):
+    """300 names for one megabyte."""
+    whole = {"dtype": "F64", "shape": [2**17, 1], "data_offsets": [0, 2**20]}
+    (tmp_path / "a.safetensors").write_bytes(with_header({str(i): whole for i in range(300)}, b"\0" * 2**20))
+    with pytest.raises(ValueError, match="would take 314,572,800 in memory"):
+        load_network(tmp_path / "a.safetensors")
 
 
 class Trap:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import real, rebuilt
 from biasfree.files import save_npz
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Dataset:
             raise ValueError(f"the dataset is empty: x has shape {x.shape} and y {y.shape}.")
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
+
+    __reduce__ = rebuilt
 
     def __len__(self) -> int:
         return len(self.x)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import plain, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.networks.pytorch import array_of, function_of, is_module, network_of
+from biasfree.networks.pytorch import function_of, is_module, network_of
 
 _LARGEST = 1e100
 
@@ -56,9 +56,8 @@ def dataset_of(data: Any) -> tuple[Dataset, tuple[int, ...] | None]:
         return data, None
     if not isinstance(data, Sequence | tuple) or len(data) != 2:
         raise ValueError(f"data are a bf.Dataset or a pair (x, y), got a {type(data).__name__}.")
-    x, y = (array_of(part) for part in data)
-    x, y = real("x", x), real("y", y)
-    largest = max(np.abs(x).max(initial=0), np.abs(y).max(initial=0))
+    x, y = (real(name, part) for name, part in zip("xy", data, strict=True))
+    largest = max(max(part.max(initial=0), -part.min(initial=0)) for part in (x, y))
     if largest > _LARGEST:
         raise ValueError(f"the data have entries up to {largest:g}, whose squares overflow; rescale them.")
     if x.ndim < 2 or 0 in x.shape:
@@ -71,7 +70,7 @@ def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
 
 
 def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
-    arrays = tuple(array_of(w) for w in weights)
+    arrays = tuple(plain(f"W_{i}", w) for i, w in enumerate(weights, 1))
     if len(arrays) == 2 and arrays[0].ndim >= 2 and arrays[1].ndim == 1:
         raise ValueError("two arrays that are not weights look like data (x, y): pass them as data=(x, y).")
     network = Network(arrays, leak=0.0 if leak is None else leak)
@@ -96,13 +95,13 @@ def _of_module(
 
 
 def _check_same(network: Network, function: Callable[[Any], np.ndarray], x: np.ndarray) -> None:
-    """A hook or a missing Flatten makes a model another function than its layers say."""
+    """A missing Flatten makes a model another function than its layers say."""
     expected, found = network.preactivations(x)[-1], function(x)
     # half precision has three digits, and sums of many terms lose one
     if found.shape != expected.shape or not np.allclose(
         found, expected, rtol=0.05, atol=0.05 * np.abs(expected).max()
     ):
-        raise ValueError("it computes something else than its layers do, as with a hook.")
+        raise ValueError("it computes something else than its layers do, as without a Flatten.")
 
 
 def _check_no_leak(name: str, leak: float | None) -> None:
@@ -127,7 +126,7 @@ def _shaped(function: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Ca
         x = np.array(real("x", x))  # a copy of its own, which the model may write to
         sample = shape or x.shape[1:]
         try:
-            found = array_of(function(x.reshape(len(x), *sample)))
+            found = plain("the model's outputs", function(x.reshape(len(x), *sample)))
         except Exception as error:  # whatever a stranger's model raises
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error

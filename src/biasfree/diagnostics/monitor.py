@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from biasfree.arrays import generator, positive, real, whole
-from biasfree.networks.pytorch import array_of, function_of, is_module
+from biasfree.networks.pytorch import function_of, is_module
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -60,7 +60,7 @@ class LinearityMonitor:
         kept: int = 200,
         seed: int = 0,
     ):
-        x, y = (real(name, array_of(values)) for name, values in (("x", x), ("y", y)))
+        x, y = (real(name, values) for name, values in (("x", x), ("y", y)))
         if len(x) != len(y) or x.ndim < 2:
             raise ValueError(f"x must hold a row a sample and y a target each, got {x.shape} and {y.shape}.")
         if not callable(model):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import non_negative, real
+from biasfree.arrays import is_tensor, non_negative, plain, real, rebuilt
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Network:
         leak = non_negative("leak", self.leak)
         if leak > 1:
             raise ValueError(f"leak must lie in [0, 1], got {self.leak}; 0 is ReLU, 1 is linear.")
-        weights = tuple(real(f"W_{i}", w) for i, w in enumerate(self.weights, 1))
+        weights = tuple(real(f"W_{i}", w) for i, w in enumerate(_layers("weights", self.weights), 1))
         if not weights:
             raise ValueError("a network needs at least one layer, got no weights.")
         for i, w in enumerate(weights, 1):
@@ -50,6 +50,8 @@ class Network:
         object.__setattr__(self, "leak", leak)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "biases", _checked_biases(self.biases, weights))
+
+    __reduce__ = rebuilt
 
     def __call__(self, x: Any) -> Any:
         """f(x): (P, D) → (P,) for one output, (P, K) otherwise; a single sample (D,) loses its axis."""
@@ -114,12 +116,26 @@ class Network:
         return module_of(self)
 
 
+def _layers(name: str, layers: Any) -> Sequence[Any]:
+    """One array per layer, in a list or tuple; a single matrix is not taken for a list of its rows."""
+    if is_tensor(layers) or (isinstance(layers, np.ndarray) and layers.ndim < 3):
+        layers = plain(name, layers)
+        got = f"one array of shape {layers.shape}; a network of one layer is bf.Network((W_1,))"
+    elif isinstance(layers, Iterable) and not isinstance(layers, str | bytes | Mapping | Set):
+        return tuple(layers)
+    else:
+        got = f"a {type(layers).__name__}"
+    raise ValueError(
+        f"{name} must be a tuple of arrays, one per layer from the first to the last, got {got}."
+    )
+
+
 def _checked_biases(
     biases: Sequence[Any] | None, weights: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, ...] | None:
     if biases is None:
         return None
-    checked = tuple(real(f"b_{i}", b) for i, b in enumerate(biases, 1))
+    checked = tuple(real(f"b_{i}", b) for i, b in enumerate(_layers("biases", biases), 1))
     if [b.shape for b in checked] != [(w.shape[0],) for w in weights]:
         raise ValueError(
             f"biases must be one vector a layer, of lengths {[w.shape[0] for w in weights]}, "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import plain
 from biasfree.networks.network import Network
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def network_of(model: torch.nn.Module) -> Network:
     _check_order(parts, linears, slopes)
     if len(set(slopes)) > 1:
         raise ValueError(f"all activations must have the same slope below 0, got {slopes}.")
-    weights = tuple(_array(layer.weight) for layer in linears)
+    weights = tuple(floating(f"W_{i}", layer.weight) for i, layer in enumerate(linears, 1))
     biases = [layer.bias for layer in linears]
     return Network(weights, leak=slopes[0] if slopes else 1.0, biases=_filled(biases, weights))
 
@@ -56,14 +57,9 @@ def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
             finally:
                 for module, training in modes:
                     module.training = training
-        return _array(found).reshape(len(x), -1)
+        return plain("the model's outputs", found).reshape(len(x), -1)
 
     return function
-
-
-def array_of(values: Any) -> np.ndarray:
-    """An array, also of a PyTorch tensor that tracks gradients."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
 
 
 def is_module(model: Any) -> bool:
@@ -95,13 +91,33 @@ def _torch() -> Any:
     return torch
 
 
-def _is(module: Any, kind: type) -> bool:
-    """Whether `module` computes what `kind` computes: a subclass with a forward of its own may not."""
-    return isinstance(module, kind) and type(module).forward is kind.forward  # type: ignore[attr-defined]
+def _is(module: Any, kind: Any) -> bool:
+    """Whether `module` computes what `kind` computes: a subclass, or one object, with a forward or a call of
+    its own may not."""
+    if not isinstance(module, kind) or "forward" in vars(module):
+        return False
+    return (type(module).forward, type(module).__call__) == (kind.forward, kind.__call__)
+
+
+def _check_no_hooks(module: Any, nn: Any) -> None:
+    """A hook may change what goes into a module or comes out of it, or the weights themselves before use, as
+    pruning and the older weight and spectral norms do."""
+    hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+    everywhere = nn.modules.module
+    hooks += [*everywhere._global_forward_hooks.values(), *everywhere._global_forward_pre_hooks.values()]
+    if hooks:
+        names = ", ".join(getattr(hook, "__name__", type(hook).__name__) for hook in hooks)
+        raise ValueError(
+            f"a {type(module).__name__} of the model has a forward hook ({names}), so its weights do not say "
+            "what it computes; remove the hook, as torch.nn.utils.prune.remove does, or pass the model to "
+            "bf.diagnose, which measures its outputs."
+        )
 
 
 def _flattened(module: Any, nn: Any) -> Iterator[Any]:
     """The Linear and activation modules inside, in order."""
+    if isinstance(module, nn.Module):
+        _check_no_hooks(module, nn)
     if _is(module, nn.Sequential):
         for child in module:
             yield from _flattened(child, nn)
@@ -133,11 +149,22 @@ def _check_order(parts: list[Any], linears: list[Any], slopes: list[float]) -> N
 def _filled(biases: list[Any], weights: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
     if all(b is None for b in biases):
         return None
-    return tuple(np.zeros(len(w)) if b is None else _array(b) for b, w in zip(biases, weights, strict=True))
+    return tuple(
+        np.zeros(len(w)) if b is None else floating(f"b_{i}", b)
+        for i, (b, w) in enumerate(zip(biases, weights, strict=True), 1)
+    )
 
 
-def _array(tensor: Any) -> np.ndarray:
-    return tensor.detach().cpu().double().numpy()
+def floating(name: str, tensor: Any) -> np.ndarray:
+    """The numbers of a tensor in float64, refused unless it holds floating-point ones.
+
+    Whole numbers may be quantized weights, whose scale is kept elsewhere, and truth values a mask.
+    """
+    if not tensor.is_floating_point():
+        raise ValueError(
+            f"{name} must hold floating-point numbers, got {tensor.dtype}; convert it, as .double() does."
+        )
+    return plain(name, tensor).astype(np.float64)
 
 
 def _linear(w: np.ndarray, b: np.ndarray | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -12,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from biasfree.arrays import non_negative
-from biasfree.files import existing
+from biasfree.files import existing, modest, unpacked
 from biasfree.networks.network import Network
+from biasfree.networks.pytorch import floating
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+#: What pruning, weight and spectral norms and parametrizations store in place of a weight: parts, not layers.
+_PARTS = re.compile(r"weight_(?:orig|mask|[guv])$|parametrizations\.")
 _SAVE = "torch.save(model.state_dict(), path)"
 
 
@@ -44,53 +48,96 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
         import torch
     except ImportError:
         raise ValueError(f"reading {path} needs PyTorch; pip install 'biasfree[torch]'.") from None
+    modest(path, unpacked(path))
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a pickle of anything else fails in as many ways as there are classes
         raise ValueError(
             f"{path} is not a state dict, which is all that is read of a .pt file; save one with {_SAVE}."
         ) from error
-    if not isinstance(found, Mapping) or not all(isinstance(v, torch.Tensor) for v in found.values()):
+    if not isinstance(found, Mapping):
         raise ValueError(f"{path} holds a {type(found).__name__}, not a state dict; save one with {_SAVE}.")
-    return {name: value.double().numpy() for name, value in found.items() if value.is_floating_point()}
+    if foreign := [
+        f"{k!r}, a {type(v).__name__}" for k, v in found.items() if not isinstance(v, torch.Tensor)
+    ]:
+        raise ValueError(f"{path} holds {foreign[0]}, so it is not a state dict; save one with {_SAVE}.")
+    modest(
+        path, sum(8 * value.numel() for value in found.values())
+    )  # one number may stand for a large tensor
+    return {str(name): floating(f"{name} in {path}", value) for name, value in found.items()}
 
 
 def _safetensors(path: Path) -> dict[str, np.ndarray]:
     """The arrays of a .safetensors file: the length of a JSON header, the header, then raw numbers."""
     content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    if not 0 < size <= len(content) - 8:
+        raise ValueError(f"{path} is not a readable .safetensors file: its header is cut off.")
+    header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
+    names = sorted(header, key=_natural)
+    numbers = {name: _numbers(path, name, header[name], body) for name in names}
+    modest(path, sum(8 * value.size for value in numbers.values()))
+    return {name: _widened(value).reshape(header[name]["shape"]) for name, value in numbers.items()}
+
+
+def _header(path: Path, text: bytes) -> dict[str, Any]:
+    """The entries of the header by name."""
     try:
-        size = int.from_bytes(content[:8], "little")
-        if not 0 < size <= len(content) - 8:
-            raise ValueError("its header is cut off")
-        header: dict[str, Any] = json.loads(content[8 : 8 + size])
-        body = content[8 + size :]
-        names = sorted((name for name in header if name != "__metadata__"), key=_natural)
-        return {name: _tensor(path, name, header[name], body) for name in names}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path} is not a readable .safetensors file: {error}.") from None
+        header = json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a readable .safetensors file: its header is not JSON, {error}."
+        ) from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} is not a readable .safetensors file: its header is not an object.")
+    return {name: entry for name, entry in header.items() if name != "__metadata__"}
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name in it is given twice")
+    return found
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """2.weight before 10.weight: such files are written in the order of the alphabet."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
-def _tensor(path: Path, name: str, entry: Mapping[str, Any], body: bytes) -> np.ndarray:
-    start, end = entry["data_offsets"]
-    if entry["dtype"] == "BF16":  # the upper half of a float32
-        halves = np.frombuffer(body[start:end], "<u2").astype("<u4") << 16
-        return halves.view("<f4").astype(float).reshape(entry["shape"])
-    if entry["dtype"] not in _DTYPES:
+def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
+    """What a tensor is made of, flat and as it is stored: nothing is copied."""
+    match entry:
+        case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
+            pass
+        case _:
+            raise ValueError(
+                f"{path} is not a readable .safetensors file: entry {name} lacks a dtype, shape or offsets."
+            )
+    if kind not in _DTYPES:
         raise ValueError(
-            f"{name} in {path} has dtype {entry['dtype']}; only floating-point weights are read."
+            f"{name} in {path} has dtype {kind}; only floating-point weights are read: {', '.join(_DTYPES)}."
         )
-    return np.frombuffer(body[start:end], _DTYPES[entry["dtype"]]).astype(float).reshape(entry["shape"])
+    dtype = np.dtype(_DTYPES[kind])
+    whole = all(isinstance(n, int) and n >= 0 for n in shape)
+    if not whole or not 0 <= start <= end <= len(body) or math.prod(shape) * dtype.itemsize != end - start:
+        raise ValueError(
+            f"{path} is not a readable .safetensors file: {name} is said to have shape {shape} and to lie at "
+            f"{start} to {end} of {len(body)} bytes, which does not fit."
+        )
+    return np.frombuffer(body[start:end], dtype)
+
+
+def _widened(numbers: np.ndarray) -> np.ndarray:
+    """The same in float64, exactly; bfloat16, read as <u2, is the upper half of a float32."""
+    halves = numbers.dtype.kind == "u"
+    return ((numbers.astype("<u4") << 16).view("<f4") if halves else numbers).astype(np.float64)
 
 
 def _chained(path: Path, arrays: Mapping[str, np.ndarray], leak: float) -> Network:
     """Matrices as layers, in order, and the vectors of the same name as their biases."""
     matrices = [name for name, value in arrays.items() if value.ndim == 2]
     biases = {name: re.sub(r"weight$", "bias", name) for name in matrices}
+    matrices = [name for name in matrices if not _PARTS.search(name)]
     known = {*matrices, *(bias for name, bias in biases.items() if bias != name)}
     if foreign := [f"{name} {value.shape}" for name, value in arrays.items() if name not in known]:
         raise ValueError(
