@@ -9,18 +9,18 @@ import biasfree
 
 ROOT = Path(biasfree.__file__).parent
 STAGES = {
-    "arrays": 0, "files": 0, "tables": 0, "threads": 0, "versions": 0,
+    "arrays": 0, "arguments": 1, "files": 0, "tables": 0, "threads": 0, "versions": 0,
     "pages": 1,
-    "data": 1,
-    "networks": 2,
-    "losses": 3, "trajectory": 3,
-    "dynamics": 4, "theory": 4,
-    "diagnostics": 5,
-    "plots": 6,
-    "diagnosis": 7,
-    "experiments": 8,
-    "reproduction": 9,
-    "cli": 10,
+    "data": 2,
+    "networks": 3,
+    "losses": 4, "trajectory": 4,
+    "dynamics": 5, "theory": 5,
+    "diagnostics": 6,
+    "plots": 7,
+    "diagnosis": 8,
+    "experiments": 9,
+    "reproduction": 10,
+    "cli": 11,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

@@ -120,7 +120,7 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
     times = real("ts", ts)
     if times.ndim == 0:
         raise ValueError(
-            f"ts must be a one-dimensional array of at least one time, got the number {times:g}; give the times "
+            f"ts must be a one-dimensional array of at least one time, got the number {times:g}; give times "
             f"at which to save, such as [0, {times:g}] or np.linspace(0, {times:g}, 101)."
         )
     if times.ndim != 1 or times.size == 0:

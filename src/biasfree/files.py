@@ -46,7 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     """Write named arrays to a `.npz` file; an entry that would need pickling is refused."""
-    if Path(path).suffix.lower() != ".npz":
+    if named(path).suffix.lower() != ".npz":
         raise ValueError(f"cannot write {path}: the name must end in .npz.")
     stored = {name: np.asarray(value) for name, value in arrays.items()}
     for name, value in stored.items():
@@ -97,9 +97,19 @@ def single(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], nam
     return arrays[name].item()
 
 
+def named(path: Any) -> Path:
+    """`path` as a Path, refused unless it is a name."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise ValueError(
+            f"the name of a file is a string or a pathlib.Path, got a {type(path).__name__}."
+        ) from None
+
+
 def existing(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path, refused unless it is a file that exists."""
-    path = Path(path)
+    path = named(path)
     if not path.is_file():
         raise ValueError(f"no file {path}; check the path, it is read relative to {Path.cwd()}.")
     return path

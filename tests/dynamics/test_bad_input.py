@@ -49,8 +49,11 @@ COMMON = [
         r"train must hold one True or False a layer, at least one True, got \(True,\) for 2 layers",
     ),
     ({"train": (True, True, True)}, "for 2 layers"),
+    ({"train": 1}, "train must be a list of True and False, got 1"),
+    ({"train": "all"}, "train must be a list of True and False, got 'all'"),
     ({"train": (False, False)}, "at least one True"),
     ({"train": (1, 0)}, "one True or False a layer"),
+    ({"save": 3}, "save must be a function, got 3"),
     ({"until": 0.0}, "until must be positive, got 0.0"),
     ({"until": -1}, "until must be positive, got -1"),
     ({"until": np.nan}, "until must be finite"),
@@ -138,7 +141,7 @@ def test_gradient_descent_refuses(change, message):
     assert_is_one_sentence(str(refusal.value))
 
 
-OWN = {"loss", "l2", "until"}  # arguments that long_descent does not have
+OWN = {"loss", "l2", "until", "save"}  # arguments that long_descent does not have
 
 
 @pytest.mark.parametrize(("change", "message"), [one for one in COMMON if not OWN & {*one[0]}] + LONG)

@@ -1,5 +1,6 @@
 """What is learnt: datasets, the tasks of the papers, and ways to make data symmetric or white."""
 
+from biasfree.arguments import public
 from biasfree.data.dataset import Dataset
 from biasfree.data.handwritten import digits
 from biasfree.data.loading import load
@@ -40,3 +41,5 @@ __all__ = [
     "whiten",
     "xor",
 ]
+
+public(__all__, globals())

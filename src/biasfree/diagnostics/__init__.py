@@ -1,5 +1,6 @@
 """What we measure: plain functions of one network, of data, or of both; time is added by `trajectory.map`."""
 
+from biasfree.arguments import public
 from biasfree.diagnostics.equivalence import weight_error, weight_errors
 from biasfree.diagnostics.function import (
     LinearRegions,
@@ -114,3 +115,5 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "LinearityMonitor",
     "Reading",
 ]
+
+public(__all__, globals())

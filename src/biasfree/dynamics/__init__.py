@@ -1,5 +1,6 @@
 """How it learns, simulated: flow, also through ReLU kinks, descent, also to huge times, and its sharpness."""
 
+from biasfree.arguments import public
 from biasfree.dynamics.curvature import sharpness
 from biasfree.dynamics.descent import gradient_descent
 from biasfree.dynamics.flow import gradient_flow
@@ -15,3 +16,5 @@ __all__ = [
     "long_descent",
     "sharpness",
 ]
+
+public(__all__, globals())

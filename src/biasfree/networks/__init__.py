@@ -1,5 +1,6 @@
 """What learns: networks, their initializations, and the bridge to PyTorch."""
 
+from biasfree.arguments import public
 from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
 from biasfree.networks.network import Network
 from biasfree.networks.rescaling import rebalanced
@@ -18,3 +19,5 @@ __all__ = [
     "rebalanced",
     "xavier",
 ]
+
+public(__all__, globals())

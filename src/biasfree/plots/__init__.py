@@ -4,6 +4,7 @@
 they are given, in the caller's settings or, inside `with style():`, in the package's.
 """
 
+from biasfree.arguments import public
 from biasfree.plots.curves import leak_legend, level, simulated_points, theory_curve
 from biasfree.plots.functions import energies, output_map, parity
 from biasfree.plots.networks import directions, spectra, weights
@@ -27,3 +28,5 @@ __all__ = [
     "theory_curve",
     "weights",
 ]
+
+public(__all__, globals())

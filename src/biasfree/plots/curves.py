@@ -23,6 +23,8 @@ def simulated_points(
 ) -> Line2D:
     """A simulation, drawn as at most `shown` open markers, `shift` of a gap along its curve."""
     t, y = np.asarray(t), np.asarray(y)
+    if t.ndim != 1 or t.shape != y.shape or not t.size:
+        raise ValueError(f"t and y must be vectors of the same length, got shapes {t.shape} and {y.shape}.")
     i = spread(t, y, shown=shown, shift=shift)
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 

@@ -3,6 +3,7 @@
 `coverage(network, data)` says which results apply, and what is missing for the others.
 """
 
+from biasfree.arguments import public
 from biasfree.theory.alignment import aligned
 from biasfree.theory.assumptions import AssumptionError
 from biasfree.theory.boursier import (
@@ -203,3 +204,5 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "path_norm_multipliers",
     "largest_path_norm",
 ]
+
+public(__all__, globals())

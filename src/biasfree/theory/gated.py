@@ -115,7 +115,7 @@ def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClas
 
     Reference: derived here.
     """
-    patterns = [np.asarray(pattern, dtype=bool) for pattern in patterns]
+    patterns = _rows(patterns, data)
     rows = np.hstack([np.ones((len(data), 1), dtype=bool), *patterns])  # one class where nothing is hidden
     _, first, members = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
     members = members.reshape(-1)
@@ -140,14 +140,25 @@ def pattern_changes(
 
     Reference: derived here.
     """
-    held = activation_patterns(trajectory[0], data.x) if patterns is None else patterns
-    held = np.hstack([np.zeros((len(data), 0), dtype=bool), *(np.asarray(pattern) for pattern in held)])
+    held = activation_patterns(trajectory[0], data.x) if patterns is None else _rows(patterns, data)
+    held = np.hstack([np.zeros((len(data), 0), dtype=bool), *held])
 
     def share(network: Network) -> float:
         now = np.hstack([held[:, :0], *activation_patterns(network, data.x)])
         return float(np.count_nonzero(now != held)) / max(held.size, 1)
 
     return trajectory.map(share)
+
+
+def _rows(patterns: Sequence[ArrayLike], data: Dataset) -> list[np.ndarray]:
+    """One array of gates per hidden layer, a row per sample."""
+    rows = [np.asarray(pattern, dtype=bool) for pattern in patterns]
+    if wrong := [pattern.shape for pattern in rows if pattern.ndim != 2 or len(pattern) != len(data)]:
+        raise ValueError(
+            f"patterns must hold an array ({len(data)} samples, neurons) per hidden layer, got shape "
+            f"{wrong[0]}; see bf.theory.activation_patterns."
+        )
+    return rows
 
 
 def _through(weights: Sequence[np.ndarray], slopes: Sequence[np.ndarray]) -> list[np.ndarray]:

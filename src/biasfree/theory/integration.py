@@ -13,6 +13,7 @@ from biasfree.trajectory import Stats
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+_METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 Field = Callable[[np.ndarray], np.ndarray]
 
 
@@ -32,6 +33,8 @@ def integrated(
     """
     from scipy.integrate import solve_ivp
 
+    if not isinstance(method, str) or method not in _METHODS:
+        raise ValueError(f"unknown method {method!r}; choose one of SciPy's, {', '.join(_METHODS)}.")
     began = time.perf_counter()
     if ts[-1] == 0:  # solve_ivp takes no empty interval
         return start[None], Stats(name, rtol=rtol)

@@ -1,0 +1,155 @@
+"""The arguments of public functions, checked against their annotations before anything is computed.
+
+A function is written for networks, data and arrays. What is called from outside may be given anything: data
+where the network belongs, None, a string, a tensor that tracks gradients. `public` stands between the two, so
+that each is answered by one sentence in one place, and functions inside the package call each other directly.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from biasfree.arrays import is_tensor, plain
+
+_NOUNS = {
+    "Network": "bf.Network",
+    "Dataset": "bf.Dataset",
+    "Trajectory": "bf.Trajectory",
+    "MapTrajectory": "bf.MapTrajectory",
+    "Axes": "Matplotlib Axes",
+}
+_NUMBERS = {"float": "a number", "int": "a whole number"}
+_SEVERAL = {"int": "whole numbers", "float": "numbers", "bool": "True and False", "ArrayLike": "arrays"}
+_CALLED = {"Model": "a network or a function of (samples, dimensions)", "Function": "a function"}
+
+Check = Callable[[str, Any], Any]
+
+
+def public(names: Iterable[str], home: dict[str, Any]) -> None:
+    """Put a check in front of every function of `names` in the namespace `home` of a package."""
+    for name in names:
+        if inspect.isfunction(home[name]):
+            home[name] = _checked(home[name], home["__name__"])
+
+
+def _checked(function: Callable[..., Any], package: str) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+    checks = {
+        name: check
+        for name, parameter in signature.parameters.items()
+        if (check := _check(str(parameter.annotation), function)) is not None
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+    @functools.wraps(function)
+    def outside(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}: {error}; call it as {_written(function)}.") from None
+        for name, value in given.arguments.items():
+            if name in checks:
+                given.arguments[name] = checks[name](name, value)
+        return function(*given.args, **given.kwargs)
+
+    outside.__module__ = package  # where it is found: `pickle` looks there
+    return outside
+
+
+def _written(function: Callable[..., Any]) -> str:
+    """The call without its annotations: gaussian(sizes, *, scale, leak=0.0, seed=0)."""
+    signature = inspect.signature(function)
+    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return f"{function.__name__}{signature.replace(parameters=bare, return_annotation=signature.empty)}"
+
+
+def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
+    """What an argument of that annotation must pass, or None where the function itself has to look."""
+    optional = " | None" in annotation
+    kinds = [kind for kind in re.split(r" \| (?![^\[]*\])", annotation) if kind != "None"]
+    if set(kinds) <= _NOUNS.keys():
+        return functools.partial(_noun, kinds, optional, function)
+    if len(kinds) != 1:
+        return None
+    kind = kinds[0]
+    if kind == "bool":
+        return functools.partial(_truth, optional)
+    if kind in _NUMBERS:
+        return functools.partial(_number, _NUMBERS[kind], optional)
+    if kind == "ArrayLike" or re.match(r"(?:Float|Int|Bool)\[", kind):
+        return functools.partial(_array, optional)
+    if kind in _CALLED or kind.startswith("Callable"):
+        return functools.partial(_called, _CALLED.get(kind, "a function"), optional)
+    if found := re.fullmatch(r"(?:Sequence|Iterable)\[(\w+)\]", kind):
+        return functools.partial(_several, found[1], optional)
+    return None
+
+
+def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: str, value: Any) -> Any:
+    if (value is None and optional) or {one.__name__ for one in type(value).__mro__} & {*kinds}:
+        return value
+    wanted = " or ".join(_NOUNS[kind] for kind in kinds)
+    remedy = f"; call it as {_written(function)}" if type(value).__name__ in _NOUNS else ""
+    remedy = "; make one with bf.Dataset(x, y)" if kinds == ["Dataset"] and not remedy else remedy
+    raise ValueError(f"{name} must be a {wanted}, got {_kind(value)}{remedy}.")
+
+
+def _number(wanted: str, optional: bool, name: str, value: Any) -> Any:
+    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if numeric or (value is None and optional) or (wanted == "a whole number" and isinstance(value, bool)):
+        return value
+    raise ValueError(f"{name} must be {wanted}, got {_kind(value)}.")
+
+
+def _truth(optional: bool, name: str, value: Any) -> Any:
+    if (value is None and optional) or isinstance(value, bool | np.bool_):
+        return value
+    raise ValueError(f"{name} must be True or False, got {_kind(value)}.")
+
+
+def _array(optional: bool, name: str, value: Any) -> Any:
+    if value is None and optional:
+        return value
+    if type(value).__name__ in _NOUNS:
+        raise ValueError(f"{name} must be an array of numbers, got {_kind(value)}.")
+    array = plain(name, value)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
+    return array
+
+
+def _called(wanted: str, optional: bool, name: str, value: Any) -> Any:
+    if (value is None and optional) or callable(value):
+        return value
+    raise ValueError(f"{name} must be {wanted}, got {_kind(value)}.")
+
+
+def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
+    if value is None and optional:
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1):
+        items = list(plain(name, value)) if is_tensor(value) else list(value)
+        check = _ITEMS.get(kind, lambda _, item: item)
+        return [check(f"{name}[{i}]", item) for i, item in enumerate(items)]
+    raise ValueError(f"{name} must be a list of {_SEVERAL.get(kind, 'values')}, got {_kind(value)}.")
+
+
+def _kind(value: Any) -> str:
+    """What was got, in a word or two: its value where that is short, else its type and shape."""
+    if value is None or (isinstance(value, int | float | str | bool | type) and len(repr(value)) < 60):
+        return repr(value)
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
+
+
+#: How the items of a list are checked, where the function does not look at them itself.
+_ITEMS: dict[str, Check] = {
+    "float": functools.partial(_number, _NUMBERS["float"], False),
+    "ArrayLike": functools.partial(_array, False),
+}

@@ -1,0 +1,143 @@
+"""Every public function answers a wrong argument by one sentence of its own, not by an error from inside."""
+
+import inspect
+import pickle
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.arguments import public
+
+PACKAGE = str(Path(bf.__file__).parent)
+DATA = bf.data.odd_sine(20, 3)
+NETWORK = bf.networks.rank_one(DATA.beta, width=4, scale=0.05)
+TRAJECTORY = bf.theory.reduced_flow(NETWORK, DATA, [0.0, 1.0])
+
+
+class Frame:
+    """What NumPy reads as an array, like a table of pandas."""
+
+    columns = ("a", "b", "c")
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values if dtype is None else self.values.astype(dtype)
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+BAD = (
+    None, "abc", 3.5, -1, True, np.nan, 1j, [], [1, 2], ["a"], [[1], [1, 2]], {}, object(), bf.Network,
+    NETWORK, DATA, TRAJECTORY, DATA.x, np.ones(3), np.ones((2, 2, 2)), np.ma.masked_less(DATA.x, 0),
+    Frame(DATA.x),
+)  # fmt: skip
+BY_NAME = {
+    "ts": [0.0, 1.0], "x": DATA.x, "sizes": (3, 4, 1), "loss": "square", "path": "absent.npz", "leak": 0.0,
+    "seed": 0, "widths": (4, 4), "method": "DOP853",
+}  # fmt: skip
+BY_KIND = {
+    "Network": NETWORK,
+    "Dataset": DATA,
+    "Trajectory": TRAJECTORY,
+    "Model": NETWORK,
+    "int": 2,
+    "float": 1.0,
+}
+FUNCTIONS = [
+    pytest.param(getattr(stage, name), id=f"{stage.__name__.split('.')[1]}.{name}")
+    for stage in (bf.data, bf.networks, bf.theory, bf.diagnostics, bf.plots)
+    for name in stage.__all__
+    if inspect.isfunction(getattr(stage, name))
+]
+
+
+def tensors():
+    try:
+        import torch
+    except ImportError:
+        return ()
+    return (
+        torch.ones(20, 3, requires_grad=True),
+        torch.tensor(1.0, requires_grad=True),
+        torch.ones(3).bfloat16(),
+    )
+
+
+def fitting(parameter, axes):
+    kind = str(parameter.annotation)
+    return axes if kind == "Axes" else BY_NAME.get(parameter.name, BY_KIND.get(kind, np.ones(3)))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_wrong_argument_is_never_an_error_from_inside(function):
+    """Whatever is put in place of one argument, the others fitting as far as one call fits all: it is taken,
+    or a ValueError says why not; Matplotlib's own are sentences too."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in named]
+    fit = {p.name: fitting(p, axes) for p in parameters if p.default is p.empty}
+    try:
+        for parameter in parameters:
+            for bad in (*BAD, *tensors()):
+                try:
+                    function(**fit | {parameter.name: bad})
+                except ValueError as error:
+                    raised = traceback.extract_tb(error.__traceback__)[-1].filename
+                    assert raised.startswith(PACKAGE) or "matplotlib" in raised, (parameter.name, bad)
+    finally:
+        plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),
+        (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),
+        (lambda: bf.theory.aligned(NETWORK, None), r"data must be a bf\.Dataset, got None"),
+        (lambda: bf.theory.reduced_flow(NETWORK, DATA, 60), r"got the number 60; .* such as \[0, 60\]"),
+        (lambda: bf.theory.reduced_flow(NETWORK, DATA, [1.0], method="x"), "unknown method 'x'; choose one of"),
+        (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),
+        (lambda: bf.theory.pattern_classes([np.ones(3)], DATA), r"per hidden layer, got shape \(3,\)"),
+        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a network or a function"),
+        (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),
+        (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bf.networks.gaussian((2, 30, 1)), r"'scale'; call it as gaussian\(sizes, \*, scale"),
+        (lambda: bf.networks.gaussian((2, 30, 1), 0.1), r"too many positional .* gaussian\(sizes, \*, scale"),
+        (lambda: bf.gradient_flow(NETWORK, DATA), r"'ts'; call it as gradient_flow\(network, data, ts"),
+    ],
+)  # fmt: skip
+def test_calls_that_do_not_fit_show_the_call(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_the_check_changes_nothing_of_a_function():
+    function = bf.theory.aligned
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert function.__doc__ == inspect.unwrap(function).__doc__
+    assert inspect.signature(function) == inspect.signature(inspect.unwrap(function))
+
+
+def test_what_has_no_annotation_is_left_to_the_function():
+    home = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
+    public(["f"], home)
+    assert home["f"](None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})
