@@ -2,7 +2,8 @@
 
     python docs/equations.py
 
-A function belongs in the table if its docstring has a `Reference:`. Tests and figures are found by name.
+A function belongs in the table if its docstring has a `Reference:`. Tests, figures and pages are linked where
+they really use it, as `references.py` resolves their imports.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from biasfree.files import replacing
 
+sys.path.insert(0, str(Path(__file__).parent))  # as for a script, also where a test runs this file
+from references import resolved, used
+
 ROOT = Path(__file__).parent.parent
+EXPERIMENTS = ROOT / "src" / "biasfree" / "experiments"
 TABLE = ROOT / "docs" / "equations.md"
 STAGES = ("theory", "networks", "data", "diagnostics")
 KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
@@ -39,8 +46,9 @@ TMLR = {  # the numbers known to differ or to stay; other numbers of that versio
 }
 HEAD = """# Equations
 
-From each equation of [ZSL25] and of its neighbours to the function that computes it, the tests that check it
-and the places that show it. Generated from the docstrings by `make equations`; a test fails when it is stale.
+From each equation of [ZSL25] and of its neighbours to the function that computes it, the tests that call it
+and the figures and pages that use it, found by their imports. Generated from the docstrings by
+`make equations`; a test fails when it is stale.
 
 [ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its
 first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR: its number there is not known
@@ -69,7 +77,9 @@ def functions() -> Iterator[tuple[str, str, str]]:
 def row(stage: str, name: str, reference: str) -> str:
     """One line of the table."""
     ours, theirs = numbers(reference)
-    cells = [ours or "–", theirs or "–", f"`bf.{stage}.{name}`", reference, tests(name), figures(name)]
+    public = f"biasfree.{stage}.{name}"
+    linked = f"[`bf.{stage}.{name}`]({source(public)})"
+    cells = [ours or "–", theirs or "–", linked, reference, tests(public), shown(public)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -92,34 +102,87 @@ def items(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def tests(name: str) -> str:
-    """The test files that name the function, theorems first."""
+def source(public: str) -> str:
+    """Where a function is written, as a link: file and line."""
+    found = resolved(public)
+    path = Path(inspect.getsourcefile(found) or "").resolve().relative_to(ROOT)
+    return f"../{path}#L{inspect.getsourcelines(found)[1]}"
+
+
+def tests(public: str) -> str:
+    """The test files in which a test calls the function, theorems first."""
+    users = [path for path, objects in test_users().items() if id(resolved(public)) in objects]
+    return ", ".join(f"[{p.stem[5:]}](../tests/{p.parent.name}/{p.name})" for p in users) or "–"
+
+
+def shown(public: str) -> str:
+    """The figures and pages that use the function."""
+    figures = [f"`{p.name}`" for p, objects in figure_users().items() if id(resolved(public)) in objects]
+    pages = [p for p, objects in page_users().items() if id(resolved(public)) in objects]
+    return ", ".join([*figures, *(f"[{p.stem}](theory/{p.name})" for p in pages)]) or "–"
+
+
+Users = dict[Path, set[int]]
+"""What each file or folder uses, by the identity of the objects."""
+
+
+@cache
+def test_users() -> Users:
     folders = ("theorems", "theory", "networks", "data", "diagnostics", "experiments")
     paths = [path for folder in folders for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
-    paths = [path for path in paths if path.stem != "test_coverage"]  # which names every result
-    return (
-        ", ".join(f"[{p.stem[5:]}](../tests/{p.parent.name}/{p.name})" for p in paths if mentions(p, name))
-        or "–"
-    )
+    return {path: identities(used(path.read_text(), is_test)) for path in paths}
 
 
-def figures(name: str) -> str:
-    """The figures and pages that use the function."""
-    folders = sorted(p.parent for p in (ROOT / "src" / "biasfree" / "experiments").glob("*/__init__.py"))
-    shown = {folder.name for folder in folders if any(mentions(p, name) for p in folder.glob("*.py"))}
-    pages = [
-        p for p in sorted((ROOT / "docs" / "theory").glob("*.md")) if p.stem != "README" and mentions(p, name)
-    ]
-    return (
-        ", ".join(
-            [*(f"`{figure}`" for figure in sorted(shown)), *(f"[{p.stem}](theory/{p.name})" for p in pages)]
-        )
-        or "–"
-    )
+def is_test(name: str) -> bool:
+    return name.startswith("test_")
 
 
-def mentions(path: Path, name: str) -> bool:
-    return re.search(rf"\b{name}\b", path.read_text()) is not None
+@cache
+def page_users() -> Users:
+    """What the Python of a page and of its script use, and what its text names in full."""
+    pages = [path for path in sorted((ROOT / "docs" / "theory").glob("*.md")) if path.stem != "README"]
+    found = {}
+    for page in pages:
+        text = page.read_text()
+        blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+        named = {f"biasfree.{name}" for name in re.findall(rf"\bbf\.((?:{'|'.join(STAGES)})\.\w+)", text)}
+        found[page] = identities(used(blocks) | used(page.with_suffix(".py").read_text()) | named)
+    return found
+
+
+@cache
+def figure_users() -> Users:
+    """What the files of a figure use, and what these take from the files that figures share."""
+    folders = sorted(path.parent for path in EXPERIMENTS.glob("*/__init__.py"))
+    return {folder: identities(used_by_figure(folder)) for folder in folders}
+
+
+def used_by_figure(folder: Path) -> set[str]:
+    found: set[str] = set()
+    left: list[tuple[Path, str | None]] = [(path, None) for path in sorted(folder.glob("*.py"))]
+    seen = set()
+    while left:
+        if (item := left.pop()) in seen:
+            continue
+        seen.add(item)
+        path, name = item
+        names = used(path.read_text(), lambda one, name=name: name in (None, one))
+        found |= names
+        left += [one for dotted in names if (one := shared(dotted)) is not None]
+    return found
+
+
+def shared(dotted: str) -> tuple[Path, str] | None:
+    """(file, name) of what is defined in a file of the experiments, such as those that several share."""
+    if not dotted.startswith("biasfree.experiments."):
+        return None
+    *module, name = dotted.split(".")[2:]
+    path = EXPERIMENTS.joinpath(*module).with_suffix(".py")
+    return (path, name) if module and path.is_file() else None
+
+
+def identities(names: set[str]) -> set[int]:
+    return {id(resolved(name)) for name in names}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the documents show runs, exists and is up to date."""
 
+import inspect
 import re
 import runpy
 from pathlib import Path
@@ -78,24 +79,95 @@ def test_a_neighbour_is_described(name):
     assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
 
 
-def test_equations_are_up_to_date():
-    script = runpy.run_path(str(ROOT / "docs" / "equations.py"))
-    assert (ROOT / "docs" / "equations.md").read_text() == script["table"](), "run `make equations`"
+@pytest.fixture(scope="module")
+def equations():
+    """The script that writes the table, run once."""
+    return runpy.run_path(str(ROOT / "docs" / "equations.py"))
 
 
-def test_equations_know_both_versions():
-    numbers = runpy.run_path(str(ROOT / "docs" / "equations.py"))["numbers"]
+def test_equations_are_up_to_date(equations):
+    assert (ROOT / "docs" / "equations.md").read_text() == equations["table"](), "run `make equations`"
+
+
+def test_links_of_the_equations_lead_somewhere(equations):
+    links = set(re.findall(r"\]\(([^)]+)\)", equations["table"]()))
+    assert len(links) > 100
+    for link in links:
+        path, _, line = link.partition("#L")
+        text = (ROOT / "docs" / path).read_text()
+        assert not line or re.match(r"@|def |class ", text.splitlines()[int(line) - 1]), link
+
+
+def test_a_word_is_not_a_use(equations):
+    """Among the links by name that were false: "fifty digits", a loss that is a margin, a local variable."""
+    users = {
+        path.stem for path, objects in equations["test_users"]().items() if id_of("data.digits") in objects
+    }
+    assert users == {"test_data_handwritten", "test_data_transforms"} & users
+    assert "test_data_handwritten" in users
+
+
+def id_of(name):
+    stage, function = name.split(".")
+    return id(inspect.unwrap(getattr(getattr(bf, stage), function)))
+
+
+@pytest.mark.parametrize(
+    ("source", "uses"),
+    [
+        ("import biasfree as bf\ndef test_a(): bf.theory.aligned", True),
+        ("import biasfree\ndef test_a(): biasfree.theory.aligned(1).weights", True),
+        ("import biasfree.theory as T\ndef test_a(): T.aligned()", True),
+        ("from biasfree import theory\ndef test_a(): theory.aligned()", True),
+        ("from biasfree.theory import aligned as other\ndef test_a(): other()", True),
+        ("from biasfree.theory.alignment import aligned\ndef test_a(): aligned()", True),
+        ("import biasfree as bf\nT = bf.theory\ndef test_a(): T.aligned()", True),
+        ("import biasfree as bf\nT, x = bf.theory, 3\ndef test_a(): T.aligned()", True),
+        ("import biasfree as bf\ndef test_a():\n    T = bf.theory\n    T.aligned()", True),
+        ("import biasfree as bf\nALL = [bf.theory.aligned]\ndef test_a():\n    for f in ALL: f()", True),
+        ("import biasfree as bf\n@mark(f=[bf.theory.aligned])\ndef test_a(f): f()", True),
+        ("import biasfree as bf\ndef helper(): return bf.theory.aligned()\ndef test_a(): helper()", True),
+        ("import biasfree as bf\ndef made(): return bf.theory.aligned()\ndef test_a(made): made", True),
+        (
+            "import biasfree as bf\nclass Case:\n    def run(self): bf.theory.aligned\ndef test_a(): Case()",
+            True,
+        ),
+        ("import biasfree as bf\ndef test_a(): [bf.theory.aligned(n) for n in ()]", True),
+        ('def test_a():\n    """Of aligned neurons."""', False),
+        ("from biasfree.theory import aligned\ndef test_a(): pass", False),
+        ("import biasfree as bf\ndef helper(): bf.theory.aligned()\ndef test_a(): pass", False),
+        ("def test_a(net): net.theory.aligned()", False),
+        ("from biasfree.theory import aligned\ndef test_a(aligned): aligned()", False),
+        ("from biasfree.theory import aligned\ndef test_a():\n    aligned = 3\n    aligned", False),
+        ("from biasfree.theory import aligned\ndef test_a(): [aligned for aligned in ()]", False),
+        ("import biasfree as bf\ndef test_a(): bf.theory.aligned_modes()", False),
+        ("import biasfree as bf\ndef test_a(bf): bf.theory.aligned()", False),
+    ],
+)
+def test_uses_are_resolved_by_import(equations, source, uses):
+    found = equations["used"](source, equations["is_test"])
+    assert (id_of("theory.aligned") in equations["identities"](found)) is uses
+
+
+def test_a_figure_uses_what_the_files_that_it_shares_use(equations):
+    """`fig4` has no formula in its folder: it runs what experiments/points.py defines."""
+    objects = {path.name: found for path, found in equations["figure_users"]().items()}
+    assert id_of("data.xor") in objects["fig4"]
+    assert id_of("theory.circle_rates") not in objects["fig4"]
+
+
+def test_equations_know_both_versions(equations):
+    numbers = equations["numbers"]
     assert numbers("[ZSL25] Thm. 5 (TMLR 8) and Eq. 34; more") == ("Thm. 5, Eq. 34", "Thm. 8")
     assert numbers("[ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11)") == ("Eq. 39, Eq. 40", "Conjecture 11")
     assert numbers("[ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022)") == ("", "Fig. 4, Fig. 8")
     assert numbers("Frei et al. (2022)") == ("", "")
 
 
-def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test():
+def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations):
     """But for the table of coverage, which is not a result."""
-    script = runpy.run_path(str(ROOT / "docs" / "equations.py"))
-    cited = {name for stage, name, _ in script["functions"]() if stage == "theory"}
+    cited = {name for stage, name, _ in equations["functions"]() if stage == "theory"}
     plain = {"AssumptionError", "Coverage", "coverage"}
     records = {n for n in bf.theory.__all__ if isinstance(getattr(bf.theory, n), type)}
     assert set(bf.theory.__all__) - cited - plain - records == set()
-    assert [name for name in cited - records if script["tests"](name) == "–"] == []
+    assert [name for name in cited - records if equations["tests"](f"biasfree.theory.{name}") == "–"] == []
