@@ -9,7 +9,7 @@ import biasfree
 
 ROOT = Path(biasfree.__file__).parent
 STAGES = {
-    "arrays": 0, "arguments": 1, "files": 0, "tables": 0, "threads": 0, "versions": 0,
+    "arrays": 0, "arguments": 1, "files": 0, "tables": 0, "stopping": 0, "threads": 0, "versions": 0,
     "pages": 1,
     "data": 2,
     "networks": 3,

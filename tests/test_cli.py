@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import biasfree
-from biasfree.cli import app
+from biasfree.cli.command import app
 from biasfree.experiments import REGISTRY
 from stubs import stub
 
@@ -114,7 +114,7 @@ def test_draw_and_report_need_no_run(registry, tmp_path):
 def test_help_is_light():
     """No engine, no plotting and no arrays are loaded before there is work to do."""
     code = (
-        "import sys, typer.testing as t, biasfree.cli as cli; t.CliRunner().invoke(cli.app, ['--help']); "
+        "import sys, typer.testing as t, biasfree.cli.command as cli; t.CliRunner().invoke(cli.app, ['--help']); "
         "print([m for m in ('jax', 'diffrax', 'scipy', 'matplotlib', 'numpy') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,15 +1,17 @@
-"""Files written whole or not at all, and `.npz` archives read without unpickling."""
+"""Files written whole or not at all, folders locked, `.npz` archives read without unpickling."""
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import re
+import sys
 import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -23,6 +25,8 @@ _EXPANSION = 100
 _ALWAYS_READ = 2**28  # bytes
 _STATUS = Path("/proc/self/status")
 _ASKING = threading.Lock()
+#: How the name of a file ends while it is being written.
+_PARTIAL = ".partial"
 
 
 @contextmanager
@@ -33,15 +37,69 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist; create it first.")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; give the name of a file.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    remove_partial(path.parent, path.name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        handle, temporary = _partial(path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        said = f"cannot write {path}: {error.strerror or error}; make room or choose another folder"
+        raise OSError(error.errno, said) from error
+
+
+def _partial(path: Path) -> tuple[int, str]:
+    """A new file beside `path`, locked while it is open, which says that its writer lives."""
+    while True:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
+        if _lock(handle) is not False and os.fstat(handle).st_nlink:
+            return handle, temporary
+        os.close(handle)  # another process took it for a dead one's before it was locked
+
+
+def remove_partial(folder: Path, name: str = "") -> None:
+    """Remove what killed processes left of a file they were writing, of the name given or of any."""
+    for path in folder.glob(f".{glob.escape(name) or '*'}.*{_PARTIAL}"):
+        with suppress(OSError), path.open("rb") as file:
+            if _lock(file.fileno()):
+                path.unlink()
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Refuses a folder in which another process is; the lock ends with the process, however it ends."""
+    if sys.platform == "win32":  # folders cannot be opened there
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if _lock(handle) is False:
+            raise ValueError(
+                f"another process is at work in the folder {folder}; wait for its end, or choose another."
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file or folder until it is closed; False if another process has, None if it cannot be."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network file systems have no locks
+        return None
+    return True
 
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
@@ -136,6 +194,13 @@ def unpacked(path: Path) -> int:
             return sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a reader says what is wrong with it
         return 0
+
+
+def sentence(error: ValueError | OSError) -> str:
+    """What an error says, without the system's number for it."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:

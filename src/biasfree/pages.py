@@ -1,4 +1,7 @@
-"""Self-contained pages: text, tables and pictures in one file that fetches nothing."""
+"""Self-contained pages: text, tables and pictures in one file that fetches nothing.
+
+Whatever enters a page is text and is escaped, unless it is `Markup`.
+"""
 
 from __future__ import annotations
 
@@ -18,45 +21,66 @@ figcaption, .note { font-size: 0.85rem; color: #555; }
 """
 
 
-def page(title: str, parts: Iterable[str], *, style: str = "") -> str:
-    """A whole page of these parts, each of them HTML."""
-    head = f"<meta charset='utf-8'><title>{html.escape(title)}</title><style>{_STYLE}{style}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+class Markup(str):
+    """HTML: made by the functions of this module, or written in a source file, never read from elsewhere."""
+
+    __slots__ = ()
 
 
-def heading(text: str, *, level: int = 2, anchor: str = "") -> str:
-    """A heading, which may be the target of a link."""
-    place = f" id='{html.escape(anchor)}'" if anchor else ""
-    return f"<h{level}{place}>{html.escape(text)}</h{level}>"
+def joined(parts: Iterable[object]) -> Markup:
+    """The parts one after the other, escaped where they are no markup."""
+    return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
 
 
-def note(text: str) -> str:
+def tag(name: str, *contents: object, **attributes: object) -> Markup:
+    """An element with contents and attributes; empty attributes are left out, and `class_` is class."""
+    said = (f" {key.rstrip('_')}='{joined([value])}'" for key, value in attributes.items() if value != "")
+    return Markup(f"<{name}{''.join(said)}>{joined(contents)}</{name}>")
+
+
+def page(title: str, parts: Iterable[object], *, style: str = "") -> str:
+    """A whole page of these parts."""
+    head = f"<meta charset='utf-8'>{tag('title', title)}<style>{_STYLE}{style}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{joined(parts)}</body></html>\n"
+
+
+def heading(text: str, *, level: int = 2) -> Markup:
+    """A heading."""
+    return tag(f"h{level}", text)
+
+
+def note(text: str) -> Markup:
     """A paragraph in small letters."""
-    return f"<p class='note'>{html.escape(text)}</p>"
+    return tag("p", text, class_="note")
 
 
-def bullets(sentences: Iterable[str]) -> str:
+def bullets(sentences: Iterable[str]) -> Markup:
     """A list of sentences."""
-    return "<ul>" + "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences) + "</ul>"
+    return tag("ul", *(tag("li", sentence) for sentence in sentences))
 
 
-def table(contents: Table) -> str:
+def table(contents: Table) -> Markup:
     """A table under its title."""
-    return heading(contents.title) + rows(contents)
+    return joined([heading(contents.title), rows(contents)])
 
 
-def rows(contents: Table) -> str:
+def rows(contents: Table) -> Markup:
     """A table without its title."""
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in contents.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(shown(cell))}</td>" for cell in row) + "</tr>"
-        for row in contents.rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return grid(contents.columns, (cells(map(shown, row)) for row in contents.rows))
 
 
-def picture(png: bytes, caption: str) -> str:
+def grid(columns: Iterable[object], body: Iterable[Markup]) -> Markup:
+    """A table of these columns whose rows are made already."""
+    return tag("table", tag("tr", *(tag("th", column) for column in columns)), *body)
+
+
+def cells(contents: Iterable[object], **attributes: object) -> Markup:
+    """A row of a table."""
+    return tag("tr", *(tag("td", cell) for cell in contents), **attributes)
+
+
+def picture(png: bytes, caption: str) -> Markup:
     """A picture inside the page, above its caption."""
-    text, data = html.escape(caption), base64.b64encode(png).decode()
-    image = f"<img alt='{text}' src='data:image/png;base64,{data}'>"
-    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
+    data = base64.b64encode(png).decode()
+    image = Markup(f"<img alt='{joined([caption])}' src='data:image/png;base64,{data}'>")
+    return tag("figure", image, tag("figcaption", caption))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasfree.cli.messages import mistakes_in_one_sentence, say
+from biasfree.cli.messages import say
 
 
 def diagnose(
@@ -29,22 +29,19 @@ def diagnose(
     from biasfree.files import replacing
     from biasfree.networks.weight_files import load_network
 
-    with mistakes_in_one_sentence():
-        network = None if model is None else load_network(model, leak=leak)
-        if model is None and leak is not None:
-            raise ValueError("--leak is about a model; give one with --model.")
-        for file in (json_file, html_file):
-            if file is not None and not file.parent.is_dir():
-                raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
-        say("measuring")
-        report = diagnosed(network, None if data is None else load(data))
-        typer.echo(str(report))
-        if model is not None and model.suffix.lower() != ".npz" and leak is None:
-            typer.echo(
-                f"Note: {model.name} does not say its activation: leak 0 (ReLU) is assumed; see --leak."
-            )
-        if json_file is not None:
-            with replacing(json_file) as file:
-                file.write(report.to_json().encode())
-        if html_file is not None:
-            report.save_html(html_file)
+    network = None if model is None else load_network(model, leak=leak)
+    if model is None and leak is not None:
+        raise ValueError("--leak is about a model; give one with --model.")
+    for file in (json_file, html_file):
+        if file is not None and not file.parent.is_dir():
+            raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
+    say("measuring")
+    report = diagnosed(network, None if data is None else load(data))
+    typer.echo(str(report))
+    if model is not None and model.suffix.lower() != ".npz" and leak is None:
+        typer.echo(f"Note: {model.name} does not say its activation: leak 0 (ReLU) is assumed; see --leak.")
+    if json_file is not None:
+        with replacing(json_file) as file:
+            file.write(report.to_json().encode())
+    if html_file is not None:
+        report.save_html(html_file)

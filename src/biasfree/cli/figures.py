@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasfree.cli.messages import mistakes_in_one_sentence, say
+from biasfree.stopping import EAR
 from biasfree.threads import cores, one_thread
 
 if TYPE_CHECKING:
@@ -49,14 +51,17 @@ def run(
     out: Out = _OUT,
 ) -> None:
     """Make figures: pictures, numbers, claims, a report; exit code 1 if a claim of ours does not hold."""
-    with one_thread(), mistakes_in_one_sentence():
+    from biasfree.reproduction.storage import make_folder
+
+    with one_thread(), EAR.heeding():
         chosen = _chosen(names or [], every)
         settled = [(one, one.settle(_changes(changes or [], seeds))) for one in chosen]
-        _make_folder(out)
         if jobs is not None and jobs < 1:
             raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
-        failures, stopped = _make(settled, out, jobs or cores(), anew)
-        _tell([experiment.name for experiment in chosen], out, failures, stopped)
+        make_folder(out)
+        with _alone_in(out):
+            failures = _make(settled, out, jobs or cores(), anew)
+            _tell([experiment.name for experiment in chosen], out, failures)
 
 
 def draw(
@@ -68,8 +73,9 @@ def draw(
     from biasfree.reproduction import draw as drawn
     from biasfree.reproduction import is_current
 
-    with mistakes_in_one_sentence():
-        chosen = [one for one in _chosen(names or [], every) if not every or (out / one.name).is_dir()]
+    chosen = [one for one in _chosen(names or [], every) if not every or (out / one.name).is_dir()]
+    _require(out)
+    with _alone_in(out):
         for experiment in chosen:
             figure = drawn(experiment, out)
             if not is_current(figure):
@@ -78,18 +84,24 @@ def draw(
                     f"present ones; `biasfree run {experiment.name}` renews them.",
                     err=True,
                 )
-        _tell([experiment.name for experiment in chosen], out, [], stopped=False)
+        _tell([experiment.name for experiment in chosen], out, [])
 
 
 def report(out: Out = _OUT) -> None:
     """Write report.html and claims.json from the figures that are finished."""
+    from biasfree.experiments import REGISTRY
     from biasfree.reproduction import write_report
 
-    with mistakes_in_one_sentence():
-        if not out.is_dir():
-            raise ValueError(f"no folder {out}; make figures first, with `biasfree run --all --out {out}`.")
-        records = write_report(out)
-        typer.echo(f"{len(records)} figures in {out / 'report.html'} and {out / 'claims.json'}")
+    _require(out)
+    records = write_report(out)
+    finished = {record["figure"] for record in records}
+    if unfinished := [name for name in REGISTRY if name not in finished and (out / name).is_dir()]:
+        typer.echo(
+            f"Note: left out, since their files are not all there or not as they were written: "
+            f"{', '.join(unfinished)}; `biasfree draw` or `biasfree run` with these names renews them.",
+            err=True,
+        )
+    typer.echo(f"{len(records)} figures in {out / 'report.html'} and {out / 'claims.json'}")
 
 
 def _chosen(names: list[str], every: bool) -> list[Experiment]:
@@ -108,48 +120,49 @@ def _changes(changes: list[str], seeds: int | None) -> dict[str, Any]:
     return found if seeds is None else {**found, "seeds": seeds}
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another --out."
-        ) from None
+def _require(out: Path) -> None:
+    if not out.is_dir():
+        raise ValueError(f"no folder {out}; make figures first, with `biasfree run --all --out {out}`.")
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """The folder of results for this process alone, without what killed ones left half-written."""
+    from biasfree.experiments import REGISTRY
+    from biasfree.files import alone_in, remove_partial
+
+    with alone_in(out):
+        for folder in (out, *(out / name for name in REGISTRY)):
+            remove_partial(folder)
+        yield
 
 
 def _make(
     settled: list[tuple[Experiment, dict[str, Any]]], out: Path, jobs: int, anew: bool
-) -> tuple[list[Failure], bool]:
-    """One figure here, several side by side in processes; whether it was interrupted."""
+) -> list[Failure]:
+    """Every figure in a process of its own, so that this one is always free to hear signals."""
     from biasfree.cli.watching import Watcher
-    from biasfree.reproduction import make, make_all
+    from biasfree.reproduction import make_all
 
-    try:
-        if len(settled) == 1:
-            (experiment, settings) = settled[0]
-            make(experiment, settings, out, lambda text: say(f"{experiment.name}: {text}"), anew=anew)
-            return [], False
-        with Watcher([experiment for experiment, _ in settled]) as watcher:
-            return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew), False
-    except KeyboardInterrupt:
-        return [], True
+    with Watcher([experiment for experiment, _ in settled]) as watcher:
+        return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew, stopped=lambda: EAR.heard)
 
 
-def _tell(names: list[str], out: Path, failures: list[Failure], stopped: bool) -> None:
+def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
     """Write the report, show the claims, and leave with what they say."""
     from biasfree.cli.claims import show_claims
     from biasfree.reproduction import write_report
 
     failed = {failure.name for failure in failures}
     records = [record for record in write_report(out) if record["figure"] in set(names) - failed]
-    if stopped:
+    if EAR.heard:
         typer.echo(f"Stopped. What was finished is in {out}.", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(128 + EAR.heard)
     for record in records:
         show_claims(record)
     if failures:
         typer.echo(f"biasfree: these failed, for the reasons above: {', '.join(sorted(failed))}", err=True)
-    made = ", ".join(record["figure"] for record in records)
+    made = ", ".join(record["figure"] for record in records) or "none"
     typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {made}")
     ours = [claim for record in records for claim in record["claims"] if claim["kind"] == "ours"]
     broken = sum(claim["verdict"] != "holds" for claim in ours)

@@ -17,9 +17,14 @@ def say(text: str) -> None:
 
 @contextmanager
 def mistakes_in_one_sentence() -> Iterator[None]:
-    """Wrong input ends the command with exit code 2 and what is wrong; other errors are shown in full."""
+    """Wrong input, and files that cannot be used, end the command with exit code 2 and what is wrong; other
+    errors are shown in full."""
     try:
         yield
-    except ValueError as error:
-        typer.echo(f"biasfree: {error}", err=True)
+    except BrokenPipeError:  # nobody reads on, as in `biasfree list | head`
+        raise
+    except (ValueError, OSError) as error:
+        from biasfree.files import sentence
+
+        typer.echo(f"biasfree: {sentence(error)}", err=True)
         raise typer.Exit(2) from None

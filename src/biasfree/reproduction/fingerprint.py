@@ -14,7 +14,7 @@ from biasfree.tables import plain
 from biasfree.versions import versions
 
 #: Sources that show numbers and make none.
-_SHOWING = {"plots", "diagnosis", "reproduction", "cli", "pages.py", "tables.py"}
+_SHOWING = {"plots", "diagnosis", "reproduction", "cli", "pages.py", "tables.py", "stopping.py"}
 #: Inside experiments: what they are called, claim and look like. Their settings enter as values.
 _WIRING = {"__init__.py", "experiment.py"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,21 @@ from typing import Any
 
 from biasfree.experiments import Claim, Experiment
 from biasfree.experiments.experiment import Numbers, Report
-from biasfree.files import replacing
 from biasfree.reproduction.fingerprint import figure_fingerprint, numbers_fingerprint
-from biasfree.reproduction.storage import Origin, load_numbers, save_numbers, stored_numbers
+from biasfree.reproduction.storage import (
+    KINDS,
+    Origin,
+    content,
+    finished_record,
+    load_numbers,
+    make_folder,
+    save_numbers,
+    save_record,
+    stored_numbers,
+)
 from biasfree.tables import Table, plain
 from biasfree.versions import versions
 
-RECORD = "claims.json"
-_FORMAT = 2  # of the record: raised when its entries change
 _DPI = 200
 
 
@@ -41,14 +48,14 @@ def make(
     `anew` runs it whatever is stored. Claims and pictures are redrawn where any source has changed.
     """
     folder = out / experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     fingerprint = numbers_fingerprint(experiment.name, settings)
     stored = None if anew else stored_numbers(folder)
     if stored is not None and stored[1].fingerprint == fingerprint:
-        return _finish(experiment, *stored, folder, reused=True)
+        return _finish(experiment, *stored, folder, reused=True, redraw=False)
     numbers, origin = _run(experiment, settings, fingerprint, report)
     save_numbers(folder, numbers, origin)
-    return _finish(experiment, numbers, origin, folder, reused=False)
+    return _finish(experiment, numbers, origin, folder, reused=False, redraw=True)
 
 
 def draw(experiment: Experiment, out: Path) -> Figure:
@@ -58,9 +65,7 @@ def draw(experiment: Experiment, out: Path) -> Figure:
         raise ValueError(
             f"{out} has no numbers of {experiment.name}; make them with `biasfree run {experiment.name}`."
         )
-    numbers, origin = load_numbers(folder)
-    (folder / RECORD).unlink(missing_ok=True)
-    return _finish(experiment, numbers, origin, folder, reused=True)
+    return _finish(experiment, *load_numbers(folder), folder, reused=True, redraw=True)
 
 
 def is_current(figure: Figure) -> bool:
@@ -78,53 +83,48 @@ def _run(
         _explain(experiment.name, error)
         raise
     seconds = time.perf_counter() - began
-    return numbers, Origin(experiment.name, plain(settings), fingerprint, versions(), seconds)
+    return numbers, Origin(
+        experiment.name, plain(settings), fingerprint, versions(), seconds, content(numbers)
+    )
 
 
 def _explain(name: str, error: RuntimeError) -> None:
-    """A simulation that the settings made impossible is a wrong input; its error says what to change."""
+    """What settings or JAX_PLATFORMS made impossible is a wrong input; its error says what to change."""
     from biasfree.dynamics import DivergenceError, UnfinishedError
 
     if isinstance(error, DivergenceError | UnfinishedError):
         raise ValueError(f"{name} cannot be run with these settings: {error}") from error
+    if "initialize backend" in str(error):
+        raise ValueError(f"JAX has no device to run {name} on: {error}") from error
 
 
-def _finish(experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, reused: bool) -> Figure:
+def _finish(
+    experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, *, reused: bool, redraw: bool
+) -> Figure:
     """Claims, tables and pictures: computed each time, written where they are missing or may have changed."""
     figure = Figure(experiment, origin, experiment.claims(numbers), experiment.tables(numbers), reused)
     fingerprint = figure_fingerprint(experiment.name, origin.settings)
-    record = finished_record(folder) if reused else None
-    if record is None or record["fingerprint"] != fingerprint:
-        (folder / RECORD).unlink(missing_ok=True)  # it vouches for the pictures beside it
-        _write_pictures(experiment, numbers, folder)
-        _write_record(figure, fingerprint, folder)
+    stored = None if redraw else finished_record(folder)
+    if stored is None or stored["fingerprint"] != fingerprint:
+        save_record(folder, _record(figure, fingerprint), _pictures(experiment, numbers), origin)
     return figure
 
 
-def finished_record(folder: Path) -> dict[str, Any] | None:
-    """The record of a finished figure; None where there is none, or none that this version can read."""
-    path, name = folder / RECORD, folder.name
-    if not all(file.is_file() for file in (path, folder / f"{name}.png", folder / f"{name}.pdf")):
-        return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # damaged; it is written anew
-        return None
-    return record if isinstance(record, dict) and record.get("format") == _FORMAT else None
-
-
-def _write_pictures(experiment: Experiment, numbers: Numbers, folder: Path) -> None:
+def _pictures(experiment: Experiment, numbers: Numbers) -> dict[str, bytes]:
     """PNG and PDF; without the date, so that the same numbers give the same files."""
-    picture = experiment.draw(numbers)
-    for kind, dated in (("png", {}), ("pdf", {"CreationDate": None})):
-        with replacing(folder / f"{experiment.name}.{kind}") as file:
-            picture.savefig(file, format=kind, dpi=_DPI, metadata=dated)
+    picture, drawn = experiment.draw(numbers), {}
+    for kind in KINDS:
+        buffer = io.BytesIO()
+        picture.savefig(
+            buffer, format=kind, dpi=_DPI, metadata={"CreationDate": None} if kind == "pdf" else {}
+        )
+        drawn[kind] = buffer.getvalue()
+    return drawn
 
 
-def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
+def _record(figure: Figure, fingerprint: str) -> dict[str, Any]:
     experiment, origin = figure.experiment, figure.origin
-    record = {
-        "format": _FORMAT,
+    return {
         "figure": experiment.name,
         "section": experiment.section,
         "title": experiment.title,
@@ -138,5 +138,3 @@ def _write_record(figure: Figure, fingerprint: str, folder: Path) -> None:
         "versions": origin.versions,
         "fingerprint": fingerprint,
     }
-    with replacing(folder / RECORD) as file:
-        file.write(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode())

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import io
 import multiprocessing
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from biasfree.experiments import Experiment, named
+from biasfree.files import remove_partial, sentence
 from biasfree.reproduction.making import make
+from biasfree.stopping import deaf, dependent
 from biasfree.threads import one_thread
 
 Task = tuple[Experiment, Mapping[str, Any]]
 Watch = Callable[[str, str, str], None]
-#: Seconds given to a process to end by itself.
-_PATIENCE = 5.0
+#: Seconds given to a process that has nothing left to do, and between two looks at whether to stop.
+_PATIENCE, _BEAT = 5.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -34,44 +33,52 @@ class Failure:
 
 
 def make_all(
-    tasks: Sequence[Task], out: Path, *, jobs: int, watch: Watch, anew: bool = False
+    tasks: Sequence[Task],
+    out: Path,
+    *,
+    jobs: int,
+    watch: Watch,
+    anew: bool = False,
+    stopped: Callable[[], object] = lambda: False,
 ) -> list[Failure]:
     """Make every figure into `out`, `jobs` at a time, the longest first; those that failed come back.
 
     `watch(name, event, text)` hears of each figure that it "began", what it "says" and "warns" of, and that
-    it "ended", with the reason if it failed. An interruption stops those under way; what is finished stays.
+    it "ended", with the reason if it failed. Once `stopped()`, those under way are killed; what is finished
+    stays.
     """
     waiting = sorted(tasks, key=lambda task: task[0].seconds)
     running: dict[Any, tuple[str, Any]] = {}
     failures: list[Failure] = []
     try:
-        while waiting or running:
+        while (waiting or running) and not stopped():
             while waiting and len(running) < jobs:
                 experiment, settings = waiting.pop()
                 pipe, process = _start(experiment.name, settings, out, anew)
                 running[pipe] = (experiment.name, process)
                 watch(experiment.name, "began", "")
-            for pipe in wait(list(running)):
+            for pipe in wait(list(running), _BEAT):
                 name, process = running[pipe]
                 event, text = _heard(pipe, process)
                 if event == "ended":
                     del running[pipe]
-                    _stop(pipe, process)
+                    process.join(_PATIENCE)
+                    _kill(pipe, process)
                     failures += [Failure(name, text)] if text else []
                 watch(name, event, text)
     finally:
-        for _, process in running.values():
-            process.terminate()
-        for pipe, (_, process) in running.items():
-            _stop(pipe, process)
+        for pipe, (name, process) in running.items():
+            _kill(pipe, process)
+            remove_partial(out / name)
     return failures
 
 
 def _start(name: str, settings: Mapping[str, Any], out: Path, anew: bool) -> tuple[Any, Any]:
     context = multiprocessing.get_context("spawn")  # forks and the threads of JAX do not mix
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(name, dict(settings), out, anew, theirs), daemon=True)
-    with one_thread(), _deaf():
+    arguments = (__name__, _work.__name__, name, dict(settings), out, anew, theirs)
+    process = context.Process(target=dependent, args=arguments, daemon=True)
+    with one_thread(), deaf():
         process.start()
     theirs.close()  # so that its end is seen when the process dies
     return ours, process
@@ -86,37 +93,20 @@ def _heard(pipe: Any, process: Any) -> tuple[str, str]:
         return "ended", f"its process died with exit code {process.exitcode}; is there enough memory?"
 
 
-def _stop(pipe: Any, process: Any) -> None:
-    """Wait for a process that ends; one that is long inside compiled code does not hear, and is killed."""
-    process.join(_PATIENCE)
-    if process.is_alive():
-        process.kill()
-        process.join()
+def _kill(pipe: Any, process: Any) -> None:
+    """End a process, whatever it does: files are written whole, so nothing is lost but what it was making."""
+    process.kill()
+    process.join()
     pipe.close()
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """A process started inside does not hear Ctrl-C: the parent does, and decides."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heard)
 
 
 def _work(name: str, settings: dict[str, Any], out: Path, anew: bool, parent: Connection) -> None:
     """What a process does: make one figure, and tell the parent how it goes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited everywhere
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that half-written files are removed
     sys.stderr = _Forwarded(parent)
     try:
         make(named(name), settings, out, lambda text: parent.send(("says", text)), anew=anew)
-    except ValueError as error:
-        parent.send(("ended", str(error)))
+    except (ValueError, OSError) as error:
+        parent.send(("ended", sentence(error)))
     except Exception:  # shown in full by the parent, which has other figures to make
         parent.send(("ended", traceback.format_exc()))
     else:

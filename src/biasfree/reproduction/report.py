@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from biasfree import pages
 from biasfree.experiments import REGISTRY, Experiment
 from biasfree.experiments.experiment import KINDS, NEIGHBOURS, PAPER
 from biasfree.files import replacing
-from biasfree.reproduction.making import RECORD, finished_record
+from biasfree.pages import (
+    Markup,
+    bullets,
+    cells,
+    grid,
+    heading,
+    joined,
+    note,
+    page,
+    picture,
+    rows,
+    tag,
+)
+from biasfree.reproduction.storage import RECORD, finished_record
 from biasfree.tables import Table
 
 PAGE = "report.html"
@@ -31,12 +42,27 @@ h3 { border-top: 1px solid #ddd; padding-top: 1rem; font-size: 1.1rem; }
 
 #: What the sections of the report are about, in their order.
 _SECTIONS = {
-    PAPER: "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
-    "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps beyond them.",
-    NEIGHBOURS: "What other papers prove about networks that start from small weights, each run on the same "
-    "simulators and measured by the same functions. Where a run is outside the conditions of a theorem, "
-    "by how much is measured too; <code>docs/neighbours.md</code> puts them side by side.",
+    PAPER: Markup(
+        "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
+        "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps beyond them."
+    ),
+    NEIGHBOURS: Markup(
+        "What other papers prove about networks that start from small weights, each run on the same "
+        "simulators and measured by the same functions. Where a run is outside the conditions of a theorem, "
+        "by how much is measured too; <code>docs/neighbours.md</code> puts them side by side."
+    ),
 }
+
+_BREAK, _REBUILT = Markup("<br>"), Markup("<span class='rebuilt'>rebuilt</span>")
+_EXPLANATION = Markup(
+    "Each claim is a sentence in our words with what was "
+    "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
+    "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
+    "Those marked <span class='paper'>paper</span> are what a paper says or shows, those marked "
+    "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
+    "nothing, and where one does not hold the reason is given. "
+    "<span class='rebuilt'>rebuilt</span> marks what we reconstructed because its text is not available."
+)
 
 #: How a verdict looks, by whether it holds for all and for any.
 _LOOKS = {(True, True): "holds", (False, True): "part", (False, False): "fails"}
@@ -61,12 +87,12 @@ def _records(out: Path) -> Iterator[dict[str, Any]]:
 def _page(out: Path, records: list[dict[str, Any]]) -> str:
     title = "When are bias-free ReLU networks effectively linear networks? Figures and claims, reproduced"
     parts = [
-        pages.heading(title, level=1),
+        heading(title, level=1),
         _introduction(records),
         *(_summary(name, chosen) for name, chosen in _sections(records)),
         *(part for name, chosen in _sections(records) for part in _section(out, name, chosen)),
     ]
-    return pages.page("biasfree: the paper, reproduced", parts, style=_STYLE)
+    return page("biasfree: the paper, reproduced", parts, style=_STYLE)
 
 
 def _sections(records: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -76,39 +102,28 @@ def _sections(records: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[st
             yield name, chosen
 
 
-def _section(out: Path, name: str, records: list[dict[str, Any]]) -> Iterator[str]:
-    yield pages.heading(name)
-    yield f"<p>{_SECTIONS[name]}</p>"
+def _section(out: Path, name: str, records: list[dict[str, Any]]) -> Iterator[Markup]:
+    yield heading(name)
+    yield tag("p", _SECTIONS[name])
     for record in records:
         yield from _figure(out, record)
 
 
-def _introduction(records: list[dict[str, Any]]) -> str:
+def _introduction(records: list[dict[str, Any]]) -> Markup:
     missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
     unmade = f" Not made yet: {', '.join(missing)}." if missing else ""
-    return (
-        "<p>Each claim is a sentence in our words with what was "
-        "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
-        "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
-        "Those marked <span class='paper'>paper</span> are what a paper says or shows, those marked "
-        "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
-        "nothing, and where one does not hold the reason is given. "
-        "<span class='rebuilt'>rebuilt</span> marks what we "
-        f"reconstructed because its text is not available.{html.escape(unmade)}</p>"
-    )
+    return tag("p", _EXPLANATION, unmade)
 
 
-def _summary(section: str, records: list[dict[str, Any]]) -> str:
-    rows = "".join(
-        f"<tr><td><a href='#{record['figure']}'>{record['figure']}</a></td><td>{_badge(record)}</td>"
-        f"<td>{html.escape(record['title'])}</td><td>{_count(record, 'ours')}</td>"
-        f"<td>{_count(record, 'paper')}</td><td>{_count(record, 'observed')}</td>"
-        f"<td>{record['seconds']:.0f} s</td></tr>"
-        for record in records
-    )
+def _summary(section: str, records: list[dict[str, Any]]) -> Markup:
     names = (section, "", "", "ours hold", "paper's hold", "observed hold", "runtime")
-    head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<table><tr>{head}</tr>{rows}</table>"
+    return grid(names, map(_summarized, records))
+
+
+def _summarized(record: Mapping[str, Any]) -> Markup:
+    link = tag("a", record["figure"], href=f"#{record['figure']}")
+    counts = (_count(record, kind) for kind in KINDS)
+    return cells([link, _badge(record), record["title"], *counts, f"{record['seconds']:.0f} s"])
 
 
 def _count(record: Mapping[str, Any], kind: str) -> str:
@@ -116,42 +131,43 @@ def _count(record: Mapping[str, Any], kind: str) -> str:
     return f"{sum(claim['verdict'] == 'holds' for claim in claims)} of {len(claims)}" if claims else "–"
 
 
-def _badge(record: Mapping[str, Any]) -> str:
-    return "<span class='rebuilt'>rebuilt</span>" if record["rebuilt"] else ""
+def _badge(record: Mapping[str, Any]) -> Markup:
+    return _REBUILT if record["rebuilt"] else Markup()
 
 
-def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[str]:
+def _figure(out: Path, record: Mapping[str, Any]) -> Iterator[Markup]:
     name, experiment = record["figure"], REGISTRY[record["figure"]]
-    yield f"<h3 id='{name}'>{name}: {html.escape(record['title'])} {_badge(record)}</h3>"
+    yield tag("h3", f"{name}: {record['title']} ", _badge(record), id=name)
     if record["rebuilt"]:
-        yield f"<p class='note'><span class='rebuilt'>rebuilt</span> {html.escape(record['rebuilt'])}</p>"
-    yield pages.picture((out / name / f"{name}.png").read_bytes(), record["caption"])
+        yield tag("p", _REBUILT, f" {record['rebuilt']}", class_="note")
+    yield picture((out / name / f"{name}.png").read_bytes(), record["caption"])
     yield _claims(record["claims"])
     if record["deviations"]:
-        yield "<p>Where this differs from what is printed or proved:</p>" + pages.bullets(
-            record["deviations"]
-        )
-    yield from (_folded(table["title"], pages.rows(_as_table(table))) for table in record["tables"])
+        yield tag("p", "Where this differs from what is printed or proved:")
+        yield bullets(record["deviations"])
+    yield from (_folded(table["title"], rows(_as_table(table))) for table in record["tables"])
     yield _folded("Settings, runtime, versions", _settings(experiment, record))
 
 
-def _claims(claims: Iterable[Mapping[str, Any]]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in ("", "claim", "measured", "bound", "seeds", "verdict"))
+def _claims(claims: Iterable[Mapping[str, Any]]) -> Markup:
     ordered = sorted(claims, key=lambda claim: KINDS.index(claim["kind"]))
-    return f"<table><tr>{head}</tr>{''.join(map(_claim, ordered))}</table>"
+    return grid(("", "claim", "measured", "bound", "seeds", "verdict"), map(_claim, ordered))
 
 
-def _claim(claim: Mapping[str, Any]) -> str:
-    note = f"<br><b>Note:</b> {html.escape(claim['note'])}" if claim["note"] else ""
+def _claim(claim: Mapping[str, Any]) -> Markup:
+    reason = joined([_BREAK, tag("b", "Note:"), f" {claim['note']}"]) if claim["note"] else ""
+    basis = tag("span", f"{claim['source']}. Bound: {claim['origin']}", reason, class_="note")
     sign = "≤" if claim["sense"] == "at most" else "≥"
     look = _LOOKS[sum(claim["held"]) == len(claim["held"]), any(claim["held"])]
-    return (
-        f"<tr class='{'' if claim['kind'] == 'ours' else 'reported'}'>"
-        f"<td><span class='{claim['kind']}'>{claim['kind']}</span></td>"
-        f"<td class='claim'>{html.escape(claim['sentence'])}<br><span class='note'>"
-        f"{html.escape(claim['source'])}. Bound: {html.escape(claim['origin'])}{note}</span></td>"
-        f"<td>{spread(claim['measured'])}</td><td>{sign} {spread(claim['bound'])}</td>"
-        f"<td>{claim['number of seeds']}</td><td class='{look}'>{claim['verdict']}</td></tr>"
+    return tag(
+        "tr",
+        tag("td", tag("span", claim["kind"], class_=claim["kind"])),
+        tag("td", claim["sentence"], _BREAK, basis, class_="claim"),
+        tag("td", spread(claim["measured"])),
+        tag("td", f"{sign} {spread(claim['bound'])}"),
+        tag("td", claim["number of seeds"]),
+        tag("td", claim["verdict"], class_=look),
+        class_="" if claim["kind"] == "ours" else "reported",
     )
 
 
@@ -169,26 +185,25 @@ def _as_table(record: Mapping[str, Any]) -> Table:
     return Table(record["title"], tuple(record["columns"]), tuple(map(tuple, record["rows"])))
 
 
-def _settings(experiment: Experiment, record: Mapping[str, Any]) -> str:
+def _settings(experiment: Experiment, record: Mapping[str, Any]) -> Markup:
     meanings = {name: setting.meaning for name, setting in experiment.settings.items()}
-    rows = "".join(
-        f"<tr{_changed(experiment, name, value)}><td>{html.escape(name)}</td>"
-        f"<td>{html.escape(_written(value))}</td><td>{html.escape(meanings.get(name, ''))}</td></tr>"
+    body = (
+        cells([name, _written(value), meanings.get(name, "")], class_=_changed(experiment, name, value))
         for name, value in record["settings"].items()
     )
     used = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
-    return f"<table>{rows}</table>" + pages.note(f"{record['seconds']:.1f} s on one thread; {used}")
+    return joined([tag("table", *body), note(f"{record['seconds']:.1f} s on one thread; {used}")])
 
 
 def _changed(experiment: Experiment, name: str, value: Any) -> str:
     """Settings other than the default are marked."""
     setting = experiment.settings.get(name)
-    return "" if setting is not None and setting.written == _written(value) else " class='changed'"
+    return "" if setting is not None and setting.written == _written(value) else "changed"
 
 
 def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _folded(title: str, contents: str) -> str:
-    return f"<details><summary>{html.escape(title)}</summary>{contents}</details>"
+def _folded(title: str, contents: Markup) -> Markup:
+    return tag("details", tag("summary", title), contents)
