@@ -1,13 +1,19 @@
+import errno
 import json
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import biasfree
+from biasfree import reproduction
 from biasfree.cli.command import app
 from biasfree.experiments import REGISTRY
+from biasfree.experiments.experiment import silent
+from biasfree.files import alone_in
 from stubs import stub
 
 RUNNER = CliRunner()
@@ -15,11 +21,26 @@ RUNNER = CliRunner()
 
 @pytest.fixture
 def registry(monkeypatch):
-    """The registry with stubs in it, to be changed freely."""
+    """The registry with stubs in it, to be changed freely, and made here: no other process knows them."""
     for name in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, name)
     monkeypatch.setitem(REGISTRY, "fig3", stub())
+    monkeypatch.setattr(reproduction, "make_all", make_here)
     return REGISTRY
+
+
+def make_here(tasks, out, *, anew, **_):
+    for experiment, settings in tasks:
+        reproduction.make(experiment, settings, out, silent, anew=anew)
+    return []
+
+
+def refusal(*arguments):
+    """What the command says to what it refuses: one sentence, exit code 2."""
+    result = RUNNER.invoke(app, list(map(str, arguments)))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1), result.output
+    assert result.output.startswith("biasfree: ")
+    return result.output
 
 
 def test_version_and_list():
@@ -69,33 +90,115 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
     ],
 )
 def test_mistakes_are_answered_in_one_sentence(tmp_path, arguments, answer):
-    result = RUNNER.invoke(app, [*arguments, "--out", str(tmp_path)])
-    assert result.exit_code == 2
-    assert answer in result.output
-    assert "Traceback" not in result.output
-    assert result.output.count("\n") == 1
+    assert answer in refusal(*arguments, "--out", tmp_path)
 
 
 @pytest.mark.usefixtures("registry")
 def test_folders_that_cannot_be_made_or_read(tmp_path):
     (tmp_path / "file").write_text("")
-    result = RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path / "file" / "out")])
-    assert (result.exit_code, "choose another --out" in result.output) == (2, True)
-    result = RUNNER.invoke(app, ["report", "--out", str(tmp_path / "nowhere")])
-    assert (result.exit_code, "make figures first" in result.output) == (2, True)
+    (tmp_path / "fig3").write_text("")
+    assert "choose another --out" in refusal("run", "fig3", "--out", tmp_path / "file" / "out")
+    assert "fig3: File exists; choose another --out" in refusal("run", "fig3", "--out", tmp_path)
+    for command in (["report"], ["draw", "fig3"]):
+        assert "make figures first" in refusal(*command, "--out", tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
 
 
-def test_an_interruption_leaves_finished_figures(registry, tmp_path):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    registry["fig9"] = stub("fig9", run=interrupted)
+@pytest.mark.usefixtures("registry")
+def test_two_runs_in_one_folder_are_refused(tmp_path):
+    for command in ("run", "draw"):
+        with alone_in(tmp_path):
+            assert "another process is at work" in refusal(command, "fig3", "--out", tmp_path)
     assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
-    result = RUNNER.invoke(app, ["run", "fig9", "--out", str(tmp_path)])
-    assert result.exit_code == 130
-    assert "What was finished is in" in result.output
-    assert not (tmp_path / "fig9" / "numbers.npz").exists()
-    assert "Not made yet: fig9." in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("registry")
+def test_half_written_files_of_killed_processes_are_removed(tmp_path):
+    (tmp_path / "fig3").mkdir()
+    for folder in (tmp_path, tmp_path / "fig3"):
+        (folder / ".numbers.npz.0a1b2c3d.partial").touch()
+    RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)])
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("damage", ["another format", "no section", "a folder", "no JSON", "a false verdict"])
+def test_a_record_that_is_not_as_written_is_left_out_and_renewed(tmp_path, damage):
+    run = ["run", "fig3", "--out", str(tmp_path)]
+    RUNNER.invoke(app, run)
+    path = tmp_path / "fig3" / "claims.json"
+    whole = path.read_text()
+    record = json.loads(whole)
+    path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    elif damage == "no JSON":
+        path.write_text("{")
+    else:
+        if damage == "a false verdict":
+            record["claims"][1]["verdict"] = "<script>"
+        else:
+            record.pop({"another format": "format", "no section": "section"}[damage])
+        path.write_text(json.dumps(record))
+    told = RUNNER.invoke(app, ["report", "--out", str(tmp_path)])
+    assert (told.exit_code, "as they were written: fig3; `biasfree draw`" in told.output) == (0, True)
+    assert "<script>" not in (tmp_path / "report.html").read_text()
+    if damage == "a folder":
+        assert f"cannot write {path}: it is a folder" in refusal(*run)
+        path.rmdir()
+    assert RUNNER.invoke(app, run).exit_code == 0
+    assert path.read_text() == whole
+
+
+@pytest.mark.usefixtures("registry")
+def test_numbers_that_lack_an_array_are_refused_by_draw_and_made_anew_by_run(tmp_path):
+    RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)])
+    path = tmp_path / "fig3" / "numbers.npz"
+    with np.load(path) as archive:
+        np.savez(path, origin=archive["origin"])
+    said = refusal("draw", "fig3", "--out", tmp_path)
+    assert "does not hold the numbers it was written with" in said
+    assert "`biasfree run` makes them anew" in said
+    assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
+    with np.load(path) as archive:
+        assert "x" in archive
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_takes_nothing_is_named_in_one_sentence(tmp_path, monkeypatch, number):
+    data, _ = saved_case(tmp_path)
+
+    def refused(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    remedy = f": {os.strerror(number)}; make room or choose another folder"
+    path = tmp_path / "fig3" / "numbers.npz"
+    assert refusal("run", "fig3", "--out", tmp_path) == f"biasfree: cannot write {path}{remedy}\n"
+    shown = RUNNER.invoke(app, ["diagnose", str(data), "--html", str(tmp_path / "r.html")])
+    assert shown.exit_code == 2
+    assert shown.output.endswith(f"biasfree: cannot write {tmp_path / 'r.html'}{remedy}\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_the_output_is_an_error():
+    with open("/dev/full", "w") as full:
+        code = "from biasfree.cli import main; import sys; sys.argv[1:] = ['list']; main()"
+        ended = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (2, "biasfree: No space left on device\n")
+
+
+def test_a_user_without_a_home_can_use_the_command():
+    """As in a container: HOME is not set, and no file knows the user."""
+    code = (
+        "import os, pwd, sys; pwd.getpwuid = {}.__getitem__; sys.argv[1:] = ['--version']\n"
+        "for name in ('HOME', 'XDG_CACHE_HOME', 'JAX_COMPILATION_CACHE_DIR'): os.environ.pop(name, None)\n"
+        "from biasfree.cli import main; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout.strip()) == (0, biasfree.__version__)
+    assert ended.stderr.startswith("compiled programs cannot be kept for the next time")
 
 
 def test_draw_and_report_need_no_run(registry, tmp_path):
@@ -114,7 +217,7 @@ def test_draw_and_report_need_no_run(registry, tmp_path):
 def test_help_is_light():
     """No engine, no plotting and no arrays are loaded before there is work to do."""
     code = (
-        "import sys, typer.testing as t, biasfree.cli.command as cli; t.CliRunner().invoke(cli.app, ['--help']); "
+        "import sys, typer.testing as t, biasfree.cli.command as c; t.CliRunner().invoke(c.app, ['--help']); "
         "print([m for m in ('jax', 'diffrax', 'scipy', 'matplotlib', 'numpy') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

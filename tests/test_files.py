@@ -1,6 +1,9 @@
 """Files appear whole or not at all; nothing is unpickled; damaged files are refused in one sentence."""
 
 import os
+import subprocess
+import sys
+import tempfile
 import time
 import tracemalloc
 import zipfile
@@ -14,7 +17,7 @@ from hypothesis.strategies import booleans, floats, integers, lists
 
 import biasfree as bf
 from biasfree import files
-from biasfree.files import existing, load_npz, replacing, save_npz
+from biasfree.files import alone_in, existing, load_npz, remove_partial, replacing, save_npz
 
 
 @given(
@@ -47,6 +50,61 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         interrupted()
     assert (tmp_path / "a.txt").read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+    left, other = tmp_path / ".a[1].txt.0a1b2c3d.partial", tmp_path / ".b.txt.0a1b2c3d.partial"
+    for path in (left, other, tmp_path / ".a[1].txt.notes"):
+        path.touch()
+    with replacing(tmp_path / "a[1].txt") as file:
+        assert (left.exists(), other.exists()) == (False, True)
+        remove_partial(tmp_path)
+        with replacing(tmp_path / "a[1].txt") as second:
+            second.write(b"second")
+        file.write(b"first")
+    assert {path.name for path in tmp_path.iterdir()} == {"a[1].txt", ".a[1].txt.notes"}
+    assert (tmp_path / "a[1].txt").read_text() == "first"
+
+
+def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypatch):
+    """Between its creation and its lock another process may remove it."""
+    make, made = tempfile.mkstemp, []
+
+    def removed(**where):
+        made.append(make(**where))
+        if len(made) == 1:
+            os.unlink(made[0][1])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkstemp", removed)
+    with replacing(tmp_path / "a.txt") as file:
+        file.write(b"whole")
+    assert (len(made), (tmp_path / "a.txt").read_text()) == (2, "whole")
+
+
+def test_a_folder_is_for_one_process_at_a_time(tmp_path):
+    with alone_in(tmp_path):
+        code = f"import pathlib, biasfree.files as f\nwith f.alone_in(pathlib.Path({str(tmp_path)!r})): pass"
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert f"another process is at work in the folder {tmp_path}; wait for its end" in ended.stderr
+    with alone_in(tmp_path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_stays(tmp_path):
+    """No file may grow beyond some bytes here, which fails as a full disk does: in the middle of a write."""
+    code = (
+        "import resource, sys, numpy as np, biasfree.files as f\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
+        "for size in (640, 100_000):\n"
+        "    try: f.save_npz(sys.argv[1], {'x': np.random.default_rng(0).normal(size=size)})\n"
+        "    except OSError as error: print(f.sentence(error))\n"
+    )
+    path = tmp_path / "a.npz"
+    said = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True).stdout
+    assert said == f"cannot write {path}: File too large; make room or choose another folder\n" * 2
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_finished_write_replaces_the_old_file_with_ordinary_permissions(tmp_path):

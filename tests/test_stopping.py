@@ -123,8 +123,8 @@ def test_an_interruption_after_the_last_figure_counts(tmp_path):
 def check_interruptions(tmp_path, names, delays, seed, **environment):
     """`biasfree run` after Ctrl-C at random times, uniform over the life of an uninterrupted run.
 
-    The life begins with our first line: before, Python itself may answer with exit code 1. A process that ends
-    before the signal is no case.
+    The life begins with our first line: before it, Python itself may answer with exit code 1. A process that
+    ends before the signal is no case.
     """
     first = Run(tmp_path / "whole", *names, **environment)
     wait_until(lambda: (first.out / "ready").exists())
@@ -165,10 +165,11 @@ def check(code):
     return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_a_signal_sent_twice_at_once_is_one_and_a_second_one_leaves(tmp_path):
+def test_a_signal_sent_twice_at_once_is_one_and_a_second_one_leaves():
     """`timeout` sends its signal to the process and to its group."""
     code = (
-        "EAR.listen()\nwith EAR.heeding():\n    for _ in range(2):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "EAR.listen()\nwith EAR.heeding():\n"
+        "    for _ in range(2):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    print(EAR.heard, flush=True)\n    EAR._at -= 60\n    os.kill(os.getpid(), signal.SIGINT)\n"
         "    print('not reached', flush=True)\n"
     )
@@ -188,5 +189,7 @@ def test_a_process_starts_deaf_and_its_parent_loses_no_signal():
 
 
 def test_what_the_process_was_started_to_ignore_stays_ignored():
-    code = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nEAR.listen()\nos.kill(os.getpid(), 2)\nEAR.leave(3)\n"
+    code = (
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nEAR.listen()\nos.kill(os.getpid(), 2)\nEAR.leave(3)\n"
+    )
     assert check(code) == (3, "", "")

@@ -2,14 +2,22 @@
 
 import json
 import os
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from biasfree.experiments.experiment import silent
 from biasfree.reproduction import draw, fingerprint, is_current, make
-from biasfree.reproduction.making import finished_record
-from biasfree.reproduction.storage import Origin, load_numbers, save_numbers, stored_numbers
+from biasfree.reproduction.storage import (
+    Origin,
+    content,
+    finished_record,
+    load_numbers,
+    save_numbers,
+    stored_numbers,
+)
 from stubs import stub
 
 
@@ -134,20 +142,47 @@ def test_an_interruption_between_numbers_and_pictures_mixes_nothing_up(tmp_path)
     def stopped(_):
         raise KeyboardInterrupt
 
-    broken = make_broken(stub(run=run), stopped)
     with pytest.raises(KeyboardInterrupt):
-        make_at(broken, tmp_path, width=7)
+        make_at(replace(stub(run=run), draw=stopped), tmp_path, width=7)
     numbers, origin = load_numbers(tmp_path / "fig3")
     assert (numbers["x"][0], origin.settings["width"]) == (1.0, 7)
-    assert not (tmp_path / "fig3" / "claims.json").exists()
+    assert finished_record(tmp_path / "fig3") is None
     assert make_at(stub(run=run), tmp_path, width=7).reused
     assert not make_at(stub(run=run), tmp_path).reused
 
 
-def make_broken(experiment, draws):
-    from dataclasses import replace
+def test_a_record_beside_the_numbers_of_another_run_is_made_anew(tmp_path):
+    """As a run leaves them that was stopped, and continued after one with other settings."""
+    run = Counted({"x": np.zeros(2)}, {"x": np.ones(2)})
+    make_at(stub(run=run), tmp_path / "a")
+    make_at(stub(run=run), tmp_path / "b", width=7)
+    whole = finished_record(tmp_path / "b" / "fig3")
+    for name in ("claims.json", "fig3.png", "fig3.pdf"):
+        shutil.copy(tmp_path / "a" / "fig3" / name, tmp_path / "b" / "fig3" / name)
+    assert finished_record(tmp_path / "b" / "fig3") is None
+    assert make_at(stub(run=run), tmp_path / "b", width=7).reused
+    assert finished_record(tmp_path / "b" / "fig3") == whole
 
-    return replace(experiment, draw=draws)
+
+def test_a_record_of_another_figure_is_none(tmp_path):
+    make_at(stub(), tmp_path)
+    make_at(stub("fig9"), tmp_path)
+    for name in ("claims.json", "numbers.npz"):
+        shutil.copy(tmp_path / "fig9" / name, tmp_path / "fig3" / name)
+    for kind in ("png", "pdf"):
+        shutil.copy(tmp_path / "fig9" / f"fig9.{kind}", tmp_path / "fig3" / f"fig3.{kind}")
+    assert finished_record(tmp_path / "fig9") is not None
+    assert finished_record(tmp_path / "fig3") is None
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_a_picture_that_is_not_as_written_is_drawn_anew(tmp_path, kind):
+    make_at(stub(), tmp_path)
+    path = tmp_path / "fig3" / f"fig3.{kind}"
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    assert make_at(stub(), tmp_path).reused
+    assert path.read_bytes() == whole
 
 
 def test_a_failing_run_leaves_what_was_there(tmp_path):
@@ -164,6 +199,12 @@ def test_settings_that_diverge_are_a_wrong_input(tmp_path):
 
     with pytest.raises(ValueError, match="fig3 cannot be run with these settings: use a smaller step"):
         make_at(stub(run=Counted(DivergenceError("use a smaller step"))), tmp_path)
+
+
+def test_a_device_that_jax_does_not_have_is_a_wrong_input(tmp_path):
+    absent = RuntimeError("Unable to initialize backend 'bogus': set JAX_PLATFORMS=''")
+    with pytest.raises(ValueError, match=r"JAX has no device to run fig3 on: .* set JAX_PLATFORMS"):
+        make_at(stub(run=Counted(absent)), tmp_path)
 
 
 def test_damaged_or_foreign_numbers_are_made_anew(tmp_path):
@@ -188,8 +229,9 @@ def test_records_that_cannot_be_read_are_written_anew(tmp_path, content):
 
 
 def test_numbers_say_where_they_come_from(tmp_path):
-    origin = Origin("fig3", {"leaks": (0.0, 1.0)}, "f", {"numpy": "2"}, 1.5)
-    save_numbers(tmp_path, {"x": np.ones(2), "names": np.array(["a", "b"])}, origin)
+    written = {"x": np.ones(2), "names": np.array(["a", "b"])}
+    origin = Origin("fig3", {"leaks": (0.0, 1.0)}, "f", {"numpy": "2"}, 1.5, content(written))
+    save_numbers(tmp_path, written, origin)
     numbers, found = load_numbers(tmp_path)
     assert set(numbers) == {"x", "names"}
     assert (found.settings, found.seconds) == ({"leaks": [0.0, 1.0]}, 1.5)
@@ -197,12 +239,32 @@ def test_numbers_say_where_they_come_from(tmp_path):
         save_numbers(tmp_path, {"origin": np.ones(1)}, origin)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x": np.ones(2)},
+        {"x": np.ones(2), "y": np.zeros(3), "z": np.ones(1)},
+        {"x": np.ones(2), "y": np.zeros(4)},
+        {"x": np.ones(2), "y": np.zeros((3, 1))},
+        {"x": np.ones(2), "y": np.zeros(3, dtype=int)},
+        {"x": np.ones(2), "y": np.array([0.0, 0.0, 1e-300])},
+        {"y": np.ones(2), "x": np.zeros(3)},
+    ],
+    ids=["lacks", "more", "longer", "shape", "type", "value", "names"],
+)
+def test_numbers_other_than_those_written_are_refused(tmp_path, changed):
+    origin = Origin("fig3", {}, "f", {}, 1.5, content({"x": np.ones(2), "y": np.zeros(3)}))
+    save_numbers(tmp_path, changed, origin)
+    with pytest.raises(ValueError, match="does not hold the numbers it was written with"):
+        load_numbers(tmp_path)
+    assert stored_numbers(tmp_path) is None
+
+
 def test_draw_takes_any_numbers_and_says_whether_they_are_current(tmp_path):
     make_at(stub(), tmp_path)
     assert is_current(draw(stub(), tmp_path))
     numbers, origin = load_numbers(tmp_path / "fig3")
-    older = Origin(origin.name, origin.settings, "0" * 64, origin.versions, origin.seconds)
-    save_numbers(tmp_path / "fig3", numbers, older)
+    save_numbers(tmp_path / "fig3", numbers, replace(origin, fingerprint="0" * 64))
     assert not is_current(draw(stub(), tmp_path))
     with pytest.raises(ValueError, match="has no numbers of fig9; make them with `biasfree run fig9`"):
         draw(stub("fig9"), tmp_path)

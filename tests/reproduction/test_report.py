@@ -7,13 +7,15 @@ import pytest
 
 from biasfree.experiments import REGISTRY
 from biasfree.experiments.experiment import NEIGHBOURS, PAPER, silent
+from biasfree.pages import Markup, joined, tag
 from biasfree.reproduction import make, write_report
-from biasfree.reproduction.report import spread
+from biasfree.reproduction.report import _page, spread
 from stubs import stub
 
 
 @pytest.fixture
-def page(monkeypatch, tmp_path):
+def records(monkeypatch, tmp_path):
+    """The records of two of three figures, reported."""
     for name in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, name)
     rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
@@ -25,6 +27,11 @@ def page(monkeypatch, tmp_path):
     records = write_report(tmp_path)
     assert [record["figure"] for record in records] == ["fig3", "fig9"]
     assert json.loads((tmp_path / "claims.json").read_text()) == records
+    return records
+
+
+@pytest.fixture
+def page(records, tmp_path):  # noqa: ARG001 - which writes it
     return (tmp_path / "report.html").read_text()
 
 
@@ -56,6 +63,28 @@ def test_the_two_kinds_of_claims_differ_and_changed_settings_are_marked(page):
     assert page.count("<tr class='changed'><td>width</td><td>7</td>") == 2
     assert page.count("class='changed'") == 2
     assert page.count("<span class='rebuilt'>rebuilt</span>") == 4  # introduction, summary, title, note
+
+
+def test_whatever_a_record_says_is_escaped(records, tmp_path):
+    """Every text and every number in it but those that decide how it is shown."""
+    deciding = {"figure", "section", "kind", "sense", "held", "measured", "bound", "seconds"}
+
+    def hostile(value, name=""):
+        if name in deciding:
+            return value
+        if isinstance(value, dict):
+            return {f"{key}": hostile(part, key) for key, part in value.items()}
+        return [hostile(part) for part in value] if isinstance(value, list) else "'><script>"
+
+    page = _page(tmp_path, [hostile(record) for record in records])
+    assert page.count("&#x27;&gt;&lt;script&gt;") > 40
+    assert "<script" not in page
+
+
+def test_text_is_escaped_unless_it_is_markup():
+    assert tag("b", "<", Markup("<br>"), 1, class_="'", id="") == "<b class='&#x27;'>&lt;<br>1</b>"
+    assert joined(["<", tag("i")]) == "&lt;<i></i>"
+    assert joined([f"{tag('i')}"]) == "&lt;i&gt;&lt;/i&gt;"  # formatting makes it text again
 
 
 def test_spreads_hide_nothing():

@@ -62,7 +62,9 @@ def _plain(table: Mapping[str, Any]) -> Table:
 
     from biasfree.tables import shown
 
-    drawn = Table(*table["columns"], title=Text(table["title"]), title_justify="left", box=None)
+    drawn = Table(title=Text(table["title"]), title_justify="left", box=None)
+    for column in table["columns"]:
+        drawn.add_column(Text(column))
     for row in table.get("brief", table["rows"]):
         drawn.add_row(*(Text(shown(cell)) for cell in row))
     return drawn

@@ -92,7 +92,8 @@ def save_record(
     folder: Path, record: Mapping[str, Any], pictures: Mapping[str, bytes], origin: Origin
 ) -> None:
     """Write the pictures, by kind, and then the record, with the hashes of all it belongs to and its own."""
-    (folder / RECORD).unlink(missing_ok=True)  # it vouches for the pictures beside it
+    if (folder / RECORD).is_file():
+        (folder / RECORD).unlink()  # it vouches for the pictures beside it
     for kind, picture in pictures.items():
         with replacing(_picture(folder, kind)) as file:
             file.write(picture)
