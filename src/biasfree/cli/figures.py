@@ -162,10 +162,11 @@ def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
         show_claims(record)
     if failures:
         typer.echo(f"biasfree: these failed, for the reasons above: {', '.join(sorted(failed))}", err=True)
-    made = ", ".join(record["figure"] for record in records) or "none"
-    typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {made}")
     ours = [claim for record in records for claim in record["claims"] if claim["kind"] == "ours"]
     broken = sum(claim["verdict"] != "holds" for claim in ours)
-    typer.echo(f"{len(ours) - broken} of {len(ours)} claims of ours hold.")
+    if records:
+        made = ", ".join(record["figure"] for record in records)
+        typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {made}")
+        typer.echo(f"{len(ours) - broken} of {len(ours)} claims of ours hold.")
     if broken or failures:
         raise typer.Exit(1)
