@@ -60,7 +60,16 @@ def test_run_writes_everything_and_shows_both_kinds(tmp_path):
     assert (record["settings"]["width"], record["settings"]["seeds"]) == (7, 2)
     assert [claim["verdict"] for claim in record["claims"]] == ["holds", "holds for 1 of 2 seeds"]
     assert all(
-        word in result.output for word in ("ours", "paper (reported)", "holds for 1 of 2 seeds", "luck")
+        word in result.output
+        for word in (
+            "ours",
+            "identity",
+            "derived",
+            "paper (reported)",
+            "rebuilt",
+            "holds for 1 of 2 seeds",
+            "luck",
+        )
     )
     assert "1 of 1 claims of ours hold." in result.output
 

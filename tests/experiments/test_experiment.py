@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,20 @@ def test_verdicts():
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
     with pytest.raises(ValueError, match="one for each value"):
         Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))
+
+
+def test_a_claim_says_where_its_bound_comes_from():
+    assert claim((1.0,), (2.0,)).record()["basis"] == "derived"
+    assert claim((1.0,), (2.0,), "paper").basis == claim((1.0,), (2.0,), "observed").basis == "chosen"
+    assert replace(claim((1.0,), (2.0,), "paper"), basis="stated").record()["basis"] == "stated"
+    with pytest.raises(ValueError, match="a claim of ours needs a derived bound"):
+        replace(claim((1.0,), (2.0,)), basis="chosen")
+
+
+def test_an_identity_is_ours():
+    assert replace(claim((1.0,), (2.0,)), identity=True).record()["identity"] is True
+    with pytest.raises(ValueError, match="an identity is a claim of ours"):
+        replace(claim((1.0,), (2.0,), "observed"), identity=True)
 
 
 @pytest.mark.parametrize("experiment", REGISTRY.values(), ids=lambda experiment: experiment.name)

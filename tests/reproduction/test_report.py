@@ -62,7 +62,15 @@ def test_the_two_kinds_of_claims_differ_and_changed_settings_are_marked(page):
     assert page.count("<span class='paper'>paper</span>") == 3
     assert page.count("<tr class='changed'><td>width</td><td>7</td>") == 2
     assert page.count("class='changed'") == 2
-    assert page.count("<span class='rebuilt'>rebuilt</span>") == 4  # introduction, summary, title, note
+    # introduction, and for one figure summary, title, note; a claim of either
+    assert page.count("<span class='rebuilt'>rebuilt</span>") == 6
+
+
+def test_identities_and_the_origin_of_bounds_are_shown(page):
+    assert page.count("<span class='identity'>identity</span>") == 3  # introduction, a claim of either figure
+    assert page.count("1 of 1 (identities: 1)") == page.count("0 of 1 (identities: 1)") == 1
+    assert page.count("<br><span class='note'>derived</span>") == 2
+    assert page.count("<br><span class='note'>chosen</span>") == 2
 
 
 def test_whatever_a_record_says_is_escaped(records, tmp_path):

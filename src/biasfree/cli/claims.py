@@ -39,16 +39,17 @@ def _claims(record: Mapping[str, Any]) -> Table:
 def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     from rich.text import Text
 
-    from biasfree.reproduction.report import spread
+    from biasfree.reproduction.report import marks, spread
 
     ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
     note = f"\nnote: {claim['note']}" if claim["note"] else ""
     seeds = claim["number of seeds"]
+    whose = "ours" if ours else f"{claim['kind']} (reported)"
     return (
-        "ours" if ours else f"{claim['kind']} (reported)",
+        "\n".join([whose, *marks(claim)]),
         Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
         spread(claim["measured"]),
-        ("≤ " if claim["sense"] == "at most" else "≥ ") + spread(claim["bound"]),
+        ("≤ " if claim["sense"] == "at most" else "≥ ") + f"{spread(claim['bound'])}\n{claim['basis']}",
         Text(
             f"{claim['verdict']}\n{seeds} seed{'s' if seeds > 1 else ''}",
             style=("green" if holds else "red") if ours else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -18,6 +18,10 @@ Numbers = dict[str, np.ndarray]
 Report = Callable[[str], None]
 #: Kinds of claims, in the order in which they are shown.
 KINDS = ("ours", "paper", "observed")
+#: Where a bound comes from: theory, rounding or the law of chance; the paper's own number, order or sign; a
+#: level of ours, since the paper gives none; such a level, taken or kept when results were known.
+Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
+BASES: tuple[Basis, ...] = get_args(Basis)
 #: The sections of the report, in their order.
 PAPER, NEIGHBOURS = "The paper", "Its neighbours"
 
@@ -27,10 +31,13 @@ class Claim:
     """A sentence, what was measured for it, and the bound within which it holds.
 
     `measured` has one value for each of the `each`: seeds, or runs, points, leaks. `bound` has as many, or
-    one for all; the values must be `sense` ("at most" or "at least") their bounds, and `origin` says where
-    those come from. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for;
+    one for all; the values must be `sense` ("at most" or "at least") their bounds, `origin` says where
+    those come from, and `basis` the same in one of four words: "derived" for ours, else "chosen" unless
+    given. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for;
     "paper" for what a paper says or shows, and "observed" for what we saw and cannot derive, are reported and
-    decide nothing. `note` is the reason where a sentence does not hold.
+    decide nothing. `identity` marks a claim of ours that algebra gives for any weights, trained or not: it
+    tests the code, and no run could refute it. `rebuilt` marks a sentence that is our reading of a paper
+    whose text we do not have. `note` is the reason where a sentence does not hold.
     """
 
     sentence: str
@@ -43,8 +50,13 @@ class Claim:
     sense: Literal["at most", "at least"] = "at most"
     each: str = "seeds"
     note: str = ""
+    basis: Basis | None = None
+    identity: bool = False
+    rebuilt: bool = False
 
     def __post_init__(self):
+        if self.basis is None:
+            object.__setattr__(self, "basis", "derived" if self.kind == "ours" else "chosen")
         for name in ("measured", "bound"):
             object.__setattr__(self, name, tuple(map(float, np.ravel(getattr(self, name)))))
         object.__setattr__(self, "seeds", tuple(map(int, np.ravel(self.seeds))))
@@ -52,6 +64,10 @@ class Claim:
             raise ValueError(f"a claim needs a measured value, and a bound for each or one for all: {self}.")
         if not self.seeds or (self.each == "seeds" and len(self.seeds) != len(self.measured)):
             raise ValueError(f"a claim needs its seeds, one for each value if values are of seeds: {self}.")
+        if self.kind == "ours" and self.basis != "derived":
+            raise ValueError(f"a claim of ours needs a derived bound, or is reported as observed: {self}.")
+        if self.identity and self.kind != "ours":
+            raise ValueError(f"an identity is a claim of ours: {self}.")
 
     @property
     def bounds(self) -> tuple[float, ...]:

@@ -34,6 +34,7 @@ _STYLE = """
 .paper { border: 1px solid #999; } .paper, .observed { color: #555; font-style: italic; }
 .holds { color: #1b5e20; } .fails { color: #b71c1c; font-weight: bold; } .part { color: #8a4b00; }
 .rebuilt { background: #fff3cd; border: 1px solid #d9b64a; padding: 0 0.4rem; font-size: 0.75rem; }
+.identity { border: 1px solid #222; padding: 0 0.4rem; font-size: 0.75rem; }
 td.claim { max-width: 27rem; } details { margin: 0.4rem 0; } tr.reported td { color: #555; }
 .changed { font-weight: bold; } figure { display: block; }
 h2 { border-top: 2px solid #999; padding-top: 1rem; font-size: 1.3rem; }
@@ -57,11 +58,15 @@ _BREAK, _REBUILT = Markup("<br>"), Markup("<span class='rebuilt'>rebuilt</span>"
 _EXPLANATION = Markup(
     "Each claim is a sentence in our words with what was "
     "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
-    "are what this package vouches for: their bounds are derived, and one that fails fails the build. "
+    "are what this package vouches for: their bounds are derived, and one that fails fails the build; "
+    "those marked <span class='identity'>identity</span> too hold for any weights, by algebra, so that "
+    "they test the code alone. "
     "Those marked <span class='paper'>paper</span> are what a paper says or shows, those marked "
     "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
-    "nothing, and where one does not hold the reason is given. "
-    "<span class='rebuilt'>rebuilt</span> marks what we reconstructed because its text is not available."
+    "nothing, and where one does not hold the reason is given. Below each bound stands where it comes "
+    "from: derived; stated by the paper; chosen by us; or chosen with runs at hand, so that it tests little. "
+    "<span class='rebuilt'>rebuilt</span> marks what we reconstructed because its text is not available: a "
+    "setting, or the way a sentence is read."
 )
 
 #: How a verdict looks, by whether it holds for all and for any.
@@ -128,7 +133,16 @@ def _summarized(record: Mapping[str, Any]) -> Markup:
 
 def _count(record: Mapping[str, Any], kind: str) -> str:
     claims = [claim for claim in record["claims"] if claim["kind"] == kind]
-    return f"{sum(claim['verdict'] == 'holds' for claim in claims)} of {len(claims)}" if claims else "–"
+    if not claims:
+        return "–"
+    identities = sum(claim["identity"] for claim in claims)
+    held = f"{sum(claim['verdict'] == 'holds' for claim in claims)} of {len(claims)}"
+    return held + (f" (identities: {identities})" if identities else "")
+
+
+def marks(claim: Mapping[str, Any]) -> list[str]:
+    """What is said of a claim beside whose it is."""
+    return [mark for mark in ("identity", "rebuilt") if claim[mark]]
 
 
 def _badge(record: Mapping[str, Any]) -> Markup:
@@ -156,15 +170,16 @@ def _claims(claims: Iterable[Mapping[str, Any]]) -> Markup:
 
 def _claim(claim: Mapping[str, Any]) -> Markup:
     reason = joined([_BREAK, tag("b", "Note:"), f" {claim['note']}"]) if claim["note"] else ""
-    basis = tag("span", f"{claim['source']}. Bound: {claim['origin']}", reason, class_="note")
+    source = tag("span", f"{claim['source']}. Bound: {claim['origin']}", reason, class_="note")
     sign = "≤" if claim["sense"] == "at most" else "≥"
     look = _LOOKS[sum(claim["held"]) == len(claim["held"]), any(claim["held"])]
+    badges = joined([part for mark in marks(claim) for part in (_BREAK, tag("span", mark, class_=mark))])
     return tag(
         "tr",
-        tag("td", tag("span", claim["kind"], class_=claim["kind"])),
-        tag("td", claim["sentence"], _BREAK, basis, class_="claim"),
+        tag("td", tag("span", claim["kind"], class_=claim["kind"]), badges),
+        tag("td", claim["sentence"], _BREAK, source, class_="claim"),
         tag("td", spread(claim["measured"])),
-        tag("td", f"{sign} {spread(claim['bound'])}"),
+        tag("td", f"{sign} {spread(claim['bound'])}", _BREAK, tag("span", claim["basis"], class_="note")),
         tag("td", claim["number of seeds"]),
         tag("td", claim["verdict"], class_=look),
         class_="" if claim["kind"] == "ours" else "reported",

@@ -17,7 +17,7 @@ from biasfree.tables import plain
 
 FILE, RECORD = "numbers.npz", "claims.json"
 KINDS = ("png", "pdf")
-_FORMAT = 3  # of the record: raised when its entries change
+_FORMAT = 4  # of the record: raised when its entries change
 _ORIGIN, _HASH = "origin", "hash of this record"
 
 
