@@ -27,7 +27,7 @@ SMALL = {
     "late_horizon": 1e6,
     "seeds": 2,
 }
-OURS = 5
+OURS, OBSERVED = 5, 7
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_better_network_has_the_margin_of_the_programme(numbers):
 
 def test_our_claims_hold(numbers):
     claims = lyu2021.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 5 + ["observed"] * 4
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 4 + ["observed"] * OBSERVED
     assert [claim.holds for claim in claims[:OURS]] == [True] * OURS
 
 
@@ -115,13 +115,42 @@ def test_every_draw_has_its_own_data():
     np.testing.assert_array_equal(runs.draws_of({**settings, "seed": 1}, 2)[0].x, other.x)
 
 
-def test_rate_is_judged_from_both_sides(numbers):
-    """1/ln t halves the angle while ln t doubles; 1/ln²t leaves a quarter, and fails."""
+def test_the_papers_are_judged_by_their_limit_and_one_layers_rate_is_a_claim_of_its_own(numbers):
+    """1/ln t halves the angle while ln t doubles; 1/ln²t leaves a quarter, and is not that rate."""
     ts = numbers["width2_ts"]
-    for power, holds in ((1, True), (2, False), (0.5, False)):
+    for power, falls, as_one_layer in (
+        (1, True, True),
+        (2, True, False),
+        (0.5, True, False),
+        (-1, False, False),
+    ):
         angle = np.ones((1, 2, 2)) / np.log(np.maximum(ts, 1.1)).reshape(-1, 1, 1) ** power
-        claim = lyu2021.EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})[OURS]
-        assert all(claim.held) == holds, power
+        claims = lyu2021.EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})
+        rate = next(claim for claim in claims if "as one linear layer does" in claim.sentence)
+        assert (claims[OURS].kind, claims[OURS].holds, claims[OURS].basis) == ("paper", falls, "stated"), (
+            power
+        )
+        assert (rate.kind, rate.holds) == ("observed", as_one_layer), power
+
+
+def test_draws_of_one_sign_and_larger_starts_do_not_count_against_the_papers(numbers):
+    """Neither what no theorem is about, nor scales that are not the least."""
+    axes = {"extra_margin": 3, "extra_exponent": 2, "beyond_margin": 2}  # those of the scales
+    two = {name: np.repeat(numbers[name], 2, axis=axis) for name, axis in axes.items()}
+    numbers = {**numbers, **two, "extra_scales": np.array([1e-3, 1e-2])}
+    spoilt = {name: value.copy() for name, value in numbers.items()}
+    for width in (2, 4):
+        one_signed = numbers[f"width{width}_one_signed"] & (numbers["leaks"] < 1)[:, None]
+        spoilt[f"width{width}_share"][:, one_signed] = -1.0
+    spoilt["extra_margin"][:, :, :, 1:] = 1.0
+    spoilt["beyond_margin"][:, :, 1:] = 1.0
+    kept, lost = (
+        [claim.measured for claim in lyu2021.EXPERIMENT.claims(one) if claim.kind == "paper"]
+        for one in (numbers, spoilt)
+    )
+    assert kept == lost
+    larger = [claim for claim in lyu2021.EXPERIMENT.claims(spoilt) if "from larger starts" in claim.sentence]
+    assert [(claim.kind, claim.holds) for claim in larger] == [("observed", False)] * 2
 
 
 def test_angles_while_ln_t_doubles():

@@ -116,11 +116,25 @@ def test_norms_below_the_limit_are_told(numbers):
     """Both exponents stand in the sentence, and how far the runs are below the limit in the note."""
     limit = sentences_fits.trained_limit(numbers)
     (claim,) = (
-        c for c in town2026.EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit}) if "√n:" in c.sentence
+        c
+        for c in town2026.EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit})
+        if "not yet √n" in c.sentence
     )
-    assert len(claim.measured) == 2
+    assert (len(claim.measured), claim.kind) == (2, "observed")
     assert claim.measured[0] == pytest.approx(claim.measured[1])
     assert "20, 20 % below the limit" in claim.note
+
+
+def test_the_order_of_the_norm_is_the_papers_and_its_exponent_is_not(numbers):
+    """Norms of n^0.7 are of the order of √n at these n; norms of n are not, up to a constant of 1 + √2."""
+    n, limits = numbers["samples"][:, None], numbers["limit_samples"][:, None]
+    for power, holds in ((0.5, True), (0.7, True), (1.2, False)):
+        of_power = {
+            "wide_norm": np.sqrt(2) * n**power + 0 * numbers["wide_norm"],
+            "limit_norm": np.sqrt(2) * limits**power + 0 * numbers["limit_norm"],
+        }
+        order = sentences_laws._order({**numbers, "minimum": np.sqrt(2 * n[:, 0]), **of_power})
+        assert (order.kind, order.holds) == ("paper", holds)
 
 
 def test_limit_of_the_trained_is_that_of_their_starts(numbers):

@@ -36,8 +36,8 @@ class Claim:
     given. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for;
     "paper" for what a paper says or shows, and "observed" for what we saw and cannot derive, are reported and
     decide nothing. `identity` marks a claim of ours that algebra gives for any weights, trained or not: it
-    tests the code, and no run could refute it. `rebuilt` marks a sentence that is our reading of a paper
-    whose text we do not have. `note` is the reason where a sentence does not hold.
+    tests the code, and no run could refute it. `rebuilt` marks a sentence whose meaning is our reading: the
+    paper's text is not available, or does not say. `note` is the reason where a sentence does not hold.
     """
 
     sentence: str

@@ -50,7 +50,8 @@ EXPERIMENT = Experiment(
     seconds=32,
     rebuilt="the figure: the paper has none of its Theorem 13; data and networks are those of Fig. 3",
     deviations=(
-        "Rank one is tested at the end of the plateau as well: Lemma 12's window, which the theorem names, "
-        "ends after a fifteenth (linear) or a thirtieth (ReLU) of it.",
+        "Rank one is tested at the end of the plateau: Lemma 12's window, in which the theorem has its "
+        "errors of O(w_init), ends after a fifteenth (linear) or a thirtieth (ReLU) of it, where weights are "
+        "of that size themselves.",
     ),
 )

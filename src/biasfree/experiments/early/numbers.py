@@ -76,8 +76,20 @@ def _growth(run: Trajectory, linear: Trajectory, start: Network, data: Dataset) 
         "lemma_bound": theory.lemma12_bound(start, data, run.ts),
         "gap": np.array([weight_gap(one, other) for one, other in weights]),
         "gap_bound": theory.early_error(start, data, run.ts),
+        "lead_gap": _lead_gap(run, start, data),
         "size": linear.map(lambda network: np.linalg.norm(network.norms)),
     }
+
+
+def _lead_gap(run: Trajectory, start: Network, data: Dataset) -> np.ndarray:
+    """|W − e^{cst}[r₁β̄ᵀ, r₁ᵀ]|, the distance from the growing term of Eq. 23 alone."""
+    first, second = start.weights
+    direction = data.beta / np.linalg.norm(data.beta)
+    r1 = (first @ direction + second[0]) / 2
+    lead = (np.outer(r1, direction), r1[None])
+    growth = np.exp(theory.growth_rate(start, data) * run.ts)
+    grown = (Network(tuple(factor * w for w in lead), leak=start.leak) for factor in growth)
+    return np.array([weight_gap(one, other) for one, other in zip(run, grown, strict=True)])
 
 
 def _structure(run: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, np.ndarray]:

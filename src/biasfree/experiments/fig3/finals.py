@@ -28,7 +28,7 @@ def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network
 
 
 def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
-    """Simulated and predicted final errors of ReLU against linear, and how far apart the two may be."""
+    """Simulated and predicted final errors of ReLU against linear, how far apart they may be, and maps."""
     finals = [_final(relu, linear, data) for relu, linear in pairs]
     return named("final", stacked(finals))
 
@@ -79,7 +79,14 @@ def _final(relu: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, flo
         "measured": diagnostics.weight_error(relu[-1], linear[-1]),
         "predicted": theory.final_weight_error(relu[0], data),
         "bound": 3 * left + accuracy(relu) + accuracy(linear),
+        "map_error": _map_error(relu, linear),
     }
+
+
+def _map_error(relu: Trajectory, linear: Trajectory) -> float:
+    """The largest |w − w_lin|/|w_lin| along the path, w the linear map of the network."""
+    apart, sizes = (np.linalg.norm(maps, axis=(1, 2)) for maps in (relu.maps - linear.maps, linear.maps))
+    return float((apart / sizes).max())
 
 
 def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:

@@ -31,7 +31,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     for seed in seeds[1:]:
         report(f"draw {seed}, ReLU against linear")
         ends = _starts(settings, int(seed), (0.0, 1.0))
-        relu, linear = _simulated(ends, data, rescaled[[0, -1]], settings["draws_rtol"], report)
+        relu, linear = _simulated(ends, data, rescaled, settings["draws_rtol"], report)
         pairs.append((relu, linear))
     return {
         **solved,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.experiments.experiment import Claim, Numbers
-from biasfree.experiments.fig3.sentences_draws import draw_claims, small_error
+from biasfree.experiments.fig3.sentences_draws import close_weights, draw_claims, tmlr_errors
 from biasfree.experiments.fig3.sentences_losses import drop, logistic_claims, square_claims
 from biasfree.experiments.measures import ROUNDING
 from biasfree.tables import Table
@@ -98,8 +98,8 @@ def _paper_claims(numbers: Numbers) -> list[Claim]:
             f"sample has |Σ − νI|/ν = {100 * float(numbers['nonwhite']):.0f} %",
             seeds=(int(numbers["seeds"][0]),),
         ),
-        small_error(numbers, 0.01, "[ZSL25] Fig. 1b of v1", "caption"),
-        small_error(numbers, 0.003, "[ZSL25] Fig. 3b, TMLR", "text"),
+        close_weights(numbers, 0.01, "[ZSL25] Fig. 1b of v1, caption"),
+        *tmlr_errors(numbers),
     ]
 
 

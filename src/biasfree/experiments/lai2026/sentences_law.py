@@ -19,12 +19,13 @@ _DISTANCES = {
     "wide_linear": "network to X⁺y",
     "two_relu": "two neurons to ReLU interpolator",
 }
+_SAME_ORDER = 2.0  # the factor within which what is of one order may vary
 _ERRORS = "two standard errors over draws; the exponent 1/2 is the paper's"
 
 
 def claims(numbers: Numbers) -> list[Claim]:
-    """The paper's law for both models, and three measurements beside it."""
-    laws = [_law(numbers, model) for model in MODELS]
+    """The paper's law for both models, and four measurements beside it."""
+    laws = [part(numbers, model) for part in (_order, _exponent) for model in MODELS]
     return [*laws, _prefactor(numbers), _interpolate(numbers), _of_the_relu(numbers)]
 
 
@@ -60,7 +61,32 @@ def _written(over: tuple[float, float]) -> str:
     return f"d/n = {over[0]:g} … {over[1]:g}"
 
 
-def _law(numbers: Numbers, model: str) -> Claim:
+def _order(numbers: Numbers, model: str) -> Claim:
+    """Medians over draws and numbers of samples, whose spread over all d/n a law of order √(n/d) bounds."""
+    scaled = numbers[f"{model}_linear"] * np.sqrt(numbers["ratios"])[:, None]
+    middles = np.median(scaled, axis=(1, 3))
+    words = ", ".join(
+        f"{kind} {row.min():.2f} to {row.max():.2f}" for kind, row in zip(KINDS, middles, strict=True)
+    )
+    ratios = numbers["ratios"]
+    return Claim(
+        sentence=f"the distance of {MODELS[model]} from the linear interpolator of least norm is of the "
+        f"order of √(n/d) from d/n = {ratios.min():g} to {ratios.max():g} (medians of distance/√(n/d): "
+        f"{words}; the largest over the least)",
+        source=PAPER,
+        kind="paper",
+        measured=tuple(middles.max(axis=1) / middles.min(axis=1)),
+        bound=(_SAME_ORDER,),
+        origin=f"the paper gives no constant that we know of; we take a factor of {_SAME_ORDER:g}, where n/d "
+        f"itself changes by one of {ratios.max() / ratios.min():g}",
+        basis="chosen with runs at hand",
+        seeds=tuple(numbers["seeds"]),
+        each="kinds of targets",
+        note=_selected(numbers) if model == "two" else "",
+    )
+
+
+def _exponent(numbers: Numbers, model: str) -> Claim:
     found, given, every = (
         [law(numbers, f"{model}_linear", i, over) for i in range(len(KINDS))] for over in (None, GIVEN, EVERY)
     )
@@ -69,18 +95,19 @@ def _law(numbers: Numbers, model: str) -> Claim:
         for fits in (found, given, every)
     )
     return Claim(
-        sentence=f"{_where(numbers)} the distance of {MODELS[model]} from the linear interpolator of least "
-        f"norm grows as (n/d)^(1/2): exponents {values} there, which are judged; {middle} over "
-        f"{_written(GIVEN)}, the range given, and {others} over all d/n, which are not (distance from 1/2)",
-        source=PAPER,
-        kind="paper",
+        sentence=f"{_where(numbers)} the exponent of that distance of {MODELS[model]} against n/d is 1/2 "
+        f"within its error: {values} there, which are judged; {middle} over {_written(GIVEN)}, the range "
+        f"given, and {others} over all d/n, which are not (distance from 1/2)",
+        source=f"measured here; {PAPER} for the order √(n/d), which is asymptotic",
+        kind="observed",
         measured=tuple(abs(one.estimate - 0.5) for one in found),
         bound=tuple(2 * one.error for one in found),
-        origin=f"{_ERRORS}; where the fit begins was chosen with the runs at hand",
+        origin=f"{_ERRORS}; where the fit begins was chosen when they were known",
+        basis="chosen with runs at hand",
         seeds=tuple(numbers["seeds"]),
         each="kinds of targets",
-        note="The law is asymptotic: a correction of relative size √(n/d) changes the exponent by some 0.07 "
-        f"from n/d = 0.1 to 0.01, more than the error over draws on noise. {_selected(numbers)}",
+        note="Where it is not, it is not yet: a correction of relative size √(n/d) changes the exponent by "
+        "some 0.07 from n/d = 0.1 to 0.01, more than the error over draws on noise.",
     )
 
 
@@ -114,7 +141,8 @@ def _prefactor(numbers: Numbers) -> Claim:
         measured=tuple(np.abs(2 * found - 1)),
         bound=(0.15,),
         origin="corrections are of order √(n/d), up to 0.3 here; 0.15, half of that, and root mean squares "
-        "in place of geometric means, which are lower, were both chosen with the results in view",
+        "in place of geometric means, which are lower, were both chosen when they were known",
+        basis="chosen with runs at hand",
         seeds=tuple(numbers["seeds"]),
         each="kinds of targets",
     )
@@ -155,6 +183,7 @@ def _of_the_relu(numbers: Numbers) -> Claim:
         measured=tuple(abs(one.estimate - 0.5) for one in found),
         bound=tuple(2 * one.error for one in found),
         origin=_ERRORS,
+        basis="chosen with runs at hand",
         seeds=tuple(numbers["seeds"]),
         each="kinds of targets",
         note="From these starts two neurons end nearer to it than √(n/d): what must be pushed to zero is "
