@@ -164,6 +164,7 @@ def _steps(numbers: Numbers, size: int) -> Claim:
         measured=tuple(np.abs(numbers[f"falls_{size}"] - size)),
         bound=(0.0,),
         origin="a step is a maximum of −dL/dt, and between two of them it is at most half of either" + few,
+        basis="stated",
         **_common(numbers, "paper"),
     )
 
@@ -184,6 +185,7 @@ def _order(numbers: Numbers, size: int) -> Claim:
         bound=(0.0,),
         origin="the order; by theory a draw could change it, t_i = ln(1/ρ_i(0))/(2s_i) up to a constant",
         sense="at least",
+        basis="stated",
         **_common(numbers, "paper"),
     )
 

@@ -43,6 +43,7 @@ def _even(numbers: Numbers) -> Claim:
         "even part, in units of the targets)",
         source="[ZSL25] Thm. 1: f = f_lin + k·W₂|W₁x|",
         kind="ours",
+        identity=True,
         measured=tuple(np.abs(first - even).max(axis=(2, 3)).ravel()),
         bound=tuple((largest * float(numbers["rounding_once"])).ravel()),
         origin="rounding: machine epsilon times the terms of the sums in an output, times the most that it "

@@ -69,6 +69,7 @@ def _floor_claim(numbers: Numbers, loss: str) -> Claim:
         "tasks that no line separates (lowest loss less that)",
         source="derived here from [ZSL25] Thm. 1: mirrored data and the even part",
         kind="ours",
+        identity=True,
         measured=tuple(np.concatenate(lowest)),
         bound=(-_rounding(numbers),),
         sense="at least",
@@ -84,6 +85,7 @@ def _split_claim(numbers: Numbers) -> Claim:
         "the even part (gap between the two sides)",
         source="derived here from [ZSL25] Thm. 1",
         kind="ours",
+        identity=True,
         measured=tuple(np.concatenate([numbers[f"{task}_split"] for task in _HARD])),
         bound=(_rounding(numbers),),
         origin=_ROUNDING,
@@ -105,6 +107,7 @@ def _mistake_claim(numbers: Numbers) -> Claim:
         "separates (accuracy)",
         source="derived here from [ZSL25] Thm. 1",
         kind="ours",
+        identity=True,
         measured=tuple(np.concatenate(measured)),
         bound=tuple(np.concatenate(bound)),
         origin="y f > 0 at x and −x means ya > |e|: all samples right would make the linear part a "
@@ -121,6 +124,7 @@ def _unchanged_claim(numbers: Numbers) -> Claim:
         sentence="mirror images do not change the max-margin classifier (relative distance)",
         source="derived here: its constraints y w·x ≥ 1 are those of yx, the same at (−x, −y)",
         kind="ours",
+        identity=True,
         measured=(float(np.linalg.norm(one - other) / np.linalg.norm(one)),),
         bound=(1e-10,),
         origin="rounding of the active-set method, 1e-12 in every constraint, times a hundred",
@@ -135,6 +139,7 @@ def _learned_claim(numbers: Numbers, loss: str) -> Claim:
         "at the end)",
         source="[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail at what it learns without",
         kind="paper",
+        basis="stated",
         measured=tuple(
             map(float, np.concatenate([numbers[f"{task}_plain_{loss}_accuracy"] for task in _HARD]))
         ),

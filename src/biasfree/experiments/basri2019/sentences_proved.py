@@ -37,6 +37,7 @@ def _floor(numbers: Numbers) -> Claim:
         bound=floors - _slack(numbers),
         origin="two_layer_gap, less rounding",
         sense="at least",
+        identity=True,
     )
 
 
@@ -54,6 +55,7 @@ def _moving(numbers: Numbers) -> Claim:
         bound=floors - _slack(numbers),
         origin="two_layer_gap, less rounding",
         sense="at least",
+        identity=True,
     )
 
 
@@ -66,6 +68,7 @@ def _split(numbers: Numbers) -> Claim:
         measured=numbers["moving_split"],
         bound=np.full(numbers["moving_split"].shape, _slack(numbers)),
         origin=f"zero up to {ROUNDING}",
+        identity=True,
     )
 
 
@@ -88,6 +91,7 @@ def _exact(numbers: Numbers) -> Claim:
         "samples (loss)",
         source="derived here; that they are expressible: Basri et al. 2019",
         kind="ours",
+        identity=True,
         measured=tuple(numbers["exact_loss"][chosen]),
         bound=tuple(numbers["exact_bound"][chosen]),
         origin="rounding: half the square of ε times the terms of the sums times the outer weights",
@@ -104,6 +108,7 @@ def _silent(numbers: Numbers) -> Claim:
         "over that of k = 1)",
         source="derived here: its odd part is linear",
         kind="ours",
+        identity=True,
         measured=tuple(np.abs(numbers["two_rates"][chosen]) / numbers["two_rates"].max()),
         bound=(4 * float(numbers["points"]) * np.finfo(float).eps,),
         origin="rounding: machine epsilon times the terms of the sum",

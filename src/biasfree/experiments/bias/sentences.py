@@ -73,6 +73,7 @@ def _symmetric_claim(numbers: Numbers) -> Claim:
         source="derived here: with (w, b) also (w, −b) fits mirrored data, so their mean (w, 0) does, and "
         "is shorter",
         kind="ours",
+        identity=True,
         measured=tuple(np.array(gaps) / np.linalg.norm(origin)),
         bound=(1e-10,),
         origin=_SOLVER,
@@ -88,6 +89,7 @@ def _closed_form_claim(numbers: Numbers) -> Claim:
         "predicts: angles of w over shifts 0 to 1.5 (largest gap, degrees)",
         source="derived here: w = [(|s|²+κ²)c − (c·s)s]/[|c|²(|s|²+κ²) − (c·s)²] for [x, κ]",
         kind="ours",
+        identity=True,
         measured=tuple(gaps),
         bound=(1e-8,),
         origin=f"{_SOLVER}, in degrees",
@@ -105,6 +107,7 @@ def _first_step_claim(numbers: Numbers) -> Claim:
         "every hidden bias grows by η|a_h|⟨1/(1+e^{yf})⟩/2 in a step (largest relative gap)",
         source="derived here: a neuron sees one of the two classes, and [x, 1] has no mirror images",
         kind="ours",
+        identity=True,
         measured=(float(gap),),
         bound=(1e-12,),
         origin="rounding of sums over 8 samples and H neurons",
@@ -137,6 +140,7 @@ def _largest_claim(numbers: Numbers, kind: str) -> Claim:
         source="derived here for samples of a class at acute angles: Σp_i y_i f(x_i) ≤ |Σp_i "
         "x_i|·Σ|a_h||w_h|",
         kind="ours",
+        identity=True,
         measured=tuple(numbers[f"{kind}_margins"].max(axis=1) / largest(numbers, kind)),
         bound=(1 + 1e-12,),
         origin="averaged over a class with the weights p of its point nearest to the origin, and |a||w| ≤ "
@@ -152,6 +156,7 @@ def _turned_claim(numbers: Numbers) -> Claim:
         "offset (angle between them on the shifted data, degrees)",
         source="[ZSL25] App. B of v1",
         kind="paper",
+        basis="stated",
         measured=tuple(angles),
         bound=(1e-6,),
         sense="at least",
@@ -168,6 +173,7 @@ def _beyond_claim(numbers: Numbers) -> Claim:
         "normalised margin at the end is more than any bias-free network can have (over γ/4)",
         source="measured here, for [ZSL25] App. B of v1",
         kind="observed",
+        basis="derived",
         measured=tuple(numbers["biased_margins"][:, -1] / largest(numbers, "plain")),
         bound=(1.0,),
         sense="at least",

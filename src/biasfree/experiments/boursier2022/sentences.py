@@ -72,6 +72,7 @@ def _shortest(numbers: Numbers) -> Claim:
         "with its outputs (ratio of ½|θ|²)",
         source=f"{PAPER}: bf.theory.interpolator_norm",
         kind="ours",
+        identity=True,
         measured=tuple(np.concatenate(pairs)),
         bound=(1 - 1e-12,),
         sense="at least",

@@ -66,6 +66,7 @@ def erratum_claims(numbers: Numbers) -> list[Claim]:
         "kind": "ours",
         "seeds": (int(numbers["seeds"][0]),),
         "each": "layers",
+        "identity": True,
         "origin": "a hundred roundings of the weights, over the change that a step of descent makes",
     }
     rounding, middle = numbers["slope_rounding"], slice(1, -1)

@@ -63,6 +63,7 @@ def _scale(numbers: Numbers) -> Claim:
         "stable ranks of a start and of the next smaller one)",
         source=_FREI,
         kind="paper",
+        basis="stated",
         measured=tuple((ends[:, 1:] / ends[:, :-1]).min(axis=-1))
         if ends.shape[1] > 1
         else (np.nan,) * len(ends),
@@ -125,6 +126,7 @@ def _on_margin(numbers: Numbers) -> Claim:
         f"these gates itself; {(~known).sum()} are undecided)",
         source=_FREI,
         kind="paper",
+        basis="stated",
         measured=tuple(numbers["limit_on_margin"][known]) or (np.nan,),
         bound=(1.0,),
         sense="at least",
@@ -159,6 +161,7 @@ def _condition(numbers: Numbers) -> Claim:
         f"(that number; it is expected to fall to 1 at {at[0]:.1g} and to 0.1 at {at[1]:.1g} dimensions)",
         source=f"the condition of {_FREI}, which their own runs do not meet",
         kind="observed",
+        basis="derived",
         measured=tuple(numbers["near_orthogonality"].ravel()),
         bound=(1.0,),
         origin="1 is where the bound that we derive for the gradient becomes void",
@@ -175,10 +178,11 @@ def _small_step(numbers: Numbers) -> Claim:
         "the stable rank or more (ratio after to before, all sizes and dimensions)",
         source="measured here",
         kind="observed",
+        basis="chosen with runs at hand",
         measured=tuple((ranks[..., 1] / ranks[..., 0]).ravel()),
         bound=(0.5,),
         sense="at least",
-        origin="chosen with the runs at hand; the bounds by norms say as much",
+        origin="we take a half; the bounds by norms say as much",
         **of_runs(numbers),
     )
 
@@ -189,6 +193,7 @@ def _memory(numbers: Numbers) -> Claim:
         "gates, is nearly of rank one and remembered (limit less the last stable rank)",
         source="measured here; the constant part of W₁ is derived",
         kind="observed",
+        basis="stated",
         measured=tuple((numbers["orthogonal_limit"] - numbers["orthogonal_ranks"][..., -1, 0])[:, -1]),
         bound=(0.0,),
         sense="at least",

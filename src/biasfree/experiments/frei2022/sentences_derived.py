@@ -35,6 +35,7 @@ def _closed_form(numbers: Numbers) -> Claim:
         sentence="one step of descent is W₀ + ηG, G from the gates of the start (distance, relative)",
         source="derived here: rows of G are a_h⟨y φ′(w_h·x) x/(1 + e^{yf})⟩",
         kind="ours",
+        identity=True,
         measured=tuple(all_runs(numbers, "first_error")),
         bound=(eps(numbers),),
         origin=f"zero up to {ROUNDING}",
@@ -52,6 +53,7 @@ def _bounds(numbers: Numbers) -> Claim:
         source="derived here: triangle inequalities both ways in the span, and W₁W₁ᵀ = VVᵀ + RRᵀ for the "
         "constant rest R",
         kind="ours",
+        identity=True,
         measured=tuple(outside),
         bound=(1 + eps(numbers, 10),),
         origin="an inequality, to rounding",
@@ -72,6 +74,7 @@ def _gradient(numbers: Numbers) -> Claim:
         source="derived here, with factors (1 ± ε) for nearly orthogonal inputs, ε = "
         f"n·max|x_i·x_j|/min|x_i|² < 1; after {_FREI}",
         kind="ours",
+        identity=True,
         measured=(*gradient.ravel(), *most.ravel()),
         bound=tuple(bound * (1 + eps(numbers, 10))),
         origin="|G|_F² over |aᵀG|²/|a|²; A_i = Σ_h a_h²φ′_hi², κ_i = Σ_h a_h²φ′_hi/|a|, and A_i/κ_i² is "
@@ -136,6 +139,7 @@ def _network(numbers: Numbers) -> Claim:
         "blocks less 1, or share of random points off)",
         source=f"derived here for any inputs; {_FREI} for nearly orthogonal ones",
         kind="ours",
+        identity=True,
         measured=tuple(np.maximum(off, 1 - numbers["limit_agree"]).ravel()),
         bound=(eps(numbers, 10),),
         origin="zero up to rounding. True by construction: these gates leave all neurons of one sign one "

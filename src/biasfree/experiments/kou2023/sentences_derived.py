@@ -104,6 +104,7 @@ def _ceiling(numbers: Numbers) -> Claim:
         "(ratio to it, of runs and of drawn gates, whose weights are equal)",
         source=f"derived here: a Rayleigh quotient with the vector of ones; {_KOU} for its being bounded",
         kind="ours",
+        identity=True,
         measured=(*ratio.ravel(), *drawn.ravel()),
         bound=(1 + eps(numbers, 10),),
         origin="an inequality, to rounding",

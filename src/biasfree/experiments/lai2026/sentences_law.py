@@ -102,7 +102,7 @@ def _exponent(numbers: Numbers, model: str) -> Claim:
         kind="observed",
         measured=tuple(abs(one.estimate - 0.5) for one in found),
         bound=tuple(2 * one.error for one in found),
-        origin=f"{_ERRORS}; where the fit begins was chosen when they were known",
+        origin=f"{_ERRORS}; where the fit begins was chosen with results known",
         basis="chosen with runs at hand",
         seeds=tuple(numbers["seeds"]),
         each="kinds of targets",
@@ -141,7 +141,7 @@ def _prefactor(numbers: Numbers) -> Claim:
         measured=tuple(np.abs(2 * found - 1)),
         bound=(0.15,),
         origin="corrections are of order √(n/d), up to 0.3 here; 0.15, half of that, and root mean squares "
-        "in place of geometric means, which are lower, were both chosen when they were known",
+        "in place of geometric means, which are lower, were both chosen with results known",
         basis="chosen with runs at hand",
         seeds=tuple(numbers["seeds"]),
         each="kinds of targets",

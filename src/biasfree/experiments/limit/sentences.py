@@ -117,6 +117,7 @@ def _largest(numbers: Numbers) -> Claim:
         "(largest ratio to it)",
         source="[ZSL25] Corollary 6",
         kind="ours",
+        identity=True,
         measured=tuple(share.max() for share in _by_dimension(numbers, "margin_share")),
         bound=(1 + 1e-12,),
         origin="the definition of the largest margin, to rounding",

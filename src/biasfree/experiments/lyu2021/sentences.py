@@ -67,6 +67,7 @@ def _largest(numbers: Numbers) -> Claim:
         "max-margin classifier (largest ratio to it)",
         source="derived here from [ZSL25] Thm. 1",
         kind="ours",
+        identity=True,
         measured=(*tops, *sentences_extra.tops(numbers)),
         bound=(1 + _CLOSE,),
         origin="at x and −x min y f = y ℓ(x) − |f_e(x)| ≤ y ℓ(x) with ℓ = cW₂W₁·x, of margin at most "
@@ -83,6 +84,7 @@ def _attained(numbers: Numbers) -> Claim:
         "symmetric data and with the extra sample (distance of the ratio from 1)",
         source="derived here: |W₁|² = |W₂|² = |w*|/c, so min y f/|θ|² = 1/(2|w*|/c)",
         kind="ours",
+        identity=True,
         measured=(*np.concatenate(gaps), *sentences_extra.attained(numbers)),
         bound=(_CLOSE,),
         origin=_ROUNDING,
@@ -103,6 +105,7 @@ def _one_signed(numbers: Numbers) -> Claim:
         f"{_LEVEL} at the last time less 2α/(1+α); those built to attain it, then those drawn)",
         source="derived here",
         kind="ours",
+        identity=True,
         measured=tuple(np.concatenate(excess)),
         bound=(_CLOSE,),
         origin="σ(z) ≥ αz, so for a > 0 at the samples y = −1: y f ≤ −αΣa_h w_h·x, whose margin is at "

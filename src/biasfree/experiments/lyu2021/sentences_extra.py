@@ -37,6 +37,7 @@ def derived(numbers: Numbers) -> list[Claim]:
             "(largest ratio to it over time)",
             source="derived here",
             kind="ours",
+            identity=True,
             measured=tuple(numbers["extra_bound_ratio"].ravel()),
             bound=(1 + 1e-11,),
             origin="the mean of y f over the support with y = −1, w* = −Σλx: neurons with a > 0 give at "

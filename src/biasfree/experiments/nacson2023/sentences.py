@@ -129,6 +129,7 @@ def _exponent(numbers: Numbers) -> Claim:
         "two standard errors below none; the norm ends at the least norm, so that no single power is exact",
         source=f"measured here, for {PAPER}",
         kind="observed",
+        basis="derived",
         each="sets",
     )
 

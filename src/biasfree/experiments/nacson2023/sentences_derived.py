@@ -83,6 +83,7 @@ def _kernel(numbers: Numbers) -> Claim:
         slack[there],
         "the residual left times the longest input bounds the rest of the Hessian; 1e-11 for eigenvalues",
         source="derived here: the Hessian is GᵀG/P where the residual vanishes, the kernel GGᵀ/P",
+        identity=True,
     )
 
 
@@ -97,6 +98,7 @@ def _gain(numbers: Numbers) -> Claim:
         1 + slack[there] + 1e-11,
         "1, and the residual left times the longest input over the sharpness",
         source="derived here: the quotient of the Hessian on Gᵀ1, and |u|² + |v|² ≥ 2|u||v| neuron by neuron",
+        identity=True,
     )
 
 
@@ -148,4 +150,5 @@ def _least_norm(numbers: Numbers) -> Claim:
         "1, less what the residual left allows; the least norm is bounded from below by duality, exactly",
         source="derived here",
         sense="at least",
+        identity=True,
     )

@@ -46,6 +46,7 @@ def _same_twin(numbers: Numbers) -> Claim:
         "weight)",
         source="derived here: Σ and β do not see the sign of a sample (x, y)",
         kind="ours",
+        identity=True,
         measured=tuple(numbers["twin_change"].max(axis=0)),
         bound=(0.0,),
         origin="exact",
@@ -78,10 +79,11 @@ def _halves(numbers: Numbers) -> Claim:
         "(|gap/that − 1|)",
         source="derived here: neurons turn to ±β and see one half each; for [ZSL25] Thm. 5 (TMLR 8)",
         kind="observed",
+        basis="chosen with runs at hand",
         measured=tuple(off) or (np.nan,),
         bound=(0.1,),
         origin="holds for neurons of one direction; we take 10 %. Compared when the linear loss is within "
-        "1e-6 of the drop, a time chosen with the runs at hand: at 1e-4 the slower half is still on "
+        "1e-6 of the drop, a time chosen with results known: at 1e-4 the slower half is still on "
         "its way",
         seeds=tuple(numbers["seeds"]),
         each="runs",
@@ -100,9 +102,10 @@ def _when(numbers: Numbers) -> Claim:
         "of the runs that part)",
         source="measured here, for [ZSL25] Thm. 5 (TMLR 8)",
         kind="observed",
+        basis="chosen with runs at hand",
         measured=tuple(then[parted]) or (np.nan,),
         bound=(1e-5,),
-        origin="chosen with the runs at hand",
+        origin="we take 1e-5 of the output",
         seeds=tuple(numbers["seeds"]),
         each="runs that part",
         note="Outputs are of second order in weights, which are small then. Runs that part late do so while "

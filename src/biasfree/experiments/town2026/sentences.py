@@ -55,6 +55,7 @@ def _one_by_one(numbers: Numbers) -> list[Claim]:
             "from the k-th escape to the next (escapes after which it is another number)",
             source=_PAPER,
             kind="paper",
+            basis="stated",
             measured=tuple(wrong),
             bound=(0.0,),
             origin="the law; grown is |a_h||w_h| > 0.01, a direction 10° wide",

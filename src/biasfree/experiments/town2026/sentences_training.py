@@ -30,6 +30,7 @@ def observed(numbers: Numbers) -> list[Claim]:
             sentence="the outer weights keep their signs in descent too (signs that changed)",
             source="Boursier et al. (2022) for flow, |a_h| ≥ |w_h|",
             kind="observed",
+            basis="stated",
             measured=tuple(_both(numbers, "flipped").ravel()),
             bound=(0.0,),
             origin="a theorem of flow",
@@ -40,6 +41,7 @@ def observed(numbers: Numbers) -> list[Claim]:
             "|w_h|/|a_h| of a neuron, at the saved steps)",
             source="derived here for steady growth",
             kind="observed",
+            basis="derived",
             measured=tuple(_both(numbers, "ratio").ravel()),
             bound=(_largest_ratio(float(numbers["step"])),),
             origin="√(1 + ε(1 + ε)²/(2 + ε)) at the largest ε = η|g|; signs of a_h are safe up to "
@@ -122,6 +124,7 @@ def _shortest(numbers: Numbers) -> Claim:
         sentence="no trained network is shorter than the shortest one with its outputs (ratio of ½|θ|²)",
         source="Boursier et al. (2022): bf.theory.interpolator_norm",
         kind="ours",
+        identity=True,
         measured=tuple((_both(numbers, "norm") / _both(numbers, "least")).ravel()),
         bound=(1 - 1e-12,),
         sense="at least",
