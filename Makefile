@@ -3,13 +3,14 @@
 #              make test-machines repeats them as other machines would round, with ten times the examples
 # make bench   times everything against what people use, speed beside accuracy; a table, and out/bench.json
 # make pictures  redraws the pictures of the README and of docs/theory; make equations  rewrites docs/equations.md
+# make results   rewrites docs/results.md and the tables of verdicts in the README, from the last figures
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations test test-all test-machines bench lint format install clean
+.PHONY: paper pictures equations results test test-all test-machines bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -19,6 +20,9 @@ pictures: paper
 
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py
+
+results: paper
+	$(BIN)/python docs/results.py $(OUT)
 
 # one thread a worker: BLAS threads of several workers on the same cores wait for each other
 test: lint

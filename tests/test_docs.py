@@ -1,6 +1,7 @@
 """What the documents show runs, exists and is up to date."""
 
 import inspect
+import json
 import re
 import runpy
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 import biasfree as bf
 from biasfree.experiments import REGISTRY, experiment
+from biasfree.reproduction import make, write_report
+from stubs import stub
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial_diagnose.md"
@@ -83,6 +86,55 @@ def test_a_neighbour_is_described(name):
 def equations():
     """The script that writes the table, run once."""
     return runpy.run_path(str(ROOT / "docs" / "equations.py"))
+
+
+def test_results_list_every_claim(monkeypatch, tmp_path):
+    """All claims of a run are on the page and counted in the README; what is stale or lost is refused."""
+    script = runpy.run_path(str(ROOT / "docs" / "results.py"))
+    for figure in list(REGISTRY):
+        monkeypatch.delitem(REGISTRY, figure)
+    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a | b"))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=experiment.NEIGHBOURS, rebuilt="all"))
+    for one in REGISTRY.values():
+        make(one, one.settle(), tmp_path, experiment.silent)
+    write_report(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setitem(REGISTRY, "fig10", stub("fig10"))
+        with pytest.raises(ValueError, match=r"lacks \['fig10'\]"):
+            script["load"](tmp_path)
+    records = script["load"](tmp_path)
+    page = script["page"](records)
+    assert (
+        page.count("| ours, identity | a claim of ours | 0.1 | ≤ 0.01 | derived | **does not hold** |") == 1
+    )
+    assert page.count("| paper, rebuilt | a claim of theirs | 0.1 … 1 | ≤ 0.5 | chosen |") == 2
+    assert "a \\| b" in page
+    names = ("counts", "paper", "neighbours")
+    blank = "\n".join(f"<!-- {name}: by make results -->before<!-- end of {name} -->" for name in names)
+    text = script["readme"](blank, records)
+    assert "before" not in text
+    assert "Of 4 claims 1 hold; of 2 of ours, 2 of them identities, 1. The bounds of 0 were chosen" in text
+    assert "| [fig9](docs/results.md#fig9) [rebuilt] |" in text
+    assert script["readme"](text, records) == text
+    spoilt = json.loads((tmp_path / "claims.json").read_text())
+    spoilt[0]["fingerprint"] = "of other sources"
+    (tmp_path / "claims.json").write_text(json.dumps(spoilt))
+    with pytest.raises(ValueError, match=r"of others are \['fig3'\]"):
+        script["load"](tmp_path)
+
+
+def test_the_readme_counts_what_results_list():
+    """One run wrote both: the same hash, every figure in both, and every claim of a figure in its table."""
+    readme, results = ((ROOT / path).read_text() for path in ("README.md", "docs/results.md"))
+    (one,), (other,) = (re.findall(r"have\s+the hash `(\w+)`", text) for text in (readme, results))
+    assert one == other
+    for figure in REGISTRY:
+        row = re.search(rf"^\| \[{figure}\]\(docs/results.md#{figure}\).*$", readme, re.MULTILINE)
+        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", results, re.MULTILINE | re.DOTALL)
+        assert row, figure
+        assert section, figure
+        counted = sum(int(n) for n in re.findall(r"\d+ of (\d+)", row[0].split("|", 3)[3]))
+        assert counted == len(re.findall(r"^\| (?:ours|paper|observed)\b", section[1], re.MULTILINE)), figure
 
 
 def test_equations_are_up_to_date(equations):

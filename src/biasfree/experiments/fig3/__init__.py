@@ -54,10 +54,10 @@ EXPERIMENT = Experiment(
     "white, which the reduced flow knows, and the draw has a ± imbalance, which the two neurons know. (c) "
     "The losses on rescaled time. (d) Weight error |√c·W(t/c) − W_lin(t)|/|W_lin(t)|. (e) Its last value "
     "for draws of the weights, against what the draw predicts: full size (red), and small widths on a "
-    "small task. (f) Its law at full width, draws that predict it, and the simulated ones; dotted: what "
-    "the paper's two versions say. (g) Medians over the width. (h) The collapse for logistic loss, labels "
-    "the signs of the targets. (i) Descent at the paper's step less the flow, in per cent of the drop, on "
-    "rescaled time: leaks as in (a), and real steps of ReLU.",
+    "small task. (f) Its law at full width, draws that predict it, and the simulated ones; dotted: 1 %, "
+    "which v1 says of it, and 0.3 %, which TMLR does not say to be of weights. (g) Medians over the width. "
+    "(h) The collapse for logistic loss, labels the signs of the targets. (i) Descent at the paper's step "
+    "less the flow, in per cent of the drop, on rescaled time: leaks as in (a), and real steps of ReLU.",
     settings=SETTINGS,
     run=run,
     claims=claims,
