@@ -155,4 +155,4 @@ def test_how_likely_no_draw_is_so_close_is_told_by_the_law(numbers):
     claim = close_weights(far, 0.01, "[ZSL25]")
     chance = (1 - float(final_weight_error_law(500).cdf(0.01))) ** 5
     assert 0.3 < chance < 0.4  # about a third
-    assert f"0 of 5 or fewer are with a chance of {100 * chance:.0f} %" in claim.note
+    assert f"none of 5 with a chance of {100 * chance:.0f} %" in claim.note

@@ -110,6 +110,7 @@ def _theorem(numbers: Numbers) -> Claim:
         origin="the constant is derived here: the two other terms of Eq. 23 are at most √2·w_init, and the "
         "cubic error and the simulator's are as above",
         basis="derived",
+        note="The cubic error stays below w_init on all of the window where cs < ⅔(s + TrΣ).",
         **_common(numbers, "paper"),
     )
 

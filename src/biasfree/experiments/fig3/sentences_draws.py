@@ -125,11 +125,11 @@ def close_weights(numbers: Numbers, bound: float, source: str) -> Claim:
     share = float(final_weight_error_law(int(numbers["width"])).cdf(bound))
     many, measured = numbers["many_predicted"], numbers["final_measured"]
     held, n = int(np.sum(measured <= bound)), len(measured)
-    chance = float(binom.cdf(held, n, share))
+    few, chance = f"{held} or fewer" if held else "none", float(binom.cdf(held, n, share))
     why = (
-        f"it depends on the draw: by our law for this width {100 * share:.0f} % of draws are as close, so "
-        f"that {held} of {n} or fewer are with a chance of {100 * chance:.0f} %, and of {len(many)} drawn "
-        f"{np.sum(many <= bound)} predict it"
+        f"it depends on the draw: by our law for this width {100 * share:.0f} % of draws are as close, and "
+        f"{few} of {n} with a chance of {100 * chance:.0f} %; of {len(many)} drawn {np.sum(many <= bound)} "
+        "predict it"
     )
     return Claim(
         sentence=f"the weights of ReLU are within {100 * bound:g} % of those of the linear network (error at "
