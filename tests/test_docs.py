@@ -129,7 +129,7 @@ def test_the_readme_counts_what_results_list():
     (one,), (other,) = (re.findall(r"have\s+the hash `(\w+)`", text) for text in (readme, results))
     assert one == other
     for figure in REGISTRY:
-        row = re.search(rf"^\| \[{figure}\]\(docs/results.md#{figure}\).*$", readme, re.MULTILINE)
+        row = re.search(rf"^\| \[{figure}\]\(docs/results.md#{figure.lower()}\).*$", readme, re.MULTILINE)
         section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", results, re.MULTILINE | re.DOTALL)
         assert row, figure
         assert section, figure

@@ -90,6 +90,7 @@ def _linear(numbers: Numbers) -> Claim:
         measured=(*small, *numbers["leak_differ"][-1, leaky].ravel(), *numbers["width_differ"][-1].ravel()),
         bound=(_CLOSE,),
         origin=f"the paper gives no number that we have; we take {_CLOSE:g} of all directions",
+        note="Boundaries bend as margins grow: they were closer to linear before (below).",
         **of_runs(numbers),
     )
 
