@@ -107,7 +107,7 @@ def test_a_wrong_argument_is_never_an_error_from_inside(function):
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, [1.0], method="x"), "unknown method 'x'; choose"),
         (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),
         (lambda: bf.theory.pattern_classes([np.ones(3)], DATA), r"per hidden layer, got shape \(3,\)"),
-        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a network or a function"),
+        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a bf.Network or a function"),
         (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),
         (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),
     ],

@@ -26,7 +26,8 @@ _NOUNS = {
 }
 _NUMBERS = {"float": "a number", "int": "a whole number"}
 _SEVERAL = {"int": "whole numbers", "float": "numbers", "bool": "True and False", "ArrayLike": "arrays"}
-_CALLED = {"Model": "a network or a function of (samples, dimensions)", "Function": "a function"}
+_MODEL = "a bf.Network or a function of (samples, dimensions)"
+_CALLED = {"Model": _MODEL, "Function": _MODEL}
 
 Check = Callable[[str, Any], Any]
 
@@ -96,7 +97,10 @@ def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: 
         return value
     wanted = " or ".join(_NOUNS[kind] for kind in kinds)
     remedy = f"; call it as {_written(function)}" if type(value).__name__ in _NOUNS else ""
-    remedy = "; make one with bf.Dataset(x, y)" if kinds == ["Dataset"] and not remedy else remedy
+    if kinds == ["Network"] and type(value).__name__ == "Trajectory":
+        remedy = "; pass one of its networks, such as trajectory[-1]"
+    if kinds == ["Dataset"] and not remedy:
+        remedy = "; make one with bf.Dataset(x, y)"
     raise ValueError(f"{name} must be a {wanted}, got {_kind(value)}{remedy}.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,14 @@ def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
     """A copy that nobody can change: read-only, and it cannot be made writeable again."""
     owner = _Owner(array.shape, array.dtype if dtype is None else dtype)
     owner[...] = array
+    owner.flags.writeable = False
+    return owner.view(np.ndarray)
+
+
+def written(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDArray[np.float64]:
+    """What `write` puts into the array it is given, read-only from then on: `real` does not copy it."""
+    owner = _Owner(shape, np.float64)
+    write(owner.view(np.ndarray))
     owner.flags.writeable = False
     return owner.view(np.ndarray)
 
@@ -181,3 +190,31 @@ def row_norms(rows: np.ndarray) -> np.ndarray:
     """|w_h| of every row, also where squares would under- or overflow."""
     largest = np.abs(rows).max(axis=1)
     return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)
+
+
+_BLOCK = 2**22  # numbers held at a time
+
+
+def blocks(rows: np.ndarray) -> Iterator[slice]:
+    """Slices of a matrix, some rows at a time, so that what is computed of them takes little memory."""
+    size = max(1, _BLOCK // max(1, rows.shape[1]))
+    return (slice(i, i + size) for i in range(0, len(rows), size))
+
+
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """|x_μ| of every row; NumPy's own would square all of the matrix first."""
+    return np.concatenate([np.linalg.norm(rows[part], axis=1) for part in blocks(rows)])
+
+
+def compressed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix and a right-hand side with the singular values, rank and least-squares fits of x and y.
+
+    Large ones are [x y] = QR, row block by row block, and R = [x′ y′] has D + K rows: orthogonal
+    transformations leave |y − xw| and its rounding as they are. Small ones are returned themselves.
+    """
+    if x.size <= _BLOCK or len(x) <= 2 * (x.shape[1] + y.shape[1]):
+        return x, y
+    r = np.empty((0, x.shape[1] + y.shape[1]))
+    for part in blocks(x):
+        r = np.linalg.qr(np.vstack([r, np.column_stack([x[part], y[part]])]), mode="r")
+    return r[:, : x.shape[1]], r[:, x.shape[1] :]

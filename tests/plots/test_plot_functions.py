@@ -85,7 +85,7 @@ def test_one_of_several_outputs_is_chosen(axes):
         (PLANE, {"output": 1}, "output must be from 0 to 0, got 1"),
         (lambda x: x[:, 0] * np.nan, {}, r"f\(x\) must be finite"),
         (lambda x: x[:2], {}, r"f\(x\) must have shape \(samples,\) or \(samples, outputs\)"),
-        (DATA, {}, r"a bf.Network or a function of \(samples, dimensions\) is drawn, got Dataset"),
+        (DATA, {}, r"a bf.Network or a function of \(samples, dimensions\), got a Dataset"),
     ],
 )  # fmt: skip
 def test_maps_that_cannot_be_drawn_are_refused(blank, function, options, message):

@@ -82,7 +82,7 @@ def test_a_run_of_one_time_can_be_drawn(axes):
 
 def test_losses_that_cannot_be_drawn_are_refused(blank):
     with pytest.raises(
-        ValueError, match="loss draws a Trajectory or a MapTrajectory, got list; the Axes comes"
+        ValueError, match=r"trajectory must be a bf\.Trajectory or bf\.MapTrajectory, got a list"
     ):
         bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])
     with pytest.raises(ValueError, match="has no finite time"):
@@ -93,5 +93,7 @@ def test_losses_that_cannot_be_drawn_are_refused(blank):
 
 @pytest.mark.parametrize("draw", [bf.plots.weights, bf.plots.directions, bf.plots.spectra])
 def test_what_is_no_network_is_refused(blank, draw):
-    with pytest.raises(ValueError, match=r"network must be a bf.Network, got Trajectory; .*trajectory\[-1\]"):
+    with pytest.raises(
+        ValueError, match=r"network must be a bf.Network, got a Trajectory; .*trajectory\[-1\]"
+    ):
         draw(blank, run(np.zeros(1), np.ones(1)))

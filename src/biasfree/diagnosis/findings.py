@@ -62,7 +62,9 @@ class Findings:
     @cached_property
     def few(self) -> bool:
         """Whether the samples are linearly independent, so that every function of them is linear."""
-        return self.data is not None and int(np.linalg.matrix_rank(self.data.x)) == len(self.data)
+        if self.data is None or len(self.data) > self.data.dimensions:
+            return False
+        return int(np.linalg.matrix_rank(self.data.x)) == len(self.data)
 
     @cached_property
     def x(self) -> Float[np.ndarray, "P D"] | None:

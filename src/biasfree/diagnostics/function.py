@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import compressed, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import AssumptionError
@@ -208,7 +208,7 @@ def _parts(model: Model, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fitted(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K D"]:
-    return np.linalg.lstsq(x, f, rcond=None)[0].T
+    return np.linalg.lstsq(*compressed(x, f), rcond=None)[0].T
 
 
 def _one_or_all(w: Float[np.ndarray, "K D"]) -> np.ndarray:

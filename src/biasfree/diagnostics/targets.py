@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from biasfree.arrays import generator, whole
+from biasfree.arrays import compressed, generator, whole
 from biasfree.data import Dataset, center, whiten
 from biasfree.diagnostics.mirror_test import mirror_inputs, sample_lines
 from biasfree.theory.symmetry import symmetry_defect
@@ -79,7 +79,7 @@ def target_shares(data: Dataset, *, folds: int = 5, subsample: int = 2000, seed:
     """
     folds, subsample = whole("folds", folds, at_least=2), whole("subsample", subsample)
     rng, energy = generator(seed), np.mean(data.targets**2, axis=0)
-    fitted = data.x @ np.linalg.lstsq(data.x, data.targets, rcond=None)[0]
+    fitted = data.x @ np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0]
     linear = np.mean(fitted**2, axis=0)
     if mirror_inputs(data).share == 1:
         return _exact(data, fitted, energy, linear)
@@ -238,6 +238,6 @@ def _whitened(data: Dataset) -> Dataset | None:
 
 
 def _prepared(data: Dataset) -> Prepared:
-    residual = data.targets - data.x @ np.linalg.lstsq(data.x, data.targets, rcond=None)[0]
+    residual = data.targets - data.x @ np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0]
     energy = np.sum(data.targets**2)
     return Prepared(symmetry_defect(data), float(1 - np.sum(residual**2) / energy) if energy else np.nan)

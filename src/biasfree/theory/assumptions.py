@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.arrays import lengths
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.rank_one import RankOne
@@ -104,7 +105,7 @@ def _sign_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 def _hyperplane_defect(network: Network, data: Dataset) -> float:
     if network.leak == 1:
         return 0.0
-    parts, size = RankOne.maybe(network), np.linalg.norm(data.x, axis=1)
+    parts, size = RankOne.maybe(network), lengths(data.x)
     if parts is None or data.dimensions != len(parts.r):
         return np.nan
     # A later crossing takes no time: on symmetric data the flow is the same on both sides.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import compressed
 from biasfree.data import Dataset
 from biasfree.data.dataset import once_a_dataset
 from biasfree.losses import Loss
@@ -34,6 +35,6 @@ def linear_loss(maps: Float[np.ndarray, "T K D"], data: Dataset, loss: Loss) -> 
 @once_a_dataset
 def least_squares_fit(data: Dataset) -> tuple[Float[np.ndarray, "K D"], float]:
     """The shortest map that minimises ⟨|y − Wx|²⟩/2, and that minimum."""
-    best = np.linalg.lstsq(data.x, data.targets, rcond=None)[0].T
+    best = np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0].T
     best.flags.writeable = False
     return best, float(np.sum((data.targets - data.x @ best.T) ** 2) / (2 * len(data)))
