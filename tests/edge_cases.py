@@ -213,23 +213,23 @@ NETWORKS = {
         _gaussian(rng, data, 5, 3.0), first=0.0
     ),
     "zero weights": lambda rng, data, _, __: _gaussian(rng, data, 3, 0.0),
-    "a zero neuron": lambda rng, data, scale, _: _along(data, [1, -1, 0], scale),
-    "one sign": lambda rng, data, scale, _: _along(data, [1, 2], scale),
+    "a zero neuron": lambda _, data, scale, __: _along(data, [1, -1, 0], scale),
+    "one sign": lambda _, data, scale, __: _along(data, [1, 2], scale),
     "one sign, gaussian first layer": lambda rng, data, scale, _: [
         (first := _gaussian(rng, data, 3, scale)[0]),
         np.tile(3 * np.abs(first).sum(axis=1), (data.outputs, 1)),
     ],
-    "one sign, one neuron": lambda rng, data, scale, _: _along(data, [-1], scale),
+    "one sign, one neuron": lambda _, data, scale, __: _along(data, [-1], scale),
     "one sign of a_h, both of w_h": lambda rng, data, scale, _: [
         (first := _gaussian(rng, data, 4, scale)[0]),
         np.tile(np.linalg.norm(first, axis=1), (data.outputs, 1)),
     ],
-    "lopsided": lambda rng, data, scale, _: _along(data, [1, -1e-4], scale),
-    "somewhat lopsided": lambda rng, data, scale, _: _along(data, [1.0, -0.5, 0.3], scale),
-    "hardly lopsided": lambda rng, data, scale, _: _along(data, [1.0, -0.97], scale),
-    "aligned": lambda rng, data, scale, _: _along(data, [1, -1, 2, -2], scale),
+    "lopsided": lambda _, data, scale, __: _along(data, [1, -1e-4], scale),
+    "somewhat lopsided": lambda _, data, scale, __: _along(data, [1.0, -0.5, 0.3], scale),
+    "hardly lopsided": lambda _, data, scale, __: _along(data, [1.0, -0.97], scale),
+    "aligned": lambda _, data, scale, __: _along(data, [1, -1, 2, -2], scale),
     "rank one": lambda rng, data, scale, _: _tilted(rng, data, [1, -1, 2, -2], scale),
-    "rank one against β": lambda rng, data, scale, _: _changed(_along(data, [1, -1], scale), first=-1.0),
+    "rank one against β": lambda _, data, scale, __: _changed(_along(data, [1, -1], scale), first=-1.0),
     "nearly rank one": lambda rng, data, scale, _: _changed(
         _tilted(rng, data, [1, -1], scale), first=1 + 1e-6
     ),
