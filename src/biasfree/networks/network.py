@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import is_tensor, non_negative, plain, real, rebuilt
+from biasfree.arrays import is_tensor, non_negative, plain, real, rebuilt, row_norms
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Network:
     @property
     def norms(self) -> Float[np.ndarray, "L"]:
         """|W_l|_F of every layer."""
-        return np.array([np.linalg.norm(w) for w in self.weights])
+        return np.array([_norm(w) for w in self.weights])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a `.npz` file that `Network.load` reads."""
@@ -128,6 +128,12 @@ def _layers(name: str, layers: Any) -> Sequence[Any]:
     raise ValueError(
         f"{name} must be a tuple of arrays, one per layer from the first to the last, got {got}."
     )
+
+
+def _norm(w: np.ndarray) -> float:
+    """|w|_F, also where squares would under- or overflow."""
+    size = float(np.linalg.norm(w))
+    return size if 1e-150 < size < 1e150 else float(row_norms(w.reshape(1, -1))[0])
 
 
 def _checked_biases(

@@ -120,16 +120,20 @@ def _white_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _small_defect(network: Network, data: Dataset) -> float:
-    """The term left out of Ẇ₁ = cW₂ᵀ(βᵀ − cW₂W₁Σ) against the one kept."""
+    """What is left out of the slopes, at most c²u³|Σ|, against what is kept, csu; u is the larger norm.
+
+    Either layer alone may be the large one: W₂ = 0 is no small network, W₂ grows at the rate cs|W₁|.
+    """
     s = np.linalg.norm(data.beta)
     if s == 0 or network.depth != 2:
         return np.nan
-    c = (1 + network.leak) / 2
-    return float(c * np.prod(network.norms) * np.linalg.norm(data.sigma, ord=2) / s)
+    size = network.norms.max() * np.sqrt(np.linalg.norm(data.sigma, ord=2) / s)
+    return float((1 + network.leak) / 2 * size**2)
 
 
 def _target_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    s, size = np.linalg.norm(data.beta), np.sqrt(np.mean(data.targets**2) * np.trace(data.sigma))
+    s = np.linalg.norm(data.beta)
+    size = np.sqrt(np.mean(data.targets**2)) * np.sqrt(np.trace(data.sigma))
     return float(size / s) if s > 0 else np.inf
 
 
@@ -200,8 +204,8 @@ WHITE = Hypothesis(
 )
 SMALL = Hypothesis(
     "small",
-    "small initial weights (Theorem 13 of v1)",
-    "c|W₁||W₂||Σ|/s",
+    "small initial weights, both layers (Theorem 13 of v1)",
+    "cu²|Σ|/s, u the larger of |W₁| and |W₂|,",
     _small_defect,
     "start smaller (scale=), or simulate with bf.gradient_flow",
     tolerance=1e-2,

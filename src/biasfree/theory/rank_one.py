@@ -33,10 +33,10 @@ class RankOne:
         first, second = network.weights
         largest = np.abs(second).max()  # dividing by it first keeps squares of tiny weights from underflowing
         if largest == 0 or not first.any():
-            raise ValueError("a layer of the network is zero, and it stays so: there is no flow to solve.")
+            raise ValueError("a layer of the network is zero: it has no direction r; draw other weights.")
         relative = np.linalg.norm(second / largest)
         neurons = second[0] / largest / relative
-        r = (first / largest).T @ neurons
+        r = (first / np.abs(first).max()).T @ neurons
         if not r.any():
             raise ValueError("W₂W₁ = 0, so the network has no direction r; draw other weights.")
         return cls(largest * relative, neurons, r / np.linalg.norm(r), network.leak)
@@ -44,13 +44,10 @@ class RankOne:
     @classmethod
     def maybe(cls, network: Network) -> RankOne | None:
         """The parts of `network`, or None where it has none: not two layers of one output, or W₂W₁ = 0."""
-        if (
-            network.depth != 2
-            or network.sizes[-1] != 1
-            or not np.any(network.weights[1] @ network.weights[0])
-        ):
+        if network.depth != 2 or network.sizes[-1] != 1:
             return None
-        return cls.of(network)
+        first, second = (w / (np.abs(w).max() or 1.0) for w in network.weights)
+        return cls.of(network) if np.any(second @ first) else None
 
     @property
     def c(self) -> float:
@@ -69,7 +66,8 @@ class RankOne:
 
     def residual(self, network: Network) -> float:
         """|W₁ − W₂ᵀrᵀ|/|W₂|, how far `network` is from these parts."""
-        return float(np.linalg.norm(network.weights[0] / self.norm - np.outer(self.neurons, self.r)))
+        with np.errstate(over="ignore"):  # infinitely far, where W₂ is that much smaller
+            return float(np.linalg.norm(network.weights[0] / self.norm - np.outer(self.neurons, self.r)))
 
     def network(self) -> Network:
         """The network that these parts make."""
