@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import floats, integers
+from hypothesis.strategies import booleans, floats, integers
 
 import biasfree as bf
 import oracles
@@ -41,16 +41,26 @@ def norms(states):
 
 
 @settings(deadline=None, max_examples=15)
-@given(leak=leaks, width=integers(2, 9), d=integers(1, 4), seed=seeds, scale=floats(1e-3, 0.9))
-def test_lemma_12_within_its_window(leak, width, d, seed, scale):
-    """u(t) ≤ u(0)e^{(s + TrΣ)t}, symmetric data or not."""
+@given(
+    leak=leaks,
+    width=integers(2, 9),
+    d=integers(1, 4),
+    seed=seeds,
+    scale=floats(1e-3, 0.9),
+    any_data=booleans(),
+    offset=floats(-10, 10),
+)
+def test_lemma_12_within_its_window(leak, width, d, seed, scale, any_data, offset):
+    """u(t) ≤ u(0)e^{(s + TrΣ)t} on symmetric data; with √(⟨y²⟩TrΣ) in place of s on any."""
     data = oracles.random_data(9, d, seed=seed)
+    data = bf.Dataset(data.x, data.y + offset) if any_data else bf.data.symmetrize(data)
     network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
-    if (window := bf.theory.lemma12_window(network, data)) == 0:
+    if (window := bf.theory.lemma12_window(network, data, any_data=any_data)) == 0:
         return
     ts = np.linspace(0, window, 5)
+    bound = bf.theory.lemma12_bound(network, data, ts, any_data=any_data)
     # the integrator's own error is 1e-4 at kinks
-    assert (norms(flow(network, data, ts)) <= bf.theory.lemma12_bound(network, data, ts) * (1 + 1e-3)).all()
+    assert (norms(flow(network, data, ts)) <= bound * (1 + 1e-3)).all()
 
 
 @settings(deadline=None, max_examples=15)

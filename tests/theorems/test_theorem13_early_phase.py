@@ -34,7 +34,7 @@ def test_aligned_network_satisfies_the_assumption(leak, width, seed, scale):
     growing = bf.theory.alignment.growing_part(network, data)
     if leak < 1 and abs(growing.imbalance) > 1 - 1e-12:
         return  # one sign only, refused below
-    found = bf.theory.aligned(network, data)
+    found = bf.theory.aligned(network, data, both_signs_tolerance=1.0, growing_tolerance=np.inf)
     for hypothesis in bf.theory.assumptions.EQUIVALENCE:
         hypothesis.check(found, data, tolerance=1e-14)
     parts = bf.theory.rank_one.RankOne.of(found)
@@ -54,11 +54,11 @@ def test_refusals():
     data = bf.data.odd_sine(n=9, d=3, seed=0)
     with pytest.raises(bf.AssumptionError, match=r"small initial weights .* start smaller"):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1.0), data)
-    with pytest.raises(bf.AssumptionError, match="r₁ has one sign only: use a wider network"):
-        bf.theory.aligned(
-            bf.Network((np.ones((2, 3)) * 1e-6, np.sign(data.beta.sum()) * np.ones((1, 2)))),
-            data,
-            small_tolerance=np.inf,
-        )
+    one_sign = bf.networks.rank_one(data.beta, width=4, scale=1e-6).weights[1]
+    with pytest.raises(bf.AssumptionError, match=r"\|r₁\|² is 1 .* use a wider network"):
+        bf.theory.aligned(bf.Network((np.abs(one_sign).T * data.beta, np.abs(one_sign))), data)
+    with pytest.raises(bf.AssumptionError, match=r"a growing part r₁ that leads .* is inf"):
+        first = np.outer([1e-6, -2e-6], data.beta / np.linalg.norm(data.beta))
+        bf.theory.aligned(bf.Network((first, [[-1e-6, 2e-6]])), data)  # W₁β̄ = −W₂ᵀ
     with pytest.raises(bf.AssumptionError, match="β = ⟨yx⟩ ≠ 0"):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1e-3), bf.Dataset(data.x, np.zeros(18)))

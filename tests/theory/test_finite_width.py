@@ -43,14 +43,17 @@ def test_wide_networks_have_a_half_normal_error():
 
 
 def test_split_loss_is_the_mean_over_halves_and_balanced_draws_have_equal_halves():
-    network = bf.networks.rank_one(DATA.beta, width=8, scale=1e-4)
-    positive, negative = bf.theory.halves(network, DATA)
+    white = bf.data.whiten(DATA)
+    network = bf.networks.rank_one(white.beta, width=8, scale=1e-4)
+    positive, negative = bf.theory.halves(network, white)
     np.testing.assert_allclose(positive.weights[0], negative.weights[0], rtol=1e-12)
     ts = np.linspace(0, 40, 9)
-    expected = bf.theory.reduced_flow(network, DATA, ts).loss
-    np.testing.assert_allclose(bf.theory.split_loss(network, DATA, ts), expected, rtol=1e-8)
+    expected = bf.theory.reduced_flow(network, white, ts).loss
+    np.testing.assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-8)
     with pytest.raises(bf.AssumptionError, match="a ReLU network, α = 0"):
-        bf.theory.split_loss(bf.theory.linear_twin(network), DATA, ts)
+        bf.theory.split_loss(bf.theory.linear_twin(network), white, ts)
+    with pytest.raises(bf.AssumptionError, match="white input"):
+        bf.theory.split_loss(bf.networks.rank_one(DATA.beta, width=8, scale=1e-4), DATA, ts)
 
 
 def test_split_loss_of_an_imbalanced_draw_on_white_data():

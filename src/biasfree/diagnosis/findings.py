@@ -50,6 +50,18 @@ class Findings:
         return float(np.sum(counts[counts > 1])) / len(self.data) < seen.evenness / 2
 
     @cached_property
+    def moments_only(self) -> bool:
+        """Labels whose half-spaces agree in second moments to rounding, without mirror images.
+
+        Chance does not make moments equal. They suffice the square loss; a logistic one, which labels are
+        likely to be trained with, needs the mirror images.
+        """
+        seen = self.symmetry
+        if seen is None or self.data is None or seen.exact or seen.defect > 1e-8:  # of theory's Condition 3
+            return False
+        return bool(np.isin(self.data.targets, (-1.0, 1.0)).all())
+
+    @cached_property
     def shares(self) -> TargetShares | None:
         """What the targets are made of."""
         return None if self.data is None else target_shares(self.data, seed=self.seed)

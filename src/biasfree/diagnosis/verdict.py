@@ -48,7 +48,7 @@ def _rejected(found: Findings, thresholds: Thresholds) -> bool:
     seen = found.symmetry
     if seen is None or seen.exact:
         return False
-    return seen.p_value < thresholds.rejected_below or found.mirrored_by_design
+    return seen.p_value < thresholds.rejected_below or found.mirrored_by_design or found.moments_only
 
 
 def _two_layers(found: Findings) -> bool:
@@ -100,6 +100,12 @@ def _of_symmetry(found: Findings, thresholds: Thresholds) -> Iterator[str]:
         f"in the worst half-space found the moments are off by {_percent(seen.inputs)} (inputs) and "
         f"{_percent(seen.targets)} (targets)"
     )
+    if found.moments_only:
+        yield (
+            "Condition 3 (TMLR 3) holds in second moments only: enough for the square loss, but mirror "
+            "images (−x, −y) are missing, and training with the logistic loss needs them."
+        )
+        return
     if found.mirrored_by_design:
         odd = "the targets there are not odd" if seen.evenness == 1 else "not all have their mirror image"
         yield (

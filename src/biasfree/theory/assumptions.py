@@ -14,9 +14,10 @@ import numpy as np
 
 from biasfree.arrays import lengths
 from biasfree.data import Dataset
+from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.rank_one import RankOne
-from biasfree.theory.symmetry import symmetry_defect
+from biasfree.theory.symmetry import symmetry_defect, unmirrored_share
 
 
 class AssumptionError(ValueError):
@@ -76,6 +77,11 @@ def check(
     return {h.key: h.check(network, data, tolerances.get(f"{h.key}_tolerance")) for h in hypotheses}
 
 
+def under(loss: Loss, hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
+    """The hypotheses under one of the losses: second moments of a half-space suffice the square loss only."""
+    return tuple(hypotheses) if loss.name == "square" else (*hypotheses, MIRROR)
+
+
 def check_sizes(network: Network, data: Dataset) -> None:
     """Data of the network's dimensions."""
     if (data.dimensions, data.outputs) != (network.sizes[0], network.sizes[-1]):
@@ -124,10 +130,10 @@ def _small_defect(network: Network, data: Dataset) -> float:
 
     Either layer alone may be the large one: W₂ = 0 is no small network, W₂ grows at the rate cs|W₁|.
     """
-    s = np.linalg.norm(data.beta)
-    if s == 0 or network.depth != 2:
+    s, stiffness = np.linalg.norm(data.beta), np.linalg.norm(data.sigma, ord=2)
+    if s == 0 or stiffness == 0 or network.depth != 2:  # also where squares of the inputs underflow
         return np.nan
-    size = network.norms.max() * np.sqrt(np.linalg.norm(data.sigma, ord=2) / s)
+    size = network.norms.max() * np.sqrt(stiffness / s)
     return float((1 + network.leak) / 2 * size**2)
 
 
@@ -170,6 +176,14 @@ SYMMETRY = Hypothesis(
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
+MIRROR = Hypothesis(
+    "mirror",
+    "Condition 3 (TMLR 3) with every mirror image, as the logistic loss needs it,",
+    "the share of samples without a mirror image (−x, −y) of their own",
+    lambda network, data: 0.0 if network.leak == 1 else unmirrored_share(data),
+    "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
+    tolerance=0.0,
+)
 RANK_ONE = Hypothesis(
     "rank_one",
     "Assumption 4 (TMLR 7), W₁ = W₂ᵀrᵀ with |r| = 1,",
@@ -204,7 +218,7 @@ WHITE = Hypothesis(
 )
 SMALL = Hypothesis(
     "small",
-    "small initial weights, both layers (Theorem 13 of v1)",
+    "small initial weights (Theorem 13 of v1)",
     "cu²|Σ|/s, u the larger of |W₁| and |W₂|,",
     _small_defect,
     "start smaller (scale=), or simulate with bf.gradient_flow",

@@ -75,7 +75,7 @@ class Coverage:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> Row:
-        """The row of a result by the name of its function."""
+        """The row of a result by the name of its function, under the square loss where there are two."""
         for row in self.rows:
             if name in row.result.calls:
                 return row
@@ -85,7 +85,7 @@ class Coverage:
     @property
     def applies(self) -> tuple[str, ...]:
         """The names of the functions whose results apply."""
-        return tuple(name for row in self.rows if row.applies for name in row.result.calls)
+        return tuple(dict.fromkeys(name for row in self.rows if row.applies for name in row.result.calls))
 
     def to_json(self) -> str:
         """The table as JSON: per result, whether it applies and the defect of each hypothesis."""
@@ -125,6 +125,7 @@ def _record(row: Row) -> dict[str, object]:
         "result": row.result.title,
         "calls": list(row.result.calls),
         "reference": row.result.reference,
+        "loss": row.result.loss,
         "applies": row.applies,
         "hypotheses": [
             {

@@ -13,7 +13,7 @@ from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import named
 from biasfree.networks import Network
-from biasfree.theory.assumptions import check
+from biasfree.theory.assumptions import check, under
 from biasfree.theory.deep_structure import PROPOSITION_12, STRUCTURE, DeepParts
 from biasfree.theory.integration import direction_flow
 from biasfree.theory.linear_network import negative_gradient
@@ -50,15 +50,16 @@ def deep_flow(
     what follows it.
 
     Assumes: no biases, one output, leak 0 or 1; Eq. 40, or 39 if linear (structure_tolerance=1e-8). For ReLU
-    also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), and r·x ≠ 0 on the
-    samples (hyperplane_tolerance=0, a share of them).
+    also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), for the logistic loss
+    with every mirror image (mirror_tolerance=0) and labels ±1, and r·x ≠ 0 on the samples
+    (hyperplane_tolerance=0, a share of them).
     Reference: [ZSL25] App. F.2 (TMLR Proposition 12); the logistic loss, L2, the odd target and the form in
     (ln v, r) are derived here.
     """
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
     kind = named(loss)
     kind.check(data.y)
-    defects = check(ASSUMES_FLOW, network, data, tolerances)
+    defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)
     start = DeepParts.of(network)
     pull = negative_gradient(kind, data)
     log_v, r, stats = direction_flow(

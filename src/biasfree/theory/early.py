@@ -10,9 +10,9 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset
-from biasfree.losses import named
+from biasfree.losses import Loss, named
 from biasfree.networks import Network
-from biasfree.theory.alignment import SMALL_START, growing_part
+from biasfree.theory.alignment import LINEARISED, SMALL_START, growing_part, sides
 from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, check
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -38,19 +38,18 @@ def linearised_flow(
 
     W₁ = e^{−λt}[e^{κt}r₁β̄ᵀ + e^{−κt}r₂β̄ᵀ + W₁(0)(I − β̄β̄ᵀ)],  W₂ = e^{−λt}[e^{κt}r₁ − e^{−κt}r₂]ᵀ,
     r₁, r₂ = (W₁(0)β̄ ± W₂(0)ᵀ)/2; κ = cs for the square loss, cs/2 for the logistic one. Refused at times at
-    which outputs are no longer negligible; `early_error` bounds what is left out.
+    which outputs are no longer negligible; `early_error` bounds what is left out, of the relative order of
+    the `small` defect at the last of `ts`. Thm. 13 says O(w_init) for the whole of `lemma12_window`, which
+    fails where cs > ⅔(s + TrΣ) (erratum 8).
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); c|W₁||W₂||Σ|/s ≪ 1 at every
-    time asked for (small_tolerance=1e-2).
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), labels ±1 for the logistic loss; β ≠ 0
+    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time asked for, u the larger norm (small_tolerance=1e-2).
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), named(loss)
     kind.check(data.y)
-    defects = check(SMALL_START, network, data, tolerances)
-    kappa, direction = (
-        growth_rate(network, data, loss=loss),
-        data.beta.reshape(-1) / np.linalg.norm(data.beta),
-    )
+    defects = check(LINEARISED, network, data, tolerances)
+    kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / np.linalg.norm(data.beta)
     factors = _modes(network, direction, kappa, ts, l2)
     defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
@@ -65,54 +64,82 @@ def linearised_flow(
     )
 
 
-def growth_rate(network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0) -> float:
+def growth_rate(
+    network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
+) -> float:
     """The rate at which the weights grow while outputs are negligible: cs − λ, or cs/2 − λ (logistic).
 
-    Assumes: Condition 3 and two layers of one output.
+    Assumes: two layers of one output, no biases; Condition 3 (symmetry_tolerance=1e-8); labels ±1 for the
+    logistic loss.
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
-    slope, _ = _SLOPES[named(loss).name]
-    return (1 + network.leak) / 2 * slope * float(np.linalg.norm(data.beta)) - non_negative("l2", l2)
+    kind, l2 = named(loss), non_negative("l2", l2)
+    kind.check(data.y)
+    check(ASSUMES_BOUND, network, data, tolerances)
+    return _rate(network, data, kind) - l2
 
 
 def plateau_end(
     network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
 ) -> float:
-    """When a small random start leaves its plateau: the growing part, unchecked, would stop its own growth.
+    """When small random initial weights leave their plateau: their larger side stops its own growth.
 
-    t = ln[g/(κ₂ β̄ᵀΣβ̄ u₀²)]/(2cg), u₀ = √c·|r₁|, g = κ₁s − λ/c, from the slope g(w) ≈ κ₁β − κ₂Σw of a small
-    w: (κ₁, κ₂) = (1, 1) for the square loss, (½, ¼) for the logistic one. For Σ = νI and the square loss this
-    is the middle of the sigmoid. Infinity where L2 forbids growth.
+    t = ln[κ/(κ₂β̄ᵀΣβ̄(½(1+α²)ρ + αρ′))]/2κ, ρ ≥ ρ′ the two of |r₁±|², κ = cκ₁s − λ: a side that grows as
+    e^{κt} is slowed by its own outputs and, where α > 0, by those of the other. (κ₁, κ₂) = (1, 1) for the
+    square loss, (½, ¼) for the logistic one. For sides of equal size the bracket is κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and
+    for Σ = νI and the square loss t is the middle of the sigmoid; from one sign only it comes ln 2/s earlier
+    (α = 0), and the other side never leaves. Infinity where L2 allows no growth. Accuracy: the
+    growing part as the `growing` defect has it, shifting t by as much over κ.
 
-    Assumes: as `aligned`, but r₁ may have one sign only.
+    Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
     """
+    kind, l2 = named(loss), non_negative("l2", l2)
+    kind.check(data.y)
     check(SMALL_START, network, data, tolerances)
-    growing = growing_part(network, data)
-    rate, (_, curvature) = growth_rate(network, data, loss=loss, l2=l2) / growing.c, _SLOPES[named(loss).name]
+    growing, alpha = growing_part(network, data), network.leak
+    rate, curvature = _rate(network, data, kind) - l2, _SLOPES[kind.name][1]
+    smaller, larger = np.sort(sides(growing)) ** 2
+    own = (
+        curvature
+        * float(growing.r @ data.sigma @ growing.r)
+        * ((1 + alpha**2) / 2 * larger + alpha * smaller)
+    )
     if rate <= 0:
         return np.inf
-    stiffness = curvature * float(growing.r @ data.sigma @ growing.r)
-    return float((np.log(rate / stiffness) - 2 * np.log(growing.u)) / (2 * growing.c * rate))
+    grown = np.log(rate / own) - 2 * np.log(growing.norm)
+    return float(grown / (2 * rate)) if grown > 0 else np.inf
 
 
-def lemma12_bound(network: Network, data: Dataset, ts: ArrayLike) -> Float[np.ndarray, "T"]:
+def lemma12_bound(
+    network: Network, data: Dataset, ts: ArrayLike, *, any_data: bool = False, **tolerances: float
+) -> Float[np.ndarray, "T"]:
     """The bound u(t) ≤ u(0)e^{(s + TrΣ)t/τ} on the larger norm of a layer, up to `lemma12_window`.
 
-    Assumes: two layers of one output, square loss; any data.
-    Reference: [ZSL25] Lemma 12, Eq. 17.
+    With `any_data` the rate is √(⟨y²⟩TrΣ) + TrΣ and no symmetry is needed: a half-space may see more of the
+    target than β, |⟨1[r·x>0]yx⟩| ≤ √(⟨y²⟩TrΣ). Print does not say that s + TrΣ rests on Condition 3, through
+    Lemma 11: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
+
+    Assumes: two layers of one output, no biases, square loss; Condition 3 (symmetry_tolerance=1e-8) unless
+    `any_data`.
+    Reference: [ZSL25] Lemma 12, Eq. 17; the rate for any data is derived here.
     """
-    rate = float(np.linalg.norm(data.beta) + np.trace(data.sigma))
-    return network.norms.max() * np.exp(rate * increasing_times(ts))
+    rate = _lemma12_rate(network, data, any_data, tolerances)
+    return _grown(network, rate * increasing_times(ts))
 
 
-def lemma12_window(network: Network, data: Dataset) -> float:
+def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, **tolerances: float) -> float:
     """The time τ·ln(1/u(0))/(s + TrΣ) until which Lemma 12 holds: far shorter than the plateau.
 
+    With `any_data` the rate is that of `lemma12_bound`. Infinity where nothing moves: zero weights or inputs.
+
+    Assumes: as `lemma12_bound`.
     Reference: [ZSL25] Lemma 12; 0 for u(0) ≥ 1, which it does not cover.
     """
-    rate = float(np.linalg.norm(data.beta) + np.trace(data.sigma))
-    return max(-float(np.log(network.norms.max())), 0.0) / rate
+    rate, size = _lemma12_rate(network, data, any_data, tolerances), network.norms.max()
+    if size >= 1:
+        return 0.0
+    return -float(np.log(size)) / rate if size > 0 and rate > 0 else np.inf
 
 
 def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
@@ -121,8 +148,7 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     Assumes: two layers of one output, square loss, any weights; Condition 3 (symmetry_tolerance=1e-8).
     Reference: derived here; compare [ZSL25] Lemma 12.
     """
-    check(ASSUMES_BOUND, network, data, tolerances)
-    return network.norms.max() * np.exp(growth_rate(network, data) * increasing_times(ts))
+    return _grown(network, growth_rate(network, data, **tolerances) * increasing_times(ts))
 
 
 def early_error(
@@ -136,9 +162,34 @@ def early_error(
     Assumes: as `norm_bound`.
     Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
     """
-    bound, kappa = norm_bound(network, data, ts, **tolerances), growth_rate(network, data)
-    grown = np.expm1(2 * kappa * increasing_times(ts)) / (2 * kappa) if kappa > 0 else increasing_times(ts)
-    return np.sqrt(2) * float(np.trace(data.sigma)) * network.norms.max() ** 2 * bound * grown
+    kappa, ts = growth_rate(network, data, **tolerances), increasing_times(ts)
+    with np.errstate(over="ignore"):  # a bound of infinity is one
+        grown = np.expm1(2 * kappa * ts) / (2 * kappa) if kappa > 0 else ts
+        return (
+            np.sqrt(2)
+            * float(np.trace(data.sigma))
+            * network.norms.max() ** 2
+            * _grown(network, kappa * ts)
+            * grown
+        )
+
+
+def _rate(network: Network, data: Dataset, kind: Loss) -> float:
+    """cκ₁s."""
+    return (1 + network.leak) / 2 * _SLOPES[kind.name][0] * float(np.linalg.norm(data.beta))
+
+
+def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: Mapping[str, float]) -> float:
+    check(SETTING if any_data else ASSUMES_BOUND, network, data, tolerances)
+    trace = float(np.trace(data.sigma))
+    target = np.sqrt(np.mean(data.targets**2) * trace) if any_data else np.linalg.norm(data.beta)
+    return float(target) + trace
+
+
+def _grown(network: Network, exponents: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T"]:
+    """u(0)e^{…}; infinity is a bound too."""
+    with np.errstate(over="ignore"):
+        return network.norms.max() * np.exp(exponents)
 
 
 def _modes(

@@ -13,7 +13,7 @@ from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset
 from biasfree.losses import named
 from biasfree.networks import Network
-from biasfree.theory.assumptions import HYPERPLANE, SETTING, SIGNS, SYMMETRY, Hypothesis, check
+from biasfree.theory.assumptions import HYPERPLANE, SETTING, SIGNS, SYMMETRY, Hypothesis, check, under
 from biasfree.theory.linear_network import LinearNetwork
 from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
@@ -86,7 +86,10 @@ def equivalent_flow(
     With both tolerances of Assumption 4 opened to 1 it is what the equivalence says of any start, which a
     small random one follows up to its ± imbalance (`final_weight_error`).
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8); W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    Accuracy: a local error of `rtol` relative to the largest weight.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
     (signs_tolerance=1e-8), Assumption 4 (TMLR 7) without |r| = 1, which the proof does not need; v·x ≠ 0 on
     the samples (hyperplane_tolerance=0).
     Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c is derived here.
@@ -131,7 +134,7 @@ def _twin(
 ) -> tuple[LinearNetwork, dict[str, float]]:
     kind, l2 = named(loss), non_negative("l2", l2)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
     return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects
 
 

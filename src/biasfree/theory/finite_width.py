@@ -1,60 +1,66 @@
-"""What a finite width costs: the equivalence from a random start, to leading order in the ± imbalance."""
+"""What a finite width costs: the equivalence from small random initial weights of unequal ± parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import non_negative, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.alignment import ASSUMES, SMALL_START, balanced, growing_part
-from biasfree.theory.assumptions import RELU, check
-from biasfree.theory.rank_one import RankOne
+from biasfree.theory.alignment import SMALL_START, balanced, growing_part, sides
+from biasfree.theory.assumptions import RELU, WHITE, Hypothesis, check
 from biasfree.theory.reduced import reduced_flow
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
-ASSUMES_HALVES = (*ASSUMES, RELU)
-_LARGEST = np.sqrt(2 - np.sqrt(2))  # the error of a draw of one sign only
+_LARGEST = np.sqrt(2 - np.sqrt(2))  # the error as the smaller of two sides → 0
 
 
 def final_weight_error(network: Network, data: Dataset, **tolerances: float) -> float:
-    """|√c·W − W_lin|/|W_lin| at the end of training from a small random start, W_lin the linear twin.
+    """|√c·W − W_lin|/|W_lin| at t → ∞ from small random initial weights, W_lin the linear twin.
 
     err∞ = √((p − 1/√2)² + (m − 1/√2)²), p² = |r₁⁺|²/|r₁|², m² = 1 − p²: the linear network keeps its ±
-    imbalance, the ReLU one loses it (slowly for leaks near 1; 0 for leak 1, its own twin).
+    imbalance, the ReLU one loses it (slowly for leaks near 1; 0 for leak 1, its own twin). If r₁ has one sign
+    only, no neuron balances the even part: the network ends at (1+α)/(1+α²)·w* on its half-line, and
+    err∞ = 1 − (1+α)/√(2(1+α²)), 0.293 for ReLU. From very unequal sides the error is that until the smaller
+    one escapes, and err∞ after it. Accuracy: twice the `growing` defect.
 
-    Assumes: as `aligned`; t → ∞.
+    Assumes: as `aligned`, but for any imbalance; t → ∞.
     Reference: derived here; the error is the one of [ZSL25] Fig. 1b (TMLR 3b).
     """
+    check(SMALL_START, network, data, tolerances)
+    p, m = sides(growing_part(network, data))
     if network.leak == 1:
         return 0.0
-    check(SMALL_START, network, data, tolerances)
-    half = np.sqrt(1 / 2)
-    p, m = _parts(growing_part(network, data))
-    return float(np.hypot(p - half, m - half))
+    return float(np.hypot(p - np.sqrt(0.5), m - np.sqrt(0.5))) if p * m > 0 else _one_sided(network.leak)
 
 
 @dataclass(frozen=True)
 class WeightErrorLaw:
-    """The law of `final_weight_error` over Gaussian starts of one width.
+    """The law of `final_weight_error` over Gaussian initial weights of one width.
 
     p² = |r₁⁺|²/|r₁|² is a Beta(n/2, (H − n)/2) variable given n positive entries of r₁, n ~ Binomial(H, ½):
-    r₁ has independent Gaussian entries of equal variance. For wide networks err∞ ≈ σ·|N(0, 1)|, σ = ½√(3/H).
+    r₁ has independent Gaussian entries of equal variance. All entries have one sign with probability 2^{1−H},
+    an atom at 1 − (1+α)/√(2(1+α²)); of all else the leak α does not matter unless it is 1, where the error is
+    0. For wide networks err∞ ≈ σ·|N(0, 1)|, σ = ½√(3/H).
 
     Assumes: the entries of W₁(0) and W₂(0) are independent Gaussians, of equal variance within a layer.
     Reference: derived here.
     """
 
     width: int
+    leak: float = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "width", whole("width", self.width))
+        object.__setattr__(self, "leak", non_negative("leak", self.leak))
+        if self.leak > 1:
+            raise ValueError(f"leak must lie in [0, 1], got {self.leak:g}; 0 is ReLU, 1 is linear.")
 
     @property
     def sigma(self) -> float:
@@ -62,68 +68,78 @@ class WeightErrorLaw:
         return float(np.sqrt(3 / self.width) / 2)
 
     def cdf(self, error: ArrayLike) -> Float[np.ndarray, "*errors"]:
-        """The share of draws whose error is at most `error`."""
+        """The share of initial weights whose error is at most `error`."""
         from scipy.special import betainc
         from scipy.stats import binom
 
         error = real("error", error)
+        if self.leak == 1:
+            return np.where(error >= 0, 1.0, 0.0)
         epsilon = _imbalance(error)[..., None]
         n = np.arange(1, self.width)
         inside = betainc(n / 2, n[::-1] / 2, (1 + epsilon) / 2) - betainc(
             n / 2, n[::-1] / 2, (1 - epsilon) / 2
         )
         mixed = inside @ binom.pmf(n, self.width, 0.5)
-        one_sided = np.where(error > _LARGEST - 1e-15, 2.0 ** (1 - self.width), 0.0)
+        # rounding may leave an error just below the atom that it is
+        one_sided = np.where(error > _one_sided(self.leak) - 1e-15, 2.0 ** (1 - self.width), 0.0)
         return np.minimum(mixed + one_sided, 1.0)
 
     def quantile(self, share: float) -> float:
-        """The error that a share of the draws does not exceed."""
-        from scipy.optimize import brentq
-
-        share = non_negative("share", share)
+        """The least error that a share of the initial weights does not exceed, to 1e-15."""
+        share, low, high = non_negative("share", share), 0.0, float(_LARGEST)
         if share > 1:
             raise ValueError(f"share must lie in [0, 1], got {share:g}.")
-        root: Any = brentq(lambda error: float(self.cdf(error)) - share, 0.0, _LARGEST, xtol=1e-12)
-        return float(root)
+        if self.cdf(low) >= share:
+            return low
+        for _ in range(50):  # halves: the law has a jump
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.cdf(middle) >= share - 1e-15 else (middle, high)
+        return high
 
 
-def final_weight_error_law(width: int) -> WeightErrorLaw:
-    """The law of `final_weight_error` over Gaussian starts of `width` neurons.
+def final_weight_error_law(width: int, *, leak: float = 0.0) -> WeightErrorLaw:
+    """The law of `final_weight_error` over Gaussian initial weights of `width` neurons.
 
     Reference: derived here; the error is the one of [ZSL25] Fig. 1b (TMLR 3b).
     """
-    return WeightErrorLaw(width)
+    return WeightErrorLaw(width, leak)
 
 
 def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Network, Network]:
-    """The two aligned networks that a ReLU network from a small random start splits into.
+    """The two aligned networks that a ReLU network from small random initial weights splits into.
 
     They start from √2·|r₁⁺| and √2·|r₁⁻| instead of |r₁|: with α = 0 the positive neurons see one half of
     the data and the negative ones the other, and on symmetric data each half has the moments of the whole.
+    Exact as the scale → 0 where both keep one direction, as for Σ = νI; otherwise until the larger turns.
 
-    Assumes: as `aligned`, and α = 0.
+    Assumes: as `aligned`, but for any imbalance of an r₁ of both signs; α = 0.
     Reference: derived here.
     """
     check(ASSUMES_HALVES, network, data, tolerances)
-    growing = growing_part(network, data)
-    positive, negative = (
-        replace(balanced(growing), norm=np.sqrt(2) * growing.norm * part).network()
-        for part in _parts(growing)
-    )
-    return positive, negative
+    return _halves(network, data)
 
 
 def split_loss(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
-    """The square loss of a ReLU network from a small random start, its ± imbalance included.
+    """The square loss of a ReLU network from small random initial weights, its ± imbalance included.
 
-    L(t) = ½[L₊(t) + L₋(t)], L± the loss of its `halves`. Exact as the scale → 0 for Σ = νI; for other Σ up
-    to terms of second order in the imbalance times |Σ − νI|/ν, since then the directions of the halves part.
+    L(t) = ½[L₊(t) + L₋(t)], L± the loss of its `halves`. Exact as the scale → 0. For other Σ the halves turn
+    at different times and see each other's samples (7 % of L(0) in a trial): `two_neuron_flow` has them.
 
-    Assumes: as `aligned`, and α = 0.
+    Assumes: as `halves`; Σ = νI (white_tolerance=1e-8).
     Reference: derived here.
     """
-    positive, negative = (reduced_flow(half, data, ts) for half in halves(network, data, **tolerances))
+    check(ASSUMES_SPLIT, network, data, tolerances)
+    positive, negative = (reduced_flow(half, data, ts) for half in _halves(network, data))
     return (positive.loss + negative.loss) / 2
+
+
+def _halves(network: Network, data: Dataset) -> tuple[Network, Network]:
+    growing = growing_part(network, data)
+    positive, negative = (
+        replace(balanced(growing), norm=np.sqrt(2) * growing.norm * part).network() for part in sides(growing)
+    )
+    return positive, negative
 
 
 def _imbalance(error: Float[np.ndarray, "*errors"]) -> Float[np.ndarray, "*errors"]:
@@ -133,7 +149,23 @@ def _imbalance(error: Float[np.ndarray, "*errors"]) -> Float[np.ndarray, "*error
     return np.sqrt(missing * (2 - missing))
 
 
-def _parts(growing: RankOne) -> tuple[float, float]:
-    """(p, m): the norms of the positive and of the negative part of r₁/|r₁|."""
-    positive, negative = np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)
-    return float(np.linalg.norm(positive)), float(np.linalg.norm(negative))
+def _one_sided(leak: float) -> float:
+    """The error of an r₁ of one sign: √c·√(|w*|(1+α)/(1+α²)) against √|w*|, along one vector."""
+    return float(1 - (1 + leak) / np.sqrt(2 * (1 + leak**2)))
+
+
+def _signs_missing(network: Network, data: Dataset) -> float:
+    if network.depth != 2 or network.sizes[-1] != 1 or not data.beta.any():
+        return np.nan
+    return float(np.sum(sides(growing_part(network, data)) == 0))
+
+
+SIDES = Hypothesis(
+    "sides",
+    "neurons of both signs along β",
+    "the number of signs that r₁ lacks",
+    _signs_missing,
+    "use bf.theory.two_sigmoid_flow or bf.theory.two_neuron_flow, which follow one sign too",
+)
+ASSUMES_HALVES = (*SMALL_START, RELU, SIDES)
+ASSUMES_SPLIT = (*ASSUMES_HALVES, WHITE)

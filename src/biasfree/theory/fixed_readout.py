@@ -14,7 +14,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss, named
 from biasfree.networks import Network
 from biasfree.theory import equivalence
-from biasfree.theory.assumptions import check
+from biasfree.theory.assumptions import check, under
 from biasfree.theory.integration import integrated
 from biasfree.theory.linear_loss import linear_loss
 from biasfree.theory.linear_network import negative_gradient
@@ -44,14 +44,15 @@ def fixed_readout_flow(
     (1−α)/2·Σ W₂ₕ|W₂ₕ||v·x| vanishes. The square loss has w = w* + exp(−Σt̃)(w(0) − w*), and only the
     logistic one is integrated, by `method`. What `bf.gradient_flow(..., train=(True, False))` follows.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8); W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
     (signs_tolerance=1e-8); v·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of them).
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
     kind = named(loss)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
     c, squared = (1 + network.leak) / 2, float(np.sum(network.weights[1] ** 2))
     start, factor = _direction(network), c * squared
     if kind.name == "square":
@@ -86,7 +87,7 @@ def fixed_readout_descent(
     steps, every, kind = whole("steps", steps), whole("save_every", save_every), named(loss)
     sizes = _step_sizes(step, steps)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
     began, saves = time.perf_counter(), np.unique([*range(0, steps + 1, every), steps])
     v, c, pull = _direction(network), (1 + network.leak) / 2, negative_gradient(kind, data)
     factor, found = c * float(np.sum(network.weights[1] ** 2)), [v]

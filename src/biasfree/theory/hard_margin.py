@@ -11,7 +11,7 @@ from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.losses import Logistic
 from biasfree.networks import Network
-from biasfree.theory.assumptions import EQUIVALENCE, Hypothesis
+from biasfree.theory.assumptions import EQUIVALENCE, MIRROR, Hypothesis
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -192,4 +192,4 @@ SEPARABLE = Hypothesis(
     _overlap,
     'there is no margin to tend to: follow the flow with bf.theory.reduced_flow(..., loss="logistic")',
 )
-ASSUMES = (*EQUIVALENCE, LABELS, SEPARABLE)
+ASSUMES = (*EQUIVALENCE, MIRROR, LABELS, SEPARABLE)

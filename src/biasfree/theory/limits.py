@@ -8,24 +8,53 @@ import numpy as np
 
 from biasfree.arrays import non_negative, real
 from biasfree.data import Dataset
-from biasfree.theory.assumptions import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS
+from biasfree.networks import Network
+from biasfree.theory.assumptions import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis
 from biasfree.theory.linear_loss import least_squares_fit
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY)
-ASSUMES_L2 = (*SETTING, SYMMETRY)
+
+def _neurons_missing(network: Network, data: Dataset) -> float:
+    """Signs that the neurons lack along β, over outputs, and neurons lacking for the rank of the map.
+
+    On a kink that cancels, neurons come in twos, and such a pair has rank one; of a linear network one will
+    do.
+    """
+    if network.depth != 2:
+        return np.nan
+    (first, second), signs = network.weights, 1 if network.leak == 1 else 2
+    rank = np.linalg.matrix_rank(least_squares_fit(data)[0])
+    lacking = max(0, signs * int(rank) - len(first))
+    for beta, a in zip(data.beta.reshape(data.outputs, -1), second, strict=True):
+        if (size := np.linalg.norm(beta)) > 0:
+            found = len(set(np.sign(first @ beta / size + a)) - {0.0})
+            lacking += max(0, signs - found)
+    return float(lacking)
+
+
+ENOUGH = Hypothesis(
+    "neurons",
+    "neurons of both signs along β for every output, and two for each rank of the map",
+    "the number of signs and neurons that are missing",
+    _neurons_missing,
+    "draw a wider network; where a sign is missing bf.theory.two_neuron_flow says where training ends",
+)
+ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY, ENOUGH)
+ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
 def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
     """The linear map that a network trained with the square loss ends at, of the shape of `data.beta`.
 
-    w* = Σ⁻¹β, the global minimum of a two-layer network of any leak (and at least two neurons). Where Σ is
-    singular, the shortest of the minima: a network ends there only as its initial weights → 0.
+    w* = Σ⁻¹β, the global minimum of a two-layer network of any leak. Where Σ is singular, the shortest of the
+    minima: a network ends there only as its initial weights → 0.
 
-    Assumes: of the network, two layers, no biases; of the data, Condition 3 unless the network is linear.
-    Neither enters the map, so neither is checked here.
+    Assumes: of the network, two layers, no biases, and if α < 1 neurons of both signs along β for every
+    output, two for each rank of w* (from one sign it ends at (1+α)²/(2(1+α²))·w* and an even part, and one
+    neuron has no map of rank two: erratum 12); of the data, Condition 3 unless the network is linear. None
+    of it enters the map, so none is checked here; `coverage` does.
     Reference: [ZSL25] Corollary 6 and App. E.4.
     """
     return least_squares_fit(data)[0].reshape(data.beta.shape)
@@ -38,8 +67,9 @@ def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndar
     μ > 0 for which μ|w*| = λ/c. For Σ = νI: w* = max(s − λ/c, 0)·β̄/ν. It is the global minimum of the
     network's objective too, since (λ/2)(|W₁|² + |W₂|²) ≥ λ|W₂W₁|, with equality for W₁ = W₂ᵀrᵀ.
 
-    Assumes: one output, checked; of the network, two layers, no biases; of the data, Condition 3 unless the
-    network is linear. Neither enters the map, so neither is checked here.
+    Assumes: one output, checked; of the network, two layers, no biases, neurons of both signs along β if
+    α < 1; of the data, Condition 3 unless the network is linear. Neither enters the map, so neither is
+    checked here; `coverage` does.
     Reference: [ZSL25] TMLR App. C.4; the form of w* is derived here.
     """
     strength = non_negative("l2", l2) / _slope(leak)

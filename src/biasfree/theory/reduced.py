@@ -11,7 +11,7 @@ from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import named
 from biasfree.networks import Network
-from biasfree.theory.assumptions import EQUIVALENCE, check
+from biasfree.theory.assumptions import EQUIVALENCE, check, under
 from biasfree.theory.integration import direction_flow
 from biasfree.theory.linear_network import negative_gradient
 from biasfree.theory.rank_one import RankOne
@@ -41,7 +41,10 @@ def reduced_flow(
     Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; "Radau" suits
     a Σ of widely spread eigenvalues over long times.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8); W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    Accuracy: `rtol` in ln u and r, and as much in the loss.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
     (signs_tolerance=1e-8), Assumption 4 (TMLR 7); r·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of
     them). A linear network needs only W₁ = W₂ᵀrᵀ.
     Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
@@ -49,7 +52,7 @@ def reduced_flow(
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
     kind = named(loss)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
     start = RankOne.of(network)
     pull = negative_gradient(kind, data)
     log_u, r, stats = direction_flow(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from biasfree.losses import Logistic
 from biasfree.theory import (
     alignment,
     boursier,
@@ -33,7 +34,8 @@ from biasfree.theory import (
     two_neurons,
     white,
 )
-from biasfree.theory.assumptions import SETTING, Hypothesis
+from biasfree.theory.assumptions import Hypothesis, under
+from biasfree.theory.hard_margin import LABELS
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Result:
     calls: tuple[str, ...]
     reference: str
     assumes: tuple[Hypothesis, ...]
+    loss: str = "square"
+
+
+def _logistic(title: str, calls: tuple[str, ...], reference: str, assumes: tuple[Hypothesis, ...]) -> Result:
+    """The result under the logistic loss, which needs labels and mirror images."""
+    return Result(
+        f"{title}, logistic loss", calls, reference, (*under(Logistic(), assumes), LABELS), "logistic"
+    )
 
 
 RESULTS = (
@@ -72,11 +82,18 @@ RESULTS = (
         equivalence.ASSUMES,
     ),
     Result(
-        "D + 1 equations for any Σ, either loss and L2",
+        "D + 1 equations for any Σ, with L2",
         ("reduced_flow",),
         "[ZSL25] Eq. 34",
         reduced.ASSUMES,
     ),
+    _logistic(
+        "learns as its linear twin, by flow and by descent",
+        ("equivalent_flow", "equivalent_descent"),
+        "[ZSL25] Thm. 5 (TMLR 8)",
+        equivalence.ASSUMES,
+    ),
+    _logistic("D + 1 equations", ("reduced_flow",), "[ZSL25] Eq. 34", reduced.ASSUMES),
     Result(
         "closed form on white input",
         ("white_flow",),
@@ -84,19 +101,25 @@ RESULTS = (
         white.ASSUMES,
     ),
     Result(
-        "closed form from a small random start: one sigmoid",
+        "closed form from small random initial weights: one sigmoid",
         ("sigmoid_flow", "time_to_loss"),
         "[ZSL25] Corollary 14 and Thm. 13",
         sigmoid.ASSUMES,
     ),
     Result(
-        "closed form from a small random start at any width: two sigmoids",
+        "closed form from small random initial weights at any width: two sigmoids",
         ("two_sigmoid_flow",),
         "derived here",
         sigmoid.ASSUMES_TWO,
     ),
     Result(
-        "two neurons for a small random start at any width, any Σ and either loss",
+        "two neurons for small random initial weights at any width and any Σ",
+        ("two_neuron_flow",),
+        "derived here",
+        two_neurons.ASSUMES,
+    ),
+    _logistic(
+        "two neurons for small random initial weights",
         ("two_neuron_flow",),
         "derived here",
         two_neurons.ASSUMES,
@@ -114,13 +137,19 @@ RESULTS = (
         modes.ASSUMES,
     ),
     Result(
-        "the early phase is linear and leaves one direction",
-        ("linearised_flow", "plateau_end"),
+        "the early phase is linear",
+        ("linearised_flow",),
+        "[ZSL25] Thm. 13",
+        alignment.LINEARISED,
+    ),
+    Result(
+        "the early phase leaves one direction, and ends",
+        ("plateau_end",),
         "[ZSL25] Thm. 13",
         alignment.SMALL_START,
     ),
     Result(
-        "a rank-one network stands in for the small random start",
+        "a rank-one network stands in for small random initial weights",
         ("aligned",),
         "[ZSL25] Thm. 13; balanced, derived here",
         alignment.ASSUMES,
@@ -129,16 +158,16 @@ RESULTS = (
         "weights grow no faster than e^{(s + TrΣ)t}, for a while",
         ("lemma12_bound", "lemma12_window"),
         "[ZSL25] Lemma 12",
-        SETTING,
+        early.ASSUMES_BOUND,
     ),
     Result(
-        "weights grow no faster than e^{cst}, always",
-        ("norm_bound", "early_error"),
+        "weights grow no faster than e^{cst}, always, and at first at this rate",
+        ("norm_bound", "early_error", "growth_rate"),
         "derived here",
         early.ASSUMES_BOUND,
     ),
     Result(
-        "square loss: training ends at least squares",
+        "square loss: the global minimum, where training ends by Thm. 5, is least squares",
         ("least_squares",),
         "[ZSL25] Corollary 6, App. E.4",
         limits.ASSUMES_LEAST_SQUARES,
@@ -162,20 +191,32 @@ RESULTS = (
         margin_bound.ASSUMES,
     ),
     Result(
-        "the final weight error, from the draw",
+        "the final weight error, from the initial weights",
         ("final_weight_error",),
         "derived here; [ZSL25] Fig. 1b (TMLR 3b)",
         alignment.SMALL_START,
     ),
     Result(
-        "the loss with the ± imbalance of the draw",
-        ("halves", "split_loss"),
+        "two halves of unequal size, each a linear network",
+        ("halves",),
         "derived here",
         finite_width.ASSUMES_HALVES,
     ),
     Result(
+        "the loss with the ± imbalance of the initial weights",
+        ("split_loss",),
+        "derived here",
+        finite_width.ASSUMES_SPLIT,
+    ),
+    Result(
         "deep networks of low rank are linear, ReLU at half speed",
         ("deep_flow", "deep_slope"),
+        "[ZSL25] App. F.2 (TMLR Proposition 12)",
+        deep.ASSUMES_FLOW,
+    ),
+    _logistic(
+        "deep networks of low rank are linear",
+        ("deep_flow",),
         "[ZSL25] App. F.2 (TMLR Proposition 12)",
         deep.ASSUMES_FLOW,
     ),
@@ -252,7 +293,13 @@ RESULTS = (
         margin_courses.ASSUMES,
     ),
     Result(
-        "second layer fixed: a linear model, for either loss",
+        "second layer fixed: a linear model",
+        ("fixed_readout_flow", "fixed_readout_descent"),
+        "derived here; the setting of Sarussi et al. (2021)",
+        fixed_readout.ASSUMES,
+    ),
+    _logistic(
+        "second layer fixed: a linear model",
         ("fixed_readout_flow", "fixed_readout_descent"),
         "derived here; the setting of Sarussi et al. (2021)",
         fixed_readout.ASSUMES,

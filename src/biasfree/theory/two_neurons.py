@@ -11,8 +11,8 @@ from biasfree.arrays import increasing_times, positive
 from biasfree.data import Dataset
 from biasfree.losses import Loss, named
 from biasfree.networks import Network
-from biasfree.theory.alignment import SMALL_START, growing_part
-from biasfree.theory.assumptions import check
+from biasfree.theory.alignment import SMALL_START, growing_part, parts, sides
+from biasfree.theory.assumptions import check, under
 from biasfree.theory.integration import Field, integrated
 from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 ASSUMES = SMALL_START
 _SIGNS = np.array([1.0, -1.0])
-_LARGEST = 30.0  # of ln|a| in a trial step: e³⁰ is far beyond any transition
+_ABSENT = -1e4  # ln|a| of a neuron that is not there, far below the smallest number
+_BEYOND = 30.0  # of ln|a| in a trial step, above its value at the transition
 
 
 def two_neuron_flow(
@@ -41,15 +42,17 @@ def two_neuron_flow(
     stay proportional: they act as one, |a| = |r₁±| and w = |a|ρ with ρ = ±β̄ at the start. Of each,
     d ln|a|/dt = g·ρ,  dρ/dt = g − (g·ρ)ρ,  g = ±⟨e σ′(ρ·x)x⟩, e = y − f for the square loss and
     y/(1 + e^{yf}) for the logistic one. Where `reduced_flow` of `aligned` rescales the signs to equal size,
-    this keeps the imbalance of the draw, for any Σ. Exact as the scale → 0.
+    this keeps the imbalance of the initial weights, for any Σ; a sign that no neuron has stays absent. Exact
+    as the scale → 0; at a finite one weights and loss are within twice the `growing` defect of their largest.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); small initial weights
-    (small_tolerance=1e-2).
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; β ≠ 0 (target_tolerance=1e8); small initial weights
+    (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1).
     Reference: derived here from [ZSL25] Thm. 13.
     """
     ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), named(loss)
     kind.check(data.y)
-    defects = check(ASSUMES, network, data, tolerances)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
     look = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
     states, stats = integrated(_field(data, network.leak, kind), _start(growing), ts, **look)
@@ -57,42 +60,55 @@ def two_neuron_flow(
 
 
 def _start(growing: RankOne) -> Float[np.ndarray, "N"]:
-    """ln|r₁±| and ±β̄; a sign that no neuron has stays as small as numbers go."""
-    sizes = growing.norm * np.linalg.norm(_parts(growing), axis=0)
-    return np.concatenate([np.log(np.maximum(sizes, np.finfo(float).tiny)), growing.r, -growing.r])
-
-
-def _parts(growing: RankOne) -> Float[np.ndarray, "H 2"]:
-    """r₁⁺ and r₁⁻, relative to |r₁|."""
-    return np.stack([np.maximum(growing.neurons, 0), np.minimum(growing.neurons, 0)], axis=1)
+    """ln|r₁±| and ±β̄; a sign that no neuron has is not there, and stays so: `_field` leaves it out."""
+    with np.errstate(divide="ignore"):
+        log_sizes = np.log(growing.norm) + np.log(sides(growing))
+    return np.concatenate([np.maximum(log_sizes, _ABSENT), growing.r, -growing.r])
 
 
 def _field(data: Dataset, leak: float, kind: Loss) -> Field:
-    x, y = data.x, data.targets[:, 0]
+    x, y, largest = data.x, data.targets[:, 0], _transition(data) + _BEYOND
 
     def field(state: np.ndarray) -> np.ndarray:
-        rho = state[2:].reshape(2, -1)
-        slopes = np.where(x @ rho.T > 0, 1.0, leak)
-        f = _outputs(state, x, leak)
-        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS).T @ x / len(x)
-        along = np.sum(g * rho, axis=1)
-        return np.concatenate([along, (g - along[:, None] * rho).ravel()])
+        rho, there = _directions(state), state[:2] > _ABSENT
+        z = x @ rho.T
+        slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
+            f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
+            g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * there).T @ x / len(x)
+            along = np.sum(g * rho, axis=1)
+            return np.concatenate([along, (g - along[:, None] * rho).ravel()])
 
     return field
 
 
+def _transition(data: Dataset) -> float:
+    """ln|a| where the outputs of one neuron stop its growth: |a|² = s³/βᵀΣβ."""
+    beta = data.beta.reshape(-1)
+    s = np.linalg.norm(beta)
+    return float((np.log(s) - np.log(beta / s @ data.sigma @ (beta / s))) / 2)
+
+
+def _directions(state: np.ndarray) -> Float[np.ndarray, "2 D"]:
+    rho = state[2:].reshape(2, -1)
+    return rho / np.linalg.norm(rho, axis=1)[:, None]
+
+
+def _sizes(state: np.ndarray) -> Float[np.ndarray, "2"]:
+    return np.where(state[:2] > _ABSENT, np.exp(state[:2]), 0.0)
+
+
 def _outputs(state: np.ndarray, x: Float[np.ndarray, "P D"], leak: float) -> Float[np.ndarray, "P"]:
-    z = x @ state[2:].reshape(2, -1).T
-    return np.where(z > 0, z, leak * z) @ (_SIGNS * np.exp(2 * np.minimum(state[:2], _LARGEST)))
+    z = x @ _directions(state).T
+    return np.where(z > 0, z, leak * z) @ (_SIGNS * _sizes(state) ** 2)
 
 
 def _trajectory(
     ts: np.ndarray, states: np.ndarray, growing: RankOne, data: Dataset, kind: Loss, *, stats: Stats
 ) -> Trajectory:
     """All neurons again, each its share of the neuron of its sign: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
-    parts = _parts(growing)
-    shares = parts / np.where(parts.any(axis=0), np.linalg.norm(parts, axis=0), 1.0)
-    sizes, rho = np.exp(states[:, :2]), states[:, 2:].reshape(len(ts), 2, -1)
+    shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
+    sizes, rho = np.array([_sizes(state) for state in states]), np.array([_directions(s) for s in states])
     y = data.targets[:, 0]
     found = np.array([np.mean(kind.value(_outputs(state, data.x, growing.leak), y)) for state in states])
     first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
