@@ -107,9 +107,9 @@ DATASETS = {
     "six points": lambda _: bf.data.six_points(0.15),
     "the orthogonal pair": lambda _: bf.data.orthogonal_pair(),
     "tiny inputs": lambda rng: _scaled(_odd(rng), 1e-160),
-    "huge inputs": lambda rng: _scaled(_odd(rng), 1e150),
+    "huge inputs": lambda rng: _scaled(_odd(rng), 1e60),
     "tiny targets": lambda rng: _times(_odd(rng), 1e-160),
-    "huge targets": lambda rng: _times(_odd(rng), 1e150),
+    "huge targets": lambda rng: _times(_odd(rng), 1e60),
 }
 
 
@@ -243,7 +243,7 @@ NETWORKS = {
     ],
     "nothing grows": lambda rng, data, scale, _: _cancelled(rng, data, scale, 0.0),
     "hardly anything grows": lambda rng, data, scale, _: _cancelled(rng, data, scale, 1e-9),
-    "huge": lambda rng, data, _, __: _gaussian(rng, data, 3, 1e150),
+    "huge": lambda rng, data, _, __: _gaussian(rng, data, 3, 1e60),
     "depth 3": lambda rng, data, scale, _: _gaussian(rng, data, 4, scale, 3),
     "depth 3, low rank": lambda rng, data, scale, leak: (
         _low_rank(rng, data, scale, leak)

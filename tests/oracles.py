@@ -1,5 +1,7 @@
 """Forward and backward passes, descent and flow from the formulas; no code of `biasfree.dynamics`."""
 
+from itertools import count
+
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.special import expit
@@ -82,20 +84,27 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
     return unpacked(found.y.T)
 
 
-def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9):
+class TooLong(Exception):
+    """A reference flow took more evaluations than it was given."""
+
+
+def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=np.inf):
     """The flow through kinks as the limit of rounded ones: the slope at a kink goes from α to 1 over a width
     `rounding` of z/(|w||h|), so that a neuron which slides finds its slope in between. Stiff, hence LSODA;
-    one array per layer, with a leading time axis. Biases are not trained."""
+    one array per layer, with a leading time axis. Biases are not trained. Raises `TooLong` after `most`
+    evaluations."""
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
     _, biases = layers(network)
-    y = data.y.reshape(len(data.x), -1)
+    y, done = data.y.reshape(len(data.x), -1), count()
 
     def unpacked(state):
         pieces = zip(ends, ends[1:], shapes, strict=False)
         return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
 
     def field(_, state):
+        if next(done) >= most:
+            raise TooLong
         weights, inputs, slopes, h = unpacked(state), [], [], data.x
         for w, b in zip(weights, biases, strict=True):
             inputs.append(h)

@@ -52,7 +52,8 @@ class Hypothesis:
         A hypothesis about the data alone needs no network, one about the network no data.
         """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
-        defect = float(self.defect(network, data))
+        with np.errstate(all="ignore"):  # infinity and NaN are refused below
+            defect = float(self.defect(network, data))
         if not defect <= tolerance:
             raise AssumptionError(
                 self.name, self.measures, defect=defect, tolerance=tolerance, remedy=self.remedy

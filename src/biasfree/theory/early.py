@@ -163,15 +163,10 @@ def early_error(
     Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
     """
     kappa, ts = growth_rate(network, data, **tolerances), increasing_times(ts)
-    with np.errstate(over="ignore"):  # a bound of infinity is one
-        grown = np.expm1(2 * kappa * ts) / (2 * kappa) if kappa > 0 else ts
-        return (
-            np.sqrt(2)
-            * float(np.trace(data.sigma))
-            * network.norms.max() ** 2
-            * _grown(network, kappa * ts)
-            * grown
-        )
+    with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0, and one of infinity is one too
+        mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
+        factor = np.log(np.sqrt(2) * np.trace(data.sigma))
+        return np.exp(factor + 3 * (np.log(network.norms.max()) + kappa * ts) + mean)
 
 
 def _rate(network: Network, data: Dataset, kind: Loss) -> float:
@@ -188,8 +183,8 @@ def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: M
 
 def _grown(network: Network, exponents: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T"]:
     """u(0)e^{…}; infinity is a bound too."""
-    with np.errstate(over="ignore"):
-        return network.norms.max() * np.exp(exponents)
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.exp(np.log(network.norms.max()) + exponents)
 
 
 def _modes(
