@@ -36,11 +36,13 @@ def draw() -> Figure:
 
 def _draw_loss(axes: Axes, network: bf.Network, data: bf.Dataset) -> None:
     ts = np.linspace(0, 28, 141)
-    one, two = sigmoid_flow(network, data, ts), two_sigmoid_flow(network, data, ts)
+    unequal = {"both_signs_tolerance": 1.0}  # to show what one sigmoid leaves out
+    one, two = sigmoid_flow(network, data, ts, **unequal), two_sigmoid_flow(network, data, ts)
     theory_curve(axes, ts, one.loss, color="0.5", ls="--", label="one sigmoid")
     theory_curve(axes, ts, two.loss, color="C0", label="two sigmoids")
     run = bf.gradient_flow(network, data, ts)
     simulated_points(axes, ts, run.loss, shown=28, color="C0", label="simulated")
     levels = one.loss[-1] + (one.loss[0] - one.loss[-1]) * np.array([0.9, 0.5, 0.1])
-    axes.plot(time_to_loss(network, data, levels), levels, "x", color="C3", ms=5, label="time_to_loss")
+    times = time_to_loss(network, data, levels, **unequal)
+    axes.plot(times, levels, "x", color="C3", ms=5, label="time_to_loss")
     axes.set(xlabel="time $t/\\tau$", xlim=(8, 28))

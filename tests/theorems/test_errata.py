@@ -297,5 +297,5 @@ def test_erratum_13_deep_halves_at_half_speed_need_white_input(white):
     ends = [oracles.descended(chain, data, step=step / 2, steps=steps)[0][2][0, 0] for chain in chains]
     off = np.abs(found / ends - 1).max()
     assert off < 1e-13 if white else 1e-5 < off < 1e-3
-    with pytest.raises(bf.AssumptionError, match=r"\|r_l⁺\| = \|r_l⁻\|"):
+    with pytest.raises(bf.AssumptionError, match="the low-rank structure"):
         bf.theory.deep_flow(network, data, [0.0, 1.0])
