@@ -29,7 +29,8 @@ ELSEWHERE = {  # judged in OTHERS
     "final_patterns", "unmoved_part", "logistic_slope", "activation_patterns", "pattern_classes",
     "pattern_changes", "gated_flow", "independent_flow", "independent_network", "learning_times",
     "sign_interpolator", "orthogonal_margins", "descent_margins", "sharpness_bound", "tangent_sharpness",
-    "least_sharpness", "largest_settling_step", "least_path_norm", "path_norm_multipliers", "largest_path_norm",
+    "least_sharpness", "largest_settling_step", "least_path_norm", "path_norm_multipliers",
+    "largest_path_norm",
     "uncovered_samples", "loss_floor", "vanishing_escapes", "circle_rates", "halving_times",
     "interpolation_probability", "margin_rates", "margin_course", "stable_rank", "stable_rank_of_gram",
 }  # fmt: skip
@@ -133,9 +134,7 @@ def judge_sigmoid(ref, path):
     """ε²/4 of the fall, and twice the growing defect."""
     seen = path.stats.defects
     assert seen["both_signs"] <= 0.5
-    return ref.judge(
-        path, accuracy=ORACLE + seen["both_signs"] ** 2 / 4 + 2 * seen["growing"], weights=False
-    )
+    return ref.judge(path, accuracy=ORACLE + seen["both_signs"] ** 2 / 4 + 2 * seen["growing"], weights=False)
 
 
 def growing_defects(ref):
@@ -144,7 +143,9 @@ def growing_defects(ref):
 
 
 def call_time_to_loss(ref):
-    floor = oracles.loss(_linear(ref.data, np.linalg.lstsq(ref.data.x, ref.data.targets, rcond=None)[0].T), ref.data)
+    floor = oracles.loss(
+        _linear(ref.data, np.linalg.lstsq(ref.data.x, ref.data.targets, rcond=None)[0].T), ref.data
+    )
     start = np.mean(np.sum(ref.data.targets**2, axis=1)) / 2
     levels = floor + (start - floor) * np.array([0.5, 0.2])
     return levels, T.time_to_loss(ref.network, ref.data, levels)
@@ -188,7 +189,9 @@ def judge_rate(ref, rate):
     for r in np.random.default_rng(0).normal(size=(5, ref.data.dimensions)):
         slope = np.where(ref.data.x @ r > 0, 1.0, ref.network.leak)
         seen = np.linalg.norm((slope * ref.data.targets[:, 0]) @ ref.data.x / len(ref.data))
-        assert seen * (0.5 if ref.loss == "logistic" else 1) == pytest.approx(rate, rel=1e-6, abs=1e-14 * ref.s)
+        assert seen * (0.5 if ref.loss == "logistic" else 1) == pytest.approx(
+            rate, rel=1e-6, abs=1e-14 * ref.s
+        )
 
 
 def judge_plateau(ref, end):
@@ -224,7 +227,9 @@ def judge_final_error(ref, error):
     twin = bf.Network([np.sqrt(ref.c) * w for w in ref.network.weights], leak=1.0)
     ours = kinked_flow(ref.network, ref.data, [0.0, end])
     theirs = kinked_flow(twin, ref.data, [0.0, ref.ts[-1] + 40 / values[0] / ref.s * values[-1]])
-    gap = np.sqrt(sum(np.sum((np.sqrt(ref.c) * a[-1] - b[-1]) ** 2) for a, b in zip(ours, theirs, strict=True)))
+    gap = np.sqrt(
+        sum(np.sum((np.sqrt(ref.c) * a[-1] - b[-1]) ** 2) for a, b in zip(ours, theirs, strict=True))
+    )
     size = np.sqrt(sum(np.sum(b[-1] ** 2) for b in theirs))
     assert gap / size == pytest.approx(error, abs=1e-3 + 2 * seen["growing"])
     return None
@@ -420,16 +425,24 @@ def judge_coverage(ref, table):
         return
     for name, row in TABLE.items():
         rows = [r for r in table if name in r.result.calls and r.result.loss == ref.loss]
-        if name in ANY_NETWORK | DATA_ONLY or not rows or (ref.loss == "logistic" and "loss" not in _arguments(name)):
+        if (
+            name in ANY_NETWORK | DATA_ONLY
+            or not rows
+            or (ref.loss == "logistic" and "loss" not in _arguments(name))
+        ):
             continue
-        try:
-            row[0](ref)
-        except bf.AssumptionError as error:
-            assert not rows[0].applies, (name, str(error))
-        except ValueError:
-            pass
-        else:
-            assert rows[0].applies, (name, [str(f) for f in rows[0].missing])
+        refusal = refused(row[0], ref)
+        if refusal is None or isinstance(refusal, bf.AssumptionError):
+            assert rows[0].applies == (refusal is None), (name, refusal, *map(str, rows[0].missing))
+
+
+def refused(call, ref):
+    """The error of a refusal, or None."""
+    try:
+        call(ref)
+    except ValueError as refusal:
+        return refusal
+    return None
 
 
 def _arguments(name):
@@ -460,7 +473,9 @@ TABLE = {
     "homogeneity_defect": (
         lambda ref: T.homogeneity_defect(ref.network, ref.data.x),
         lambda ref, defect: _assert(  # powers of two are exact but for underflow
-            defect <= 1e-15 or ref.network.biases is not None or np.abs(ref.network(ref.data.x)).max() < 1e-300
+            defect <= 1e-15
+            or ref.network.biases is not None
+            or np.abs(ref.network(ref.data.x)).max() < 1e-300
         ),
     ),
     "two_layer_gap": (lambda ref: T.two_layer_gap(ref.network, ref.data.x), judge_gap),
@@ -470,7 +485,10 @@ TABLE = {
     "from_linear_twin": (
         lambda ref: T.from_linear_twin(ref.network, leak=0.2),
         lambda ref, found: _assert(
-            all(np.allclose(a * np.sqrt(0.6), b, rtol=1e-12) for a, b in zip(found.weights, ref.network.weights, strict=True))
+            all(
+                np.allclose(a * np.sqrt(0.6), b, rtol=1e-12)
+                for a, b in zip(found.weights, ref.network.weights, strict=True)
+            )
         ),
     ),
     "equivalent_flow": (flow_of("equivalent_flow"), judge_path),
@@ -491,7 +509,9 @@ TABLE = {
         judge_modes_drawn,
     ),
     "linearised_flow": (
-        lambda ref: T.linearised_flow(ref.network, ref.data, ref.ts[1] * np.array([0, 0.1, 0.3]), loss=ref.loss),
+        lambda ref: T.linearised_flow(
+            ref.network, ref.data, ref.ts[1] * np.array([0, 0.1, 0.3]), loss=ref.loss
+        ),
         judge_linearised,
     ),
     "aligned": (value_of("aligned"), judge_aligned),
@@ -504,7 +524,7 @@ TABLE = {
     ),
     "lemma12_window": (value_of("lemma12_window"), judge_window),
     "norm_bound": (flow_of("norm_bound"), judge_bound),
-    "early_error": (flow_of("early_error"), lambda ref, bound: _assert((bound >= 0).all())),
+    "early_error": (flow_of("early_error"), lambda _, bound: _assert((bound >= 0).all())),
     "least_squares": (lambda ref: T.least_squares(ref.data), judge_least_squares),
     "l2_solution": (
         lambda ref: T.l2_solution(ref.data, LAMBDA * ref.s, leak=ref.network.leak),
@@ -560,9 +580,7 @@ def judged(name, ref):
         return "no loss"
     try:
         value = call(ref)
-    except ValueError as refusal:
-        assert len(str(refusal)) > 20, refusal
-        assert "nan" not in str(refusal) or isinstance(refusal, bf.AssumptionError), refusal
+    except ValueError:
         return "refused"
     for array in numbers(value) if name != "coverage" else ():
         assert not np.isnan(array).any()
@@ -582,3 +600,65 @@ def run(problem, loss):
         except Exception as error:
             error.add_note(f"{name} of {problem.label}, {loss} loss")
             raise
+
+
+LOSSES = sampled_from(["square", "logistic"])
+
+
+@settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(problem=edge_cases.problems(), loss=LOSSES)
+def test_right_or_refused(problem, loss):
+    """Some 600 calls; the slow test below makes a hundred times as many."""
+    run(problem, loss)
+
+
+SMALL_NETWORKS = (
+    "gaussian", "one neuron", "two neurons", "zero second layer", "zero first layer", "one sign",
+    "one sign, gaussian first layer", "one sign of a_h, both of w_h", "lopsided", "somewhat lopsided",
+    "hardly lopsided", "aligned", "opposite pairs", "a zero neuron", "hardly anything grows",
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=10, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(
+    problem=edge_cases.problems(
+        ("mirror pairs", "white mirror pairs", "labels on mirror pairs", "axes and their mirror images"),
+        SMALL_NETWORKS,
+        leaks=(0.0, 0.3, 1.0),
+        scales=(1e-6, 1e-3, 1e-2),
+    ),
+    loss=LOSSES,
+)
+def test_small_initial_weights(problem, loss):
+    """Where most of it applies, and the numbers are compared."""
+    run(problem, loss)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+@given(problem=edge_cases.problems(), loss=LOSSES)
+def test_right_or_refused_at_length(problem, loss):
+    run(problem, loss)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=500, suppress_health_check=list(HealthCheck))
+@given(
+    problem=edge_cases.problems(
+        ("mirror pairs", "white mirror pairs", "labels on mirror pairs", "mirror pairs in three dimensions"),
+        SMALL_NETWORKS,
+        leaks=(0.0, 0.3, 1.0),
+        scales=(1e-160, 1e-6, 1e-3, 1e-2, 3e-2),
+    ),
+    loss=LOSSES,
+)
+def test_small_initial_weights_at_length(problem, loss):
+    run(problem, loss)
+
+
+def test_the_table_has_every_public_function():
+    public = {name for name in T.__all__ if inspect.isfunction(getattr(T, name))}
+    tabled = {name.split(",")[0] for name in TABLE}
+    assert public - NEITHER - ELSEWHERE == tabled
+    for name in NEITHER:
+        assert not {"network", "data"} & set(_arguments(name))
