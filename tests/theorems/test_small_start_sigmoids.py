@@ -100,7 +100,7 @@ def test_a_sign_without_neurons_learns_nothing_on_its_half():
     np.testing.assert_array_equal(end(data.x[~side]), 0)
     with pytest.raises(
         bf.AssumptionError,
-        match=r"is 1 \(tolerated: at most 0.5\); use a wider network, or bf.theory.two_neuron_flow",
+        match=r"is inf \(tolerated: at most 0.5\); use a wider network, or bf.theory.two_neuron_flow",
     ):
         bf.theory.sigmoid_flow(one_sided, data, [1.0])
 

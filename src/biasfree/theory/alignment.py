@@ -24,9 +24,9 @@ def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
 
     W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ, with the ± parts of r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 rescaled to equal norm (|r₁| kept):
     the growing part of the linearised flow. A linear network keeps its parts as they are. Accuracy: what does
-    not grow is within twice the `growing` defect of the largest weight at all times. The rescaling changes weights by the order of
-    ε = ||r₁⁺|² − |r₁⁻|²|/|r₁|² and, on white input, the square loss by at most ε²/4 of L(0) − L_ols for
-    ε ≤ 0.7; `two_neuron_flow` keeps the imbalance.
+    not grow is within twice the `growing` defect of the largest weight at all times. The rescaling changes
+    weights by the order of ε = ||r₁⁺|² − |r₁⁻|²|/|r₁|² and, on white input, the square loss by at most ε²/4
+    of L(0) − L_ols for ε ≤ 0.7; `two_neuron_flow` keeps the imbalance.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); negligible outputs at t = 0,
     cu²|Σ|/s ≪ 1 with u the larger of |W₁| and |W₂| (small_tolerance=1e-2); a growing part that leads when
@@ -100,10 +100,13 @@ def _left_out(network: Network, data: Dataset) -> float:
 
 
 def _sidedness(network: Network, data: Dataset) -> float:
-    """ε of r₁; 0 for a linear network, whose signs act alike."""
+    """ε of r₁, infinity for one sign only; 0 for a linear network, whose signs act alike."""
     if not _has_growing_part(network, data):
         return np.nan
-    return 0.0 if network.leak == 1 else abs(growing_part(network, data).imbalance)
+    growing = growing_part(network, data)
+    if network.leak == 1:
+        return 0.0
+    return abs(growing.imbalance) if sides(growing).all() else np.inf
 
 
 GROWING = Hypothesis(
@@ -117,7 +120,7 @@ GROWING = Hypothesis(
 BOTH_SIGNS = Hypothesis(
     "both_signs",
     "Assumption 4 (TMLR 7), |W₂⁺| = |W₂⁻|, by rescaling the parts of r₁",
-    "||r₁⁺|² − |r₁⁻|²|/|r₁|²",
+    "||r₁⁺|² − |r₁⁻|²|/|r₁|² (infinity for one sign only)",
     _sidedness,
     "use a wider network, or bf.theory.two_neuron_flow, which keeps the imbalance",
     tolerance=0.5,

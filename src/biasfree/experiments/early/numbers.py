@@ -57,7 +57,9 @@ def _course(start: Network, data: Dataset, settings: Mapping[str, Any]) -> dict[
         "window": window,
         "plateau": end,
         "loss": run.loss,
-        "reduced_loss": theory.reduced_flow(theory.aligned(start, data), data, ts).loss,
+        "reduced_loss": theory.reduced_flow(
+            theory.aligned(start, data, both_signs_tolerance=1.0), data, ts
+        ).loss,
         "half": _half(run, data),
         "earliest_half": _earliest_half(start, run, data),
         "error": accuracy(run),

@@ -25,7 +25,9 @@ def compared(settings: Mapping[str, Any], data: Dataset, rescaled: np.ndarray, r
     report("descent at one step for all leaks")
     sizes, scale, seed = (settings["dimensions"], settings["width"], 1), settings["scale"], settings["seed"]
     step, leaks = settings["step"], settings["leaks"]
-    starts = [theory.aligned(start(sizes, scale, seed, leak), data) for leak in leaks]
+    starts = [
+        theory.aligned(start(sizes, scale, seed, leak), data, both_signs_tolerance=1.0) for leak in leaks
+    ]
     paths = [_path(network, data, step, settings["end"] / 2) for network in starts]
     slowness = step * np.linalg.norm(data.beta) / 2
     return {

@@ -90,12 +90,14 @@ def _theory(starts: list[Network], data: Dataset, ts: np.ndarray) -> Numbers:
 
 
 def _reduced(start: Network, data: Dataset, ts: np.ndarray) -> Trajectory:
-    return theory.reduced_flow(theory.aligned(start, data), data, ts)
+    return theory.reduced_flow(theory.aligned(start, data, both_signs_tolerance=1.0), data, ts)
 
 
 def _white(start: Network, data: Dataset, ts: np.ndarray) -> Trajectory:
     """Eq. 38 on purpose outside its hypothesis: a finite sample is not white."""
-    return theory.white_flow(theory.aligned(start, data), data, ts, white_tolerance=np.inf)
+    return theory.white_flow(
+        theory.aligned(start, data, both_signs_tolerance=1.0), data, ts, white_tolerance=np.inf
+    )
 
 
 def _nonwhite(data: Dataset) -> float:

@@ -22,7 +22,7 @@ def beside(runs: Sequence[Trajectory], data: Dataset, *, loss: str) -> Numbers:
             theory.two_neuron_flow(start, data, run.ts, loss=loss, rtol=_RTOL)
             for start, run in zip(chosen, runs, strict=True)
         ]
-        for chosen in (starts, [theory.aligned(start, data) for start in starts])
+        for chosen in (starts, [theory.aligned(start, data, both_signs_tolerance=1.0) for start in starts])
     )
     return {
         "pair": np.array([one.loss for one in found]),

@@ -140,7 +140,9 @@ def _twins(settings: Mapping[str, Any], draws: list[Dataset]) -> Numbers:
     from biasfree.dynamics import long_descent
 
     data, begun = draws * len(settings["leaks"]), _starts(settings, draws[0].dimensions, _WIDTH)
-    starts = [theory.aligned(net, one) for net, one in zip(begun, data, strict=True)]
+    starts = [
+        theory.aligned(net, one, both_signs_tolerance=1.0) for net, one in zip(begun, data, strict=True)
+    ]
     courses = long_descent(starts, data, horizon=settings["horizon"], save_every=_STEPS)
     gaps = [_largest_gap(course, one) for course, one in zip(courses, data, strict=True)]
     return {
