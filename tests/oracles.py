@@ -63,11 +63,15 @@ def descended(network, data, *, step, steps, kind="square", l2=0.0):
     return weights, biases
 
 
-def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
+class TooLong(Exception):
+    """A reference flow took more evaluations than it was given."""
+
+
+def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, most=np.inf):
     """The flow by SciPy's DOP853: one array a layer, with a leading time axis. For networks without kinks."""
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
-    trained = trained or [True] * len(shapes)
+    trained, done = trained or [True] * len(shapes), count()
     no_biases = layers(network)[1]
 
     def unpacked(state):
@@ -75,6 +79,8 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
         return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
 
     def field(_, state):
+        if next(done) >= most:
+            raise TooLong
         by_weight, _ = gradients(unpacked(state), no_biases, network.leak, data, kind, l2)
         return np.concatenate([-g.ravel() * on for g, on in zip(by_weight, trained, strict=True)])
 
@@ -82,10 +88,6 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None):
     floor = rtol * np.abs(start).max() * 1e-3
     found = solve_ivp(field, (0, ts[-1]), start, "DOP853", t_eval=ts, rtol=rtol, atol=floor)
     return unpacked(found.y.T)
-
-
-class TooLong(Exception):
-    """A reference flow took more evaluations than it was given."""
 
 
 def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=np.inf):

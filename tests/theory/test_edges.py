@@ -61,7 +61,14 @@ class Reference:
 
     @cached_property
     def s(self):
-        return float(np.linalg.norm(self.data.beta))
+        largest = np.abs(self.data.beta).max() or 1.0
+        return float(largest * np.linalg.norm(self.data.beta / largest))
+
+    @cached_property
+    def rounded(self):
+        """Whether β is a sum that cancels to less than half of its digits, or underflows."""
+        size = np.sqrt(np.mean(self.data.targets**2)) * np.sqrt(np.trace(self.data.sigma))
+        return self.s < max(1e-8 * size, 1e-150)
 
     @cached_property
     def ts(self):
@@ -94,7 +101,7 @@ class Reference:
     @cached_property
     def hard_flow(self):
         """With σ′(0) = α and no rounding, for networks none of whose neurons meets a kink."""
-        return oracles.flow(self.network, self.data, self.ts, kind=self.loss)
+        return oracles.flow(self.network, self.data, self.ts, kind=self.loss, most=MOST)
 
     def losses(self, flow):
         leak, biases = self.network.leak, self.network.biases
@@ -186,12 +193,13 @@ def judge_window(ref, window):
 
 def judge_rate(ref, rate):
     """Of any direction r: c⟨yx⟩ is what a neuron sees of the targets."""
+    if ref.rounded:
+        return "β of rounding"
     for r in np.random.default_rng(0).normal(size=(5, ref.data.dimensions)):
         slope = np.where(ref.data.x @ r > 0, 1.0, ref.network.leak)
         seen = np.linalg.norm((slope * ref.data.targets[:, 0]) @ ref.data.x / len(ref.data))
-        assert seen * (0.5 if ref.loss == "logistic" else 1) == pytest.approx(
-            rate, rel=1e-6, abs=1e-14 * ref.s
-        )
+        assert seen * (0.5 if ref.loss == "logistic" else 1) == pytest.approx(rate, rel=1e-6)
+    return None
 
 
 def judge_plateau(ref, end):
@@ -257,11 +265,14 @@ def judge_aligned(ref, network):
 
 
 def judge_slopes(ref, slopes):
+    if ref.rounded:
+        return "β of rounding"
     weights, biases = oracles.layers(ref.network)
     expected, _ = oracles.gradients(weights, biases, ref.network.leak, ref.data)
     for ours, theirs in zip(slopes, expected, strict=True):
         scale = max(np.abs(theirs).max(), 1e-12 * _terms(ref))
-        assert np.abs(ours + theirs).max() <= 1e-6 * scale
+        assert np.abs(ours + theirs).max() <= 1e-6 * scale + 1e-300
+    return None
 
 
 def _terms(ref):
@@ -322,12 +333,15 @@ def judge_l2(ref, w):
     """Σw − β + (λ/c)w/|w| = 0, or w = 0 where s ≤ λ/c."""
     strength, beta = LAMBDA * ref.s / ref.c, ref.data.beta.reshape(-1)
     w = w.reshape(-1)
+    if np.abs(w).max() > 1e100:
+        return "overflow"
     if not w.any():
         assert ref.s <= strength * (1 + 1e-12)
-        return
+        return None
     slope = ref.data.sigma @ w - beta + strength * w / np.linalg.norm(w)
     rounding = 1e-13 * np.sqrt(np.mean(ref.data.targets**2)) * np.sqrt(np.trace(ref.data.sigma))
     assert np.linalg.norm(slope) <= 1e-6 * ref.s + rounding
+    return None
 
 
 LAMBDA = 0.1
@@ -350,14 +364,17 @@ def judge_largest_margin(ref, margin):
 
 
 def judge_fixed(ref, path):
-    flow = oracles.flow(ref.network, ref.data, path.ts, kind=ref.loss, trained=[True, False])
     if unstable(ref):  # W₁ crosses 0, and all samples a kink
         return "unstable"
+    first_only = {"trained": [True, False], "most": MOST}
+    flow = oracles.flow(ref.network, ref.data, path.ts, kind=ref.loss, **first_only)
     return ref.judge(path, flow=flow)
 
 
 def judge_descent(trained):
     def judge(ref, path):
+        if ref.rounded:
+            return "β of rounding"
         weights, _ = oracles.layers(ref.network)
         biases = [np.zeros(len(w)) for w in weights]
         for _ in range(3):
@@ -366,6 +383,7 @@ def judge_descent(trained):
         largest = max(np.abs(w).max() for w in weights)
         for ours, theirs in zip(path[-1].weights, weights, strict=True):
             assert np.abs(ours - theirs).max() <= 1e-6 * largest
+        return None
 
     return judge
 
@@ -553,7 +571,8 @@ TABLE = {
     "coverage": (lambda ref: T.coverage(ref.network, ref.data), judge_coverage),
 }
 DATA_ONLY = {"aligned_modes", "least_squares", "l2_solution", "max_margin", "largest_margin", "coverage"}
-ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect"}  # measured for any, a theorem of two layers
+#: measured for any network, a theorem of two layers; refused at late times only
+ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect", "linearised_flow"}
 
 
 def _assert(truth):

@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check
+from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check, strength
 from biasfree.theory.rank_one import RankOne
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def growing_part(network: Network, data: Dataset) -> RankOne:
     Nothing is checked here: whoever uses it assumes `SMALL_START`.
     """
     beta = data.beta.reshape(-1)
-    direction = beta / np.linalg.norm(beta)
+    direction = beta / strength(data)
     first, second = network.weights
     r1 = (first @ direction + second[0]) / 2
     largest = np.abs(r1).max()
@@ -71,13 +71,14 @@ def balanced(growing: RankOne) -> RankOne:
 
 
 def _has_growing_part(network: Network, data: Dataset) -> bool:
-    return network.depth == 2 and network.sizes[-1] == 1 and bool(np.linalg.norm(data.beta) > 0)
+    return network.depth == 2 and network.sizes[-1] == 1 and strength(data) > 0
 
 
 def _left_out(network: Network, data: Dataset) -> float:
     """What does not grow against what does when the plateau ends, of the worse of the two sides.
 
-    By then r₁ has grown by 1/√small, while the rest of neuron h is at most u_h = max(|w_h|, |a_h|). The sign
+    By then r₁ has grown by 1/√small, while the rest of neuron h is at most u_h = max(|w_h|, |a_h|); and r₁
+    itself is known to rounding of u_h. The sign
     of a neuron that its rest still leads is open: it counts with both sides, and if one of these has no other
     neuron nothing is known of that side.
     """
@@ -88,9 +89,8 @@ def _left_out(network: Network, data: Dataset) -> float:
         growing = growing_part(network, data)
     except ValueError:  # r₁ = 0
         return np.inf
-    rest = (
-        np.maximum(row_norms(first), np.abs(second[0])) / growing.norm * np.sqrt(SMALL.defect(network, data))
-    )
+    share = np.sqrt(SMALL.defect(network, data)) + data.dimensions * np.finfo(float).eps
+    rest = np.maximum(row_norms(first), np.abs(second[0])) / growing.norm * share
     if network.leak == 1:
         return float(np.linalg.norm(rest))
     open_signs = _LEADS * np.abs(growing.neurons) < rest

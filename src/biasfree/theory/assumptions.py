@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import lengths
+from biasfree.arrays import lengths, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
+from biasfree.theory.linear_loss import LEAST_SQUARE
 from biasfree.theory.rank_one import RankOne
 from biasfree.theory.symmetry import symmetry_defect, unmirrored_share
 
@@ -92,6 +93,11 @@ def check_sizes(network: Network, data: Dataset) -> None:
         )
 
 
+def strength(data: Dataset) -> float:
+    """s = |β|, also where its square would under- or overflow."""
+    return float(row_norms(data.beta.reshape(1, -1))[0])
+
+
 def whiteness(data: Dataset) -> float:
     """ν of Σ ≈ νI: Tr Σ/D."""
     return float(np.trace(data.sigma)) / data.dimensions
@@ -121,7 +127,7 @@ def _hyperplane_defect(network: Network, data: Dataset) -> float:
 
 def _white_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
     nu = whiteness(data)
-    if nu == 0:
+    if nu < LEAST_SQUARE:
         return np.nan
     return float(np.linalg.norm(data.sigma - nu * np.eye(data.dimensions), ord=2)) / nu
 
@@ -131,15 +137,15 @@ def _small_defect(network: Network, data: Dataset) -> float:
 
     Either layer alone may be the large one: W₂ = 0 is no small network, W₂ grows at the rate cs|W₁|.
     """
-    s, stiffness = np.linalg.norm(data.beta), np.linalg.norm(data.sigma, ord=2)
-    if s == 0 or stiffness == 0 or network.depth != 2:  # also where squares of the inputs underflow
+    s, stiffness = strength(data), np.linalg.norm(data.sigma, ord=2)
+    if s == 0 or stiffness < LEAST_SQUARE or network.depth != 2:
         return np.nan
     size = network.norms.max() * np.sqrt(stiffness / s)
     return float((1 + network.leak) / 2 * size**2)
 
 
 def _target_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    s = np.linalg.norm(data.beta)
+    s = strength(data)
     size = np.sqrt(np.mean(data.targets**2)) * np.sqrt(np.trace(data.sigma))
     return float(size / s) if s > 0 else np.inf
 

@@ -13,7 +13,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss, named
 from biasfree.networks import Network
 from biasfree.theory.alignment import LINEARISED, SMALL_START, growing_part, sides
-from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, check
+from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, check, strength
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def linearised_flow(
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), named(loss)
     kind.check(data.y)
     defects = check(LINEARISED, network, data, tolerances)
-    kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / np.linalg.norm(data.beta)
+    kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
     defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
@@ -171,13 +171,13 @@ def early_error(
 
 def _rate(network: Network, data: Dataset, kind: Loss) -> float:
     """cκ₁s."""
-    return (1 + network.leak) / 2 * _SLOPES[kind.name][0] * float(np.linalg.norm(data.beta))
+    return (1 + network.leak) / 2 * _SLOPES[kind.name][0] * strength(data)
 
 
 def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: Mapping[str, float]) -> float:
     check(SETTING if any_data else ASSUMES_BOUND, network, data, tolerances)
     trace = float(np.trace(data.sigma))
-    target = np.sqrt(np.mean(data.targets**2) * trace) if any_data else np.linalg.norm(data.beta)
+    target = np.sqrt(np.mean(data.targets**2) * trace) if any_data else strength(data)
     return float(target) + trace
 
 

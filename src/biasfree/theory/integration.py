@@ -79,8 +79,8 @@ def direction_flow(
         log_u, r = state[0], state[1:] / np.linalg.norm(state[1:])  # r enters by its direction only
         with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
             slope = pull(np.exp(depth * log_u) * r) * np.exp((depth - 2) * log_u - np.log(unit))
-        along = slope @ r
-        return np.concatenate([[along - decay / unit], slope - along * r])
+            along = slope @ r
+            return np.concatenate([[along - decay / unit], slope - along * r])
 
     start = np.concatenate([[log_u], r])
     states, stats = integrated(field, start, unit * ts, name=name, method=method, rtol=rtol, atol=rtol)

@@ -14,6 +14,7 @@ from biasfree.losses import Loss
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+LEAST_SQUARE = 1e-290  # below it squares of inputs underflow, and Σ has lost digits
 _BLOCK = 2**22  # outputs held at a time
 
 
@@ -24,12 +25,22 @@ def linear_loss(maps: Float[np.ndarray, "T K D"], data: Dataset, loss: Loss) -> 
     keeps its digits where the loss is small.
     """
     if loss.name == "square":
+        check_scale(data)
         best, floor = least_squares_fit(data)
         away = maps - best
         return floor + np.einsum("tkd,tkd->t", away @ data.sigma, away) / 2
     step = max(1, _BLOCK // data.targets.size)
     blocks = [maps[i : i + step] @ data.x.T for i in range(0, len(maps), step)]
     return np.concatenate([loss.value(f, data.targets.T).mean(axis=2).sum(axis=1) for f in blocks])
+
+
+def check_scale(data: Dataset) -> None:
+    """Inputs whose squares do not underflow."""
+    largest = np.abs(data.x).max()
+    if 0 < largest**2 < LEAST_SQUARE * len(data):
+        raise ValueError(
+            f"squares of inputs underflow, the largest input is {largest:g}; rescale x, W₁ by the inverse."
+        )
 
 
 @once_a_dataset

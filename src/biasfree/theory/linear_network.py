@@ -16,7 +16,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.integration import integrated
-from biasfree.theory.linear_loss import linear_loss
+from biasfree.theory.linear_loss import check_scale, linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ class LinearNetwork:
 
         def slope(state: Float[np.ndarray, "k Q"]) -> Float[np.ndarray, "k Q"]:
             a, bt = state[:, :d], state[:, d:]
-            pull = g(scale * (bt.T @ a))
-            return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
+            with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
+                pull = g(scale * (bt.T @ a))
+                return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
 
         return slope
 
@@ -108,6 +109,7 @@ def negative_gradient(
 ) -> Callable[[Float[np.ndarray, "K D"]], Float[np.ndarray, "K D"]]:
     """G(w) = −∂L/∂w of the linear function wx; the square loss needs only Σ and β."""
     if loss.name == "square":
+        check_scale(data)
         sigma, beta = data.sigma, data.beta.reshape(-1, data.dimensions)
         return lambda w: beta - w @ sigma
     x, y = data.x, data.targets

@@ -11,7 +11,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory import alignment
-from biasfree.theory.assumptions import RELU, WHITE, check, whiteness
+from biasfree.theory.assumptions import RELU, WHITE, check, strength, whiteness
 from biasfree.theory.linear_loss import least_squares_fit, linear_loss
 from biasfree.theory.white import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -92,7 +92,7 @@ def time_to_loss(
     level = real("level", level)
     check(ASSUMES, network, data, tolerances)
     start = alignment.balanced(alignment.growing_part(network, data))
-    s, nu, floor = float(np.linalg.norm(data.beta)), whiteness(data), least_squares_fit(data)[1]
+    s, nu, floor = strength(data), whiteness(data), least_squares_fit(data)[1]
     if nu * start.u**2 >= s:
         raise ValueError(
             f"the initial map, {start.u**2:.3g}·β̄, is not below least squares, {s / nu:.3g}·β̄; start smaller."
@@ -116,7 +116,7 @@ def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np
     root = np.sqrt(whiteness(data))
     if start == 0:
         return np.zeros_like(t)
-    return norm_course(root * start, (-np.inf, np.log(2)), float(np.linalg.norm(data.beta)), t) / root
+    return norm_course(root * start, (-np.inf, np.log(2)), strength(data), t) / root
 
 
 def _loss(

@@ -12,7 +12,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss, named
 from biasfree.networks import Network
 from biasfree.theory.alignment import SMALL_START, growing_part, parts, sides
-from biasfree.theory.assumptions import check, under
+from biasfree.theory.assumptions import check, strength, under
 from biasfree.theory.integration import Field, integrated
 from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -85,7 +85,7 @@ def _field(data: Dataset, leak: float, kind: Loss) -> Field:
 def _transition(data: Dataset) -> float:
     """ln|a| where the outputs of one neuron stop its growth: |a|² = s³/βᵀΣβ."""
     beta = data.beta.reshape(-1)
-    s = np.linalg.norm(beta)
+    s = strength(data)
     return float((np.log(s) - np.log(beta / s @ data.sigma @ (beta / s))) / 2)
 
 

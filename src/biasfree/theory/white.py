@@ -10,7 +10,7 @@ from biasfree.arrays import increasing_times
 from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
-from biasfree.theory.assumptions import EQUIVALENCE, TARGET, WHITE, check, whiteness
+from biasfree.theory.assumptions import EQUIVALENCE, TARGET, WHITE, check, strength, whiteness
 from biasfree.theory.rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
 
@@ -43,7 +43,7 @@ def white_flow(
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
     start, nu, beta = RankOne.of(network), whiteness(data), data.beta.reshape(-1)
-    s = float(np.linalg.norm(beta))
+    s = strength(data)
     direction = beta / s
     times = start.c * ts
     r, log_q = _direction_course(start.r, direction, s * times)

@@ -116,7 +116,9 @@ def _ends(
         **stacked([stacked(row) for row in cells]),
         **_shrinkage(datasets),
         "s": np.array([np.linalg.norm(data.beta) for data in datasets]),
-        "final_predicted": np.array([theory.final_weight_error(one, datasets[0]) for one in relu]),
+        "final_predicted": np.array(
+            [theory.final_weight_error(one, datasets[0], growing_tolerance=np.inf) for one in relu]
+        ),
         "descent_times": settings["step"] * np.unique([*range(0, _steps(settings), 20), _steps(settings)]),
     }
 
@@ -149,7 +151,8 @@ def _left(settings: Mapping[str, Any], relu: Network, data: Dataset, l2: float) 
     """
     end = settings["end"] / np.linalg.norm(data.beta) * (1 - settings["step"] / 2)
     ts = np.array([0.0, 2 * end])
-    slower = max(_off(_reduced(half, data, ts, l2), data, l2) for half in theory.halves(relu, data))
+    halves = theory.halves(relu, data, growing_tolerance=np.inf)
+    slower = max(_off(_reduced(half, data, ts, l2), data, l2) for half in halves)
     return float(slower + settings["scale"] ** 2 / np.linalg.norm(data.beta) * np.exp(-2 * l2 * end))
 
 

@@ -116,9 +116,9 @@ def _margins(start: Network, plain: Dataset, end: float) -> Numbers:
     """The max-margin classifier with and without mirror images, and how far from it a linear network is."""
     mirrored = tasks.symmetrize(plain)
     limits = [theory.max_margin(data).w for data in (plain, mirrored)]
-    flow = theory.reduced_flow(
-        theory.aligned(start, mirrored, both_signs_tolerance=1.0), mirrored, [0.0, end], loss="logistic"
-    )
+    any_draw = {"both_signs_tolerance": 1.0, "growing_tolerance": np.inf}
+    aligned = theory.aligned(start, mirrored, **any_draw)
+    flow = theory.reduced_flow(aligned, mirrored, [0.0, end], loss="logistic")
     there, early = (
         diagnostics.map_distances(Network((w,), leak=1.0), mirrored)
         for w in (flow.maps[-1], plain.beta[None])
