@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import whole
+from biasfree.arrays import row_norms, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.assumptions import RELU, SETTING, SMALL, check
-from biasfree.theory.boursier import DOMINATED, ORTHOGONAL_INPUTS
+from biasfree.theory.assumptions import RELU, SETTING, Hypothesis, check
+from biasfree.theory.boursier import DOMINATED, KINKS, ORTHOGONAL_INPUTS, SMALL
+from biasfree.theory.linear_phase import Growth, grown, on_hyperplanes, representable
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -25,31 +26,39 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     On orthogonal inputs d(w_h·x_i)/dt = a_h·1[w_h·x_i > 0]·(y_i − f_i)|x_i|²/P: a neuron that is inactive
     on a sample stays so. If |a_h| ≥ |w_h| the sign of a_h is kept as well, so y_i f_i ≤ 0 for ever. And
     covered samples stay covered: as the last such w_h·x_i nears 0, y_i f_i ≤ 0 < y_i², which makes it grow.
+    A neuron exactly on the hyperplane of a sample, w_h·x_i = 0 to rounding (1e-12|w_h||x_i|), is not active on
+    it: σ′(0) = 0, as `bf.gradient_descent` has it.
 
     Assumes: two layers, one output, no biases.
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(SETTING, network, data, {})
-    y = data.targets[:, 0]
-    active = network.weights[0] @ data.x.T > 0
-    helps = np.sign(network.weights[1][0])[:, None] == np.sign(y)
-    return (y != 0) & ~(active & helps).any(axis=0)
+    return _without_help(network, data, on_hyperplane=False)
 
 
 def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
-    """The loss below which gradient flow from `network` never falls, Σ y_i²/(2P) over uncovered samples.
+    """The loss below which training from `network` never falls, Σ y_i²/(2P) over uncovered samples.
 
     If |a_h| > |w_h| for every neuron flow ends at this loss, and with all samples covered at 0, from small
     weights or large: a_h² ≥ c = min_h (a_h² − |w_h|²) > 0 at all times, so that dL/dt ≤ −Σ_i
-    (y_i − f_i)²|x_i|²c/P² over the covered ones, while f_i = 0 on the others after a finite time.
+    (y_i − f_i)²|x_i|²c/P² over the covered ones, while f_i = 0 on the others after a finite time. Right to
+    rounding. Where 1 − |a_h|/|w_h| is ε > 0 instead, a sign can change, and the loss fall below, after a time
+    ln(2/ε)/(2g) or more, g² = 2L(0)max|x|²/P: (|a_h| + |w_h|) shrinks at a rate of g at most.
+
+    Gradient descent has σ′(0) = 0: a neuron exactly on the hyperplane of a sample stays there. The flow from
+    such weights is not unique, and `bf.gradient_flow` takes a solution in which the neuron may become active
+    (it says so in `stats.branch_times`). So where samples have no other help, this is refused, with the loss
+    that is at stake; relax `kinks_tolerance` for the floor of descent, or move the weights to the side that
+    you mean.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
-    |a_h| ≥ |w_h| (dominated_tolerance=1e-8).
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
+    (kinks_tolerance=0, their Σ y_i²/(2P)); uncovered samples farther from every hyperplane than inputs that are
+    not quite orthogonal can move it (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(ASSUMES, network, data, tolerances)
-    y = data.targets[:, 0]
-    return float(np.sum(y[uncovered_samples(network, data)] ** 2) / (2 * len(y)))
+    return float(representable("the loss", _floor(network, data, on_hyperplane=False)))
 
 
 def interpolation_probability(n_positive: int, n_negative: int, width: int) -> float:
@@ -58,6 +67,7 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
     P = Σ_k C(m,k)2^{−m}·(1 − 2^{−k})^{n₊}·(1 − 2^{k−m})^{n₋}, m the width, k the neurons with a_h > 0. On
     average n(3/4)^m samples are uncovered. But they come together, where one sign has few neurons: P is ½
     where the rarer sign has log₂ n neurons, at m = 2log₂n + O(√log n), and not at log n/log(4/3).
+    Right to rounding, 1e-12 of P.
 
     Assumes: signs of a_h and of all w_h·x_i independent and fair, as Gaussian weights have them on orthogonal
     inputs; |a_h| > |w_h|.
@@ -77,65 +87,161 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
 class Escapes:
     """The escapes in their order: when, which neuron, and its share n_S = √(Σ_S y_i²/|x_i|²) of ½|θ|².
 
-    `left` is the loss after each of them.
+    `left` is the loss after each of them; `shared` the largest share of one of its samples that other neurons
+    have fitted by then, which the limit of vanishing weights neglects.
     """
 
     times: Float[np.ndarray, "E"]
     neurons: Int[np.ndarray, "E"]
     shares: Float[np.ndarray, "E"]
     left: Float[np.ndarray, "E"]
+    shared: Float[np.ndarray, "E"]
 
 
 def vanishing_escapes(network: Network, data: Dataset, **tolerances: float) -> Escapes:
     """Which neurons escape, one by one, and when, to leading order as the initial weights γ → 0.
 
     A neuron grows as γ_h·exp(∫|D_S|dt), D_S = (1/P)·Σ_S yx over the samples S of its sign that it is active
-    on and that nobody has fitted yet. The first to be of size 1 fits all of its S, as a linear network would,
-    and takes them from the others; so on until no neuron has any left, at the loss of `loss_floor`. γ_h =
-    (w_h·D̂_S + |a_h|)/2 at the start, as in `escape_times`.
+    on and that nobody has fitted yet; neurons with one S add up, Σγ_h², and are named by the largest. The
+    first to reach √n_S, the size that fits all of its S, does so as a linear network would and takes them from
+    the others; so on until no neuron has any left, at the loss of `loss_floor`. γ_h is that of
+    `escape_times`; as S shrinks to S′ it turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
 
-    It is the limit γ → 0, a greedy and heuristic one: that turning, fitting, and the part n_S of the final
-    size take no time is true of times over ln(1/γ), so at any γ times are off by some 1/|D_S|. Neurons with
-    the same S are one, named by the first; others that are due within such a time escape together and share
-    their samples, which this does not know.
+    It is the limit γ → 0, a greedy one. The first time is as accurate as `escape_times`. That turning and
+    fitting take no time is true of times over ln(1/γ), so the later ones are off by a few 1/|D_S|, which stays
+    bounded as γ → 0. Neurons with common samples that are due at nearly the same time share them, which this
+    does not know: it is refused where others have fitted much of a sample that is about to be taken.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
-    |a_h| ≥ |w_h| (dominated_tolerance=1e-8); small initial weights (small_tolerance=1e-2).
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient descent);
+    small initial weights (small_tolerance=1e-2); inactive samples farther from every hyperplane than inputs
+    that are not quite orthogonal can move it (inactive_tolerance=0.1, a ratio); no two escapes that share
+    samples at the same time (apart_tolerance=0.1, the largest of `shared`).
     Reference: derived here; Town et al. (2026) have one neuron a saddle.
     """
     check(ASSUMES_ESCAPES, network, data, tolerances)
-    y, lengths = data.targets[:, 0], np.linalg.norm(data.x, axis=1)
-    may = (network.weights[0] @ data.x.T > 0) & (np.outer(np.sign(network.weights[1][0]), y) > 0)
-    pulls = np.where(may, np.abs(y) * lengths, 0.0) / len(y)
-    found = list(_one_by_one(may, pulls, -np.log(_growing(network, data.x / lengths[:, None], pulls))))
-    fits = np.array([fitted for _, _, fitted in found]).reshape(-1, len(y))
+    return _escapes(network, data)
+
+
+def _escapes(network: Network, data: Dataset) -> Escapes:
+    y, phase = data.targets[:, 0], grown(network, data)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        ratio = np.where(y != 0, np.abs(y) / phase.lengths, 0.0)
+    found = list(_one_by_one(phase, representable("y/|x|", ratio)))
+    fits = np.array([fitted for _, _, fitted, _ in found]).reshape(-1, len(y))
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = (np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y))
     return Escapes(
-        times=np.array([time for time, _, _ in found]),
-        neurons=np.array([h for _, h, _ in found], dtype=int),
-        shares=np.array([np.linalg.norm((y / lengths)[fitted]) for fitted in fits]),
-        left=(np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y)),
+        times=representable("an escape time", np.array([time for time, *_ in found])),
+        neurons=np.array([h for _, h, _, _ in found], dtype=int),
+        shares=row_norms(np.where(fits, ratio, 0.0)) if found else np.zeros(0),
+        left=representable("the loss", np.maximum(losses, 0.0)),
+        shared=np.array([shared for *_, shared in found]),
     )
 
 
 def _one_by_one(
-    may: Bool[np.ndarray, "H P"], pulls: Float[np.ndarray, "H P"], to_go: Float[np.ndarray, "H"]
-) -> Iterator[tuple[float, int, Bool[np.ndarray, "P"]]]:
-    """(when, who, which samples it fits), the next neuron being the one whose ln(1/γ_h) is used up first."""
+    phase: Growth, ratio: Float[np.ndarray, "P"]
+) -> Iterator[tuple[float, int, Bool[np.ndarray, "P"], float]]:
+    """(when, who, which samples it fits, how much of one others have fitted), whoever is at √n_S first."""
     now = 0.0
-    while (rates := np.linalg.norm(pulls, axis=1)).any():
-        waits = np.divide(to_go, rates, out=np.full(len(rates), np.inf), where=rates > 0)
-        h = int(np.argmin(waits))
-        wait, fitted = max(waits[h], 0.0), may[h]
-        now, to_go = now + wait, to_go - rates * wait
-        yield now, h, fitted
-        may, pulls = may & ~fitted, np.where(fitted, 0.0, pulls)
+    while (phase.rates > 0).any():
+        there = phase.rates > 0
+        _, kind = np.unique(phase.may, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        together = np.full(kind.max() + 1, -np.inf)
+        np.logaddexp.at(together, kind, np.where(there, 2 * phase.log_gamma, -np.inf))
+        norms = row_norms(np.where(phase.may, ratio, 0.0))
+        to_go = np.log(norms, out=np.full_like(norms, np.inf), where=there) / 2 - together[kind] / 2
+        waits = np.maximum(np.divide(to_go, phase.rates, out=np.full_like(norms, np.inf), where=there), 0)
+        if not np.isfinite(waits.min()):
+            return
+        wait, first = waits.min(), int(np.argmin(waits))
+        mine = kind == kind[first]
+        h = int(np.argmax(np.where(mine, phase.log_gamma, -np.inf)))
+        fitted = phase.may[h]
+        others = phase.shares(~mine, np.full(len(mine), wait))
+        now = now + wait
+        yield now, h, fitted, float(np.max(others[fitted]))
+        phase = _turned(phase, wait, fitted)
 
 
-def _growing(network: Network, unit: np.ndarray, pulls: np.ndarray) -> Float[np.ndarray, "H"]:
-    """γ_h of every neuron; 1 for those without samples, which never escape."""
-    rates, along = np.linalg.norm(pulls, axis=1), network.weights[0] @ unit.T
-    turned = np.divide((along * pulls).sum(axis=1), rates, out=np.zeros(len(rates)), where=rates > 0)
-    return np.where(rates > 0, (turned + np.abs(network.weights[1][0])) / 2, 1.0)
+def _turned(phase: Growth, wait: float, fitted: Bool[np.ndarray, "P"]) -> Growth:
+    """What is left of every neuron once these samples are fitted: γ(1 + |D_S′|/|D_S|)/2, from now on."""
+    forces = np.where(fitted, 0.0, phase.forces)
+    rates = row_norms(forces)
+    share = np.divide(rates, phase.rates, out=np.zeros_like(rates), where=phase.rates > 0)
+    log_gamma = phase.log_gamma + phase.rates * wait + np.log((1 + share) / 2)
+    return Growth(phase.may & ~fitted, forces, rates, log_gamma, phase.lengths)
+
+
+def _without_help(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:
+    """Samples that no neuron of their sign sees, those on their hyperplane counted as `on_hyperplane` says."""
+    y, on = data.targets[:, 0], on_hyperplanes(network, data)
+    active = ((_along(network, data) > 0) & ~on) | (on & on_hyperplane)
+    helps = np.sign(network.weights[1][0])[:, None] == np.sign(y)
+    return (y != 0) & ~(active & helps).any(axis=0)
+
+
+def _along(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
+    """The sign of w_h·x_i, from vectors of size one."""
+    rows, x = (
+        v / np.where(size > 0, size, 1.0)[:, None]
+        for v in (network.weights[0], data.x)
+        for size in (np.abs(v).max(axis=1),)
+    )
+    return rows @ x.T
+
+
+def _floor(network: Network, data: Dataset, *, on_hyperplane: bool) -> float:
+    y = data.targets[:, 0]
+    with np.errstate(over="ignore"):
+        return float(np.sum(y[_without_help(network, data, on_hyperplane=on_hyperplane)] ** 2) / (2 * len(y)))
+
+
+def _at_stake(network: Network, data: Dataset) -> float:
+    """How much lower the floor is if neurons on a hyperplane become active."""
+    if (network.depth, network.sizes[0], network.sizes[-1], data.outputs) != (2, data.dimensions, 1, 1):
+        return np.nan
+    y = data.targets[:, 0]
+    only = _without_help(network, data, on_hyperplane=False) & ~_without_help(
+        network, data, on_hyperplane=True
+    )
+    with np.errstate(over="ignore"):
+        return float(np.sum(y[only] ** 2) / (2 * len(y)))
+
+
+def _leaving(network: Network, data: Dataset, samples: Bool[np.ndarray, "P"]) -> float:
+    """How far an inactive w_h·x̂_j can move, over how far it is from 0, for neurons of the sign of y_j.
+
+    Inputs that are not quite orthogonal move it by Σ_i|cos(x_i, x_j)| times what w_h·x̂_i move, and those by no
+    more than about |w_h| and √n±, the size of a neuron that fits all samples of its sign.
+    """
+    y, unit = data.targets[:, 0], data.x / row_norms(data.x)[:, None]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        norm = max(np.linalg.norm((y / row_norms(data.x))[sign * y > 0]) for sign in (1, -1))
+        away = -(network.weights[0] @ unit.T)
+        matters = (np.outer(np.sign(network.weights[1][0]), np.sign(y)) > 0) & samples
+        matters &= ~on_hyperplanes(network, data) & (away > 0)
+        moves = np.sum(np.abs(unit @ unit.T) * ~np.eye(len(y), dtype=bool), axis=0)
+        ratio = (row_norms(network.weights[0]) + np.sqrt(norm))[:, None] * moves / away
+    return float(np.max(ratio[matters], initial=0.0))
+
+
+def _lost_cover(network: Network, data: Dataset, *, every: bool) -> float:
+    setting = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
+    if setting != (2, data.dimensions, 1, 1) or not row_norms(data.x).all():
+        return np.nan
+    none = _without_help(network, data, on_hyperplane=False)
+    return _leaving(network, data, np.ones_like(none) if every else none)
+
+
+def _together(network: Network, data: Dataset) -> float:
+    setting = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
+    if setting != (2, data.dimensions, 1, 1) or not row_norms(data.x).all():
+        return np.nan
+    return float(np.max(_escapes(network, data).shared, initial=0.0))
 
 
 def _all_covered(samples: int, neurons: np.ndarray) -> Float[np.ndarray, "_"]:
@@ -143,5 +249,35 @@ def _all_covered(samples: int, neurons: np.ndarray) -> Float[np.ndarray, "_"]:
     return (1 - 0.5**neurons) ** samples
 
 
-ASSUMES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED)
-ASSUMES_ESCAPES = (*ASSUMES, SMALL)
+FIT_FROM_HYPERPLANES = Hypothesis(
+    "kinks",
+    "no sample that only neurons exactly on its hyperplane could fit, where the flow is not unique,",
+    "the loss Σ y_i²/(2P) of such samples",
+    _at_stake,
+    "bf.gradient_descent keeps that loss, σ′(0) = 0: relax kinks_tolerance= for its floor; bf.gradient_flow may "
+    "lose it: move the weights a little to the side that you mean",
+    tolerance=0.0,
+)
+_STAYS = (
+    "inactive",
+    "inputs so orthogonal that inactive samples stay so",
+    "the most that w_h·x_j can move by Σ_i|cos(x_i, x_j)|, over its distance from 0,",
+)
+_AXES = "give inputs along axes, whose products are exactly 0, or start larger (scale=)"
+UNCOVERED_STAYS = Hypothesis(
+    *_STAYS, lambda network, data: _lost_cover(network, data, every=False), _AXES, tolerance=0.1
+)
+INACTIVE_STAYS = Hypothesis(
+    *_STAYS, lambda network, data: _lost_cover(network, data, every=True), _AXES, tolerance=0.1
+)
+APART = Hypothesis(
+    "apart",
+    "escapes that share no samples at the same time",
+    "the largest share of a sample that others have fitted when it is taken",
+    _together,
+    "start smaller (scale=), relax apart_tolerance= for the limit of vanishing weights, or simulate with "
+    "bf.gradient_flow",
+    tolerance=0.1,
+)
+ASSUMES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, FIT_FROM_HYPERPLANES, UNCOVERED_STAYS)
+ASSUMES_ESCAPES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, KINKS, SMALL, INACTIVE_STAYS, APART)
