@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+import oracles
 from biasfree.theory.independent import ASSUMES, independent_flow, independent_network, learning_times
 
 PAIR, XOR = bf.data.orthogonal_pair(), bf.data.xor()
@@ -79,10 +80,13 @@ def test_neurons_change_their_point_where_the_inner_weights_win():
     """a > 0 but |a| < w·x̂ on a negative point, nothing else active: λ < 0, g = (q − a)/2."""
     direction = PAIR.x[0] / np.linalg.norm(PAIR.x[0])
     network = bf.Network((1e-3 * direction[None], np.array([[4e-4]])))
-    start = independent_network(network, PAIR)
+    with pytest.raises(bf.AssumptionError, match=r"exactly on the hyperplane.* is 1 .*kinks_tolerance="):
+        independent_network(network, PAIR)  # the flow may also leave for the positive point
+    start = independent_network(network, PAIR, kinks_tolerance=1)
     np.testing.assert_allclose(start.weights[1], [[-3e-4]], rtol=1e-12)
     np.testing.assert_allclose(start.weights[0], 3e-4 * direction[None], rtol=1e-12)
-    assert not np.any(independent_network(network, PAIR, start="draw").weights[1])
+    drawn = independent_network(network, PAIR, start="draw", kinks_tolerance=1)
+    assert not np.any(drawn.weights[1])
 
 
 def test_other_points_are_refused():
@@ -104,11 +108,36 @@ def test_large_starts_and_other_networks_are_refused():
     large = bf.networks.gaussian((2, 30, 1), scale=0.5, seed=0)
     with pytest.raises(bf.AssumptionError, match=r"small or already sorted.*bf.theory.independent_network"):
         independent_flow(large, XOR, [1.0])
-    independent_flow(large, XOR, [1.0], small_tolerance=1.0)
+    independent_flow(large, XOR, [1.0], small_tolerance=np.inf)
+    # a layer of zeros grows from the other: what counts is the larger of the two
+    for first, second in ((large.weights[0], np.zeros((1, 30))), (np.zeros((30, 2)), large.weights[1])):
+        for call in (lambda net: independent_flow(net, XOR, [1.0]), lambda net: learning_times(net, XOR)):
+            with pytest.raises(bf.AssumptionError, match=r"small or already sorted|exactly on the hyperplane"):
+                call(bf.Network((first, second)))
     with pytest.raises(bf.AssumptionError, match=r"a ReLU network, α = 0"):
         independent_flow(bf.Network(NET.weights, leak=0.1), XOR, [1.0])
     with pytest.raises(bf.AssumptionError, match="two layers"):
         learning_times(bf.networks.gaussian((2, 3, 3, 1), scale=1e-3), XOR)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_defect_bounds_the_error(seed):
+    """The error of 2s_it_i is that of ln ρ_i(0): at most the defect, and 1e-3 for times read off a grid."""
+    rng, data = np.random.default_rng(seed), (PAIR, XOR)[seed % 2]
+    network = bf.networks.gaussian((2, 5, 1), scale=10 ** rng.uniform(-3, -1), seed=seed)
+    if seed > 3:
+        network = bf.Network((network.weights[0], 0 * network.weights[1]))
+    defect = ASSUMES[-1].defect(network, data)
+    due = learning_times(network, data, small_tolerance=np.inf)
+    ts = np.linspace(0, 1.3 * due[np.isfinite(due)].max() + 1, 400)
+    flow = oracles.kinked_flow(network, data, ts, rounding=1e-8)
+    shares = np.array([bf.Network(w)(data.x) for w in zip(*flow, strict=True)]) / data.y
+    rates = 2 * np.abs(data.y) * np.linalg.norm(data.x, axis=1) / len(data)
+    for share, time, rate in zip(shares.T, due, rates, strict=True):
+        if np.isfinite(time):
+            assert abs(np.interp(0.5, share, ts) - time) * rate < defect + 1e-3
+        else:
+            assert share[-1] < 0.5 or defect > 0.1
 
 
 def test_wrong_calls_say_what_to_do():

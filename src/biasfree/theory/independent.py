@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive
+from biasfree.arrays import increasing_times, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import named
 from biasfree.networks import Network
 from biasfree.theory.assumptions import RELU, SETTING, Hypothesis, check
+from biasfree.theory.boursier import KINKS
+from biasfree.theory.linear_phase import representable
 from biasfree.theory.subnetworks import Subnetworks
 from biasfree.trajectory import Stats, Trajectory
 
@@ -22,7 +24,7 @@ _COMPARED = 1000
 
 
 def _independence_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    size, y = np.linalg.norm(data.x, axis=1), data.targets
+    size, y = row_norms(data.x), data.targets
     if data.outputs != 1 or not size.all() or not y.all():
         return np.nan
     # two points of either sign are the most there can be, so among very many not every pair need be compared
@@ -34,15 +36,20 @@ def _independence_defect(network: Network, data: Dataset) -> float:  # noqa: ARG
 
 def _start_defect(network: Network, data: Dataset) -> float:
     few = len(data) <= _COMPARED and not np.isnan(_independence_defect(network, data))
-    if network.depth != 2 or network.sizes[-1] != 1 or not few:
+    if network.depth != 2 or network.sizes[-1] != 1 or network.sizes[0] != data.dimensions or not few:
         return np.nan
     largest = max(np.abs(w).max() for w in network.weights)
     if largest == 0:
         return 0.0
-    pairs = zip(network.weights, Subnetworks.of(network, data).network().weights, strict=True)
+    parts = Subnetworks.of(network, data)
+    pairs = list(zip(network.weights, parts.network().weights, strict=True))
     away = np.sqrt(sum(np.sum(((one - other) / largest) ** 2) for one, other in pairs))
-    outputs = np.prod(network.norms) / 2 * np.linalg.norm(data.x, axis=1).max() / np.abs(data.targets).min()
-    return float(outputs * away / np.linalg.norm(network.norms / largest))
+    norm = np.sqrt(sum(np.sum((one / largest) ** 2) for one, _ in pairs))
+    # |f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|: a layer that is zero grows from the other
+    with np.errstate(over="ignore", divide="ignore"):
+        root = norm * largest * np.sqrt(np.max(parts.size / np.abs(parts.targets).min()))
+        outputs = float(root**2 / 2 * (away / norm))
+    return parts.doubt(outputs)
 
 
 INDEPENDENT = Hypothesis(
@@ -57,13 +64,13 @@ INDEPENDENT = Hypothesis(
 START = Hypothesis(
     "small",
     "a small or already sorted start",
-    "½|W₁||W₂|max|x|/min|y| times the relative distance of the weights from their stand-in",
+    "the relative error of a ρ_i(0) that outputs of ½(|W₁|² + |W₂|²)max|x| while neurons are sorted can make",
     _start_defect,
     "start smaller (scale=) or from bf.theory.independent_network(network, data), use bf.theory.gated_flow, "
     "or simulate with bf.gradient_flow",
     tolerance=1e-2,
 )
-POINTS = (*SETTING, RELU, INDEPENDENT)
+POINTS = (*SETTING, RELU, INDEPENDENT, KINKS)
 ASSUMES = (*POINTS, START)
 
 
@@ -81,12 +88,16 @@ def independent_flow(
     f(x_i) = sgn(y_i)ρ_i|x_i|, W₁ = Σ_i √ρ_i v̂_i x̂_iᵀ, W₂ = Σ_i sgn(y_i)√ρ_i v̂_iᵀ, s_i = |y_i||x_i|/P,
     square: ρ̇_i = 2ρ_i(s_i − |x_i|²ρ_i/P), so 1/ρ_i = e^{−2s_it}/ρ_i(0) + (1 − e^{−2s_it})|x_i|/|y_i|;
     logistic: ρ̇_i = 2ρ_is_i/(1 + e^z), z = ρ_i|x_i|, so ln z + Ei(z) grows by 2s_it.
-    ρ_i(0) and v̂_i are those of `independent_network`; from that network the flow is exact, from others
-    up to terms that vanish with the scale. A point without neurons is never learned: ρ_i = 0. `ts` may end
-    at infinity for the square loss.
+    ρ_i(0) and v̂_i are those of `independent_network`. A point without neurons is never learned: ρ_i = 0. `ts`
+    may end at infinity for the square loss.
 
-    Assumes: α = 0; targets of opposite sign on orthogonal points and of equal sign on antiparallel ones
-    (independent_tolerance=1e-8); a small or already sorted start (small_tolerance=1e-2).
+    From `independent_network` the flow is exact to rounding, from other weights up to a relative error of every
+    ρ_i(0) of about stats.defects["small"] (with start="draw", whose neurons are not sorted, of order one).
+
+    Assumes: two layers, one output, no biases; α = 0; targets of opposite sign on orthogonal points and of
+    equal sign on antiparallel ones (independent_tolerance=1e-8); no neuron exactly on the hyperplane of a point
+    of its sign (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient
+    descent); a small start, in both layers, or one already sorted (small_tolerance=1e-2).
     Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022). The equations, the implicit form of
     the logistic one and the sorted start are derived here.
     """
@@ -113,6 +124,7 @@ def independent_network(
     λ > 0 (swap the two points and the sign of a otherwise), with p* = p + sq/r and a*² = a² − q² + p*² − p²,
     g = ½(p* + a*)·(λ/(ωa* + sp*))^{s/ω}.  Exact as the scale → 0.
     start="draw": g = (w·x̂_i + |a|)/2 where sgn a = sgn y_i and w·x_i > 0, the start without that sorting.
+    Right to rounding.
 
     Assumes: what `independent_flow` does, but for the small start: without it this is just another network.
     Reference: derived here.
@@ -127,6 +139,7 @@ def learning_times(
     """The time at which f(x_i) reaches a share of y_i under the square loss; infinite without neurons.
 
     t_i = [ln(|y_i|/(|x_i|ρ_i(0)) − 1) + ln(share/(1 − share))]/(2s_i); 0 where it is there already.
+    Right to an error of 2s_it_i of about the relative error of ρ_i(0) that `independent_flow` states.
 
     Assumes: what `independent_flow` does.
     Reference: derived here.
@@ -139,4 +152,5 @@ def learning_times(
     parts = Subnetworks.of(network, data, start=start)
     ratio = np.minimum(parts.log_start - parts.log_limit, np.log(share))  # further on, the time is 0
     odds = np.log1p(-np.exp(ratio)) - ratio + np.log(share) - np.log1p(-share)
-    return np.maximum(odds, 0) / (2 * parts.rates)
+    with np.errstate(over="ignore"):
+        return representable("t_i", np.maximum(odds, 0) / (2 * parts.rates), infinite=True)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
+from biasfree.theory.linear_phase import on_hyperplanes
 from biasfree.trajectory import Factored
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 STARTS = ("sorted", "draw")
 _LONGEST = 1e304  # of s_i t, beyond which Ei(z) overflows
@@ -23,6 +25,7 @@ class Subnetworks:
     """W₁ = Σ_i √ρ_i v̂_i x̂_iᵀ, W₂ = Σ_i sgn(y_i)√ρ_i v̂_iᵀ: ln ρ_i(0), the unit vectors v̂_i, and their data.
 
     The v̂_i have no neuron in common; one that is zero, with ln ρ_i = −∞, belongs to a point without neurons.
+    `paths` says how neurons came to their points, relative to the largest weight; see `doubt`.
     """
 
     log_start: Float[np.ndarray, "P"]
@@ -30,22 +33,41 @@ class Subnetworks:
     directions: Float[np.ndarray, "P D"]
     size: Float[np.ndarray, "P"]
     targets: Float[np.ndarray, "P"]
+    paths: _Paths
 
     @classmethod
     def of(cls, network: Network, data: Dataset, *, start: str = "sorted") -> Subnetworks:
         """The parts that stand in for a small start; see `independent_network`."""
         if start not in STARTS:
             raise ValueError(f"unknown start {start!r}; choose one of {', '.join(STARTS)}.")
-        size, y = np.linalg.norm(data.x, axis=1), data.targets[:, 0]
+        size, y = row_norms(data.x), data.targets[:, 0]
         directions = data.x / size[:, None]
         # dividing by the largest weight first keeps squares of tiny weights from underflowing
         largest = max(np.abs(w).max() for w in network.weights) or 1.0
-        reach, a = np.maximum(network.weights[0] / largest @ directions.T, 0), network.weights[1][0] / largest
-        g = _sorted(reach, a, y, np.abs(y) * size) if start == "sorted" else _drawn(reach, a, y)
+        along, a = network.weights[0] / largest @ directions.T, network.weights[1][0] / largest
+        reach = np.where(on_hyperplanes(network, data), 0.0, np.maximum(along, 0))
+        pulls = np.abs(y / np.abs(y).max()) * (size / size.max())  # their ratios alone matter
+        paths = _sorted(reach, a, y, pulls)
+        g = paths.g if start == "sorted" else _drawn(reach, a, y)
         norm = np.linalg.norm(g, axis=0)
         with np.errstate(divide="ignore"):  # ln 0 = −∞: a point without neurons
             log_start = 2 * (np.log(norm) + np.log(largest))
-        return cls(log_start, g / np.where(norm > 0, norm, 1), directions, size, y)
+        return cls(log_start, g / np.where(norm > 0, norm, 1), directions, size, y, paths)
+
+    def doubt(self, outputs: float) -> float:
+        """The largest relative error of a ρ_i(0) that outputs of this share of the targets, at t = 0, can make.
+
+        Outputs grow as e^{2st}, s the larger rate of a neuron's points, and act until it is sorted, at t*: they
+        change where it arrives by a share e_h = outputs·e^{2st*}. A neuron that ends on point i counts with its
+        g². One that leaves i counts by what it would add if it stayed, which it might where e_h is near 1.
+        """
+        error = np.minimum(outputs * self.paths.delays, 1.0) if outputs > 0 else 0 * self.paths.seen[:, 0]
+        total = np.sum(self.paths.g**2, axis=0)
+        ends = self.paths.g > 0
+        kept = error @ self.paths.g**2
+        might = np.where(self.paths.seen & ~ends, self.paths.stayed, 0.0)
+        away = np.minimum(error[:, None] * (self.paths.seen & ~ends), _over(error[:, None] * might, total))
+        return float(np.max(_over(kept, total) * (total > 0) + away.sum(axis=0), initial=0.0))
 
     @property
     def rates(self) -> Float[np.ndarray, "P"]:
@@ -87,6 +109,22 @@ class Subnetworks:
         return Network(self.weights(self.log_start[None]).at(0), leak=0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """g, e^{2st*} of every neuron, the points it sees, and what g² would be on those it leaves."""
+
+    g: Float[np.ndarray, "H P"]
+    delays: Float[np.ndarray, "H"]
+    seen: Bool[np.ndarray, "H P"]
+    stayed: Float[np.ndarray, "H P"]
+
+
+def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """part/whole, 0 for 0/0 and infinity for others of 0."""
+    part, whole = np.broadcast_arrays(part, whole)
+    return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)
+
+
 def _drawn(
     reach: Float[np.ndarray, "H P"], a: Float[np.ndarray, "H"], y: Float[np.ndarray, "P"]
 ) -> Float[np.ndarray, "H P"]:
@@ -99,7 +137,7 @@ def _sorted(
     a: Float[np.ndarray, "H"],
     y: Float[np.ndarray, "P"],
     rates: Float[np.ndarray, "P"],
-) -> Float[np.ndarray, "H P"]:
+) -> _Paths:
     """g of every neuron, in the column of the point on which it ends; see `independent_network`."""
     up, down = (_active(np.where(y * sign > 0, reach, 0.0), rates) for sign in (1, -1))
     omega = np.hypot(up[2], down[2])
@@ -109,10 +147,16 @@ def _sorted(
     gained = s * np.divide(q, r, out=np.zeros_like(q), where=r > 0)  # by p, while q is brought to 0
     p, outer = p + gained, np.sqrt(np.maximum(a**2 - q**2 + gained * (2 * p + gained), 0))
     on, g = s > 0, np.zeros_like(reach)
-    delay = np.divide(np.abs(chosen), omega * outer + s * p, out=np.zeros_like(a), where=on)  # e^{−ωt*}
-    grown = (p + outer) / 2 * delay ** np.divide(s, omega, out=np.ones_like(s), where=on)
-    g[np.arange(len(a)), point.astype(int)] = np.where(on, grown, 0.0)
-    return g
+    slowest = omega * outer + s * p
+    delay = np.divide(np.abs(chosen), slowest, out=np.zeros_like(a), where=slowest > 0)  # e^{−ωt*}
+    share = np.divide(s, omega, out=np.ones_like(s), where=omega > 0)
+    g[np.arange(len(a)), point.astype(int)] = np.where(on, (p + outer) / 2 * delay**share, 0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        fastest = np.divide(np.maximum(s, r), omega, out=np.ones_like(s), where=omega > 0)
+        delays = np.where(omega > 0, delay ** (-2 * fastest), 0.0)
+    own = np.divide(rates, omega[:, None], out=np.ones_like(reach), where=omega[:, None] > 0)
+    stayed = (a**2 + np.sum(reach**2, axis=1))[:, None] * delay[:, None] ** (2 * np.minimum(own, 1.0))
+    return _Paths(g, delays, reach > 0, stayed)
 
 
 def _active(
