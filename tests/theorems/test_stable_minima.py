@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import integers, sampled_from
+from hypothesis.strategies import floats, integers, sampled_from, tuples
 from scipy.optimize import minimize
 
 import biasfree as bf
@@ -19,6 +19,8 @@ from biasfree.theory import (
     sharpness_bound,
     tangent_sharpness,
 )
+from biasfree.theory.flattest import flattest
+from biasfree.theory.planar_cones import Cones
 
 seeds = integers(0, 2**31)
 
@@ -84,7 +86,7 @@ def test_bounds_against_the_simulators_sharpness(seed):
     """Two more digits than differences give."""
     network, data = interpolating(seed)
     sharp = bf.sharpness(network, data)
-    assert least_sharpness(data) <= sharpness_bound(network, data) * (1 + 1e-9) <= sharp * (1 + 2e-9)
+    assert max(least_sharpness(data), sharpness_bound(network, data)) <= sharp * (1 + 1e-9)
     assert tangent_sharpness(network, data, within=0.0) == pytest.approx(sharp, rel=1e-11)
 
 
@@ -93,11 +95,12 @@ def test_bounds_against_the_simulators_sharpness(seed):
 def test_no_network_is_below_the_bounds_of_its_data(seed, samples, width):
     network, data = interpolating(seed, samples=samples, width=width)
     # solver's tolerances are divided out; rounding of sums of seven terms is left
-    assert least_sharpness(data) <= sharpness_bound(network, data) * (1 + 1e-9)
+    sharp = tangent_sharpness(network, data, within=0.0)
+    assert least_sharpness(data) <= sharp * (1 + 1e-9)
     assert least_path_norm(data) <= path_norm(network) * (1 + 1e-9)
     step = 2 / sharpness_bound(network, data) if data.y.any() else 1.0  # at which it might just settle
     assert path_norm(network, data) <= largest_path_norm(data, step=step) * (1 + 1e-9)
-    assert largest_settling_step(data) >= step * (1 - 1e-9) or not data.y.any()
+    assert not data.y.any() or largest_settling_step(data) >= 2 / sharp * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -130,7 +133,50 @@ def test_the_bounds_are_reached_on_a_grid(name):
     norm, gain = (least_cost(np.maximum(z, 0), costs, data.y) for costs in (np.ones(len(z)), gains))
     # the norm's multipliers are found on 5760 directions; between them they reach `missed` beyond 1 at most
     assert least_path_norm(data) * (1 - 1e-9) <= norm <= least_path_norm(data) * (1 + 1.01 * missed)
-    assert least_sharpness(data) * (1 - 1e-9) <= 2 * gain <= least_sharpness(data) * (1 + 1e-4)
+    # the vector of ones is one of those that the sharpness is the largest over; 1e-6 is what the solver leaves
+    assert 2 * gain <= least_sharpness(data) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_network_has_the_least_sharpness(name):
+    """The solver's own network, its GGᵀ and its outputs computed here: as sharp as the bound says.
+
+    Solved to 1e-5 on either side; outputs that are off by a share e change the sharpness by about as much.
+    """
+    data = SETS[name]
+    size = np.abs(data.x).max()
+    cones = Cones(data.x / size)
+    found = flattest(cones, data.y, gap=1e-5)
+    u = np.stack([np.cos(found.angle), np.sin(found.angle)], axis=1)
+    on = cones.active[found.cone].astype(float)
+    sigma = np.maximum(u @ cones.x.T, 0) * on
+    off = np.abs(found.output @ sigma - data.y).max() / np.abs(data.y).max()
+    assert off < 1e-3
+    assert (np.abs(found.output) <= np.sqrt(found.inner * found.outer)).all()
+    kernel = (sigma.T * found.inner) @ sigma + (on.T * found.outer) @ on * (cones.x @ cones.x.T)
+    sharp = np.linalg.eigvalsh(kernel / len(data))[-1]
+    assert sharp == pytest.approx(found.value, rel=4e-5 + off)
+    assert least_sharpness(data) == pytest.approx(found.value * size, rel=2e-5)
+
+
+@settings(deadline=None, max_examples=8)
+@given(angle=floats(0.1, 1.4), lengths=tuples(floats(0.01, 10), floats(0.01, 10)), seed=seeds)
+def test_samples_that_can_be_seen_alone(angle, lengths, seed):
+    """Two samples in no half-line: neurons see either alone, and 2|y_i||x_i|/P of the larger is the least."""
+    y = np.random.default_rng(seed).normal(size=2)
+    x = np.array(lengths)[:, None] * np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])
+    data = bf.Dataset(x, y)
+    least = 2 * np.max(np.abs(y) * lengths) / 2
+    assert least * (1 - 1e-6) <= least_sharpness(data) <= least * (1 + 1e-12)
+
+
+def test_one_test_vector_is_not_enough():
+    """Samples of unequal size: ones give 0.55, the sharpness of the best network is 1."""
+    data = bf.Dataset([[1, 0], [0, 0.1]], [1, 1])
+    assert least_sharpness(data) == pytest.approx(1.0, rel=1e-6)
+    assert largest_settling_step(data) == pytest.approx(2.0, rel=1e-6)
+    with pytest.raises(ValueError, match="at most 32 samples, got 33"):
+        least_sharpness(bf.data.circle(33, lambda x: np.abs(x[:, 0])))
 
 
 def least_cost(columns, costs, y):
@@ -161,8 +207,8 @@ def test_the_least_norm_by_minimisation():
 def test_one_sample_is_known():
     """λ ≥ z² + a²|x|² ≥ 2|y||x|, and Σ|a||w| ≥ |y|/|x|; half of the plane sees nothing."""
     data = bf.Dataset(np.array([[3.0, 4.0]]), np.array([-2.0]))
-    assert least_sharpness(data) == pytest.approx(20, rel=1e-9)
-    assert largest_settling_step(data) == pytest.approx(0.1, rel=1e-9)
+    assert least_sharpness(data) == pytest.approx(20, rel=1e-6)
+    assert largest_settling_step(data) == pytest.approx(0.1, rel=1e-6)
     assert least_path_norm(data) == pytest.approx(0.4, rel=1e-6)  # the grid misses x by 5e-4 at most
     assert largest_path_norm(data, step=0.1) == np.inf
 
@@ -179,7 +225,7 @@ def test_units_do_not_matter(x_size, y_size):
     """Sharpness is |x||y|, norms are |y|/|x|."""
     data = SETS["shifted"]
     other = bf.Dataset(x_size * data.x, y_size * data.y)
-    assert least_sharpness(other) == pytest.approx(x_size * y_size * least_sharpness(data), rel=1e-9)
+    assert least_sharpness(other) == pytest.approx(x_size * y_size * least_sharpness(data), rel=1e-6)
     assert least_path_norm(other) == pytest.approx(y_size / x_size * least_path_norm(data), rel=1e-9)
     assert largest_path_norm(other, step=2.0) == pytest.approx(
         largest_path_norm(data, step=2.0) / x_size**2, rel=1e-12
@@ -213,7 +259,7 @@ def test_zero_targets_and_zero_samples_are_no_obstacle():
     assert (least_sharpness(zero), largest_settling_step(zero), least_path_norm(zero)) == (0, np.inf, 0)
     data = bf.Dataset(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0.0, 1.0]))
     assert least_path_norm(data) == pytest.approx(1.0, rel=1e-6)
-    assert least_sharpness(data) == pytest.approx(2 / 2**2, rel=1e-9)  # 2|y||x|/P²
+    assert least_sharpness(data) == pytest.approx(2 / 2, rel=1e-6)  # 2|y||x|/P
     network = bf.Network((np.array([[1.0, 0.0]]), np.array([[1.0]])))
     assert tangent_sharpness(network, data, within=0.1) == pytest.approx(1.0)
 

@@ -56,13 +56,6 @@ class Cones:
         """The least g of a unit neuron; 0 where some direction sees no sample."""
         return float(self.costs.min()) if self.active.any(axis=1).all() else 0.0
 
-    def gain_multipliers(self, y: Float[np.ndarray, "P"]) -> Float[np.ndarray, "P"]:
-        """m of the largest m·y with |Σ_i m_iσ(w·x_i)| ≤ g(w) for every w: m·y = min Σ|a|g."""
-        columns, costs = self.columns.reshape(-1, len(self.x)), self.costs.ravel()
-        seen = costs > 1e-12 * costs.max()  # where g is 0 so is every σ(u·x_i)
-        m = _multipliers(columns[seen], costs[seen], y)
-        return m / np.max(np.abs(columns[seen] @ m) / costs[seen])  # what the solver's tolerance lets pass
-
     def norm_multipliers(self, y: Float[np.ndarray, "P"]) -> Float[np.ndarray, "P"]:
         """m with |Σ_i m_iσ(u·x_i)| ≤ 1 for every unit u, and m·y as large as a grid with the kinks tells."""
         angles = np.append(np.linspace(0, 2 * np.pi, _GRID, endpoint=False), self.ends[:, 0])

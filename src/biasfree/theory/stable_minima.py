@@ -5,7 +5,7 @@ kink. Its largest eigenvalue is that of GGᵀ/P, whose quotient on the vector of
 
     |Gᵀ1|²/P² = Σ_h[(w_h·S_h)² + a_h²|S_h|²]/P² ≥ 2Σ_h|a_h|g(w_h),  g(w) = (w·S)|S|/P²,
 
-S the sum of the samples that w is active on.
+S the sum of the samples that w is active on. The largest quotient of all is `flattest`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from biasfree.arrays import non_negative, positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import RELU, SETTING, Hypothesis, check
+from biasfree.theory.flattest import flattest
+from biasfree.theory.linear_phase import representable
 from biasfree.theory.planar_cones import Cones, misfit
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+_MOST = 32  # samples: the programme has P²/2 unknowns, and takes half a minute at 32
 
 
 def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> float:
     """What the sharpness at an interpolating network is at least: 2Σ_h|a_h|g(w_h), in any dimension.
 
     g(w) = (w·S)|S|/P², S = Σ_{w·x_i>0} x_i. So descent with step η settles there only if Σ|a|g ≤ 1/η. Where
-    outputs are off by r = √⟨(f − y)²⟩ the sharpness may be lower by max|x_i|·r.
+    outputs are off by r = √⟨(f − y)²⟩ the sharpness may be lower by max|x_i|·r. A bound, right to rounding, that
+    is reached where ones are the sharpest direction and |a_h||S_h| = w_h·S_h; the sharpness itself is
+    `tangent_sharpness` with within=0, or `bf.sharpness`.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6, r over √⟨y²⟩); no
     sample on a kink, without which there is no Hessian.
@@ -45,7 +51,7 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
     """The sharpness at an interpolating network over the moves that keep neurons on the kinks they are on.
 
     The largest eigenvalue of GTTᵀGᵀ/P, T the moves in which a neuron nearer than `within` to the kink of x_i,
-    |w_h·x_i| ≤ within·|x_i|, moves across x_i only. Without neurons on kinks it is the sharpness.
+    |w_h·x_i| ≤ within·|x_i|, moves across x_i only. Without neurons on kinks it is the sharpness, right to rounding.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6).
     Reference: derived here; Nacson et al. (2023) for the setting.
@@ -63,38 +69,50 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
 
 
 def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
-    """What the sharpness at every ReLU network that interpolates is at least, whatever its width.
+    """The least sharpness of all ReLU networks that interpolate, whatever their width.
 
-    2·min Σ_h|a_h|g(w_h) over all networks with f(x_i) = y_i, g as in `sharpness_bound`. In the plane g and
-    σ(w·x_i) are linear on every cone of directions with the same active samples: a linear programme over the
-    ends of cones, whose dual solution is what is returned and proves it.
+    min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i: convex in what the neurons of each direction add up
+    to, so its dual proves it, the largest m·y over V ⪰ 0, Tr V = 1 with |Σ_i m_iσ(u·x_i)| ≤
+    (2/P)√(σ_uᵀVσ_u·|V^½X_u|²) for every unit vector u, X_u the samples that u is active on. Never above the
+    least, and below it by at most 1e-6 of it; networks come as near as one likes, some with neurons as near to
+    kinks. 2|y_i||x_i|/P is the least where every sample can have neurons that see no other.
 
-    Assumes: two-dimensional inputs; one output; targets that two bias-free layers fit
+    Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
     cones, y, x_size, y_size = _scaled(data, interpolable_tolerance)
-    return float(2 * x_size * y_size * (cones.gain_multipliers(y) @ y)) if y.any() else 0.0
+    if len(y) > _MOST:
+        raise ValueError(
+            f"the least sharpness is found for at most {_MOST} samples, got {len(y)}; bf.theory.sharpness_bound "
+            "bounds that of one network on any number."
+        )
+    least = flattest(cones, y).value if y.any() else 0.0
+    with np.errstate(over="ignore"):
+        return float(representable("the sharpness", np.float64(x_size) * y_size * least))
 
 
 def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
     """The step η_c above which descent settles at no interpolating network off all kinks, whatever its width.
 
-    η_c = 2/least_sharpness: at a stable minimum the sharpness is at most 2/η. Infinite for targets that are
+    η_c = 2/least_sharpness: at a stable minimum the sharpness is at most 2/η. At smaller steps there are such
+    networks, at η_c in the limit. Never below, and above by at most 1e-6 of it. Infinite for targets that are
     all zero. A minimum with a neuron on the kink of a sample has no sharpness, and may hold larger steps.
 
     Assumes: what `least_sharpness` does (interpolable_tolerance=1e-8).
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
     least = least_sharpness(data, interpolable_tolerance=interpolable_tolerance)
-    return 2 / least if least > 0 else np.inf
+    with np.errstate(over="ignore"):
+        return float(representable("the step", np.divide(2, least))) if least > 0 else np.inf
 
 
 def least_path_norm(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
     """What Σ_h|a_h||w_h| of every ReLU network that interpolates is at least.
 
     ½|θ|² of such a network is at least this too, since ½(a² + |w|²) ≥ |a||w|. It is m·y, m of
-    `path_norm_multipliers`, sought on the kinks and 5760 directions: within 1e-6 of the least.
+    `path_norm_multipliers`, sought on the kinks and 5760 directions: never above the least, and below it by
+    π|m|·|x|/5760 of it at most, mostly by 1e-6.
 
     Assumes: two-dimensional inputs; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0.
@@ -120,7 +138,8 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
 def largest_path_norm(data: Dataset, *, step: float) -> float:
     """What Σ_h|a_h||w_h| where descent with step η settles, off all kinks, is at most: 1/(η·min g).
 
-    min g is over unit vectors, g as in `sharpness_bound`; infinite where some half-plane holds no sample.
+    min g is over unit vectors, g as in `sharpness_bound`; infinite where some half-plane holds no sample. A
+    bound, right to rounding, which networks need not reach.
 
     Assumes: two-dimensional inputs; of the network, that it interpolates, two layers, one output, no biases,
     α = 0, no sample on a kink.
