@@ -40,7 +40,7 @@ def test_numbers(numbers):
     there = read.converged(numbers)
     assert there[:2, 0].any(axis=1).all()
     assert not there[:, -1].any()  # no step above the largest is stable
-    np.testing.assert_allclose(numbers["ceiling"][2], 1.0, rtol=1e-9)  # targets are scaled to it
+    np.testing.assert_allclose(numbers["ceiling"][2], 1.0, rtol=1e-6)  # targets are scaled to it
     assert len(np.unique(numbers["least_norm"][2])) == 4  # a set for every start
     assert len(np.unique(numbers["least_norm"][:2])) == 2
     assert (numbers["outcome"][:, -1] == module.DIVERGED).any()

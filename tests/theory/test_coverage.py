@@ -35,7 +35,7 @@ def calls(network, data):
         "deep_flow": lambda: theory.deep_flow(network, data, TS),
         "deep_map": lambda: theory.deep_map(network),
         "independent_flow": lambda: theory.independent_flow(network, data, TS),
-        "gated_flow": lambda: theory.gated_flow(network, data, TS),
+        "gated_flow": lambda: theory.gated_flow(network, data, TS, patterns_tolerance=1.0),
         "escape_times": lambda: theory.escape_times(network, data),
         "loss_floor": lambda: theory.loss_floor(network, data),
         "vanishing_escapes": lambda: theory.vanishing_escapes(network, data),

@@ -32,7 +32,7 @@ def circle_rates(
 
     where two bias-free layers express nothing; biases add γ²/π²k² for odd k, and 1 + γ²/4 for k = 0. So the
     times 1/λ_k grow as k² in the end. On an even number of points odd k ≥ 3 have rate 0 as well. On n points
-    k and n − k are the same function, so 2k ≤ n is asked for.
+    k and n − k are the same function, so 2k ≤ n is asked for. Right to 1e-14 of the largest rate.
 
     Assumes: Gaussian layers, outputs zero at the start, a width → ∞ at fixed γ; square loss.
     Reference: derived here, from the kernel of the network linearised at its start; the question is that of
@@ -59,7 +59,7 @@ def halving_times(rates: ArrayLike, *, step: float | None = None) -> Float[np.nd
     """When errors that decay at these rates are halved, by flow or by descent of size `step`.
 
     t = ln 2/λ, or η ln ½/ln(1 − ηλ), η the step. Infinite for rates that are 0 to rounding (1e-12 of the
-    largest).
+    largest). Right to rounding.
 
     Assumes: ηλ < 1, where no step overshoots.
     Reference: derived here, for the rates of `circle_rates`.
@@ -86,7 +86,8 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
     2b_j = (y_{j+1} − y_j cos δ_j)/sin δ_j + (y_{j−1} − y_j cos δ_{j−1})/sin δ_{j−1},
 
     the jump of the slope of the function that is a sinusoid from one sample to the next. So b exists and is
-    the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual.
+    the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual: outputs are right to rounding
+    of Σ_j|b_j||u_j·x|.
 
     Assumes: two-dimensional inputs; a sample −x for every x, with the same target (even_tolerance=1e-8); no
     two of them parallel otherwise, and two lines at least (lines_tolerance=1e8).

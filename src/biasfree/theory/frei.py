@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import SETTING, Hypothesis, check
@@ -21,7 +21,7 @@ _ROUNDING = 1e-12  # of the largest entry
 
 
 def stable_rank(w: ArrayLike) -> float:
-    """|W|_F²/|W|₂², between 1 and the rank of W.
+    """|W|_F²/|W|₂², between 1 and the rank of W, right to rounding.
 
     Reference: Frei et al. (2022).
     """
@@ -35,18 +35,21 @@ def stable_rank(w: ArrayLike) -> float:
 def stable_rank_of_gram(gram: ArrayLike) -> float:
     """The stable rank of W from its Gram matrix G = WWᵀ, of which it is Tr G/λ_max(G).
 
-    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide.
+    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide. Right to
+    rounding.
 
     Reference: Frei et al. (2022).
     """
     gram = real("gram", gram)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.any():
         raise ValueError(f"a Gram matrix is square and not zero, got shape {gram.shape}.")
+    largest = np.abs(gram).max()
+    gram = gram / largest  # no trace overflows
     values, lopsided = np.linalg.eigvalsh(gram), float(np.abs(gram - gram.T).max())
-    if max(lopsided, -values[0]) > _ROUNDING * len(gram) * np.abs(gram).max():
+    if max(lopsided, -values[0]) > _ROUNDING * len(gram):
         raise ValueError(
             "a Gram matrix is symmetric, with no negative eigenvalue, got one that is off its transpose by "
-            f"{lopsided:.2g} and has an eigenvalue of {values[0]:.2g}; pass W @ W.T."
+            f"{lopsided * largest:.2g} and has an eigenvalue of {values[0] * largest:.2g}; pass W @ W.T."
         )
     return float(np.trace(gram) / values[-1])
 
@@ -60,7 +63,8 @@ def moved_stable_rank(
     the angle to the nearest of these. E turns U by ψ = arcsin e at most, so it is between 1/cos²(θ − ψ) and
     1/cos²(θ + ψ), cos²θ = 1/L: off by 2L√(L − 1)e to first order, and by e² for rank one. Rows of R are
     orthogonal to those of U and E. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, it takes a bound S
-    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°.
+    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°. Bounds,
+    right to rounding.
 
     Reference: derived here, by angles between matrices.
     """
@@ -87,7 +91,7 @@ def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> f
     hold all of W₁, so that its stable rank is that of a 2 × 2 matrix. For inputs of equal norms, equal label
     counts and equal Σ a_h² of either sign: 2(1 + α²)/(1 + α)². With all these equal, small weights are near
     it as soon as every neuron is on its side of every sample; otherwise it is approached as 1/ln t. With
-    α = 0 neurons may be inactive for ever, hence α > 0.
+    α = 0 neurons may be inactive for ever, hence α > 0. Right to rounding.
 
     Assumes: two layers, one output, no biases; α > 0; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); some a_h ≠ 0.
@@ -95,15 +99,17 @@ def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> f
     """
     check(ASSUMES, network, data, tolerances)
     leak, y, outer = network.leak, data.targets[:, 0], network.weights[1][0]
-    squares = np.array([np.sum(outer[sign * outer > 0] ** 2) for sign in (1, -1)])
-    if not squares.any():
+    if not outer.any():
         raise ValueError("the second layer is zero, so the first does not move; give other weights.")
-    gates = np.array([[1.0, leak], [leak, 1.0]])  # φ′ for the sign of the neuron and of the label
-    strength = squares @ gates**2
-    size = np.linalg.norm(data.x, axis=1)
-    lengths = [np.linalg.norm(1 / size[sign * y > 0]) / a for sign, a in zip((1, -1), strength, strict=True)]
-    # the signs of its rows and columns do not change a stable rank
-    return stable_rank(np.sqrt(squares)[:, None] * gates * lengths)
+    norms = row_norms(np.array([np.where(sign * outer > 0, outer, 0.0) for sign in (1, -1)]))
+    # a_hφ′ of all neurons of a sign, for the label + and −; the signs of rows and columns do not change a rank
+    pulls = norms[:, None] / norms.max() * np.array([[1.0, leak], [leak, 1.0]])
+    strength, size = np.hypot(*pulls), row_norms(data.x)
+    inverse = [np.linalg.norm(size.min() / size[sign * y > 0]) for sign in (1, -1)]
+    with np.errstate(divide="ignore"):  # a label that no sample has; and tiny leaks, whose squares underflow
+        columns = np.log(inverse) - np.log(strength)
+        lengths = np.exp(columns - columns.max())
+    return stable_rank(pulls / strength * lengths)
 
 
 LEAKY = Hypothesis(

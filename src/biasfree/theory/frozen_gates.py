@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import SETTING, AssumptionError, Hypothesis, check
-from biasfree.theory.boursier import ORTHOGONAL_INPUTS
+from biasfree.theory.boursier import KINKS, ORTHOGONAL_INPUTS
 from biasfree.theory.gated import activation_patterns, checked_patterns
 from biasfree.theory.hard_margin import LABELS, max_margin
+from biasfree.theory.linear_phase import representable
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
 _ROUNDING = 1e-12  # of |w_h||x_i|
+_LEAST = 1e-312  # below it numbers have fewer than twelve digits
 _REGULAR = 1e-10  # of a gradient's length, what it must have off the others to count as independent
 
 
@@ -61,6 +63,7 @@ def gated_max_margin(
     min |W₁|² with y_i Σ_h a_h φ′_hi w_h·x_i ≥ 1: w_h = a_h Σ_i λ_i y_i φ′_hi x_i, K_ij = y_i y_j x_i·x_j
     Σ_h a_h²φ′_hiφ′_hj, z = Kλ. All samples are on the margin where K⁻¹1 ≥ 0. Training approaches it as
     1/ln t, and loss·t/τ → Σλ_i. `patterns`, as of `activation_patterns`, are those of `network` unless given.
+    Margins are met to 1e-9, and W₁ is right to 1e-6 of its norm.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; every sample on its side, y_i f(x_i) > 0, or
     patterns with which some W₁ has them there.
@@ -70,11 +73,17 @@ def gated_max_margin(
     check(ASSUMES_MAX_MARGIN if patterns is None else ASSUMES_MAX_MARGIN[:-1], network, data, {})
     held = activation_patterns(network, data.x) if patterns is None else patterns
     (on,) = checked_patterns(held, network, data)
-    gradients = _margin_gradients(network, data, on)
+    x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
+    unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
+    gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
     multipliers = _multipliers(gradients.reshape(len(data), -1))
     w = np.tensordot(multipliers, gradients, axes=1)
-    end = Network((w, network.weights[1]), leak=network.leak)
     margins = np.tensordot(gradients, w, axes=2)
+    with np.errstate(over="ignore"):
+        w, scaled = w / a_size / x_size, multipliers / a_size / a_size / x_size / x_size
+    lost = (multipliers > 0) & (scaled < _LEAST)
+    multipliers = representable("|W₁|² = Σλ_i, of order 1/(a²x²),", np.where(lost, np.inf, scaled))
+    end = Network((representable("W₁", w), network.weights[1]), leak=network.leak)
     return GatedMaxMargin(end, margins, multipliers, (on,), _otherwise(end, data, on))
 
 
@@ -83,10 +92,12 @@ def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tupl
 
     w_h·x_i moves by a_h y_i φ′_hi|x_i|² times a positive number, and by nothing else: every neuron comes to
     its side of every sample, a_h y_i > 0, by flow and by descent with any step. A ReLU neuron that is off
-    stays off. What `network` has already if its gates last; as those of `activation_patterns`.
+    stays off, and so does one exactly on the hyperplane of a sample, σ′(0) = 0, by descent: the flow is not
+    unique there. What `network` has already if its gates last; as those of `activation_patterns`. Exact.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, that of descent).
     Reference: derived here; Frei et al. (2022), Kou et al. (2023) for nearly orthogonal inputs.
     """
     check(ASSUMES_PATTERNS, network, data, tolerances)
@@ -98,23 +109,27 @@ def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
 
     W₁ − Σ_i μ_i ∂f(x_i)/∂W₁ with the outputs of W₁, that is W₁ less its projection on their gradients, of
     rows a_h φ′_hi x_i: of all layers with these gates and outputs, the other part is the shortest. Margins
-    grow as ln t, so W₁ outgrows it, and the memory of its start, only so.
+    grow as ln t, so W₁ outgrows it, and the memory of its start, only so. Right to 1e-6 of |W₁|, and to
+    rounding where gradients are well apart.
 
     Assumes: two layers, one output, no biases; the second layer is not trained.
     Reference: derived here.
     """
     check(SETTING, network, data, {})
-    slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), network.weights[1][0]
-    kernel = (data.x @ data.x.T) * ((slopes * outer**2) @ slopes.T)
-    outputs = network(data.x).reshape(-1)
+    # of which the part depends on directions alone: sizes one keep squares within floating point
+    first, outer, x = (w / (np.abs(w).max() or 1.0) for w in (*network.weights, data.x))
+    slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), outer[0]
+    kernel = (x @ x.T) * ((slopes * outer**2) @ slopes.T)
+    outputs = np.sum(slopes * (x @ first.T) * outer, axis=1)
     multipliers = np.linalg.lstsq(kernel, outputs, rcond=None)[0]
-    return network.weights[0] - (outer[:, None] * slopes.T * multipliers) @ data.x
+    part = first - (outer[:, None] * slopes.T * multipliers) @ x
+    return part * (np.abs(network.weights[0]).max() or 1.0)
 
 
 def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
     """−∂L/∂W₁ of the logistic loss: rows a_h⟨y_i φ′_hi x_i/(1 + e^{z_i})⟩, z_i = y_i f(x_i).
 
-    One step of descent is W₁ + η times this; on a kink σ′(0) = α.
+    One step of descent is W₁ + η times this; on a kink σ′(0) = α. Right to rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1.
     Reference: derived here.
@@ -161,9 +176,9 @@ def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
 def _otherwise(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
     """The share of gates clearly not as in `on`; where φ′ = 0 a neuron may end on the kink of a sample."""
     first = network.weights[0]
-    h = data.x @ first.T
-    size = np.outer(np.linalg.norm(data.x, axis=1), np.linalg.norm(first, axis=1))
-    other = np.where(on, h, -h) < -_ROUNDING * size
+    (x, x_size), (rows, size) = ((v, np.where((n := row_norms(v)) > 0, n, 1.0)) for v in (data.x, first))
+    h = (x / x_size[:, None]) @ (rows / size[:, None]).T
+    other = np.where(on, h, -h) < -_ROUNDING
     return float(np.mean(other & (network.leak < 1)))
 
 
@@ -201,4 +216,4 @@ LASTING = Hypothesis(
     tolerance=0.0,
 )
 ASSUMES_MAX_MARGIN = (*SETTING, LABELS, FITTED)
-ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS)
+ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)

@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.assumptions import NO_BIASES, check
+from biasfree.theory.assumptions import NO_BIASES, AssumptionError, check
 from biasfree.theory.integration import integrated
 from biasfree.trajectory import Stats, Trajectory
 
@@ -72,17 +72,21 @@ def gated_flow(
     patterns: Sequence[ArrayLike] | None = None,
     rtol: float = 1e-10,
     method: str = "DOP853",
+    patterns_tolerance: float = 0.0,
 ) -> Trajectory:
     """Gradient flow of the square loss with the activation pattern of every sample held fixed.
 
     On the samples q of one pattern the network is the linear map M_q = W_LG_{L−1}⋯G₁W₁, G_l = diag(1 or α),
     Ẇ_l = Σ_q (W_LG_{L−1}⋯W_{l+1}G_l)ᵀ(β_q − M_qΣ_q)(G_{l−1}W_{l−1}⋯G₁W₁)ᵀ,
     at the cost of D samples a class, whatever P. `patterns`, one array (P, H_l) of booleans a hidden layer,
-    are those of `network` unless given. The network itself moves so for as long as it keeps them:
-    `stats.defects["patterns"]` is the largest share of gates, over the saved times, that it has otherwise,
-    and `pattern_changes` that share at each. `loss` is the gated network's; `method` is one of SciPy's.
+    are those of `network` unless given, where σ′(0) = α. The network itself moves so for as long as it keeps
+    them: `stats.defects["patterns"]` is the largest share of gates, over the saved times, that it has otherwise,
+    and `pattern_changes` that share at each. `loss` is the gated network's; `method` is one of SciPy's. Every
+    step is held to `rtol`, so that weights are right to some tens of it, and more where the flow is unstable.
 
-    Assumes: no biases. Any depth, leak and number of outputs.
+    Assumes: no biases; at the saved times the network has the patterns that it began with
+    (patterns_tolerance=0.0, a share of gates), unless `patterns` are given: then it is the gated network that
+    is asked for. Any depth, leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
@@ -93,7 +97,17 @@ def gated_flow(
     weights, stats = _integrate(classes, network, ts, rtol=rtol, method=method)
     found = _loss(classes, weights, network.leak, data)
     trajectory = Trajectory(ts, weights, found, found, leak=network.leak, stats=stats)
-    defects["patterns"] = float(pattern_changes(trajectory, data, gates).max())
+    changes = pattern_changes(trajectory, data, gates)
+    defects["patterns"] = float(changes.max())
+    if patterns is None and changes.max() > patterns_tolerance:
+        raise AssumptionError(
+            "activation patterns that stay as they are",
+            f"the share of gates that the network has otherwise, from t = {ts[np.argmax(changes > 0)]:g} on,",
+            defect=defects["patterns"],
+            tolerance=patterns_tolerance,
+            remedy="end ts before, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass patterns=) "
+            "for the flow of the gated network",
+        )
     return replace(trajectory, stats=replace(stats, defects=defects))
 
 

@@ -52,6 +52,7 @@ def sign_interpolator(data: Dataset) -> SignInterpolator:
     Of all networks through the samples with one neuron for each sign, silent on all other samples, it has the
     least |v₊|² + |v₋|², and the least ½|θ|² = |v₊| + |v₋|. On orthogonal inputs it is
     `minimum_norm_interpolator`, and v₊ − v₋ is `least_squares`; elsewhere other networks may be shorter.
+    `error` says how accurate they are.
 
     Assumes: linearly independent inputs, so at most D; one output; a target that is not zero.
     Reference: derived here; Boursier et al. (2022) for orthogonal inputs, Lai et al. (2026) for the setting.

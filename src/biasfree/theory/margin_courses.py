@@ -28,10 +28,13 @@ def orthogonal_margins(
     """The margins z_i = y_i f(x_i) over time, when flow of the logistic loss trains the first layer alone.
 
     ż_i = c_i/(1 + e^{z_i}), so z_i + e^{z_i} = z_i(0) + e^{z_i(0)} + c_i t/τ, c as of `margin_rates`. All
-    margins tend to ln t, so the normalised ones become equal, as 1/ln t; the loss is ⟨τ/(c_i t)⟩ then.
+    margins tend to ln t, so the normalised ones become equal, as 1/ln t; the loss is ⟨τ/(c_i t)⟩ then. Right to 1e-13 of
+    z_i and of 1.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8); gates that last, those of `final_patterns` (lasting_tolerance=0).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
+    `final_patterns` (lasting_tolerance=0).
     Reference: derived here; Frei et al. (2022) and Kou et al. (2023) have the equal margins and the loss 1/t.
     """
     check(ASSUMES, network, data, tolerances)
@@ -45,10 +48,12 @@ def descent_margins(
 
     In a step δ = ηc/(1 + e^z) of z the sum z + e^z grows by ηc(1 + e^z(e^δ − 1 − δ)/(δ(1 + e^z))): by ηc at
     least, as by flow, and by ηc(e^δ − 1)/δ at most. That falls as δ does, which the z of flow bounds: its
-    values after 0, 1, 2, 4, 8, … steps bound all steps up to the next of these.
+    values after 0, 1, 2, 4, 8, … steps bound all steps up to the next of these. Right to rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8); gates that last, those of `final_patterns` (lasting_tolerance=0).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
+    `final_patterns` (lasting_tolerance=0).
     Reference: derived here.
     """
     check(ASSUMES, network, data, tolerances)
@@ -69,6 +74,7 @@ def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
     """c_i = |x_i|²Σ_h(a_hφ′_hi)²/P: how fast the loss, while gates last, pulls at the margin of a sample.
 
     It is |∂z_i/∂W₁|²/P, φ′ = 1 where a neuron is on and α elsewhere; 0 for a sample that no ReLU neuron sees.
+    Right to rounding.
 
     Assumes: two layers, one output, no biases.
     Reference: derived here.
@@ -81,7 +87,8 @@ def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
 def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.ndarray, "T *P"]:
     """z(t) of ż = c/(1 + e^z), from z(0) = `start` at rates c: z + e^z = z(0) + e^{z(0)} + ct.
 
-    z = ln ω(z(0) + e^{z(0)} + ct), Wright's ω(v) + ln ω(v) = v, for every time and every rate.
+    z = ln ω(z(0) + e^{z(0)} + ct), Wright's ω(v) + ln ω(v) = v, for every time and every rate. Right to 1e-13 of
+    z and of 1.
 
     Assumes: τ = 1; rates not negative.
     Reference: derived here.

@@ -126,13 +126,12 @@ def _ceiling(numbers: Numbers) -> Claim:
     bound = np.where(settled, read.stability_bound(numbers), 1.0).max(axis=(1, 2))
     return about(
         numbers,
-        "no network of any width settles off all kinks at a step above η_c = 1/min Σ|a|g over all that "
+        "no network of any width settles off all kinks at a step above η_c = 2/(least sharpness) of all that "
         "interpolate (largest step over it)",
         reached[some],
         bound[some],
-        "1, as for the sharpness; the minimum is a linear program over ends of cones, bounded by its dual",
-        source="derived here: from the sharpness and its weighted norm; in the plane g is linear on every "
-        "cone",
+        "1, as for the sharpness; the least sharpness is a semidefinite program, bounded by its dual",
+        source="derived here: bf.theory.least_sharpness",
         each="sets",
         note=f"On a kink it is not derived; no run converged, on kinks or off, above {met.max():.3g}.",
     )
