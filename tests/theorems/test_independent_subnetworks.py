@@ -203,7 +203,10 @@ def test_learning_times_are_when_the_share_is_reached(points, share, seed, scale
     data = SETS[points]
     network = bf.networks.gaussian((2, 30, 1), scale=scale, seed=seed)
     for i, t in enumerate(learning_times(network, data, share=share, small_tolerance=np.inf)):
-        reached = independent_flow(network, data, [t], small_tolerance=np.inf).map(lambda net: net(data.x))[0, i] / data.y[i]
+        reached = (
+            independent_flow(network, data, [t], small_tolerance=np.inf).map(lambda net: net(data.x))[0, i]
+            / data.y[i]
+        )
         # 2st ≈ 700 is held to 700 eps, an error relative to share·(1 − share)
         assert reached == pytest.approx(share, rel=1e-11) or (t == 0 and reached > share)
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import positive, real, whole
+from biasfree.arrays import positive, real, row_norms, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
 from biasfree.theory.assumptions import Hypothesis
+from biasfree.theory.linear_phase import representable
 from biasfree.theory.stable_minima import PLANAR
 
 if TYPE_CHECKING:
@@ -98,9 +99,13 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
     EVEN.check(None, data, even_tolerance)
     LINES.check(None, data, lines_tolerance)
     half = _pairs(data)[0]
-    across = data.x[half] @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    b = np.linalg.solve(np.abs(data.x[half] @ across.T), data.targets[half]).T
-    return Network((np.vstack([across, -across]), np.hstack([b, b])))
+    size, height = float(np.abs(data.x).max()), float(np.abs(data.targets).max()) or 1.0
+    x = data.x[half] / size
+    across = x @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    b = np.linalg.solve(np.abs(x @ across.T), data.targets[half] / height).T
+    with np.errstate(over="ignore"):
+        b = representable("an outer weight", b * (np.float64(height) / size / size))
+    return Network((size * np.vstack([across, -across]), np.hstack([b, b])))
 
 
 def _frequencies(k: ArrayLike) -> Float[np.ndarray, "_"]:
@@ -146,7 +151,10 @@ def _nearness(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
     one, _ = _pairs(data)
     if data.dimensions != 2 or not len(one):
         return np.nan
-    unit = data.x[one] / np.linalg.norm(data.x[one], axis=1, keepdims=True)
+    size = row_norms(data.x[one])[:, None]
+    if not size.all():
+        return np.nan
+    unit = data.x[one] / size
     unit = unit[np.argsort(np.arctan2(unit[:, 1], unit[:, 0]) % np.pi)]
     after = np.roll(unit, -1, axis=0)
     with np.errstate(divide="ignore"):

@@ -56,7 +56,10 @@ def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> F
             return Flattest(value, programme.cone, programme.angle, *programme.network(v, m))
         missing = ratio > 1 + gap
         now = gap if ratio.max() <= 1 + now else now
-        cone, angle = np.append(programme.cone, np.flatnonzero(missing)), np.append(programme.angle, at[missing])
+        cone, angle = (
+            np.append(programme.cone, np.flatnonzero(missing)),
+            np.append(programme.angle, at[missing]),
+        )
 
 
 def _basis(cones: Cones) -> Float[np.ndarray, "P R"]:
@@ -99,7 +102,9 @@ class _Programme:
     samples: int
 
     @classmethod
-    def of(cls, cones: Cones, cone: np.ndarray, angle: np.ndarray, y: np.ndarray, basis: np.ndarray) -> _Programme:
+    def of(
+        cls, cones: Cones, cone: np.ndarray, angle: np.ndarray, y: np.ndarray, basis: np.ndarray
+    ) -> _Programme:
         p, active = len(cones.x), cones.active[cone]
         sigma = np.maximum(unit(angle) @ cones.x.T, 0) * active
         kept = sigma.max(axis=1) > _SEEN * np.abs(cones.x).max()
@@ -131,7 +136,9 @@ class _Programme:
             if mu * (self.samples + 2 * len(self.angle)) <= gap * best:
                 return self._matrix(triangle), triangle[len(i) :]
             if mu < 1e-14:
-                raise RuntimeError(f"the programme of {self.samples} samples was not solved; please report the data.")
+                raise RuntimeError(
+                    f"the programme of {self.samples} samples was not solved; please report the data."
+                )
             mu /= 8
 
     def network(self, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

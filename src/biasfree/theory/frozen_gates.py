@@ -116,9 +116,11 @@ def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
     Reference: derived here.
     """
     check(SETTING, network, data, {})
-    # of which the part depends on directions alone: sizes one keep squares within floating point
+    # sizes of one, also of every gradient, leave the projection as it is and keep squares from underflowing
     first, outer, x = (w / (np.abs(w).max() or 1.0) for w in (*network.weights, data.x))
     slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), outer[0]
+    largest = np.max(slopes * np.abs(outer), axis=1, keepdims=True)
+    slopes = np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > 0)
     kernel = (x @ x.T) * ((slopes * outer**2) @ slopes.T)
     outputs = np.sum(slopes * (x @ first.T) * outer, axis=1)
     multipliers = np.linalg.lstsq(kernel, outputs, rcond=None)[0]

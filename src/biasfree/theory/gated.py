@@ -13,6 +13,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import NO_BIASES, AssumptionError, check
 from biasfree.theory.integration import integrated
+from biasfree.theory.linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -213,9 +214,11 @@ def _integrate(
     def field(state: np.ndarray) -> np.ndarray:
         return np.concatenate([v.ravel() for v in classes.velocity(layers(state), network.leak)])
 
-    found, stats = integrated(
-        field, start, ts, name="gated_flow", method=method, rtol=rtol, atol=rtol * floor
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        representable("the velocity", field(start))
+        found, stats = integrated(
+            field, start, ts, name="gated_flow", method=method, rtol=rtol, atol=rtol * floor
+        )
     return tuple(layers(found)), stats
 
 

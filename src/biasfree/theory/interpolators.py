@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import real
+from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import RELU, SETTING, Hypothesis
+from biasfree.theory.linear_phase import representable
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -40,7 +41,7 @@ class SignInterpolator:
     @property
     def network(self) -> Network:
         """The balanced network: one neuron for each sign of the targets, w± = v±/√|v±|, a± = ±√|v±|."""
-        root = np.sqrt(np.linalg.norm(self.neurons, axis=1))
+        root = np.sqrt(row_norms(self.neurons))
         there = root > 0
         outer = np.array([1.0, -1.0]) * root
         return Network((self.neurons[there] / root[there, None], outer[None, there]), leak=0.0)
@@ -63,8 +64,9 @@ def sign_interpolator(data: Dataset) -> SignInterpolator:
     if not y.any():
         raise ValueError("every target is zero, and so are both neurons; give other targets.")
     INDEPENDENT.check(None, data)
-    size = np.linalg.norm(data.x, axis=1)  # the same problem for unit inputs, whatever their lengths
-    unit, wanted = data.x / size[:, None], y / size
+    size = row_norms(data.x)  # the same problem for unit inputs, whatever their lengths
+    with np.errstate(over="ignore"):
+        unit, wanted = data.x / size[:, None], representable("y/|x|", y / size)
     largest = np.abs(wanted).max()
     found = [_shortest(unit, sign * wanted / largest) for sign in (1, -1)]
     neurons = np.array([v for v, _ in found])
@@ -107,7 +109,7 @@ def _dependent(network: Network, data: Dataset) -> float:  # noqa: ARG001
     """How many samples fewer would be independent, at least."""
     if len(data) > data.dimensions:
         return len(data) - data.dimensions  # among very many no more need be known
-    size = np.linalg.norm(data.x, axis=1, keepdims=True)
+    size = row_norms(data.x)[:, None]
     unit = np.divide(data.x, size, out=np.zeros_like(data.x), where=size > 0)
     return len(data) - int(np.sum(np.linalg.svd(unit, compute_uv=False) > _DEPENDENT))
 

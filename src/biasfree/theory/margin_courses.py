@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, real
+from biasfree.arrays import increasing_times, positive, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import SETTING, check
 from biasfree.theory.frozen_gates import ASSUMES_PATTERNS, LASTING
 from biasfree.theory.gated import activation_patterns
+from biasfree.theory.linear_phase import representable
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -81,7 +82,9 @@ def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
     """
     check(SETTING, network, data, {})
     slopes = np.where(activation_patterns(network, data.x)[0], 1.0, network.leak)
-    return np.sum(data.x**2, axis=1) * (slopes**2 @ network.weights[1][0] ** 2) / len(data)
+    with np.errstate(over="ignore"):
+        lengths = row_norms(data.x) * row_norms(slopes * network.weights[1][0])
+        return representable("a rate", lengths**2 / len(data))
 
 
 def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.ndarray, "T *P"]:
@@ -117,4 +120,5 @@ def _inverse(value: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 
 
 def _margins(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
-    return data.targets[:, 0] * network(data.x).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return representable("a margin", data.targets[:, 0] * network(data.x).reshape(-1))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, positive
+from biasfree.arrays import non_negative, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.assumptions import RELU, SETTING, Hypothesis, check
@@ -42,9 +42,10 @@ def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> flo
     """
     check(ASSUMES_NETWORK, network, data, tolerances)
     w, a = network.weights[0], network.weights[1][0]
-    sums = (w @ data.x.T > 0) @ data.x
-    g = np.sum(w * sums, axis=1) * np.linalg.norm(sums, axis=1) / len(data) ** 2
-    return float(2 * (np.abs(a) @ g))
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = (w @ data.x.T > 0) @ data.x
+        g = np.abs(a) * np.sum(w * sums, axis=1) * (row_norms(sums) / len(data) ** 2)
+        return float(representable("the sharpness", 2 * np.sum(g)))
 
 
 def tangent_sharpness(network: Network, data: Dataset, *, within: float, **tolerances: float) -> float:
@@ -65,7 +66,10 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
             free = basis[np.sum(size > 1e-12 * size[0]) :]
             by_w[:, h] = by_w[:, h] @ free.T @ free
     g = np.concatenate([g[:, :width], by_w.reshape(len(data), -1)], axis=1)
-    return float(np.linalg.eigvalsh(g @ g.T / len(data))[-1])
+    size = np.abs(g).max() or 1.0
+    with np.errstate(over="ignore"):
+        value = np.linalg.norm(g / size, ord=2) ** 2 * size * size / len(data)
+    return float(representable("the sharpness", value))
 
 
 def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
@@ -147,22 +151,26 @@ def largest_path_norm(data: Dataset, *, step: float) -> float:
     """
     step = positive("step", step)
     PLANAR.check(None, data)
-    size = float(np.linalg.norm(data.x, axis=1).max())
-    least = Cones(data.x / (size or 1.0)).least_gain() * size**2
-    return 1 / (step * least) if least > 0 else np.inf
+    size = float(row_norms(data.x).max()) or 1.0
+    least = Cones(data.x / size).least_gain()
+    with np.errstate(over="ignore"):
+        bound = np.float64(1) / step / size / size / least if least > 0 else None
+    return np.inf if bound is None else float(representable("the bound", bound))
 
 
 def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"]:
     """G: the gradient of every output in (a, w), active samples held as they are."""
     w, a = network.weights[0], network.weights[1][0]
-    active = data.x @ w.T > 0
-    by_w = (active * a)[:, :, None] * data.x[:, None, :]
-    return np.concatenate([np.maximum(data.x @ w.T, 0), by_w.reshape(len(data), -1)], axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        active = data.x @ w.T > 0
+        by_w = (active * a)[:, :, None] * data.x[:, None, :]
+        found = np.concatenate([np.maximum(data.x @ w.T, 0), by_w.reshape(len(data), -1)], axis=1)
+    return representable("a gradient", found)
 
 
 def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
     """How far w_h has to move to be on the kink of sample i; infinite for x_i = 0, which has none."""
-    along, size = np.abs(network.weights[0] @ data.x.T), np.linalg.norm(data.x, axis=1)
+    along, size = np.abs(network.weights[0] @ data.x.T), row_norms(data.x)
     return np.divide(along, size, out=np.full_like(along, np.inf), where=size > 0)
 
 
@@ -184,8 +192,13 @@ def _misfit(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _residual(network: Network, data: Dataset) -> float:
-    off = np.linalg.norm(network(data.x).reshape(len(data), -1) - data.targets)
-    return float(off / np.linalg.norm(data.y)) if data.y.any() else float(off and np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = network(data.x).reshape(len(data), -1) - data.targets
+    if not np.isfinite(off).all():
+        return np.inf
+    size = max(np.abs(off).max(), np.abs(data.y).max()) or 1.0
+    off, size = np.linalg.norm(off / size), np.linalg.norm(data.y / size)
+    return float(off / size) if size > 0 else float(off and np.inf)
 
 
 PLANAR = Hypothesis(
