@@ -32,7 +32,7 @@ def draw() -> Figure:
         for i, begin in enumerate(STARTS):
             k = round(begin / (STEP * EVERY))
             state, ts, colour = run[k], run.ts[k:], f"C{i}"
-            gated = gated_flow(state, data, ts - ts[0])
+            gated = gated_flow(state, data, ts - ts[0], patterns_tolerance=1.0)
             changes = pattern_changes(run, data, activation_patterns(state, data.x))[k:]
             first = int(np.argmax(changes > 0))
             theory_curve(left, ts, gated.loss, color=colour, label=f"gated from $t$ = {begin:g}")

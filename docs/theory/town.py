@@ -42,9 +42,11 @@ def start(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
 
 
 def _escapes(axes: Axes) -> None:
-    data = bf.data.orthogonal(6, 6, y=[2.0, -1.6, 1.2, -1.0, 0.8, -0.6])
+    # along axes, whose products are exactly 0; the weights are turned instead
+    turned, data = bf.data.orthogonal(6, 6).x, bf.Dataset(np.eye(6), [2.0, -1.6, 1.2, -1.0, 0.8, -0.6])
     for scale, colour, marker in zip(SCALES, ("C0", "C1"), ("o", "s"), strict=True):
-        network, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
+        drawn, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
+        network = bf.Network((drawn.weights[0] @ turned.T, drawn.weights[1]))
         ts = np.linspace(0, 7 * unit, 800)
         run = bf.gradient_flow(network, data, ts)
         name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"

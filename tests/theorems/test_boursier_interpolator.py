@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
+import oracles
 from biasfree.theory import boursier
 from biasfree.theory.boursier import (
     alignment_directions,
@@ -87,6 +88,47 @@ def test_no_interpolator_is_shorter_by_duality(n, seed):
     assert np.abs(seen).max() <= 1 + 1e-13
     np.testing.assert_allclose(np.abs(seen[200:]), 1, rtol=1e-13)
     assert weights @ y == pytest.approx(interpolator_norm(data), rel=1e-13)
+
+
+def test_partial_neurons_that_come_first_are_refused():
+    """One tiny neuron covers both samples: predicted at 97.4, while others have fitted both by t = 25."""
+    w = np.array([[1e-30, 1e-30, 0], [1e-3, -1e-3, 0], [-1e-3, 1e-3, 0]])
+    network = bf.Network((w, np.linalg.norm(w, axis=1)[None]))
+    data = bf.Dataset(np.eye(3)[:2], [1.0, 1.0])
+    with pytest.raises(
+        bf.AssumptionError, match=r"cover all samples.*fitted by then is 3.04e\+36.*vanishing_escapes"
+    ):
+        escape_times(network, data)
+    last = [w[-1] for w in oracles.flow(network, data, [0.0, 25.0], rtol=1e-8)]
+    np.testing.assert_allclose(bf.Network(last)(data.x), data.y, atol=0.01)
+
+
+def test_a_layer_of_zeros_does_not_make_weights_small():
+    data = bf.data.orthogonal(2, 2)
+    for first, second in ((np.full((2, 2), 1e-9), [[9.0, -9.0]]), (np.zeros((2, 2)), [[9.0, -9.0]])):
+        with pytest.raises(
+            bf.AssumptionError, match=r"small initial weights, in both layers|cover|hyperplane"
+        ):
+            escape_times(bf.Network((first, second)), data)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_leaving_the_other_sign_is_accounted_for(seed):
+    """Equal lengths: Σ y f = ½Σ y² at t±, up to what vanishes with γ (1e-8 here) and the grid of times."""
+    rng = np.random.default_rng(seed)
+    data = bf.Dataset(1.3 * np.eye(2), [rng.uniform(0.5, 2), -rng.uniform(0.5, 2)])
+    w = rng.normal(size=(4, 2))
+    network = bf.Network(
+        (1e-8 * w, 1e-8 * rng.uniform(1, 2) * np.sign([1, 1, -1, -1]) * np.linalg.norm(w, axis=1)[None])
+    )
+    if not covers_all_samples(network, data):
+        return
+    due = escape_times(network, data)
+    ts = np.linspace(0, 1.1 * due.max() + 5, 4000)
+    flow = oracles.flow(network, data, ts, rtol=1e-9)
+    shares = np.array([bf.Network(layers)(data.x) for layers in zip(*flow, strict=True)]) / data.y
+    came = [np.interp(0.5, share, ts) for share in shares.T]
+    np.testing.assert_allclose(came, due, atol=2 * ts[1])
 
 
 @pytest.mark.parametrize("seed", range(4))

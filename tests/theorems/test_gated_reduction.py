@@ -125,7 +125,12 @@ def test_symmetric_data_and_one_direction_make_two_classes(leak, width, seed, sc
     assert len(pattern_classes(activation_patterns(network, data.x), data)) == 2
     ts = np.linspace(0, 30, 7)
     # 1e-10 a step over a hundred steps, and errors of the unstable directions grow on the plateau
-    assert oracles.distance(gated_flow(network, data, ts), bf.theory.reduced_flow(network, data, ts)) < 1e-6
+    assert (
+        oracles.distance(
+            gated_flow(network, data, ts, patterns_tolerance=1), bf.theory.reduced_flow(network, data, ts)
+        )
+        < 1e-6
+    )
 
 
 @settings(deadline=None, max_examples=6)
@@ -151,6 +156,6 @@ def test_cost_does_not_depend_on_the_number_of_samples(count):
     """The state is moved by Σ_q and β_q alone: repeated samples change nothing but rounding."""
     network, data = drawn((7,), 3, 1, 0.2, 4, 0)
     more = bf.Dataset(np.tile(data.x, (count // 4, 1)), np.tile(data.y, (count // 4, 1)))
-    runs = [gated_flow(network, d, [0.0, 1.0, 5.0]) for d in (data, more)]
+    runs = [gated_flow(network, d, [0.0, 1.0, 5.0], patterns_tolerance=1) for d in (data, more)]
     assert runs[0].stats.evaluations == runs[1].stats.evaluations
     assert oracles.distance(*runs) < 1e-11  # rounding of the moments

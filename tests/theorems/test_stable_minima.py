@@ -133,7 +133,8 @@ def test_the_bounds_are_reached_on_a_grid(name):
     norm, gain = (least_cost(np.maximum(z, 0), costs, data.y) for costs in (np.ones(len(z)), gains))
     # the norm's multipliers are found on 5760 directions; between them they reach `missed` beyond 1 at most
     assert least_path_norm(data) * (1 - 1e-9) <= norm <= least_path_norm(data) * (1 + 1.01 * missed)
-    # the vector of ones is one of those that the sharpness is the largest over; 1e-6 is what the solver leaves
+    # the vector of ones is one of those that the sharpness is the largest over; 1e-6 is what the solver
+    # leaves
     assert 2 * gain <= least_sharpness(data) * (1 + 1e-4)
 
 

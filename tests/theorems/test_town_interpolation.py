@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
 import biasfree as bf
+import oracles
 from biasfree.theory import interpolation_probability, loss_floor, uncovered_samples, vanishing_escapes
 
 seeds = integers(0, 2**31)
@@ -19,7 +20,8 @@ def drawn(seed):
     """Orthogonal inputs of any norms, targets of any sizes and signs, one of them zero now and then."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], size=N) * rng.uniform(0.3, 1.5, size=N) * (rng.uniform(size=N) > 0.1)
-    return bf.data.orthogonal(N, N, seed=seed, norms=rng.uniform(0.7, 1.5, size=N), y=y)
+    # along axes, whose products are exactly 0: rounding of others moves vanishing weights
+    return bf.Dataset(rng.uniform(0.7, 1.5, size=N)[:, None] * np.eye(N), y)
 
 
 def dominated(seed, scale):
@@ -135,7 +137,7 @@ def test_escapes_by_hand():
     assert found.neurons.tolist() == [0]
     np.testing.assert_allclose(found.shares, [5.0])
     gamma = (1e-9 * 7 / 5 + 2e-9) / 2
-    np.testing.assert_allclose(found.times, [-np.log(gamma) / 2.5])
+    np.testing.assert_allclose(found.times, [np.log(np.sqrt(5) / gamma) / 2.5])
     np.testing.assert_allclose(found.left, [0.0], atol=1e-12)
     apart = vanishing_escapes(bf.Network((first[1:], outer[:, 1:])), data)
     assert apart.neurons.tolist() == [1, 0]
@@ -150,8 +152,9 @@ def test_an_escape_slows_those_that_shared_its_samples():
     found = vanishing_escapes(bf.Network((1e-20 * first, 1e-20 * outer)), data)
     rates = np.array([5, np.sqrt(10), 1]) / 3
     gammas = 1e-20 * (np.array([7 / 5, 4 / np.sqrt(10)]) + 2) / 2
-    one = -np.log(gammas[0]) / rates[0]
-    two = one + (-np.log(gammas[1]) - one * rates[1]) / rates[2]
+    one = np.log(np.sqrt(5) / gammas[0]) / rates[0]
+    turned = gammas[1] * (1 + rates[2] / rates[1]) / 2
+    two = one + (-np.log(turned) - one * rates[1]) / rates[2]
     np.testing.assert_allclose(found.times, [one, two], rtol=1e-12)
     np.testing.assert_allclose(found.shares, [5, 1])
 
@@ -165,7 +168,7 @@ def test_escapes_end_at_the_floor(seed, width):
     network = bf.Network((np.pad(first, ((0, 1), (0, 0))), np.pad(second, ((0, 0), (0, 1)))))  # and zeros
     if not data.y.any():
         return
-    found = vanishing_escapes(network, data)
+    found = vanishing_escapes(network, data, apart_tolerance=np.inf)
     last = found.left[-1] if len(found.left) else np.mean(data.y**2) / 2
     assert last == pytest.approx(loss_floor(network, data), abs=1e-12)
     assert (np.diff(found.times) >= 0).all()
@@ -179,7 +182,7 @@ def test_escapes_of_flow_from_vanishing_weights(seed):
     data, came, due = drawn(seed), [], []
     for scale in (1e-20, 1e-40):
         network = dominated(seed, scale)
-        found = vanishing_escapes(network, data)
+        found = vanishing_escapes(network, data, apart_tolerance=np.inf)
         ts = np.linspace(0, 1.1 * found.times[-1] + 60, 2001)
         run = bf.gradient_flow(network, data, ts, rtol=1e-6, method="events")
         levels = (np.append(run.loss[0], found.left[:-1]) + found.left) / 2
@@ -204,5 +207,43 @@ def test_escapes_are_refused_outside_their_limit():
     away = bf.Network((-1e-9 * np.ones((1, 2)), np.array([[2e-9]])))
     assert len(vanishing_escapes(away, bf.Dataset(np.eye(2), np.ones(2))).times) == 0
     faint = bf.Network((1e-9 * np.array([[1.0, -1], [-1, 1]]), np.array([[2e-9, 2e-9]])))
-    # the pull of the second sample has no square in floating point: it is never fitted
-    assert vanishing_escapes(faint, bf.Dataset(np.eye(2), [1.0, 1e-200])).neurons.tolist() == [0]
+    with pytest.raises(bf.AssumptionError, match=r"small initial weights"):  # not to the second target
+        vanishing_escapes(faint, bf.Dataset(np.eye(2), [1.0, 1e-200]))
+    for first, second in ((np.ones((1, 2)), np.zeros((1, 1))), (np.full((1, 2), 1e-9), np.ones((1, 1)))):
+        with pytest.raises(
+            bf.AssumptionError, match=r"\|a_h\| ≥ \|w_h\||small initial weights, in both layers"
+        ):
+            vanishing_escapes(bf.Network((first, second)), bf.Dataset(np.eye(2), np.ones(2)))
+
+
+def test_neurons_on_a_hyperplane_are_a_matter_of_convention():
+    """Axis-aligned weights: descent, σ′(0) = 0, keeps 1/6; the flow is not unique, and may fit all."""
+    network, data = bf.Network((0.1 * np.eye(3)[:2], [[0.1, 0.1]])), bf.Dataset(np.eye(3), [1.0, 1, 1])
+    with pytest.raises(
+        bf.AssumptionError, match=r"only neurons exactly on its hyperplane.* is 0.167 .*descent"
+    ):
+        loss_floor(network, data)
+    floor = loss_floor(network, data, kinks_tolerance=np.inf)
+    assert floor == pytest.approx(1 / 6)
+    weights, _ = oracles.descended(network, data, step=0.1, steps=2000)
+    assert oracles.loss(bf.Network(weights), data) == pytest.approx(floor, abs=1e-6)
+    # the other solution, from weights a little to the active side
+    beside = bf.Network((network.weights[0] + 1e-6, 1.1 * network.weights[1]))
+    assert loss_floor(beside, data) == 0
+    helped = bf.Network((np.vstack([0.1 * np.eye(3)[:2], [[-0.1, -0.1, 0.1]]]), [[0.1, 0.1, 0.2]]))
+    assert loss_floor(helped, data) == 0  # no sample hangs on the convention
+    with pytest.raises(
+        bf.AssumptionError, match=r"exactly on the hyperplane of a sample of its sign.* is 4 "
+    ):
+        vanishing_escapes(bf.Network((1e-9 * np.eye(3)[:2], [[1e-9, 1e-9]])), data)
+
+
+def test_rounding_of_the_inputs_moves_vanishing_weights():
+    """Turned axes are orthogonal to 1e-16, which is more than weights of 1e-20 are from their hyperplanes."""
+    data = bf.data.orthogonal(3, 3, seed=1, y=[1.0, 1.0, 1.0])
+    first = 1e-20 * np.array([[1.0, -0.5, -0.5]]) @ data.x
+    network = bf.Network((first, [[2e-20]]))
+    for call in (loss_floor, vanishing_escapes):
+        with pytest.raises(bf.AssumptionError, match=r"inputs so orthogonal that inactive samples stay so"):
+            call(network, data)
+    assert loss_floor(bf.Network((1e18 * first, [[0.02]])), data) == pytest.approx(1 / 3)

@@ -183,7 +183,7 @@ def _dominance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _small_defect(network: Network, data: Dataset) -> float:
-    """|f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|; what it adds to the force, |x_i|/P times it, against the least |y||x|/P.
+    """|f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|; what that adds to the force, over the least |y||x|/P.
 
     The larger of the two norms decides: a layer that is zero grows from the other.
     """

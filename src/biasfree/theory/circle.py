@@ -87,8 +87,8 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
     2b_j = (y_{j+1} − y_j cos δ_j)/sin δ_j + (y_{j−1} − y_j cos δ_{j−1})/sin δ_{j−1},
 
     the jump of the slope of the function that is a sinusoid from one sample to the next. So b exists and is
-    the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual: outputs are right to rounding
-    of Σ_j|b_j||u_j·x|.
+    the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual: outputs are right to
+    rounding of Σ_j|b_j||u_j·x|.
 
     Assumes: two-dimensional inputs; a sample −x for every x, with the same target (even_tolerance=1e-8); no
     two of them parallel otherwise, and two lines at least (lines_tolerance=1e8).

@@ -20,8 +20,8 @@ _RANK = 1e-10  # of the largest singular value
 class Flattest:
     """The least sharpness, from below, and a network that has it but for the gap, as a measure on directions.
 
-    A neuron of direction u in cone c: `angle` and `cone`; `inner` = Σ|w|², `outer` = Σa² and `output` = Σ±|a||w|
-    of all neurons there, |output| ≤ √(inner·outer).
+    A neuron of direction u in cone c: `angle` and `cone`; `inner` = Σ|w|², `outer` = Σa² and `output` =
+    Σ±|a||w| of all neurons there, |output| ≤ √(inner·outer).
     """
 
     value: float

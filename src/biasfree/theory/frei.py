@@ -35,8 +35,8 @@ def stable_rank(w: ArrayLike) -> float:
 def stable_rank_of_gram(gram: ArrayLike) -> float:
     """The stable rank of W from its Gram matrix G = WWᵀ, of which it is Tr G/λ_max(G).
 
-    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide. Right to
-    rounding.
+    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide. Right
+    to rounding.
 
     Reference: Frei et al. (2022).
     """
@@ -63,8 +63,8 @@ def moved_stable_rank(
     the angle to the nearest of these. E turns U by ψ = arcsin e at most, so it is between 1/cos²(θ − ψ) and
     1/cos²(θ + ψ), cos²θ = 1/L: off by 2L√(L − 1)e to first order, and by e² for rank one. Rows of R are
     orthogonal to those of U and E. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, it takes a bound S
-    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°. Bounds,
-    right to rounding.
+    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°.
+    Bounds, right to rounding.
 
     Reference: derived here, by angles between matrices.
     """
@@ -102,7 +102,8 @@ def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> f
     if not outer.any():
         raise ValueError("the second layer is zero, so the first does not move; give other weights.")
     norms = row_norms(np.array([np.where(sign * outer > 0, outer, 0.0) for sign in (1, -1)]))
-    # a_hφ′ of all neurons of a sign, for the label + and −; the signs of rows and columns do not change a rank
+    # a_hφ′ of all neurons of a sign, for the label + and −; the signs of rows and columns do not change a
+    # rank
     pulls = norms[:, None] / norms.max() * np.array([[1.0, leak], [leak, 1.0]])
     strength, size = np.hypot(*pulls), row_norms(data.x)
     inverse = [np.linalg.norm(size.min() / size[sign * y > 0]) for sign in (1, -1)]

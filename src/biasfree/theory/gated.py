@@ -81,9 +81,10 @@ def gated_flow(
     Ẇ_l = Σ_q (W_LG_{L−1}⋯W_{l+1}G_l)ᵀ(β_q − M_qΣ_q)(G_{l−1}W_{l−1}⋯G₁W₁)ᵀ,
     at the cost of D samples a class, whatever P. `patterns`, one array (P, H_l) of booleans a hidden layer,
     are those of `network` unless given, where σ′(0) = α. The network itself moves so for as long as it keeps
-    them: `stats.defects["patterns"]` is the largest share of gates, over the saved times, that it has otherwise,
-    and `pattern_changes` that share at each. `loss` is the gated network's; `method` is one of SciPy's. Every
-    step is held to `rtol`, so that weights are right to some tens of it, and more where the flow is unstable.
+    them: `stats.defects["patterns"]` is the largest share of gates, over the saved times, that it has
+    otherwise, and `pattern_changes` that share at each. `loss` is the gated network's; `method` is one of
+    SciPy's. Every step is held to `rtol`, so that weights are right to some tens of it, and more where the
+    flow is unstable.
 
     Assumes: no biases; at the saved times the network has the patterns that it began with
     (patterns_tolerance=0.0, a share of gates), unless `patterns` are given: then it is the gated network that
@@ -103,11 +104,11 @@ def gated_flow(
     if patterns is None and changes.max() > patterns_tolerance:
         raise AssumptionError(
             "activation patterns that stay as they are",
-            f"the share of gates that the network has otherwise, from t = {ts[np.argmax(changes > 0)]:g} on,",
+            f"the share of gates that have changed, from t = {ts[np.argmax(changes > 0)]:g} on,",
             defect=defects["patterns"],
             tolerance=patterns_tolerance,
-            remedy="end ts before, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass patterns=) "
-            "for the flow of the gated network",
+            remedy="end ts before, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass "
+            "patterns=) for the flow of the gated network",
         )
     return replace(trajectory, stats=replace(stats, defects=defects))
 

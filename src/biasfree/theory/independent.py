@@ -91,13 +91,14 @@ def independent_flow(
     ρ_i(0) and v̂_i are those of `independent_network`. A point without neurons is never learned: ρ_i = 0. `ts`
     may end at infinity for the square loss.
 
-    From `independent_network` the flow is exact to rounding, from other weights up to a relative error of every
-    ρ_i(0) of about stats.defects["small"] (with start="draw", whose neurons are not sorted, of order one).
+    From `independent_network` the flow is exact to rounding, from other weights up to a relative error of
+    every ρ_i(0) of about stats.defects["small"] (with start="draw", whose neurons are not sorted, of order
+    one).
 
     Assumes: two layers, one output, no biases; α = 0; targets of opposite sign on orthogonal points and of
-    equal sign on antiparallel ones (independent_tolerance=1e-8); no neuron exactly on the hyperplane of a point
-    of its sign (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient
-    descent); a small start, in both layers, or one already sorted (small_tolerance=1e-2).
+    equal sign on antiparallel ones (independent_tolerance=1e-8); no neuron exactly on the hyperplane of a
+    point of its sign (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under
+    gradient descent); a small start, in both layers, or one already sorted (small_tolerance=1e-2).
     Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022). The equations, the implicit form of
     the logistic one and the sorted start are derived here.
     """

@@ -1,4 +1,4 @@
-"""Orthogonal inputs, outputs negligible: how every neuron leaves samples of the other sign, and then grows."""
+"""Orthogonal inputs, outputs negligible: how neurons leave samples of the other sign, then grow."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def grown(network: Network, data: Dataset) -> Growth:
     unit = np.divide(data.x, lengths[:, None], out=np.zeros_like(data.x), where=lengths[:, None] > 0)
     reach = np.where(on_hyperplanes(network, data), 0.0, network.weights[0] / largest @ unit.T)
     a, side = np.abs(network.weights[1][0]) / largest, np.sign(network.weights[1][0])
-    forces = np.outer(side, y * lengths / len(y)) * (reach > 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        pulls = representable("y|x|", y * lengths / len(y))
+    strongest = np.abs(pulls).max() or 1.0  # squares of shares do not overflow; times are in its units
+    forces = np.outer(side, pulls / strongest) * (reach > 0)
     may = forces > 0
     c, square = np.sum(forces * np.maximum(reach, 0), axis=1), np.sum(forces**2, axis=1)
     a, c, time = _without_other_signs(a, c, square, forces, reach)
@@ -62,13 +65,13 @@ def grown(network: Network, data: Dataset) -> Growth:
     with np.errstate(divide="ignore"):
         size = np.log(np.maximum(a + np.divide(c, rates, out=np.zeros_like(c), where=rates > 0), 0) / 2)
         log_gamma = np.where(rates > 0, size + np.log(largest) - rates * time, -np.inf)
-    return Growth(may, own, rates, log_gamma, lengths)
+    return Growth(may, own * strongest, rates * strongest, log_gamma, lengths)
 
 
 def _without_other_signs(
     a: np.ndarray, c: np.ndarray, square: np.ndarray, forces: np.ndarray, reach: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|a|, c and the time once every sample of the other sign is left; |a| = 0 for a neuron that never does."""
+    """|a|, c and the time once all samples of the other sign are left; |a| = 0 where that never is."""
     against = forces < 0
     marks = np.where(against, np.divide(reach, -forces, out=np.zeros_like(reach), where=against), np.inf)
     order, rows, now, time = np.argsort(marks, axis=1), np.arange(len(a)), np.zeros(len(a)), np.zeros(len(a))

@@ -29,8 +29,8 @@ def orthogonal_margins(
     """The margins z_i = y_i f(x_i) over time, when flow of the logistic loss trains the first layer alone.
 
     ż_i = c_i/(1 + e^{z_i}), so z_i + e^{z_i} = z_i(0) + e^{z_i(0)} + c_i t/τ, c as of `margin_rates`. All
-    margins tend to ln t, so the normalised ones become equal, as 1/ln t; the loss is ⟨τ/(c_i t)⟩ then. Right to 1e-13 of
-    z_i and of 1.
+    margins tend to ln t, so the normalised ones become equal, as 1/ln t; the loss is ⟨τ/(c_i t)⟩ then. Right
+    to 1e-13 of z_i and of 1.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
@@ -64,8 +64,10 @@ def descent_margins(
     grid = np.union1d(counts, [0.0, *marks])
     low = margin_course(z, rate, eta * grid)
     delta = eta * rate * np.exp(-np.logaddexp(0, low[:-1]))
-    most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
-    grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
+        grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
+    representable("the bound from above, by steps that overshoot so far,", grown)
     high = _grown(z, np.concatenate([np.zeros((1, len(z))), grown]))
     asked = np.searchsorted(grid, counts)
     return low[asked], high[asked]
@@ -90,8 +92,8 @@ def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
 def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.ndarray, "T *P"]:
     """z(t) of ż = c/(1 + e^z), from z(0) = `start` at rates c: z + e^z = z(0) + e^{z(0)} + ct.
 
-    z = ln ω(z(0) + e^{z(0)} + ct), Wright's ω(v) + ln ω(v) = v, for every time and every rate. Right to 1e-13 of
-    z and of 1.
+    z = ln ω(z(0) + e^{z(0)} + ct), Wright's ω(v) + ln ω(v) = v, for every time and every rate. Right to 1e-13
+    of z and of 1.
 
     Assumes: τ = 1; rates not negative.
     Reference: derived here.

@@ -32,8 +32,8 @@ def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> flo
     """What the sharpness at an interpolating network is at least: 2Σ_h|a_h|g(w_h), in any dimension.
 
     g(w) = (w·S)|S|/P², S = Σ_{w·x_i>0} x_i. So descent with step η settles there only if Σ|a|g ≤ 1/η. Where
-    outputs are off by r = √⟨(f − y)²⟩ the sharpness may be lower by max|x_i|·r. A bound, right to rounding, that
-    is reached where ones are the sharpest direction and |a_h||S_h| = w_h·S_h; the sharpness itself is
+    outputs are off by r = √⟨(f − y)²⟩ the sharpness may be lower by max|x_i|·r. A bound, right to rounding,
+    that is reached where ones are the sharpest direction and |a_h||S_h| = w_h·S_h; the sharpness itself is
     `tangent_sharpness` with within=0, or `bf.sharpness`.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6, r over √⟨y²⟩); no
@@ -52,7 +52,8 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
     """The sharpness at an interpolating network over the moves that keep neurons on the kinks they are on.
 
     The largest eigenvalue of GTTᵀGᵀ/P, T the moves in which a neuron nearer than `within` to the kink of x_i,
-    |w_h·x_i| ≤ within·|x_i|, moves across x_i only. Without neurons on kinks it is the sharpness, right to rounding.
+    |w_h·x_i| ≤ within·|x_i|, moves across x_i only. Without neurons on kinks it is the sharpness, right to
+    rounding.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6).
     Reference: derived here; Nacson et al. (2023) for the setting.
@@ -78,8 +79,8 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i: convex in what the neurons of each direction add up
     to, so its dual proves it, the largest m·y over V ⪰ 0, Tr V = 1 with |Σ_i m_iσ(u·x_i)| ≤
     (2/P)√(σ_uᵀVσ_u·|V^½X_u|²) for every unit vector u, X_u the samples that u is active on. Never above the
-    least, and below it by at most 1e-6 of it; networks come as near as one likes, some with neurons as near to
-    kinks. 2|y_i||x_i|/P is the least where every sample can have neurons that see no other.
+    least, and below it by at most 1e-6 of it; networks come as near as one likes, some with neurons as near
+    to kinks. 2|y_i||x_i|/P is the least where every sample can have neurons that see no other.
 
     Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.
@@ -88,8 +89,8 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     cones, y, x_size, y_size = _scaled(data, interpolable_tolerance)
     if len(y) > _MOST:
         raise ValueError(
-            f"the least sharpness is found for at most {_MOST} samples, got {len(y)}; bf.theory.sharpness_bound "
-            "bounds that of one network on any number."
+            f"the least sharpness is found for at most {_MOST} samples, got {len(y)}; "
+            "bf.theory.sharpness_bound bounds that of one network on any number."
         )
     least = flattest(cones, y).value if y.any() else 0.0
     with np.errstate(over="ignore"):

@@ -55,11 +55,12 @@ class Subnetworks:
         return cls(log_start, g / np.where(norm > 0, norm, 1), directions, size, y, paths)
 
     def doubt(self, outputs: float) -> float:
-        """The largest relative error of a ρ_i(0) that outputs of this share of the targets, at t = 0, can make.
+        """The largest relative error of a ρ_i(0) that outputs of this share of targets at t = 0 can make.
 
-        Outputs grow as e^{2st}, s the larger rate of a neuron's points, and act until it is sorted, at t*: they
-        change where it arrives by a share e_h = outputs·e^{2st*}. A neuron that ends on point i counts with its
-        g². One that leaves i counts by what it would add if it stayed, which it might where e_h is near 1.
+        Outputs grow as e^{2st}, s the larger rate of a neuron's points, and act until it is sorted, at t*:
+        they change where it arrives by a share e_h = outputs·e^{2st*}. A neuron that ends on point i counts
+        with its g². One that leaves i counts by what it would add if it stayed, which it might where e_h is
+        near 1.
         """
         error = np.minimum(outputs * self.paths.delays, 1.0) if outputs > 0 else 0 * self.paths.seen[:, 0]
         total = np.sum(self.paths.g**2, axis=0)

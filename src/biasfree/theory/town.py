@@ -26,8 +26,8 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     On orthogonal inputs d(w_h·x_i)/dt = a_h·1[w_h·x_i > 0]·(y_i − f_i)|x_i|²/P: a neuron that is inactive
     on a sample stays so. If |a_h| ≥ |w_h| the sign of a_h is kept as well, so y_i f_i ≤ 0 for ever. And
     covered samples stay covered: as the last such w_h·x_i nears 0, y_i f_i ≤ 0 < y_i², which makes it grow.
-    A neuron exactly on the hyperplane of a sample, w_h·x_i = 0 to rounding (1e-12|w_h||x_i|), is not active on
-    it: σ′(0) = 0, as `bf.gradient_descent` has it.
+    A neuron exactly on the hyperplane of a sample, w_h·x_i = 0 to rounding (1e-12|w_h||x_i|), is not active
+    on it: σ′(0) = 0, as `bf.gradient_descent` has it.
 
     Assumes: two layers, one output, no biases.
     Reference: derived here; Town et al. (2026) have the width it takes.
@@ -53,8 +53,8 @@ def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
-    (kinks_tolerance=0, their Σ y_i²/(2P)); uncovered samples farther from every hyperplane than inputs that are
-    not quite orthogonal can move it (inactive_tolerance=0.1, a ratio).
+    (kinks_tolerance=0, their Σ y_i²/(2P)); uncovered samples farther from every hyperplane than inputs that
+    are not quite orthogonal can move it (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(ASSUMES, network, data, tolerances)
@@ -103,14 +103,14 @@ def vanishing_escapes(network: Network, data: Dataset, **tolerances: float) -> E
 
     A neuron grows as γ_h·exp(∫|D_S|dt), D_S = (1/P)·Σ_S yx over the samples S of its sign that it is active
     on and that nobody has fitted yet; neurons with one S add up, Σγ_h², and are named by the largest. The
-    first to reach √n_S, the size that fits all of its S, does so as a linear network would and takes them from
-    the others; so on until no neuron has any left, at the loss of `loss_floor`. γ_h is that of
+    first to reach √n_S, the size that fits all of its S, does so as a linear network would and takes them
+    from the others; so on until no neuron has any left, at the loss of `loss_floor`. γ_h is that of
     `escape_times`; as S shrinks to S′ it turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
 
     It is the limit γ → 0, a greedy one. The first time is as accurate as `escape_times`. That turning and
-    fitting take no time is true of times over ln(1/γ), so the later ones are off by a few 1/|D_S|, which stays
-    bounded as γ → 0. Neurons with common samples that are due at nearly the same time share them, which this
-    does not know: it is refused where others have fitted much of a sample that is about to be taken.
+    fitting take no time is true of times over ln(1/γ), so the later ones are off by a few 1/|D_S|, which
+    stays bounded as γ → 0. Neurons with common samples that are due at nearly the same time share them, which
+    this does not know: it is refused where others have fitted much of a sample that is about to be taken.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
@@ -177,7 +177,7 @@ def _turned(phase: Growth, wait: float, fitted: Bool[np.ndarray, "P"]) -> Growth
 
 
 def _without_help(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:
-    """Samples that no neuron of their sign sees, those on their hyperplane counted as `on_hyperplane` says."""
+    """Samples that no neuron of their sign sees, those on their hyperplane counted as said."""
     y, on = data.targets[:, 0], on_hyperplanes(network, data)
     active = ((_along(network, data) > 0) & ~on) | (on & on_hyperplane)
     helps = np.sign(network.weights[1][0])[:, None] == np.sign(y)
@@ -215,8 +215,8 @@ def _at_stake(network: Network, data: Dataset) -> float:
 def _leaving(network: Network, data: Dataset, samples: Bool[np.ndarray, "P"]) -> float:
     """How far an inactive w_h·x̂_j can move, over how far it is from 0, for neurons of the sign of y_j.
 
-    Inputs that are not quite orthogonal move it by Σ_i|cos(x_i, x_j)| times what w_h·x̂_i move, and those by no
-    more than about |w_h| and √n±, the size of a neuron that fits all samples of its sign.
+    Inputs that are not quite orthogonal move it by Σ_i|cos(x_i, x_j)| times what w_h·x̂_i move, and those by
+    no more than about |w_h| and √n±, the size of a neuron that fits all samples of its sign.
     """
     y, unit = data.targets[:, 0], data.x / row_norms(data.x)[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -254,8 +254,8 @@ FIT_FROM_HYPERPLANES = Hypothesis(
     "no sample that only neurons exactly on its hyperplane could fit, where the flow is not unique,",
     "the loss Σ y_i²/(2P) of such samples",
     _at_stake,
-    "bf.gradient_descent keeps that loss, σ′(0) = 0: relax kinks_tolerance= for its floor; bf.gradient_flow may "
-    "lose it: move the weights a little to the side that you mean",
+    "bf.gradient_descent keeps that loss, σ′(0) = 0: relax kinks_tolerance= for its floor; bf.gradient_flow "
+    "may lose it: move the weights a little to the side that you mean",
     tolerance=0.0,
 )
 _STAYS = (
