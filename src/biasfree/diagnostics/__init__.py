@@ -1,6 +1,12 @@
 """What we measure: plain functions of one network, of data, or of both; time is added by `trajectory.map`."""
 
 from biasfree.arguments import public
+from biasfree.diagnostics.boundary import (
+    AdversarialDirection,
+    BoundaryDistance,
+    adversarial_direction,
+    boundary_distance,
+)
 from biasfree.diagnostics.equivalence import weight_error, weight_errors
 from biasfree.diagnostics.function import (
     LinearRegions,
@@ -82,6 +88,10 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "homogeneity_defect",
     "linear_regions",
     "LinearRegions",
+    "boundary_distance",
+    "BoundaryDistance",
+    "adversarial_direction",
+    "AdversarialDirection",
     # weights
     "layer_summary",
     "LayerSummary",

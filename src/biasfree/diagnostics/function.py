@@ -55,7 +55,7 @@ class LinearRegions:
 
 def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
     """f(x) with its output axis; of a network in blocks of samples, so that memory does not grow with P·H."""
-    x = _samples(model, x)
+    x = samples(model, x)
     if isinstance(model, Network):
         return _by_blocks(model, model, x)
     if not callable(model):
@@ -92,7 +92,7 @@ def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.
 
     Reference: [ZSL25] Thm. 1.
     """
-    return _one_or_all(_fitted(_samples(model, x), _parts(model, x)[0]))
+    return _one_or_all(_fitted(samples(model, x), _parts(model, x)[0]))
 
 
 def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
@@ -103,7 +103,7 @@ def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[
 
     Reference: derived here.
     """
-    return _one_or_all(_fitted(_samples(model, x), outputs(model, x)))
+    return _one_or_all(_fitted(samples(model, x), outputs(model, x)))
 
 
 def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
@@ -114,7 +114,7 @@ def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
 
     Reference: derived here.
     """
-    x, f = _samples(model, x), outputs(model, x)
+    x, f = samples(model, x), outputs(model, x)
     f = f / np.where(f.any(axis=0), np.abs(f).max(axis=0), 1.0)  # no square under- or overflows
     rest, energy = np.sum((f - x @ _fitted(x, f).T) ** 2, axis=0), np.sum(f**2, axis=0)
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
@@ -155,7 +155,7 @@ def homogeneity_defect(
 
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
-    return scaling_defect(lambda z: outputs(model, z), _samples(model, x), factors)
+    return scaling_defect(lambda z: outputs(model, z), samples(model, x), factors)
 
 
 def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
@@ -170,7 +170,7 @@ def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
         rows = np.ones((len(block), 1), dtype=bool)  # one piece where nothing is hidden
         return np.packbits(np.hstack([rows, *activation_patterns(network, block)]), axis=1)
 
-    _, counts = np.unique(_by_blocks(packed, network, _samples(network, x)), axis=0, return_counts=True)
+    _, counts = np.unique(_by_blocks(packed, network, samples(network, x)), axis=0, return_counts=True)
     return LinearRegions(len(counts), float(counts.max() / counts.sum()))
 
 
@@ -183,7 +183,8 @@ def degrees(one: Float[np.ndarray, "D"], other: Float[np.ndarray, "D"]) -> float
     return float(np.degrees(2 * np.arctan2(np.linalg.norm(one - other), np.linalg.norm(one + other))))
 
 
-def _samples(model: Model, x: ArrayLike) -> Float[np.ndarray, "P D"]:
+def samples(model: Model, x: ArrayLike) -> Float[np.ndarray, "P D"]:
+    """x as (P, D), refused unless a network takes it."""
     x, d = real("x", x), model.sizes[0] if isinstance(model, Network) else "D"
     if x.ndim != 2 or 0 in x.shape or (isinstance(d, int) and x.shape[1] != d):
         raise ValueError(f"x must have shape (samples, {d}), got {x.shape}.")
@@ -199,7 +200,7 @@ def _by_blocks(function: Callable[[Any], Any], network: Network, x: np.ndarray) 
 
 def _parts(model: Model, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """f_o and f_e, with their output axis."""
-    x = _samples(model, x)
+    x = samples(model, x)
     if isinstance(model, Network):
         odd = _by_blocks(lambda block: odd_part(model, block), model, x)
         return odd, _by_blocks(lambda block: even_part(model, block), model, x)
