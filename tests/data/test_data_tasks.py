@@ -52,6 +52,9 @@ def test_gaussian_inputs_have_unit_variance():
         partial(bf.data.gaussian_mixture, 10, 3, 1.0),
         partial(bf.data.orthogonal, 4, 6),
         partial(bf.data.relu_teacher, 5, 3),
+        partial(bf.data.sphere, 5, 3),
+        partial(bf.data.xor_clusters, 5, 3, 2.0),
+        partial(bf.data.orthogonally_separable, 5, 3),
     ],
 )
 def test_the_seed_decides(task):
@@ -170,9 +173,73 @@ def test_orthogonal_takes_norms_and_targets():
     assert data.y.tolist() == [0.5, -1, 2]
 
 
+@given(n=counts, d=dimensions, seed=seeds, radius=floats(1e-3, 1e3), mirrored=sampled_from([False, True]))
+@settings(deadline=None)
+def test_sphere_has_its_radius_and_mirror_images_on_request(n, d, seed, radius, mirrored):
+    data = bf.data.sphere(n, d, radius=radius, mirrored=mirrored, seed=seed)
+    assert (len(data), data.dimensions) == (2 * n if mirrored else n, d)
+    # a square root, a division and d products
+    np.testing.assert_allclose(np.linalg.norm(data.x, axis=1), radius, rtol=1e-14)
+    assert not mirrored or bf.data.mirror_pairs(data) is not None
+    w = np.linalg.lstsq(data.x, data.y)[0]
+    np.testing.assert_allclose(data.x @ w, data.y, atol=1e-12 * radius * d)
+
+
+def test_sphere_is_uniform():
+    """⟨xxᵀ⟩ = I/d and fourth moments 3/(d(d+2)): a cube's or a Gaussian's would be others."""
+    x = bf.data.sphere(40_000, 3, seed=1).x
+    # products of components have standard deviations below 1/3: five of those over √40 000
+    np.testing.assert_allclose(x.T @ x / len(x), np.eye(3) / 3, atol=0.009)
+    np.testing.assert_allclose(np.mean(x**4, axis=0), 3 / 15, atol=0.009)
+
+
+def test_sphere_takes_targets_of_any_parity():
+    even = bf.data.sphere(7, 2, lambda x: x[:, 0] ** 2, mirrored=True)
+    assert np.array_equal(even.y[:7], even.y[7:])
+    assert bf.data.sphere(7, 2, lambda x: x, mirrored=True).outputs == 2
+    assert bf.data.sphere(7, 2, lambda x: np.sin(x[:, 0] + 1), mirrored=True).y.shape == (14,)
+    assert set(np.abs(bf.data.sphere(5, 1, radius=2.0).x[:, 0])) == {2.0}
+
+
+def test_xor_clusters_have_their_means_labels_and_counts():
+    data = bf.data.xor_clusters(40_000, 5, 8.0, seed=2)
+    means = np.array([data.x[i::4].mean(axis=0) for i in range(4)])
+    # each mean has standard deviation 1/√10000 = 0.01 an axis; five of those
+    np.testing.assert_allclose(means[:2], -means[2:], atol=0.1)
+    np.testing.assert_allclose(means[:2] @ means[:2].T, 16 * np.eye(2), atol=0.5)
+    np.testing.assert_allclose((data.x[::4] - means[0]).var(axis=0), 1, atol=0.07)
+    assert data.y[:5].tolist() == [1, -1, 1, -1, 1]
+    # no linear map helps: |β| is a mean of 40 000 terms of standard deviation up to 5 on 5 axes
+    assert np.linalg.norm(data.beta) < 5 * 5 * np.sqrt(5 / 40_000)
+
+
+@pytest.mark.parametrize("flipped", [0.0, 0.2, 1.0])
+def test_xor_clusters_turn_labels_over(flipped):
+    clean, noisy = (bf.data.xor_clusters(10_000, 2, 3.0, flipped=share, seed=4) for share in (0.0, flipped))
+    assert np.array_equal(clean.x, noisy.x)
+    # a share of 10 000 coins has standard deviation 0.004 at most; five of those, and none at 0 and 1
+    assert np.mean(clean.y != noisy.y) == pytest.approx(flipped, abs=0.02 if 0 < flipped < 1 else 0)
+
+
+@given(n=counts, d=dimensions, seed=seeds)
+@settings(deadline=None)
+def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed):
+    data = bf.data.orthogonally_separable(n, d, seed=seed)
+    for one in (data, bf.data.symmetrize(data)):
+        assert bf.diagnostics.orthogonal_separability(one).holds
+    assert data.y.sum() == n % 2
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: bf.data.sphere(3, 2, 5), r"target must be a function of the \(n, 2\) array"),
+        (lambda: bf.data.sphere(3, 2, radius=0), "radius must be positive"),
+        (lambda: bf.data.sphere(3, 0), "d must be a whole number"),
+        (lambda: bf.data.xor_clusters(4, 1, 2.0), "d must be a whole number of at least 2, got 1"),
+        (lambda: bf.data.xor_clusters(4, 2, -1.0), "separation must not be negative"),
+        (lambda: bf.data.xor_clusters(4, 2, 1.0, flipped=1.5), "flipped must be a probability, from 0 to 1"),
+        (lambda: bf.data.orthogonally_separable(0, 2), "n must be a whole number"),
         (lambda: bf.data.odd_sine(0), "n must be a whole number of at least 1, got 0"),
         (lambda: bf.data.odd_sine(10, 2.5), "d must be a whole number"),
         (lambda: bf.data.odd_sine(10, 2, seed=-1), "seed must be a whole number of at least 0, got -1"),

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
-from biasfree.diagnostics import near_orthogonality
+from biasfree.diagnostics import near_orthogonality, orthogonal_separability
 
 
 def test_by_hand():
@@ -24,3 +24,33 @@ def test_it_bounds_what_sums_of_inputs_can_be(n, d, seed):
     alone = np.sum(c**2 * np.sum(x**2, axis=1))
     off = np.abs(np.sum((c @ x) ** 2) - alone)
     assert off <= (near_orthogonality(bf.Dataset(x, np.ones(n))) + 1e-13) * alone
+
+
+def test_orthogonal_separability_by_hand():
+    found = orthogonal_separability(bf.Dataset([[1.0, 0], [3, 3], [0, -2]], [1, 1, -1]))
+    assert (found.within, found.between) == pytest.approx((np.sqrt(0.5), 0))
+    assert (found.holds, found.defect) == (True, 0)
+    right = orthogonal_separability(bf.Dataset(np.eye(2), [1, 1]))  # a right angle within a label
+    assert (right.within, right.between, right.holds, right.defect) == (0, -1, False, 0)
+    mixed = orthogonal_separability(bf.Dataset([[1.0, 0], [2, 2]], [1, -1]))
+    assert mixed.defect == pytest.approx(np.sqrt(0.5))
+    assert not orthogonal_separability(bf.Dataset([[1.0, 0], [0, 0]], [1, 1])).holds  # length 0
+    assert orthogonal_separability(bf.Dataset([[1.0], [-3], [1]], [1, -1, 1])).holds  # one input, twice
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_orthogonal_separability_is_about_angles(size):
+    data = bf.data.orthogonally_separable(6, 3, seed=1)
+    plain, scaled = (orthogonal_separability(bf.Dataset(s * data.x, data.y)) for s in (1.0, size))
+    assert scaled.within == pytest.approx(plain.within, rel=1e-12)
+
+
+def test_what_is_orthogonally_separable_is_separated_by_the_sum_of_its_inputs():
+    data = bf.data.orthogonally_separable(9, 4, seed=3)
+    assert (data.y * (data.x @ (data.y @ data.x)) > 0).all()
+
+
+@pytest.mark.parametrize(("y", "shown"), [([1.0, 2.0], "labels"), (np.ones((2, 2)), "labels")])
+def test_orthogonal_separability_wants_labels(y, shown):
+    with pytest.raises(ValueError, match=f"about {shown}"):
+        orthogonal_separability(bf.Dataset(np.eye(2), y))

@@ -13,10 +13,13 @@ from biasfree.data.tasks import (
     odd_sine,
     orthogonal,
     orthogonal_pair,
+    orthogonally_separable,
     relu_teacher,
     separation_target,
     six_points,
+    sphere,
     xor,
+    xor_clusters,
 )
 from biasfree.data.transforms import center, desymmetrize, symmetrize, whiten
 
@@ -34,12 +37,15 @@ __all__ = [
     "odd_sine",
     "orthogonal",
     "orthogonal_pair",
+    "orthogonally_separable",
     "relu_teacher",
     "separation_target",
     "six_points",
+    "sphere",
     "symmetrize",
     "whiten",
     "xor",
+    "xor_clusters",
 ]
 
 public(__all__, globals())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import generator, non_negative, real, whole
+from biasfree.arrays import generator, non_negative, positive, real, whole
 from biasfree.data.dataset import Dataset
 from biasfree.data.transforms import symmetrize
 
@@ -112,6 +112,32 @@ def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
     return _exactly_odd(Dataset(x, target(x.copy())))
 
 
+def sphere(
+    n: int = 1000,
+    d: int = 20,
+    target: Callable[[Any], Any] | None = None,
+    *,
+    radius: float = 1.0,
+    mirrored: bool = False,
+    seed: int = 0,
+) -> Dataset:
+    """`n` inputs uniform on the sphere of a radius in d dimensions, with y = target(x) of the (n, d) array x.
+
+    Without a target it is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
+    −x_i and its own target(−x_i); one that is odd up to rounding is made odd to the last bit, as in `circle`.
+
+    Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
+    """
+    n, d, radius, rng = whole("n", n), whole("d", d), positive("radius", radius), generator(seed)
+    if target is not None and not callable(target):
+        raise ValueError(f"target must be a function of the (n, {d}) array of points, got {target!r}.")
+    w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
+    x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
+    x = np.concatenate([x, -x]) if mirrored else x
+    data = Dataset(x, x @ w if target is None else target(x.copy()))
+    return _exactly_odd(data) if mirrored else data
+
+
 def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dataset:
     """Two Gaussian clouds of unit variance, labelled ±1, whose means lie `separation` apart.
 
@@ -125,6 +151,39 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
     direction, y = rng.normal(size=d), _alternating(n)
     direction /= np.linalg.norm(direction)
     return Dataset(half * np.outer(y, direction) + rng.normal(size=(n, d)), y)
+
+
+def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, seed: int = 0) -> Dataset:
+    """Four Gaussian clouds of unit variance on two random orthogonal axes, labelled by the axis: XOR, noisy.
+
+    x = μ + N(0, I), μ = ±½·separation·û for y = +1 and ±½·separation·v̂ for y = −1, û ⟂ v̂ random unit
+    vectors, so that clouds of one label lie `separation` apart. Samples go round the four clouds, so counts
+    differ by one at most. Then every label is turned over with probability `flipped`. Clean labels are even,
+    so the best linear map of the population is 0. The data are not mirrored.
+
+    Reference: Frei, Chatterji, Bartlett (2023), Xu et al. (2024), named in [ZSL25] App. A of v1.
+    """
+    n, d, rng = whole("n", n), whole("d", d, at_least=2), generator(seed)
+    half, flipped = non_negative("separation", separation) / 2, non_negative("flipped", flipped)
+    if flipped > 1:
+        raise ValueError(f"flipped must be a probability, from 0 to 1, got {flipped}.")
+    axes, turn = np.linalg.qr(rng.normal(size=(d, 2)))[0].T, np.arange(n) % 4
+    x = half * np.where(turn < 2, 1.0, -1.0)[:, None] * axes[turn % 2] + rng.normal(size=(n, d))
+    return Dataset(x, _alternating(n) * np.where(rng.random(n) < flipped, -1.0, 1.0))
+
+
+def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
+    """`n` inputs labelled ±1: acute angles within a label, none between labels.
+
+    x = y·Q|z|, z ~ N(0, I), |z| by component, Q a random rotation: products of two inputs are sums of
+    positive terms for equal labels and of negative ones otherwise. Labels alternate +1, −1. Mirror images
+    (−x, −y) lie in the same two cones, so `symmetrize` keeps the property.
+
+    Reference: Phuong and Lampert (2021), named with its definition in [ZSL25] App. A of v1.
+    """
+    n, d, rng = whole("n", n), whole("d", d), generator(seed)
+    rotation, y = np.linalg.qr(rng.normal(size=(d, d)))[0], _alternating(n)
+    return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
 
 
 def orthogonal(

@@ -23,7 +23,11 @@ from biasfree.diagnostics.function import (
 )
 from biasfree.diagnostics.mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics.monitor import LinearityMonitor, Reading
-from biasfree.diagnostics.orthogonality import near_orthogonality
+from biasfree.diagnostics.orthogonality import (
+    OrthogonalSeparability,
+    near_orthogonality,
+    orthogonal_separability,
+)
 from biasfree.diagnostics.structure import Structure, neuron_orders, sorted_by_sign, structure_distance
 from biasfree.diagnostics.targets import (
     Part,
@@ -76,6 +80,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "Preparation",
     "Prepared",
     "near_orthogonality",
+    "orthogonal_separability",
+    "OrthogonalSeparability",
     # function
     "outputs",
     "even_fraction",

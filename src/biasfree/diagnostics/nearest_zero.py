@@ -17,15 +17,22 @@ if TYPE_CHECKING:
 
 #: Distances are found to this share of them.
 RTOL = 1e-9
+#: What an inequality between unit vectors, whose products have roundings of 1e-16, may be missed by.
+_FEASIBLE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """A part of space, by signs of some neurons, and the least distance that a relaxed f allows there."""
+    """A part of space, by signs of some neurons, and the least distance that a relaxed f allows there.
+
+    `move` is the way to it, `reached` whether it satisfies all that is asked of it, `gaps` how far the
+    relaxed terms of f are below the true ones there.
+    """
 
     signs: Float[np.ndarray, "H"]
     distance: float
     move: Float[np.ndarray, "D"]
+    reached: bool
     gaps: Float[np.ndarray, "H"]
 
 
@@ -54,9 +61,8 @@ class NearestZero:
         """
         heap: list[tuple[float, int, _Bound]] = []
         self._push(heap, np.zeros(len(self.a)), radius)
-        while heap and heap[0][0] < radius * (1 - RTOL):
-            if effort <= 0:
-                break
+        left = np.inf  # the least bound of parts that rounding keeps from being settled
+        while heap and heap[0][0] < radius * (1 - RTOL) and effort > 0:
             effort -= 1
             _, _, part = heapq.heappop(heap)
             along = self._crossing(part)
@@ -64,14 +70,16 @@ class NearestZero:
                 point, radius = self.x + part.move * (along / part.distance), along
             if along <= part.distance * (1 + RTOL):
                 continue
-            if part.gaps.max() <= rounding(self.network, (self.x + part.move)[None])[0]:
-                point, radius = self.x + part.move, part.distance  # nothing is relaxed: it is a zero
-                continue
-            for sign in (1.0, -1.0):
-                signs = part.signs.copy()
-                signs[np.argmax(part.gaps)] = sign
-                self._push(heap, signs, radius)
-        return point, min([radius, *(key for key, _, _ in heap)])
+            if part.gaps.max() > rounding(self.network, (self.x + part.move)[None])[0]:
+                for sign in (1.0, -1.0):
+                    signs = part.signs.copy()
+                    signs[np.argmax(part.gaps)] = sign
+                    self._push(heap, signs, radius)
+            elif part.reached:  # nothing is relaxed: it is a zero
+                point, radius = self.x + part.move, part.distance
+            else:
+                left = min(left, part.distance)
+        return point, min(radius, left, heap[0][0] if heap else np.inf)
 
     def _crossing(self, part: _Bound) -> float:
         """Where f is first 0 on the way that a part's bound points."""
@@ -94,13 +102,14 @@ class NearestZero:
         value = self.offset + self.a @ (slopes * self.q + offsets)
         rows = np.vstack([signs[fixed, None] * self.w[fixed], -gradient[None]])
         least = np.append(-signs[fixed] * self.q[fixed], value)
-        move = _least_move(rows, least, radius)
-        if move is None:
+        found = _least_move(rows, least, radius)
+        if found is None:
             return None
+        move, reached = found
         p = self.q + self.w @ move
         active = np.where(p > 0, p, self.network.leak * p)
         gaps = np.where(fixed, 0.0, self.a * (active - slopes * p - offsets))
-        return _Bound(signs, float(np.linalg.norm(move)), move, gaps)
+        return _Bound(signs, float(np.linalg.norm(move)), move, reached, gaps)
 
     def _lines(self, signs: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Slope and offset of the line that stands for every neuron."""
@@ -118,27 +127,62 @@ class NearestZero:
 
 def _least_move(
     rows: Float[np.ndarray, "M D"], least: Float[np.ndarray, "M"], radius: float
-) -> Float[np.ndarray, "D"] | None:
-    """min |u| with rows·u ≥ least, or None where there is none within the radius.
+) -> tuple[Float[np.ndarray, "D"], bool] | None:
+    """min |u| with rows·u ≥ least and whether it was reached, or None where there is none within the radius.
 
     Least-distance programming (Lawson and Hanson 1974, ch. 23): with u in units of the radius and rows of
     length 1, non-negative least squares of [rowsᵀ; leastᵀ]v = (0, 1) leaves r with u = −r_{1…D}/r_{D+1} and
-    |u|² = −1/r_{D+1} − 1. So |u| ≤ 1 means r_{D+1} ≤ −½, far from the r = 0 of a problem without solution.
+    |u|² = −1/r_{D+1} − 1, so |u| ≤ 1 means r_{D+1} ≤ −½, far from the r = 0 of a problem without solution.
+    Any v ≥ 0 with least·v > 0 proves |u| ≥ least·v/|rowsᵀv|, whether or not it is the best one.
     """
-    from scipy.optimize import nnls
-
     sizes = np.linalg.norm(rows, axis=1)
     if (least[sizes == 0] > 0).any():
         return None
-    rows, least = rows[sizes > 0], least[sizes > 0]
-    least = least / sizes[sizes > 0] / radius
+    rows, least = rows[sizes > 0] / sizes[sizes > 0, None], least[sizes > 0] / (radius * sizes[sizes > 0])
     if (least > 1).any():
         return None
     if not (least > 0).any():
-        return np.zeros(rows.shape[1])
-    system = np.vstack([(rows / sizes[sizes > 0, None]).T, least])
-    target = np.append(np.zeros(rows.shape[1]), 1.0)
-    rest = system @ nnls(system, target, maxiter=100 * system.shape[1])[0] - target
-    if rest[-1] > -0.4:  # |u| ≤ 1 gives −½ at most
+        return np.zeros(rows.shape[1]), True
+    system, target = np.vstack([rows.T, least]), np.append(np.zeros(rows.shape[1]), 1.0)
+    rest = system @ _non_negative(system, target) - target
+    if rest[-1] > -0.4:
         return None
-    return -rest[:-1] / rest[-1] * radius
+    move = -rest[:-1] / rest[-1]
+    return radius * move, bool((rows @ move >= least - _FEASIBLE).all())
+
+
+def _non_negative(system: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """min |system·v − target| with v ≥ 0, by the active sets of Lawson and Hanson (1974, ch. 23).
+
+    Columns may depend on each other, as those of w·u ≥ q and −w·u ≥ −q do: a column that would enter with a
+    negative weight stays out, for this round.
+    """
+    v, inside = np.zeros(system.shape[1]), np.zeros(system.shape[1], dtype=bool)
+    barred = inside.copy()
+    for _ in range(10 * len(v)):
+        slope = np.where(inside | barred, -np.inf, system.T @ (target - system @ v))
+        enters = int(np.argmax(slope))
+        if slope[enters] <= _FEASIBLE / 10:
+            break
+        trial = inside.copy()
+        trial[enters] = True
+        best = _on(system, target, trial)
+        if best[enters] <= 0:
+            barred[enters] = True
+            continue
+        inside, barred = trial, np.zeros_like(barred)
+        while (best[inside] <= 0).any():
+            falls = inside & (best <= 0)
+            v = v + (v[falls] / (v[falls] - best[falls])).min() * (best - v)
+            inside &= v > _FEASIBLE * v.max()
+            v[~inside] = 0.0
+            best = _on(system, target, inside)
+        v = best
+    return v
+
+
+def _on(system: np.ndarray, target: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Least squares on some columns, 0 for the others."""
+    v = np.zeros(len(inside))
+    v[inside] = np.linalg.lstsq(system[:, inside], target, rcond=1e-13)[0]
+    return v

@@ -1,10 +1,35 @@
-"""How nearly orthogonal inputs are."""
+"""How nearly orthogonal inputs are, and how nearly orthogonally separable."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
+
+
+@dataclass(frozen=True)
+class OrthogonalSeparability:
+    """Cosines of angles between samples: the least `within` a label, the largest `between` labels.
+
+    `within` counts a sample with itself, 0 for an input of length 0; `between` is −1 where there is one label
+    only.
+    """
+
+    within: float
+    between: float
+
+    @property
+    def defect(self) -> float:
+        """The largest cosine on the wrong side of 0; 0 where there is none."""
+        return max(0.0, -self.within, self.between)
+
+    @property
+    def holds(self) -> bool:
+        """x_i·x_j > 0 within a label and ≤ 0 between labels; a right angle within a label is not enough."""
+        return self.within > 0 and self.between <= 0
 
 
 def near_orthogonality(data: Dataset) -> float:
@@ -20,3 +45,26 @@ def near_orthogonality(data: Dataset) -> float:
     least = float(np.diag(gram).min())
     apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
     return len(data) * apart / least if least > 0 else np.inf
+
+
+def orthogonal_separability(data: Dataset) -> OrthogonalSeparability:
+    """How far labelled samples are from x_i·x_j > 0 for y_i = y_j and x_i·x_j ≤ 0 otherwise.
+
+    It is by angles, so lengths do not matter; cosines within rounding of 0 count as 0. Data that have it are
+    linearly separable by Σ y_i x_i: y_i x_i·Σ y_j x_j ≥ |x_i|² > 0.
+
+    Assumes: one output, labels ±1.
+    Reference: Phuong and Lampert (2021), defined in [ZSL25] App. A of v1.
+    """
+    if data.outputs != 1 or not (np.abs(data.y) == 1).all():
+        raise ValueError(
+            f"orthogonal separability is about labels +1 and -1, got {data!r} with other targets; "
+            "use bf.Dataset(x, np.sign(y)) for their signs."
+        )
+    sizes = row_norms(data.x)
+    unit = data.x / np.where(sizes > 0, sizes, 1.0)[:, None]
+    cosines = unit @ unit.T
+    # a product of two rounded unit vectors is off by at most D + 4 roundings
+    cosines[np.abs(cosines) <= (data.dimensions + 4) * np.finfo(float).eps] = 0.0
+    equal = np.equal.outer(data.targets[:, 0], data.targets[:, 0])
+    return OrthogonalSeparability(float(cosines[equal].min()), float(cosines[~equal].max(initial=-1.0)))
