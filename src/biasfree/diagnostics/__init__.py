@@ -28,7 +28,14 @@ from biasfree.diagnostics.orthogonality import (
     near_orthogonality,
     orthogonal_separability,
 )
-from biasfree.diagnostics.structure import Structure, neuron_orders, sorted_by_sign, structure_distance
+from biasfree.diagnostics.structure import (
+    RowAlignment,
+    Structure,
+    neuron_orders,
+    row_alignment,
+    sorted_by_sign,
+    structure_distance,
+)
 from biasfree.diagnostics.targets import (
     Part,
     Preparation,
@@ -108,6 +115,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "AssumptionDistance",
     "structure_distance",
     "Structure",
+    "row_alignment",
+    "RowAlignment",
     "neuron_orders",
     "sorted_by_sign",
     "balance_defect",

@@ -48,10 +48,12 @@ class AdversarialDirection:
     """Directions in which the sign of f changes: one for each sample, and one for all of them.
 
     `directions` are unit vectors from the samples to their nearest boundary points (0 where a sample is on
-    it, or none was found). `common` is one unit vector v for all: sample i moves along −v where f(x_i) > 0
-    and along v where f(x_i) < 0, and `steps` says how far, until f is 0; infinite if never.
+    it, or none was found), `nearest` what is known of these. `common` is one unit vector v for all: sample i
+    moves along −v where f(x_i) > 0 and along v where f(x_i) < 0, and `steps` says how far, until f is 0;
+    infinite if never.
     """
 
+    nearest: BoundaryDistance
     directions: Float[np.ndarray, "P D"]
     common: Float[np.ndarray, "D"]
     steps: Float[np.ndarray, "P"]
@@ -112,7 +114,7 @@ def adversarial_direction(
         return first_change(lambda z: _one(model, z), one, along, far)
 
     steps = np.array([step(one, sign) for one, sign in zip(x, signs, strict=True)])
-    return AdversarialDirection(directions, common, unit * steps)
+    return AdversarialDirection(found, directions, common, unit * steps)
 
 
 def _scaled(model: Model, data: Dataset | ArrayLike) -> tuple[Model, Float[np.ndarray, "P D"], float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import row_norms, whole
 from biasfree.networks import Network
 from biasfree.theory.deep_structure import DeepParts
 
@@ -54,6 +55,46 @@ def structure_distance(network: Network) -> Structure | None:
         return None
     parts, (linear, relu) = nearer[0], (np.nan if one is None else one[1] for one in found)
     return Structure(linear, relu, parts.r, parts.neurons, parts.imbalance, _orders(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class RowAlignment:
+    """How the rows of a layer point along its two inputs, those at x = r and at x = −r.
+
+    `cosines` are those of every row with both, 0 where either vanishes. `share` is the part of |W_l|² along
+    the nearer one, Σ|w_j|²max(cos_j⁺, cos_j⁻, 0)²/Σ|w_j|², from 0 to 1; 0 for a zero layer.
+    """
+
+    cosines: Float[np.ndarray, "H 2"]
+    share: float
+
+
+def row_alignment(network: Network, *, layer: int = 2) -> RowAlignment:
+    """The angles between the rows of W_l and what reaches the layer from x = ±r: σ(h_{l−1}(±r)).
+
+    r is the leading right singular vector of W₁. In the structure of Eq. 40 W₁ = u r₁rᵀ, so that W₂ sees
+    [r₁⁺; 0] or [0; r₁⁻], and each of its rows is along one of them: `share` 1. Linear networks see ±r₁.
+
+    Assumes: no biases, a layer from the second on.
+    Reference: [ZSL25] App. F.1 of v1, the reason given for Eq. 40 (TMLR Conjecture 11).
+    """
+    if network.biases is not None:
+        raise ValueError("row_alignment is for networks without biases, whose inputs at ±r are two rays.")
+    if whole("layer", layer, at_least=2) > network.depth:
+        raise ValueError(f"layer must be from 2 to {network.depth}, the number of layers, got {layer}.")
+    # scales of layers do not matter, and without them nothing under- or overflows
+    plain = Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)
+    r, w = np.linalg.svd(plain.weights[0])[2][0], plain.weights[layer - 1]
+    below = plain.preactivations(np.stack([r, -r]))[layer - 2]
+    inputs = np.where(below > 0, below, network.leak * below)
+    cosines, sizes = _units(w) @ _units(inputs).T, row_norms(w) ** 2
+    nearer = np.maximum(cosines.max(axis=1), 0.0)
+    return RowAlignment(cosines, float(sizes @ nearer**2 / (sizes.sum() or 1.0)))
+
+
+def _units(rows: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
+    sizes = row_norms(rows)
+    return rows / np.where(sizes > 0, sizes, 1.0)[:, None]
 
 
 def neuron_orders(network: Network) -> tuple[Int[np.ndarray, "_"], ...]:

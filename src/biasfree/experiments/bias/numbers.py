@@ -10,6 +10,7 @@ import numpy as np
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
+from biasfree.experiments.bias.square import run_square
 from biasfree.experiments.experiment import Numbers, Report
 from biasfree.experiments.measures import layers, named
 from biasfree.experiments.settings import seeds_of
@@ -43,7 +44,8 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     for biased in (False, True):
         report(f"networks {'with' if biased else 'without'} biases")
         numbers |= _trained(data, biased, settings)
-    return numbers
+    report("six points and a line")
+    return numbers | run_square(settings)
 
 
 def stacked(data: Dataset) -> Dataset:

@@ -10,6 +10,7 @@ from biasfree import plots
 from biasfree.data import Dataset
 from biasfree.experiments.bias.numbers import POSITIVES, of_plane
 from biasfree.experiments.bias.sentences import largest
+from biasfree.experiments.bias.sentences_square import LEARNT, furthest
 from biasfree.experiments.experiment import Numbers
 from biasfree.experiments.picture import fill, network_of
 
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PLAIN, _BIASED, _FREE = "#0072b2", "#d55e00", "#000000"
-_EXTENT = 4.2
+_EXTENT, _SIX = 4.2, 1.6
 
 
 def draw(numbers: Numbers) -> Figure:
-    """Symmetric data, the function along the normal, margins; shifted data, angles, biases."""
+    """Symmetric data, the function along the normal, margins; shifted data, angles, biases; square loss."""
     from matplotlib.figure import Figure
 
-    parts = (_symmetric, _profile, _margins, _shifted, _sweep, _ratios)
+    parts = (_symmetric, _profile, _margins, _shifted, _sweep, _ratios, _six, _distances, _kinks)
     with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 4.8), layout="constrained")
-        fill(figure.subplots(2, 3).flat, parts, numbers)
+        figure = Figure(figsize=(plots.WIDTH, 7.2), layout="constrained")
+        fill(figure.subplots(3, 3).flat, parts, numbers)
     return figure
 
 
@@ -134,6 +135,40 @@ def _ratios(axes: Axes, numbers: Numbers) -> None:
     )
 
 
+def _six(axes: Axes, numbers: Numbers) -> None:
+    """What a network without biases has learned of the six points, and the boundary of one with biases."""
+    plain, biased = (network_of(numbers, f"six_{kind}") for kind in ("plain", "biased"))
+    data = Dataset(numbers["six_x"], numbers["six_y"])
+    plots.output_map(axes, lambda x: np.tanh(plain(x)), data=data, extent=_SIX, resolution=201)
+    _zero_line(axes, biased, _BIASED, ls="solid", extent=_SIX)
+
+
+def _distances(axes: Axes, numbers: Numbers) -> None:
+    at = np.arange(len(numbers["six_y"]))
+    looks = (("plain", _PLAIN, "o", "no biases"), ("biased", _BIASED, "s", "biases"))
+    for kind, colour, marker, label in looks:
+        learnt = numbers[f"six_{kind}_loss"] < LEARNT
+        for i, distance in enumerate(numbers[f"six_{kind}_distance"][learnt]):
+            look: Any = {"label": label} if i == 0 else {}
+            axes.plot(at + 0.1 * (kind == "biased"), distance, marker, mfc="none", color=colour, **look)
+        plots.level(axes, furthest(numbers, kind), "", color=colour)
+    axes.set_xticks(at, [f"({a:g}, {b:g})".replace("-", "−") for a, b in numbers["six_x"]], rotation=45)
+    axes.set(yscale="log", ylim=(0.02, 1.2), xlabel="sample", ylabel="distance to $f=0$")
+    axes.legend(loc="lower left")
+
+
+def _kinks(axes: Axes, numbers: Numbers) -> None:
+    looks = (("usual", _BIASED, "-", "usual weights"), ("small", "0.5", (0, (4, 1.5)), "small weights"))
+    for kind, colour, style, label in looks:
+        for i, kinks in enumerate(numbers[f"line_{kind}_kinks"]):
+            look: Any = {"label": label} if i == 0 else {}
+            axes.plot(numbers["line_ts"], kinks, color=colour, ls=style, lw=0.8, **look)
+    axes.axhline(1.0, color="k", ls=":", lw=0.9, label="nearest sample")
+    axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel="mean kink $|b/w|$ / nearest $|x|$")
+    axes.set_ylim(1e-9, 20)
+    axes.legend(loc="lower left")
+
+
 def _line(axes: Axes, classifier: np.ndarray, **look: Any) -> None:
     """Where w·x + b = 0."""
     w, b = classifier[:2], float(classifier[2])
@@ -142,10 +177,17 @@ def _line(axes: Axes, classifier: np.ndarray, **look: Any) -> None:
 
 
 def _zero_line(
-    axes: Axes, function: Any, colour: str, *, lw: float = 1.4, ls: str = "dashed", alpha: float = 1.0
+    axes: Axes,
+    function: Any,
+    colour: str,
+    *,
+    lw: float = 1.4,
+    ls: str = "dashed",
+    alpha: float = 1.0,
+    extent: float = _EXTENT,
 ) -> None:
     """Where a function of the plane vanishes."""
-    line = np.linspace(-_EXTENT, _EXTENT, 201)
+    line = np.linspace(-extent, extent, 201)
     grid = np.stack(np.meshgrid(line, line), axis=-1)
     values = function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     axes.contour(line, line, values, levels=[0.0], colors=colour, linewidths=lw, linestyles=ls, alpha=alpha)

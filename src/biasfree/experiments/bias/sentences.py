@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.experiments.bias.sentences_square import bound_claim, square_claims, square_tables
 from biasfree.experiments.experiment import Claim, Numbers
 from biasfree.tables import Table
 
@@ -11,21 +12,23 @@ _SOLVER = "rounding of the active-set method, 1e-12 in every constraint, times a
 
 
 def claims(numbers: Numbers) -> list[Claim]:
-    """Linear classifiers, the first step of a network with biases, and the margins that exist."""
+    """Linear classifiers, the first step of a network with biases, margins, distances, biases that stay."""
     return [
         _symmetric_claim(numbers),
         _closed_form_claim(numbers),
         _first_step_claim(numbers),
         _acute_claim(numbers),
         *(_largest_claim(numbers, kind) for kind in ("plain", "biased")),
+        bound_claim(numbers),
         _turned_claim(numbers),
         _beyond_claim(numbers),
         _odd_claim(numbers),
+        *square_claims(numbers),
     ]
 
 
 def tables(numbers: Numbers) -> list[Table]:
-    """Classifiers on both datasets, and networks on the symmetric one."""
+    """Classifiers on both datasets, networks on the symmetric one, and the runs with the square loss."""
     kinds = {"origin": "x, through the origin", "stacked": "[x, 1]", "free": "x, free offset"}
     linear = [
         (data, text, *numbers[f"{data}_{kind}"], _distance(numbers, data, kind))
@@ -51,6 +54,7 @@ def tables(numbers: Numbers) -> list[Table]:
     return [
         Table("Max-margin classifiers", columns, tuple(linear)),
         Table("Networks at the end", names, tuple(trained)),
+        *square_tables(numbers),
     ]
 
 

@@ -72,13 +72,16 @@ def _as_printed(
             steps=settings["epochs"],
             save_every=settings["save_every"],
             until=settings["level"] * float(np.mean(data.y**2) / 2),
-            save=lambda network: _reading(network, data),
+            save=lambda network: np.append(_reading(network, data), diagnostics.row_alignment(network).share),
         )
         ends.append(run[-1])
+        readings, aligned = run.saved[:, :-1].reshape(len(run.ts), -1, 3), run.saved[:, -1]
         found |= named(name, layers(run[-1]))
-        found |= {f"{name}_ts": run.ts, f"{name}_loss": run.loss, f"{name}3": run.saved}
+        found |= {f"{name}_ts": run.ts, f"{name}_loss": run.loss, f"{name}3": readings}
         parts, speed = (slice(1, 3), 0.5) if name == "relu" else (slice(0, 1), 1.0)
-        found |= named(name, course(run.ts, run.saved[:, parts, 0], data, speed=speed))
+        found |= named(name, course(run.ts, readings[:, parts, 0], data, speed=speed))
+        first, last = (diagnostics.row_alignment(one).cosines for one in (start, run[-1]))
+        found |= named(name, {"aligned": aligned, "rows_first": first, "rows_last": last})
     return found, ends
 
 
@@ -113,6 +116,11 @@ def _compared(
         "middle_third": max(_values(w)[2] for w in middle),
         "kept": np.linalg.norm(start.norms) / np.linalg.norm(linear.norms),
         "ratio": np.sqrt(np.sum(relu.norms**2) / np.sum(linear.norms**2)),
+        "aligned": min(
+            diagnostics.row_alignment(one, layer=i).share
+            for one in (relu, linear)
+            for i in range(2, one.depth)
+        ),
         "agreeing": min(_agreeing(w, other) for w, other in zip(middle, linear.weights[1:-1], strict=True)),
     }
 

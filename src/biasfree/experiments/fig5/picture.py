@@ -23,20 +23,21 @@ _COLOURS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
 
 
 def draw(numbers: Numbers) -> Figure:
-    """Two rows of trained layers with their spectra; below, loss, speeds of norms, and norm ratios."""
+    """Two rows of trained layers with their spectra; below, loss, speeds and ratios of norms, rows of W₂."""
     from matplotlib.figure import Figure
 
     with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 8.6), layout="constrained")
-        panels: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+        figure = Figure(figsize=(plots.WIDTH, 10.6), layout="constrained")
+        panels: Any = figure.subfigures(2, 1, height_ratios=(1.1, 1.5))
         layers, curves = panels
         maps = layers.subplots(2, 4, width_ratios=(0.55, 1, 0.55, 0.95))
         for row, name, letters in zip(maps, _LEAKS, ("abcd", "efgh"), strict=True):
             _layers(row, numbers, name)
             for axes, letter in zip(row, letters, strict=True):
                 plots.panel_label(axes, letter)
-        below = curves.subplots(2, 2, width_ratios=(1.3, 1))
-        fill(below.flat, (_loss, _ratios, _whole, _speeds), numbers, letters="ijkl")
+        below = curves.subplots(3, 2, width_ratios=(1.3, 1))
+        parts = (_loss, _ratios, _whole, _speeds, _alignment, _rows)
+        fill(below.flat, parts, numbers, letters="ijklmn")
     return figure
 
 
@@ -132,3 +133,25 @@ def _ratios(axes: Axes, numbers: Numbers) -> None:
     plots.level(axes, np.sqrt(2), "$\\sqrt{2}$", ls="-")
     axes.set(xlim=(2.5, 5.5), ylim=(1.32, 1.48), xticks=(3, 4, 5))
     axes.set(xlabel="layers $L$", ylabel="final $u$, ReLU / linear")
+
+
+def _alignment(axes: Axes, numbers: Numbers) -> None:
+    """The share of |W₂|² along its inputs, from the start to where the run ended."""
+    for name, ls in (("linear", (0, (4, 1.5))), ("relu", "-")):
+        ts, loss = numbers[f"{name}_ts"], numbers[f"{name}_loss"]
+        axes.plot(ts, numbers[f"{name}_aligned"], ls=ls, color=_COLOURS[3], label=_NAMES[name])
+        axes.axvline(_when(ts, loss < 0.9 * loss[0]), color="0.6", ls=ls, lw=0.8, zorder=0)
+    axes.set(xlabel="time $t/\\tau$", ylabel="share of $|W_2|^2$ aligned", ylim=(0, 1.05), xlim=(0, None))
+    axes.legend(loc="center right")
+
+
+def _rows(axes: Axes, numbers: Numbers) -> None:
+    """Every row of W₂ of the ReLU network by its cosines with both inputs, before and after training."""
+    for which, colour, marker, label in (
+        ("first", "0.6", "x", "initial weights"),
+        ("last", _COLOURS[3], "o", "trained"),
+    ):
+        look: Any = {"ls": "none", "marker": marker, "mfc": "none", "ms": 3.5, "color": colour}
+        axes.plot(*numbers[f"relu_rows_{which}"].T, label=label, **look)
+    axes.set(xlabel="cosine of a row with $[r_1^+;\\,0]$", ylabel="with $[0;\\,r_1^-]$")
+    axes.legend(loc="upper right")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,8 @@ _NO_NUMBER = "the paper gives no number; "
 
 def claims(numbers: Numbers) -> list[Claim]:
     """The theorem, then what the paper's picture shows."""
-    return [*theorem_claims(numbers), *erratum_claims(numbers), *_picture(numbers), *_speeds(numbers)]
+    proved = [*theorem_claims(numbers), *erratum_claims(numbers)]
+    return [*proved, *_picture(numbers), *_alignment(numbers), _norms(numbers), *_speeds(numbers)]
 
 
 def tables(numbers: Numbers) -> list[Table]:
@@ -36,6 +37,7 @@ def tables(numbers: Numbers) -> list[Table]:
         "s₃/s₁ between": "middle_third",
         "norm ratio": "ratio",
         "share where the linear one is positive": "agreeing",
+        "share of the middle along their inputs": "aligned",
         "initial norm / last of linear": "kept",
     }
     rows = zip(*(numbers[name].tolist() for name in columns.values()), strict=True)
@@ -43,63 +45,117 @@ def tables(numbers: Numbers) -> list[Table]:
 
 
 def _picture(numbers: Numbers) -> list[Claim]:
-    common: dict[str, Any] = {"kind": "paper", "seeds": tuple(numbers["draws"]), "each": "runs"}
-    share = {"bound": (SHARE,), "origin": f"{_NO_NUMBER}we take {100 * SHARE:g} % of the squared norm"}
-    value = {
-        "bound": (np.sqrt(SHARE),),
-        "origin": f"{_NO_NUMBER}we take {100 * SHARE:g} % of the square",
-    }
-    figure = "[ZSL25] Fig. 3 of v1 (TMLR 5)"
-    found = [
+    """What the paper shows of three layers, and the same of four and five, which it does not show."""
+    printed = numbers["depths"] == 3
+    found = [_explained(claim, numbers["kept"][printed]) for claim in _of_runs(numbers, printed, "paper")]
+    if printed.all():
+        return found
+    deeper = _of_runs(numbers, ~printed, "observed")
+    return [*found, *(_explained(claim, numbers["kept"][~printed]) for claim in deeper)]
+
+
+def _of_runs(numbers: Numbers, chosen: np.ndarray, kind: Literal["paper", "observed"]) -> list[Claim]:
+    """The claims about trained networks, of the chosen runs."""
+    paper = kind == "paper"
+    layers, source = ("three layers: ", "") if paper else ("four and five layers: ", "measured here, beyond ")
+    level = _NO_NUMBER if paper else "as for three layers: "
+    figure = f"{source}[ZSL25] Fig. 3 of v1 (TMLR 5)"
+    common: dict[str, Any] = {"kind": kind, "seeds": tuple(numbers["draws"][chosen]), "each": "runs"}
+    share = {"bound": (SHARE,), "origin": f"{level}we take {100 * SHARE:g} % of the squared norm"}
+    value = {"bound": (np.sqrt(SHARE),), "origin": f"{level}we take {100 * SHARE:g} % of the square"}
+
+    def measured(values: np.ndarray) -> tuple[float, ...]:
+        return tuple(np.array(_learnt(numbers, values))[chosen])
+
+    return [
         Claim(
-            sentence="small random weights bring a deep ReLU network to Eq. 40 (share of |W|² outside)",
+            sentence=f"{layers}small random weights bring a ReLU network to Eq. 40 (share of |W|² outside)",
             source=f"{figure}, TMLR Conjecture 11",
-            measured=_learnt(numbers, numbers["relu_outside"] ** 2),
+            measured=measured(numbers["relu_outside"] ** 2),
             **share,
             **common,
         ),
         Claim(
-            sentence="small random weights bring a deep linear network to Eq. 39 (share of |W|² outside)",
+            sentence=f"{layers}small random weights bring a linear network to Eq. 39 (share of |W|² outside)",
             source=f"{figure}, Eq. 39",
-            measured=_learnt(numbers, numbers["linear_outside"] ** 2),
+            measured=measured(numbers["linear_outside"] ** 2),
             **share,
             **common,
         ),
         Claim(
-            sentence="the first layers of both networks have rank one (second singular value over the first)",
+            sentence=f"{layers}the first layers of both networks have rank one (second singular value over "
+            "the first)",
             source=figure,
-            measured=_learnt(numbers, numbers["outer_second"]),
+            measured=measured(numbers["outer_second"]),
             **value,
             **common,
         ),
         Claim(
-            sentence="in the ReLU network the middle layers have rank two (third singular value over the "
-            "first)",
+            sentence=f"{layers}in the ReLU network the middle layers have rank two (third singular value "
+            "over the first)",
             source=figure,
-            measured=_learnt(numbers, numbers["middle_third"]),
+            measured=measured(numbers["middle_third"]),
             **value,
             **common,
         ),
         Claim(
-            sentence="positive entries of the ReLU network's middle layers are where the linear network's "
-            "are (share of |W_l|² there)",
+            sentence=f"{layers}positive entries of the ReLU network's middle layers are where the linear "
+            "network's are (share of |W_l|² there)",
             source=figure,
-            measured=_learnt(numbers, numbers["agreeing"]),
+            measured=measured(numbers["agreeing"]),
             **{**share, "bound": (1 - SHARE,), "sense": "at least"},
             **common,
         ),
         Claim(
-            sentence="at the end of training the ReLU network's norm is √2 times the linear one's (relative "
-            "gap)",
-            source="derived here from [ZSL25] TMLR Proposition 12",
-            measured=_learnt(numbers, np.abs(numbers["ratio"] / np.sqrt(2) - 1)),
-            bound=(SHARE,),
-            origin=f"weights outside Eqs. 39 and 40 change |W|² by their share, of which we allow "
-            f"{100 * SHARE:g} %",
-            **{**common, "kind": "observed"},
+            sentence=f"{layers}rows of the middle layers align with what reaches them, [r₁⁺; 0] or [0; r₁⁻] "
+            "in W₂ of the ReLU network, r₁ in the linear one (share of |W_l|² along it)",
+            source=f"{source}[ZSL25] App. F.1 of v1, the reason it gives for Eq. 40",
+            measured=measured(numbers["aligned"]),
+            **{**share, "bound": (1 - SHARE,), "sense": "at least"},
+            **common,
         ),
     ]
-    return [_explained(claim, numbers["kept"]) for claim in found]
+
+
+def _alignment(numbers: Numbers) -> list[Claim]:
+    """Rows of W₂ over time: aligned when the loss begins to fall, and from no alignment at the start."""
+    gone = [_first_below(numbers, name, 0.9) for name in ("relu", "linear")]
+    begun = Claim(
+        sentence="rows of W₂ are aligned with their inputs when a tenth of the loss is gone, as ReLU and as "
+        "linear network (share of |W₂|² along the inputs)",
+        source="measured here, for [ZSL25] App. F.1 of v1, which gives alignment as the reason for Eq. 40",
+        kind="observed",
+        measured=tuple(gone),
+        bound=(1 - SHARE,),
+        sense="at least",
+        origin=f"we take all but {100 * SHARE:g} % of |W₂|²",
+        seeds=(int(numbers["seeds"][0]),),
+        each="networks",
+    )
+    starts = ", ".join(f"{100 * float(numbers[f'{name}_aligned'][0]):.1f} %" for name in ("relu", "linear"))
+    return [replace(begun, note=f"Initial weights have {starts}.")]
+
+
+def _first_below(numbers: Numbers, name: str, level: float) -> float:
+    """The alignment where the loss first is below a level of its first value; NaN if never."""
+    loss = numbers[f"{name}_loss"]
+    below = loss < level * loss[0]
+    return float(numbers[f"{name}_aligned"][np.argmax(below)]) if below.any() else np.nan
+
+
+def _norms(numbers: Numbers) -> Claim:
+    found = Claim(
+        sentence="at the end of training the ReLU network's norm is √2 times the linear one's (relative gap)",
+        source="derived here from [ZSL25] TMLR Proposition 12",
+        measured=_learnt(numbers, np.abs(numbers["ratio"] / np.sqrt(2) - 1)),
+        bound=(SHARE,),
+        origin=f"weights outside Eqs. 39 and 40 change |W|² by their share, of which we allow "
+        f"{100 * SHARE:g} %",
+        kind="observed",
+        seeds=tuple(numbers["draws"]),
+        each="runs",
+    )
+    return _explained(found, numbers["kept"])
 
 
 def _speeds(numbers: Numbers) -> list[Claim]:
