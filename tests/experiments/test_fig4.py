@@ -16,18 +16,17 @@ def numbers():
     return fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle(SMALL), silent)
 
 
-@pytest.fixture
-def solved_xor(monkeypatch):
+@pytest.fixture(scope="module")
+def solved_xor():
     """XOR at its own settings, its flow and descent replaced by the solution."""
-    monkeypatch.setattr(points._Case, "_flow", lambda case, start, ts, _: case._solve(start, ts, "sorted"))
-    monkeypatch.setattr(
-        points._Case,
-        "_descend",
-        lambda case, every, saves: case._solve(
-            case.starts[0], case.step * every * np.arange(saves + 1), "sorted"
-        ),
-    )
-    return fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle({"sets": (4,), "seeds": 2}), silent)
+
+    def descended(case, every, saves):
+        return case._solve(case.starts[0], case.step * every * np.arange(saves + 1), "sorted")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(points._Case, "_flow", lambda case, start, ts, _: case._solve(start, ts, "sorted"))
+        patch.setattr(points._Case, "_descend", descended)
+        return fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle({"sets": (4,), "seeds": 2}), silent)
 
 
 def test_numbers(numbers):
@@ -120,8 +119,15 @@ def test_xor_falls_in_four_steps(solved_xor):
     claims = fig4.EXPERIMENT.claims(solved_xor)
     # a solution has no error of its own to bound what is conserved
     assert [i for i, claim in enumerate(claims) if not claim.holds] == [3]
+    assert [claim.kind for claim in claims] == ["ours"] * 5 + ["paper"] * 4 + ["observed"]
     assert len(fig4.EXPERIMENT.tables(solved_xor)[0].rows) == 8
     assert np.argsort(-solved_xor["rates_4"]).tolist() == np.argsort(solved_xor["solved_times_4"][0]).tolist()
+
+
+@pytest.mark.parametrize(("name", "claim"), [("gated_later_4", 4), ("gated_gap_4", 5)])
+def test_gated_claims_fail_where_the_numbers_are_wrong(solved_xor, name, claim):
+    assert fig4.EXPERIMENT.claims(solved_xor)[claim].holds
+    assert not fig4.EXPERIMENT.claims({**solved_xor, name: solved_xor[name] + 0.2})[claim].holds
 
 
 def test_picture(numbers, solved_xor, tmp_path):

@@ -14,6 +14,7 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.experiments import points_measures as measures
 from biasfree.experiments.experiment import Numbers, Report
+from biasfree.experiments.points_gated import gated
 from biasfree.experiments.settings import Setting, at_least, draws, seeds_of, several_whole
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -100,6 +101,7 @@ class _Case:
             **measures.courses("drawn", drawn, self.data),
             **measures.courses("descent", [descent], self.data),
             **measures.along(flows),
+            **(gated(flows, self.data) if self._gated else {}),
             "accuracy": accuracy,
             "neglected": np.array([self._neglected(start) for start in self.starts]),
             "weight_gap": np.array(
@@ -110,6 +112,11 @@ class _Case:
             "inner": np.array([flows[0][i].weights[0] for i in shown]),
             "outer": np.array([flows[0][i].weights[1] for i in shown]),
         }
+
+    @property
+    def _gated(self) -> bool:
+        """XOR, with the loss that gated networks are solved for."""
+        return len(self.data) == 4 and self.loss == "square"
 
     def _solve(self, start: Network, ts: np.ndarray, kind: str) -> Trajectory:
         return theory.independent_flow(start, self.data, ts, loss=self.loss, start=kind)

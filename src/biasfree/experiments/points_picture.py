@@ -68,6 +68,8 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
     look = {"marker": "x", "color": "C1", "ms": 3.5, "shown": 24, "shift": 0.5}
     step = f"descent, $\\eta$ = {float(numbers['step']):g}"
     plots.simulated_points(axes, ts, numbers["descent_loss"][0], label=step, **look)
+    if "gated_loss" in numbers:
+        axes.plot(ts, numbers["gated_loss"][0], color="C2", ls=(0, (2, 1.5)), label="gated network")
     _snapshots(axes, numbers)
     axes.set(ylabel="loss", ylim=(0, 1.08 * numbers["solved_loss"][0, 0]))
     axes.legend(loc="upper right")

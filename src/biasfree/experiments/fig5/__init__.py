@@ -52,7 +52,8 @@ EXPERIMENT = Experiment(
     "(dashed: its own speed for each). (l) The same for linear networks, and for halves of ReLU networks by "
     "the norm p of their outer weights at half speed; lines: Proposition 12. (m) Share of |W₂|² along what "
     "reaches the layer, [r₁⁺; 0] or [0; r₁⁻] in the ReLU network and r₁ in the linear one, over time; "
-    "vertical lines: a tenth of the loss is gone. (n) Rows of W₂ of the ReLU network by their cosines with both.",
+    "vertical lines: a tenth of the loss is gone. (n) Rows of W₂ of the ReLU network by their cosines with "
+    "both; those that have not grown are near none.",
     settings=SETTINGS,
     run=run,
     claims=claims,

@@ -142,7 +142,7 @@ def _alignment(axes: Axes, numbers: Numbers) -> None:
         axes.plot(ts, numbers[f"{name}_aligned"], ls=ls, color=_COLOURS[3], label=_NAMES[name])
         axes.axvline(_when(ts, loss < 0.9 * loss[0]), color="0.6", ls=ls, lw=0.8, zorder=0)
     axes.set(xlabel="time $t/\\tau$", ylabel="share of $|W_2|^2$ aligned", ylim=(0, 1.05), xlim=(0, None))
-    axes.legend(loc="center right")
+    axes.legend(loc="upper center")
 
 
 def _rows(axes: Axes, numbers: Numbers) -> None:
