@@ -28,9 +28,9 @@ def described(figure: str, loss: str, step: float) -> dict[str, Any]:
         "caption": f"Two orthogonal points (a–c) and XOR (d–f), {loss} loss. (a, d) Loss of the first draw: "
         f"flow (circles), descent (crosses), theory (line); theory for the other draws (grey){separate}; "
         "dotted, the times of the panels on the right. (b, e) Outputs y·f(x) at every point: theory (lines) "
-        "and flow (markers). (c, f) Neurons w_h at four times, in units of the largest one, a disk for a_h > 0 "
-        "and a square for a_h < 0; radii are cube roots, so that small neurons are seen. + and −: directions of "
-        "the points.",
+        "and flow (markers). (c, f) Neurons w_h at four times, in units of the largest one, a disk for "
+        "a_h > 0 and a square for a_h < 0; radii are cube roots, so that small neurons are seen. + and −: "
+        "directions of the points.",
         "rebuilt": "XOR: the signs of −3 and −4 and the labels, opposite on the two axes; the last time and "
         "the times at which neurons are shown",
         "deviations": (

@@ -45,7 +45,8 @@ h3 { border-top: 1px solid #ddd; padding-top: 1rem; font-size: 1.1rem; }
 _SECTIONS = {
     PAPER: Markup(
         "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
-        "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps beyond them."
+        "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps "
+        "beyond them. TMLR Figs. 2 and 7 are not reproduced: their content is not known to us."
     ),
     NEIGHBOURS: Markup(
         "What other papers prove about networks that start from small weights, each run on the same "
