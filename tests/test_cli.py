@@ -47,7 +47,10 @@ def test_version_and_list():
     assert RUNNER.invoke(app, ["--version"]).output.strip() == biasfree.__version__
     listed = RUNNER.invoke(app, ["list"])
     assert listed.exit_code == 0
-    assert all(name in listed.output for name in ("fig3 [rebuilt]:", "width = 500", "leaks = 0.0,0.2"))
+    assert all(
+        name in listed.output
+        for name in ("fig3 [rebuilt]:", "width = 500", "leaks = 0.0,0.2", "TMLR Figs. 2 and 7")
+    )
 
 
 @pytest.mark.usefixtures("registry")

@@ -52,6 +52,10 @@ def test_pictures_and_links_of_a_page(page):
     assert [link for link in links if not (page.parent / link.split("#")[0]).exists()] == []
 
 
+def test_the_readme_names_what_is_not_reproduced():
+    assert experiment.UNKNOWN in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("page", RESULTS, ids=name)
 def test_a_page_of_a_result_has_its_parts(page):
     """Statement, why, assumptions, the call, a picture, and the script that draws it."""

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from biasfree.experiments import REGISTRY
-from biasfree.experiments.experiment import NEIGHBOURS, PAPER, silent
+from biasfree.experiments.experiment import NEIGHBOURS, PAPER, UNKNOWN, silent
 from biasfree.pages import Markup, joined, tag
 from biasfree.reproduction import make, write_report
 from biasfree.reproduction.report import _page, spread
@@ -39,7 +39,7 @@ def test_it_shows_everything(page):
     for shown in (
         "a &lt; b", "how to read it", "a claim of ours", "does not hold", "holds for 1 of 2 seeds", "luck",
         "the labels &lt;are&gt; ours", "flow, not descent", "the stub&#x27;s table", "nan", "numpy",
-        "a number of neurons, 2 or more", "Not made yet: fig10.",
+        "a number of neurons, 2 or more", "Not made yet: fig10.", UNKNOWN,
     ):  # fmt: skip
         assert shown in page, shown
     assert page.count("data:image/png;base64,") == 2

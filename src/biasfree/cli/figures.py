@@ -24,6 +24,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Which figures; `biasfre
 def list_figures() -> None:
     """The figures that can be made, with their settings."""
     from biasfree.experiments import REGISTRY
+    from biasfree.experiments.experiment import UNKNOWN
 
     section = ""
     for experiment in REGISTRY.values():
@@ -34,6 +35,7 @@ def list_figures() -> None:
         typer.echo(f"{experiment.name}{rebuilt}: {experiment.title}, about {experiment.seconds:.0f} s")
         for name, setting in experiment.settings.items():
             typer.echo(f"    {name} = {setting.written}: {setting.meaning}")
+    typer.echo(UNKNOWN)
 
 
 def run(

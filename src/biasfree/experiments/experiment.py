@@ -24,6 +24,8 @@ Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 #: The sections of the report, in their order.
 PAPER, NEIGHBOURS = "The paper", "Its neighbours"
+#: Figures that are not among the experiments, said in the report, the README and `biasfree list`.
+UNKNOWN = "TMLR Figs. 2 and 7 are not reproduced: their content is not known to us."
 
 
 @dataclass(frozen=True)

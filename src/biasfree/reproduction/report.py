@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biasfree.experiments import REGISTRY, Experiment
-from biasfree.experiments.experiment import KINDS, NEIGHBOURS, PAPER
+from biasfree.experiments.experiment import KINDS, NEIGHBOURS, PAPER, UNKNOWN
 from biasfree.files import replacing
 from biasfree.pages import (
     Markup,
@@ -46,7 +46,7 @@ _SECTIONS = {
     PAPER: Markup(
         "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
         "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps "
-        "beyond them. TMLR Figs. 2 and 7 are not reproduced: their content is not known to us."
+        f"beyond them. {UNKNOWN}"
     ),
     NEIGHBOURS: Markup(
         "What other papers prove about networks that start from small weights, each run on the same "
