@@ -72,7 +72,8 @@ def boundary_distance(model: Model, data: Dataset | ArrayLike, *, effort: int = 
     found and `lower` what is proved: at least |f(x)| over the product of the norms |W_l|₂. For any other
     function `distance` is an upper bound from changes of sign met on straight lines, and `lower` is 0.
     Without biases f(0) = 0, so a distance is never above |x|; with biases boundaries further away than 10⁶
-    times all other lengths count as none. `data` are a dataset or its inputs, (P, D).
+    times all other lengths count as none. `data` are a dataset or its inputs, (P, D). Memory grows as the
+    square of the width.
 
     Reference: [ZSL25] Fig. 2c and App. B of v1, where boundaries end close to the data.
     """

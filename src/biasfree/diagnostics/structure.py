@@ -84,7 +84,7 @@ def row_alignment(network: Network, *, layer: int = 2) -> RowAlignment:
         raise ValueError(f"layer must be from 2 to {network.depth}, the number of layers, got {layer}.")
     # scales of layers do not matter, and without them nothing under- or overflows
     plain = Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)
-    r, w = np.linalg.svd(plain.weights[0])[2][0], plain.weights[layer - 1]
+    r, w = np.linalg.svd(plain.weights[0], full_matrices=False)[2][0], plain.weights[layer - 1]
     below = plain.preactivations(np.stack([r, -r]))[layer - 2]
     inputs = np.where(below > 0, below, network.leak * below)
     cosines, sizes = _units(w) @ _units(inputs).T, row_norms(w) ** 2
