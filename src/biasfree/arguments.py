@@ -25,7 +25,7 @@ _NOUNS = {
     "Axes": "Matplotlib Axes",
 }
 _NUMBERS = {"float": "a number", "int": "a whole number"}
-_SEVERAL = {"int": "whole numbers", "float": "numbers", "bool": "True and False", "ArrayLike": "arrays"}
+_SEVERAL = {"float": "numbers", "bool": "True and False", "ArrayLike": "arrays"}
 _MODEL = "a bf.Network or a function of (samples, dimensions)"
 _CALLED = {"Model": _MODEL, "Function": _MODEL}
 
@@ -87,7 +87,7 @@ def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
         return functools.partial(_array, optional)
     if kind in _CALLED or kind.startswith("Callable"):
         return functools.partial(_called, _CALLED.get(kind, "a function"), optional)
-    if found := re.fullmatch(r"(?:Sequence|Iterable)\[(\w+)\]", kind):
+    if (found := re.fullmatch(r"(?:Sequence|Iterable)\[(\w+)\]", kind)) and found[1] in _SEVERAL:
         return functools.partial(_several, found[1], optional)
     return None
 
@@ -141,7 +141,7 @@ def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
         items = list(plain(name, value)) if is_tensor(value) else list(value)
         check = _ITEMS.get(kind, lambda _, item: item)
         return [check(f"{name}[{i}]", item) for i, item in enumerate(items)]
-    raise ValueError(f"{name} must be a list of {_SEVERAL.get(kind, 'values')}, got {_kind(value)}.")
+    raise ValueError(f"{name} must be a list of {_SEVERAL[kind]}, got {_kind(value)}.")
 
 
 def _kind(value: Any) -> str:

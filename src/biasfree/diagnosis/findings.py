@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.diagnosis.subject import Subject
-from biasfree.diagnostics.function import nonlinear_share, outputs
+from biasfree.diagnostics.function import outputs, unexplained
 from biasfree.diagnostics.mirror_test import Symmetry, symmetry
 from biasfree.diagnostics.monitor import unfitted
 from biasfree.diagnostics.targets import Preparation, TargetShares, preparation, target_shares
@@ -101,7 +101,7 @@ class Findings:
         """N = 1 − R² of the best linear map to the outputs, per output."""
         if self.outputs is None or self.x is None:
             return None
-        return nonlinear_share(lambda _: self.outputs, self.x)
+        return unexplained(self.x, self.outputs)
 
     @cached_property
     def residual(self) -> float | None:

@@ -114,7 +114,11 @@ def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
 
     Reference: derived here.
     """
-    x, f = samples(model, x), outputs(model, x)
+    return unexplained(samples(model, x), outputs(model, x))
+
+
+def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K"]:
+    """`nonlinear_share` of outputs that are known already."""
     f = f / np.where(f.any(axis=0), np.abs(f).max(axis=0), 1.0)  # no square under- or overflows
     rest, energy = np.sum((f - x @ _fitted(x, f).T) ** 2, axis=0), np.sum(f**2, axis=0)
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
