@@ -38,15 +38,16 @@ def integrated(
     began = time.perf_counter()
     if ts[-1] == 0:  # solve_ivp takes no empty interval
         return start[None], Stats(name, rtol=rtol)
-    found = solve_ivp(
-        lambda _, state: field(state),
-        (0.0, float(ts[-1])),
-        start,
-        method=method,
-        t_eval=ts,
-        rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's own least
-        atol=np.divide(atol, 10),
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
+        found = solve_ivp(
+            lambda _, state: field(state),
+            (0.0, float(ts[-1])),
+            start,
+            method=method,
+            t_eval=ts,
+            rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's own least
+            atol=np.divide(atol, 10),
+        )
     if not (found.success and np.isfinite(found.y).all()):
         raise RuntimeError(
             f'{name} stopped before the last of ts: {found.message} Try method="Radau" or a larger rtol '
@@ -77,10 +78,9 @@ def direction_flow(
 
     def field(state: np.ndarray) -> np.ndarray:
         log_u, r = state[0], state[1:] / np.linalg.norm(state[1:])  # r enters by its direction only
-        with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
-            slope = pull(np.exp(depth * log_u) * r) * np.exp((depth - 2) * log_u - np.log(unit))
-            along = slope @ r
-            return np.concatenate([[along - decay / unit], slope - along * r])
+        slope = pull(np.exp(depth * log_u) * r) * np.exp((depth - 2) * log_u - np.log(unit))
+        along = slope @ r
+        return np.concatenate([[along - decay / unit], slope - along * r])
 
     start = np.concatenate([[log_u], r])
     states, stats = integrated(field, start, unit * ts, name=name, method=method, rtol=rtol, atol=rtol)

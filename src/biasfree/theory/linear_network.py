@@ -51,9 +51,8 @@ class LinearNetwork:
 
         def slope(state: Float[np.ndarray, "k Q"]) -> Float[np.ndarray, "k Q"]:
             a, bt = state[:, :d], state[:, d:]
-            with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
-                pull = g(scale * (bt.T @ a))
-                return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
+            pull = g(scale * (bt.T @ a))
+            return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
 
         return slope
 

@@ -73,11 +73,10 @@ def _field(data: Dataset, leak: float, kind: Loss) -> Field:
         rho, there = _directions(state), state[:2] > _ABSENT
         z = x @ rho.T
         slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
-        with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
-            f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
-            g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * there).T @ x / len(x)
-            along = np.sum(g * rho, axis=1)
-            return np.concatenate([along, (g - along[:, None] * rho).ravel()])
+        f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
+        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * there).T @ x / len(x)
+        along = np.sum(g * rho, axis=1)
+        return np.concatenate([along, (g - along[:, None] * rho).ravel()])
 
     return field
 
