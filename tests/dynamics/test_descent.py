@@ -358,7 +358,7 @@ def test_other_numbers_do_not_compile_anew():
         bf.gradient_descent(network, data, steps=steps, **{"step": 0.1, **options})
 
     go()
-    programs = walk._cache_size()
+    programs = len(walk)
     for change in (
         {"leak": 0.0},
         {"scale": 1e-8},
@@ -370,4 +370,4 @@ def test_other_numbers_do_not_compile_anew():
         {"until": 0.4},
     ):
         go(**change)
-        assert walk._cache_size() == programs, change
+        assert len(walk) == programs, change

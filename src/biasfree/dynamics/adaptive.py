@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics.objective import Form, Params, data_loss, loss_and_slope
+from biasfree.dynamics.programs import compiled
 from biasfree.dynamics.stages import NODES, STAGES, Step, arrival_weights, combined, error_of, schedule
 from biasfree.dynamics.system import (
     BROKEN,
@@ -74,7 +75,7 @@ class _Work(NamedTuple):
     done: Any
 
 
-@partial(jax.jit, static_argnames="system")
+@compiled("system")
 def advance(system: System, given, loop: Loop, ts, count, tolerance: Tolerance, level, limit):
     """Integrate until `count` of the times `ts` are saved, the system stops it, the loss falls to `level`,
     or `limit` steps were tried; returns the loop, the saved states with their losses, how many there are,

@@ -8,6 +8,7 @@ import numpy as np
 
 from biasfree.dynamics.line_sorting import Sorting, bundles_of, no_classes, sort
 from biasfree.dynamics.lines import Lines
+from biasfree.dynamics.objective import squares_hold
 from biasfree.dynamics.pulls import Given
 from biasfree.dynamics.rays import chunk_sizes, folded, sample_chunks, square_chunks, targets_of, unfolded
 
@@ -23,9 +24,10 @@ class Arrangement:
     def __init__(self, lines: Lines, y: np.ndarray, *, loss: str, width: int, biased: bool):
         self.lines, self._y, self.width = lines, y, width
         self.chunks, self.size = chunk_sizes(len(lines.normals))
-        self.targets = targets_of(lines, y, biased=biased) if loss == "square" else None
+        moments = loss == "square" and squares_hold(lines.length)
+        self.targets = targets_of(lines, y, biased=biased) if moments else None
         self.work = lines.normals.size * width * y.shape[1]
-        self.sortable = loss == "square" and self.work >= LEAST_WORK
+        self.sortable = moments and self.work >= LEAST_WORK
         self.sorting: Sorting | None = None
         self._slot = np.arange(len(lines.normals))
 

@@ -23,6 +23,7 @@ from biasfree.dynamics.objective import (
     view_of,
 )
 from biasfree.dynamics.problem import float64, problem_of
+from biasfree.dynamics.programs import compiled
 from biasfree.networks import Network
 
 #: Up to this many trained parameters the Hessian is written out: half a second, and exact.
@@ -82,13 +83,13 @@ def _lanczos(product: Any, size: int) -> float:
     return float(sparse.eigsh(operator, 1, **options)[0])
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _columns(form: Form, params: Params, view: Any, physics: Physics, directions):
     """The Hessian times every direction, one after the other: memory is that of a gradient."""
     return lax.map(partial(_product, form, params, view, physics), directions)
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _product(form: Form, params: Params, view: Any, physics: Physics, direction):
     """The Hessian times a direction in the trained parameters."""
     flat, unflatten = jax.flatten_util.ravel_pytree(_trained(form, params))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biasfree.dynamics.lines import Lines
-from biasfree.dynamics.resolve import Kink, departures, resolve
+from biasfree.dynamics.resolve import Kink, can_rest, departures, resolve
 from biasfree.dynamics.search import ROUNDING
 
 #: A unit normal this near to the span of others lies in it.
@@ -55,10 +55,15 @@ class Decisions:
         signs[on, h] = outcome.signs
         after = signs[:, h]
         if outcome.branches and (after != before).any():
-            self.branch_times.append(t)
+            self._branch(t)
         pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
         hidden[h] = neuron.w - np.linalg.pinv(pinned) @ (pinned @ neuron.w)
         return _what_happened(before, after)
+
+    def _branch(self, t: float) -> None:
+        """Note a time, once however many neurons branch at it."""
+        if t not in self.branch_times[-1:]:
+            self.branch_times.append(t)
 
     def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
         """The line that a neuron crossed first, and how long ago; lines after it wait for their own event."""
@@ -96,8 +101,9 @@ class Decisions:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
         ways = departures(self.lines.normals, neuron.above, neuron.below, self.rays)
         signs[:, neuron.h] = ways[0][1] if ways else 0
-        if len(ways) > 1:
-            self.branch_times.append(t)
+        pulls = (self.lines.normals, neuron.above, neuron.below, self.rays)
+        if len(ways) > 1 or (ways and can_rest(*pulls)):
+            self._branch(t)
         return {"departures"} if ways else set()
 
     @cached_property

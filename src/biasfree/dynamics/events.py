@@ -17,11 +17,12 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.dynamics.adaptive import advance
 from biasfree.dynamics.arrangement import Arrangement
+from biasfree.dynamics.beginning import hyperplanes, start_of
 from biasfree.dynamics.decisions import Decisions, Neuron
 from biasfree.dynamics.integrate import CALL_STEPS, Limits, UnfinishedError, block, integrate, tolerance_of
 from biasfree.dynamics.kinked import KINK_SHARE, Kinked
 from biasfree.dynamics.layers import augmented, with_hidden
-from biasfree.dynamics.lines import Lines, lines_of
+from biasfree.dynamics.lines import Lines
 from biasfree.dynamics.objective import Params, params_of
 from biasfree.dynamics.pulls import Given, Memory, Notes
 from biasfree.dynamics.rays import unfolded
@@ -35,8 +36,6 @@ from biasfree.networks import Network
 MOST_AT_ONCE = 100
 #: Lines times neurons beyond which kinks that matter are too many to be followed one by one.
 MANY_KINKS = 50_000
-#: Lines whose products with all neurons are held at once.
-MANY_LINES = 4096
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
@@ -59,7 +58,7 @@ class Kinks:
         slots: int,
     ):
         biased = network.biases is not None
-        self.lines: Lines = lines_of(np.column_stack([data.x, np.ones(len(data))]) if biased else data.x)
+        self.lines: Lines = hyperplanes(network, data)
         self.system = Kinked(loss, train)
         self.params = params_of(network)
         self._counts: Counter[str] = Counter()
@@ -70,7 +69,7 @@ class Kinks:
         self.arrangement = Arrangement(
             self.lines, data.targets, loss=loss, width=network.sizes[1], biased=biased
         )
-        signs = self._first_signs()
+        signs = start_of(network, data, self.decisions, loss=loss, l2=l2, train=train).signs
         self.memory = Memory(self.arrangement.folded(signs), np.int64(0), np.int64(0))
         self.sliding.update(signs)
         self.given = self.arrangement.placed(self.sliding.given)
@@ -192,34 +191,19 @@ class Kinks:
         if np.prod(self._shape) <= MANY_KINKS:
             return False
         tolerance, outer = tolerance_of(self.params, limits), np.abs(self.params.weights[1])
-        loop, notes = self._probe(self.given, self.memory.signs)
+        loop, notes = self._probe()
         odd = unfolded(notes.odd, len(self.lines.normals))
         cost = float(loop.h) * np.linalg.norm(np.sum(2 * np.abs(odd), axis=0) @ outer)
         return bool(cost > KINK_SHARE * tolerance.rtol * np.linalg.norm(self.params.weights[0]))
 
-    def _probe(self, given: Given, signs: np.ndarray) -> tuple[Loop, Notes]:
+    def _probe(self) -> tuple[Loop, Notes]:
         """A first length and the notes at t = 0, from the program that will be needed anyway."""
-        loop = start(self.params, Memory(signs, np.int64(0), np.int64(0)))
+        loop = start(self.params, self.memory)
         limits = Limits(1e-8, 1e-8, -np.inf, 0)
         ts, count = block(np.array([1.0]), self._slots)
         tolerance = tolerance_of(self.params, limits)
-        loop, *_, notes = advance(self.system, given, loop, ts, count, tolerance, limits.level, 0)
+        loop, *_, notes = advance(self.system, self.given, loop, ts, count, tolerance, limits.level, 0)
         return loop, notes
-
-    def _first_signs(self) -> np.ndarray:
-        """The signs at t = 0; a neuron that starts on a kink is settled like one that reaches it."""
-        hidden = _hidden(self.params)
-        norms, signs = np.linalg.norm(hidden, axis=1), np.zeros(self._shape, np.int8)
-        for some in np.array_split(np.arange(len(signs)), -(-len(signs) // MANY_LINES)):
-            z = self.lines.normals[some] @ hidden.T
-            signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
-        unclear = signs == 0
-        if unclear.any():
-            given = self.arrangement.placed(self.sliding.given)
-            _, notes = self._probe(given, self.arrangement.folded(signs))
-            for neuron in self._neurons(notes, self.params, signs, unclear.any(axis=0)):
-                self.decisions.decide(neuron, 0.0, signs, hidden.copy())
-        return signs
 
     @property
     def _shape(self) -> tuple[int, int]:

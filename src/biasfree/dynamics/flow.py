@@ -14,9 +14,18 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics.adaptive import Smooth
+from biasfree.dynamics.beginning import (
+    check_velocity,
+    hyperplanes,
+    on_a_kink,
+    start_of,
+    starts_on_branch,
+)
+from biasfree.dynamics.decisions import Decisions
 from biasfree.dynamics.events import Kinks, TooManyEventsError
 from biasfree.dynamics.grouping import Grouping
-from biasfree.dynamics.integrate import Limits, integrate
+from biasfree.dynamics.integrate import LOCAL_SHARE, Limits, integrate
+from biasfree.dynamics.layers import Params, with_hidden
 from biasfree.dynamics.objective import Form, form_of, params_of, physics_of, view_of
 from biasfree.dynamics.problem import Problem, float64, problem_of
 from biasfree.dynamics.recorder import Recorder
@@ -29,6 +38,8 @@ from biasfree.trajectory import Stats, Trajectory
 
 #: What rtol=None and max_steps=None mean, method by method.
 DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e-4, 100_000)}
+#: A step may err by LOCAL_SHARE·rtol, which must not be less than the rounding of the weights.
+LEAST_RTOL = float(np.finfo(float).eps) / LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
 #: Events that method="auto" follows one by one before it goes over to steps.
 MOST_EVENTS = 10_000
@@ -53,10 +64,14 @@ def gradient_flow(
 
     Methods:
         "smooth": adaptive, for networks without kinks: linear ones, or with only the last layer trained.
-        "events": adaptive between the kinks of a two-layer network, which are located and decided; see
-            `resolve.py` for what is done where the flow is not unique.
+        "events": adaptive between the kinks of a two-layer network, which are located and decided.
         "steps": any depth; the same path with steps and half steps until both agree.
         "auto": the first of these that fits; what was used is in `stats.method`.
+
+    Where the flow is not unique, as for a neuron that starts with w·x = 0 on a hyperplane that repels, it
+    takes one way and `stats.branch_times` says when: with two layers the neuron leaves (`resolve.py` says to
+    which side), "smooth" and deeper networks follow σ′(0) = α, as `gradient_descent` does with every network.
+    "steps" looks for such points at t = 0 only.
 
     `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step,
     summed up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`,
@@ -99,14 +114,34 @@ def _request(
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
     return _Request(
-        ts=increasing_times(ts),
+        ts=_times(ts),
         method=method,
-        rtol=None if rtol is None else positive("rtol", rtol),
+        rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
         max_steps=None if max_steps is None else whole("max_steps", max_steps),
         level=-np.inf if until is None else positive("until", until),
         save=save,
     )
+
+
+def _times(ts: Any) -> np.ndarray:
+    times = increasing_times(ts)
+    late = times[times > 0]
+    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs take such numbers for zero
+        raise ValueError(
+            f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
+            "smaller units."
+        )
+    return times
+
+
+def _relative(rtol: Any) -> float:
+    if (rtol := positive("rtol", rtol)) < LEAST_RTOL:
+        raise ValueError(
+            f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more accurate "
+            "than float64 weights are."
+        )
+    return rtol
 
 
 def _check_events(problem: Problem) -> None:
@@ -132,6 +167,7 @@ def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
     """The flow of one network by the method asked for, or by the first that fits."""
+    check_velocity(problem, i)
     run = _Run(problem, i, request)
     if request.method != "auto":
         return getattr(run, request.method)()
@@ -179,7 +215,8 @@ class _Run:
         loop, stopped = integrate(
             Smooth(self.form), given, params_of(self.network), (), self.request.ts, limits, recorder
         )
-        return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped))
+        found = {"branch_times": self._branch_times()}
+        return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped, **found))
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
         limits = self.request.limits("events")
@@ -200,8 +237,9 @@ class _Run:
     def steps(self) -> Trajectory:
         limits, strict = self.request.limits("steps"), self.request.rtol is not None
         grouping = Grouping(self.form, self.network, self.data, self.physics)
-        flow = StepFlow(self.form, params_of(self.network), grouping, self.physics, limits, strict=strict)
-        recorder, outcome = flow.follow(self.request.ts, self.recorder)
+        params, branch_times = self._start()
+        flow = StepFlow(self.form, params, grouping, self.physics, limits, strict=strict)
+        recorder, outcome = flow.follow(self.request.ts, params_of(self.network), self.recorder)
         stats = Stats(
             method="steps",
             evaluations=outcome.evaluations,
@@ -211,10 +249,28 @@ class _Run:
             rtol=limits.rtol,
             error=outcome.error,
             error_kind="step halving, largest along the path",
+            branch_times=branch_times,
             stopped=outcome.stopped,
             wall_time=time.perf_counter() - self.began,
         )
         return recorder.trajectory(stats)
+
+    def _start(self) -> tuple[Params, tuple[float, ...]]:
+        """Where steps begin, and 0 if the flow is not unique there: two layers a rounding beyond the kinks
+        that their neurons leave, deeper ones where they are."""
+        params, train = params_of(self.network), self.problem.train
+        if self.network.depth != 2 or self.has_no_kinks() or not on_a_kink(self.network, self.data):
+            return params, self._branch_times()
+        decisions = Decisions(hyperplanes(self.network, self.data))
+        begun = start_of(
+            self.network, self.data, decisions, loss=self.problem.loss, l2=self.problem.l2, train=train
+        )
+        return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
+
+    def _branch_times(self) -> tuple[float, ...]:
+        """0 if σ′(0) = α decides there."""
+        given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
+        return (0.0,) if starts_on_branch(self.network, self.data, **given) else ()
 
     def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
         return Stats(

@@ -73,9 +73,10 @@ class Lines:
 
 def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
     """Group samples by the line through the origin they lie on."""
-    norms = np.linalg.norm(x, axis=1)
-    present = np.flatnonzero(norms > 0)
-    directions = x[present] / norms[present, None]
+    largest = np.abs(x).max(axis=1)
+    present = np.flatnonzero(largest > 0)
+    directions = x[present] / largest[present, None]  # so that no square under- or overflows
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
     label = _groups(directions)
     first = np.unique(label, return_index=True)[1]
     normals = directions[first]

@@ -94,7 +94,9 @@ def form_of(
     """The cheapest exact way to evaluate all of these networks on all of these datasets."""
     bias_free = all(network.biases is None for network in networks)
     linear = bias_free and all(network.leak == 1 for network in networks) and loss == "square"
-    if linear and all(data.dimensions <= len(data) for data in dict.fromkeys(datasets)):
+    if linear and all(
+        data.dimensions <= len(data) and squares_hold(data.x) for data in dict.fromkeys(datasets)
+    ):
         return Form(loss, "moments", train)
     if (
         bias_free
@@ -103,6 +105,12 @@ def form_of(
     ):
         return Form(loss, "pairs", train)
     return Form(loss, "samples", train)
+
+
+def squares_hold(x: np.ndarray) -> bool:
+    """Whether the squares of inputs are as accurate as the inputs: far from the least and largest numbers."""
+    info, largest = np.finfo(float), np.abs(x).max()
+    return largest == 0 or bool(np.sqrt(info.tiny / info.eps) < largest < np.sqrt(info.max * info.eps))
 
 
 def params_of(network: Network) -> Params:

@@ -11,6 +11,7 @@ import jax
 
 from biasfree.arrays import non_negative
 from biasfree.data import Dataset
+from biasfree.dynamics.programs import check_process
 from biasfree.dynamics.releases import refuse_wrong_release
 from biasfree.losses import named
 from biasfree.networks import Network
@@ -35,6 +36,7 @@ class Problem:
 def float64() -> AbstractContextManager[Any]:
     """Computations inside are in float64 whatever the caller's JAX configuration, which is left as found."""
     refuse_wrong_release()
+    check_process()
     return jax.enable_x64(True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -12,11 +11,15 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics.objective import Form, Params, Physics, data_loss, penalty
+from biasfree.dynamics.programs import compiled
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 #: Saved states handed over at a time, and the numbers they may hold together (256 MB).
 SLOTS, BLOCK_ELEMENTS = 64, 2**25
+#: Times that differ by less, relatively, are one: a time at which a level is reached is bisected to 2⁻⁵⁰ of a
+#: step, on a loss that is itself rounded.
+SAME_TIME = 1e-13
 
 
 def _slots_for(network: Network) -> int:
@@ -77,6 +80,11 @@ class Recorder:
         else:
             self.add_with(np.array([t]), repeated, [loss])
 
+    def add_last(self, t: float, state: Params, loss: Any = None) -> None:
+        """Keep the state at which a run stopped, unless its time is, to rounding, the last one kept."""
+        if t - self.last_time > SAME_TIME * t or not self._ts:
+            self.add_one(t, state, loss)
+
     @property
     def measures(self) -> bool:
         """Whether the user's function is called with every network."""
@@ -121,7 +129,7 @@ def _joined(*blocks: np.ndarray) -> np.ndarray:
     return whole
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _losses(form: Form, states: Params, count: Any, view: Any, physics: Physics):
     """Data loss and penalty of the first `count` states; the others are padding and cost nothing."""
 

@@ -8,7 +8,8 @@ a side.
 
 Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing
 weight λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger;
-ties go to the side of the line's normal. A neuron at w = 0 with several ways out takes the fastest.
+ties go to the side of the line's normal. It leaves where it could also stay. A neuron at w = 0 with several
+ways out takes the fastest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, nnls
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -30,6 +31,8 @@ AT_BOUND = 1e-9
 MOST_CHOICES = 1024
 #: Cones entered from one ray by a neuron at w = 0: all of them up to six dimensions.
 MOST_STARTS = 32
+#: Directions tried around each ray for the cones that meet there.
+NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def resolve(kink: Kink) -> Outcome:
     """The signs with which a neuron goes on from a kink."""
     leaving, staying = _outcomes(kink)
     if leaving:
-        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) > 1)
+        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
     return staying[0] if staying else Outcome(*_slide(kink), True)
 
 
@@ -166,6 +169,22 @@ def departures(
             signs, speed = _follow(normals, above, below, ray, first)
             found.setdefault(tuple(signs), speed)
     return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
+
+
+def can_rest(normals: np.ndarray, above: np.ndarray, below: np.ndarray, rays: np.ndarray) -> bool:
+    """Whether a neuron may stay at w = 0: whether 0 is an average of the velocities around it (Filippov),
+    here of those in the cones next to the rays."""
+    rng = np.random.default_rng(0)
+    span = np.linalg.svd(normals, full_matrices=False)[2]
+    near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), NEIGHBOURS, len(span))) @ span
+    sides = np.unique(np.sign(near.reshape(-1, rays.shape[1]) @ normals.T), axis=0)
+    velocities = np.where(sides > 0, above, below) @ normals
+    size = np.abs(velocities).max()
+    if size == 0:
+        return True
+    # weights of sum one whose average is zero
+    columns = np.vstack([velocities.T / size, np.ones(len(velocities))])
+    return bool(nnls(columns, np.append(np.zeros(len(columns) - 1), 1.0))[1] <= AT_BOUND)
 
 
 def _sides(normals: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -12,6 +11,7 @@ from jax import lax
 
 from biasfree.dynamics.classes import basis, directions, lengths, slacks
 from biasfree.dynamics.layers import Params, gate, preactivation
+from biasfree.dynamics.programs import compiled
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -85,7 +85,7 @@ def _hidden(params: Params, x: Float[np.ndarray, "n D"], leak):
         h = gate(z, leak) * z
 
 
-@partial(jax.jit, static_argnames="mirrored")
+@compiled("mirrored")
 def _patterns(params: Params, x, leak, mirrored: bool):
     """A key for the activation pattern of every sample, and the sign with which it was looked at.
 
@@ -103,7 +103,7 @@ def _patterns(params: Params, x, leak, mirrored: bool):
     return lax.map(key, x)
 
 
-@jax.jit
+@compiled()
 def _kinds(params: Params, x, leak) -> _Kinds:
     """The patterns of these samples."""
     hidden = list(_hidden(params, x, leak))
@@ -120,7 +120,7 @@ def _kinds(params: Params, x, leak) -> _Kinds:
     return _Kinds(tuple(gates), tuple(mirrored), *map(tuple, jax.vmap(rows)(gates)))
 
 
-@jax.jit
+@compiled()
 def _margins(params: Params, x, kind, kinds: _Kinds, leak):
     """The least |r·x|/(|r||x|), less what rounding may do, over the neurons of every sample; −1 for samples
     that do not have the pattern of their kind."""

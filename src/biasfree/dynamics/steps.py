@@ -7,17 +7,16 @@ then the whole path is followed twice at once, with steps and with half steps, u
 
 Agreement alone proves nothing at a kink: a step that crosses one at the fraction θ of its length credits the
 field beyond with the weights of the stages that are there, 5/6, 1/2 or 1/6 of the step in place of 1 − θ,
-and for one θ in thirty two half steps credit the same. Hence `KINK`, whose combination of the slopes of a step
-is as large as the error that one crossing can make in it, whatever θ and the rates on both sides. It falls
-eightfold, or more, with half the step where the field is smooth, and by three at most at a crossing: which
-tells the two apart.
+and for one crossing in thirty two half steps credit the same. Hence `KINK`, whose combination of the slopes
+of a step is as large as the error that one crossing can make in it, whatever θ and the rates on both sides. It
+falls eightfold with half the step where the field is smooth, and threefold at most at a crossing, which tells
+the two apart.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -27,14 +26,24 @@ from jax import lax
 
 from biasfree.dynamics.adaptive import Smooth, Tolerance, error_norm
 from biasfree.dynamics.grouping import Grouping
-from biasfree.dynamics.integrate import LEVEL_REACHED, Limits, UnfinishedError, first_step, tolerance_of
+from biasfree.dynamics.integrate import (
+    LEVEL_REACHED,
+    Limits,
+    UnfinishedError,
+    first_step,
+    relative_distance,
+    tolerance_of,
+)
 from biasfree.dynamics.objective import Form, Params, Physics, data_loss, evaluate, without_classes
+from biasfree.dynamics.programs import compiled
 from biasfree.dynamics.progress import Progress
 from biasfree.dynamics.recorder import Recorder
 
 #: Evaluations of a step. Row i weighs the slopes before stage i; the last gives the state after the step.
 STAGES = 4
-STATES = np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0], [1 / 6, 1 / 3, 1 / 3, 1 / 6]])
+STATES = np.array(
+    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0], [1 / 6, 1 / 3, 1 / 3, 1 / 6]]
+)
 #: Weights of the slopes, in all and with their times zero, so that they give O(h³) where the field is smooth.
 #: At a crossing the stages beyond are the last three, the second and fourth, or the fourth: their weights sum
 #: to −1/3, 1/2, 1/3, and |credit − (1 − θ)|, with the θ at which that can be, is at most 1/3, 1/2, 1/3.
@@ -89,9 +98,10 @@ class StepFlow:
         self._steps = self._rejected = self._evaluations = self._by_class = 0
         grouping.note(params, 0)
 
-    def follow(self, ts: np.ndarray, recorder_of: Any) -> tuple[Recorder, Outcome]:
+    def follow(self, ts: np.ndarray, first: Params, recorder_of: Any) -> tuple[Recorder, Outcome]:
         """Refine until steps and half steps agree to rtol along the path; `recorder_of()` starts a
-        recording."""
+        recording, in which t = 0 is `first`."""
+        self._first = first
         grid = self._grid(ts)
         count, halvings = sum(map(len, grid)), 1
         while True:
@@ -174,22 +184,23 @@ class StepFlow:
                 arrived, losses, kink = self._walk(fine, piece, halvings)
                 if (losses <= level).any():
                     piece = self._cut(fine, piece, losses, halvings)
-                    t = min(t, begun + piece.sum())
+                    t = begun + piece.sum()
                     arrived, losses, kink = self._walk(fine, piece, halvings)
                 coarse, _, other = self._walk(coarse, piece, halvings - 1)
                 fine, begun = arrived, begun + piece.sum()
                 kinks = np.maximum(kinks, (kink, other))
-                error = max(error, KINK_FACTOR * _distance(fine, coarse))
+                error = max(error, KINK_FACTOR * relative_distance(fine, coarse))
                 if kinks[0] * SMOOTH_FALL > kinks[1]:
                     error = max(error, kinks[0])
                 if error > bound:
                     return "", error
                 if losses[-1] <= level:
                     break
+            if losses[-1] <= level:
+                recorder.add_last(float(t), fine)
+                return LEVEL_REACHED, error
             recorder.add_one(float(t), fine)
             progress.update(t / ts[-1])
-            if losses[-1] <= level:
-                return LEVEL_REACHED, error
         return "end of ts", error
 
     def _walk(self, params: Params, lengths: np.ndarray, halvings: int) -> tuple[Params, np.ndarray, float]:
@@ -240,7 +251,7 @@ class StepFlow:
 
     def _too_coarse(self, error: float, steps: int) -> str:
         return (
-            f"rtol = {self._limits.rtol:g} is out of reach: {steps} steps and half as many differ by "
+            f"rtol = {self._limits.rtol:g} is out of reach: with {steps} steps the error is about "
             f"{error:.1e}, and more would exceed max_steps = {self._limits.max_steps}. Ask for "
             f'rtol = {1.5 * error:.1e}, raise max_steps, or, for two layers, use method="events".'
         )
@@ -254,14 +265,6 @@ class StepFlow:
             f"the flow stopped at t = {t:.6g} of {end:g}: max_steps = {self._limits.max_steps} are used up. "
             "Raise max_steps or rtol, or end ts earlier."
         )
-
-
-def _distance(a: Params, b: Params) -> float:
-    """|ΔW|/|W| over all layers together."""
-    pairs = list(zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
-    gap = np.sqrt(sum(np.sum((np.asarray(x) - np.asarray(y)) ** 2) for x, y in pairs))
-    size = np.sqrt(sum(np.sum(np.asarray(x) ** 2) for x, _ in pairs))
-    return float(gap / size) if size > 0 else 0.0
 
 
 def _step(form: Form, params: Params, view, physics: Physics, h) -> tuple[Params, Params, Any]:
@@ -284,7 +287,7 @@ def _step(form: Form, params: Params, view, physics: Physics, h) -> tuple[Params
     return moved(jnp.asarray(STATES[-1]), slopes), combined(jnp.asarray(KINK), slopes), certified
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _march(form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics):
     """Steps `done` to `total`, `parts` of them with each of the given lengths, as far as classes hold; the
     state, the loss after every `parts` steps if a level is looked for, the steps done, and the most, relative
@@ -315,7 +318,7 @@ def _size(params: Params):
     return jnp.sqrt(sum(jnp.sum(a**2) for a in jax.tree.leaves(params)))
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _explore(
     form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
 ):
@@ -358,6 +361,6 @@ def _explore(
     return lax.while_loop(unfinished, attempt, begin)
 
 
-@partial(jax.jit, static_argnames="form")
+@compiled("form")
 def _loss(form: Form, params: Params, view, physics: Physics):
     return data_loss(form, params, view, physics.leak)

@@ -95,7 +95,8 @@ class Tile:
             reached = self._call(stops, done, np.isin(stops, schedule))
             if reached == int(stops[-1]):
                 pace = CALL_SECONDS / max(time.perf_counter() - began, 1e-4)
-                budget = max(16, int(budget * min(pace, 4.0)))
+                # more than there is left to do is no use, and doubling without end overflows
+                budget = int(np.clip(budget * min(pace, 4.0), 16, max(16, schedule[-1])))
             done = reached
             yield done / schedule[-1]
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from biasfree.dynamics.objective import Form, Params, Physics, data_loss, evaluate, penalty
+from biasfree.dynamics.programs import compiled
 
 
 class Walk(NamedTuple):
@@ -29,7 +30,7 @@ class Walk(NamedTuple):
     certified: Any
 
 
-@partial(jax.jit, static_argnames=("form", "shared", "burst"))
+@compiled("form", "shared", "burst")
 def walk(
     form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
 ) -> tuple[Walk, Params, Any]:
@@ -92,7 +93,7 @@ def _finite(at, end: Walk, views, physics: Physics):
     return jnp.where(certified, jnp.isfinite(loss), weights)
 
 
-@partial(jax.jit, static_argnames=("form", "shared"))
+@compiled("form", "shared")
 def losses(form: Form, states: Params, slots, count, views, physics: Physics, *, shared: bool):
     """Data loss and penalty, (runs, 2, slots), of the states of every run in the first `count` of `slots`;
     others are padding and cost nothing."""

@@ -1,0 +1,93 @@
+"""Compiled programs: of every function the last few are kept, and none is run in a forked process.
+
+Linux gives a process 65 530 memory maps, and XLA takes up to some 700 of them for one program; without a
+bound, a loop over a hundred shapes ends in an abort. JAX forgets programs by function only, so every program,
+one for each shape, is a function of its own here. What others compile is not touched.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+#: Programs of one function that are kept: of `advance` 24·700 maps, of the thirteen others 100 a program.
+MOST = 24
+
+
+class Programs:
+    """A function, compiled for every shape of its arguments; those used last are kept."""
+
+    def __init__(self, function: Callable[..., Any], static: tuple[str, ...]):
+        self._function, self._static = function, static
+        self._names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.Lock()
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._program(args, options)(*args, **options)
+
+    def __len__(self) -> int:
+        """How many programs are kept."""
+        return len(self._kept)
+
+    def _program(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        given = dict(zip(self._names, args, strict=False)) | options
+        fixed = tuple(given.pop(name, None) for name in self._static)
+        leaves, tree = jax.tree.flatten(given)
+        key = fixed, tree, tuple((np.shape(a), np.result_type(a)) for a in leaves)
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = jax.jit(_copy(self._function), static_argnames=self._static)
+            self._kept.move_to_end(key)
+            program = self._kept[key]
+            dropped = self._kept.popitem(last=False)[1] if len(self._kept) > MOST else None
+        if dropped is not None:
+            dropped.clear_cache()
+        return program
+
+
+def compiled(*static: str) -> Callable[[Callable[..., Any]], Programs]:
+    """Compile a function as `Programs`, anew for every value of the `static` arguments."""
+    return lambda function: Programs(function, static)
+
+
+def _copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function to call, another one to JAX, which remembers programs by function."""
+
+    def program(*args: Any, **options: Any) -> Any:
+        return function(*args, **options)
+
+    program.__name__ = function.__name__
+    program.__signature__ = inspect.signature(function)  # pyright: ignore[reportFunctionMemberAccess]
+    return program
+
+
+class _Process:
+    """Whether programs ran in this process, or only in the one it was forked from."""
+
+    used = forked = False
+
+    @classmethod
+    def after_fork(cls) -> None:
+        cls.forked = cls.used
+
+
+os.register_at_fork(after_in_child=_Process.after_fork)
+
+
+def check_process() -> None:
+    """Refuse to run where JAX would wait for ever for threads that a fork left behind."""
+    if _Process.forked:
+        raise RuntimeError(
+            "this process was forked from one that had already simulated, and JAX does not survive a fork; "
+            'start it with multiprocessing.get_context("spawn").'
+        )
+    _Process.used = True
