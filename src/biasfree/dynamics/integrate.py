@@ -155,28 +155,28 @@ class _Pace:
             self._earlier = steps, t, loop.params
 
     def hopeless(self, limits: Limits, end: float) -> bool:
-        """Whether the last half of the steps was no faster at its end, and twice the steps allowed would be too
-        few at that pace."""
+        """Whether the last half of the steps was no faster at its end, and twice the steps allowed would be
+        too few at that pace."""
         steps, t = self._marks[-1]
         (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
         if steps < max(limits.max_steps / 20, LEAST_STEPS) or most == half:
             return False
         first, second = (later - before) / (most - half), (t - later) / (steps - most)
-        return second <= 1.5 * first and steps + (end - t) / max(second, TINY) > 2 * limits.max_steps
+        return second <= 1.5 * first and end - t > second * (2 * limits.max_steps - steps)
 
     def why(self, loop: Loop, limits: Limits, end: float, system: System) -> str:
         (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
-        needed = steps + (end - t) * (steps - half) / max(t - before, TINY)
+        needed = steps + (end - t) / max(t - before, TINY * end) * (steps - half)
         said = (
-            f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this pace "
-            f"it needs {needed:.1e}. "
+            f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
+            f"pace it needs {needed:.1e}. "
         )
         if self._earlier is not None and self._earlier[1] < t:
             moved = relative_distance(loop.params, self._earlier[2])
             if moved <= limits.rtol:
                 return (
-                    f"{said}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by {moved:.1e} "
-                    "of their norm. End ts there, or raise max_steps."
+                    f"{said}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by "
+                    f"{moved:.1e} of their norm. End ts there, or raise max_steps."
                 )
         return f"{said}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
 

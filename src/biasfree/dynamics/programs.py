@@ -42,7 +42,7 @@ class Programs:
         given = dict(zip(self._names, args, strict=False)) | options
         fixed = tuple(given.pop(name, None) for name in self._static)
         leaves, tree = jax.tree.flatten(given)
-        key = fixed, tree, tuple((np.shape(a), np.result_type(a)) for a in leaves)
+        key = fixed, tree, tuple((np.shape(a), getattr(a, "dtype", type(a))) for a in leaves)
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = jax.jit(_copy(self._function), static_argnames=self._static)

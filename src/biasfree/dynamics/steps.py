@@ -8,9 +8,9 @@ then the whole path is followed twice at once, with steps and with half steps, u
 Agreement alone proves nothing at a kink: a step that crosses one at the fraction θ of its length credits the
 field beyond with the weights of the stages that are there, 5/6, 1/2 or 1/6 of the step in place of 1 − θ,
 and for one crossing in thirty two half steps credit the same. Hence `KINK`, whose combination of the slopes
-of a step is as large as the error that one crossing can make in it, whatever θ and the rates on both sides. It
-falls eightfold with half the step where the field is smooth, and threefold at most at a crossing, which tells
-the two apart.
+of a step is as large as the error that one crossing can make in it, whatever θ and the rates on both sides.
+It falls eightfold with half the step where the field is smooth, and threefold at most at a crossing, which
+tells the two apart.
 """
 
 from __future__ import annotations
