@@ -63,11 +63,11 @@ def descended(network, data, *, step, steps, kind="square", l2=0.0):
     return weights, biases
 
 
-class TooLong(Exception):
+class TooLong(RuntimeError):
     """A reference flow took more evaluations than it was given."""
 
 
-def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, most=np.inf):
+def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, most=10**6):
     """The flow by SciPy's DOP853: one array a layer, with a leading time axis. For networks without kinks."""
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
@@ -90,7 +90,7 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, 
     return unpacked(found.y.T)
 
 
-def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=np.inf):
+def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=10**6):
     """The flow through kinks as the limit of rounded ones: the slope at a kink goes from α to 1 over a width
     `rounding` of z/(|w||h|), so that a neuron which slides finds its slope in between. Stiff, hence LSODA;
     one array per layer, with a leading time axis. Biases are not trained. Raises `TooLong` after `most`

@@ -97,6 +97,10 @@ LONG = [
 FLOW = [
     ({"ts": [0.0, 2.0, 1.0]}, "ts must be strictly increasing, got 2.0 followed by 1.0 at index 2"),
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
+    ({"ts": [1e-310], "method": "steps"}, "ts must be 0 or at least 2.23e-308, got 1e-310"),
+    ({"rtol": 1e-20}, "rtol must be at least 2.2e-15, got 1e-20"),
+    ({"data": bf.Dataset(1e200 * DATA.x, DATA.y)}, r"velocity at t = 0 is beyond .* inputs reach \S+e\+200"),
+    ({"data": bf.Dataset(DATA.x, 1e200 * DATA.y)}, r"velocity at t = 0 is beyond .* targets \S+e\+200"),
     ({"ts": [-1.0, 1.0]}, "ts must not be negative, got -1.0"),
     ({"ts": [0.0, np.nan]}, r"ts must be finite, got nan at index \(1,\)"),
     ({"ts": [0.0, np.inf]}, "ts must be finite, got inf"),

@@ -371,3 +371,9 @@ def test_other_numbers_do_not_compile_anew():
     ):
         go(**change)
         assert len(walk) == programs, change
+
+
+def test_more_saved_states_than_the_budget_of_a_call_can_double():
+    """A call saves 64 states at most, however many steps its budget allows."""
+    network, data = bf.networks.gaussian((3, 5, 1), scale=0.1), oracles.random_data(7, 3)
+    assert len(bf.gradient_descent(network, data, step=0.001, steps=34_000)) == 34_001

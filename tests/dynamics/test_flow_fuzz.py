@@ -46,7 +46,8 @@ def reference(network, data, options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         coarse, fine = (
-            oracles.kinked_flow(network, data, TS, rounding=r, rtol=1e-10, **options) for r in (1e-7, 1e-8)
+            oracles.kinked_flow(network, data, TS, rounding=r, rtol=1e-9, most=20_000, **options)
+            for r in (1e-6, 1e-7)
         )
     return fine, oracles.distance(coarse, fine)
 

@@ -96,7 +96,7 @@ def test_axis_aligned_weights_on_axis_aligned_inputs():
 
 
 def test_both_methods_leave_the_same_way_and_say_so():
-    data = bf.Dataset([[0.0, 1.0]], [1.0])
+    data = bf.Dataset([[0.0, 1.0]] * 2, [1.0] * 2)
     runs = {method: bf.gradient_flow(ALONE, data, TS, method=method) for method in ("events", "steps")}
     assert all(run.stats.branch_times == (0.0,) for run in runs.values())
     # a neuron with a = 1, w₂ = 0: w₂ and a grow as the linear network's
@@ -108,8 +108,8 @@ def test_both_methods_leave_the_same_way_and_say_so():
 
 
 def test_steps_cross_where_closed_gates_would_stop_them():
-    """±(0, 1) with targets ±1 pull a neuron upwards from both sides; with both gates closed nothing does."""
-    data = bf.Dataset([[0.0, 1.0], [0.0, -1.0]], [1.0, -1.0])
+    """±(0, 1) with targets 1, −½ pull a neuron upwards from both sides; closed gates would not."""
+    data = bf.Dataset([[0.0, 1.0], [0.0, -1.0]], [1.0, -0.5])
     run = bf.gradient_flow(ALONE, data, TS, method="steps")
     halved = oracles.kinked_flow(bf.Network(([[1.0, 1e-9]], [[1.0]])), data, TS)
     assert run.stats.branch_times == ()
