@@ -2,8 +2,8 @@
 states, or refused.
 
 `TABLE` has, for every function that takes a network or data, how it is called and how the answer is judged
-by NumPy and SciPy. A call may raise ValueError (of which AssumptionError is one) and nothing else; no answer
-holds NaN.
+by NumPy and SciPy. A call may raise ValueError (of which AssumptionError is one), or RuntimeError where an
+integration stalls and says so, and nothing else; no answer holds NaN.
 """
 
 import inspect
@@ -593,6 +593,10 @@ def judged(name, ref):
     except ValueError as refusal:
         ref.refusals[name] = refusal
         return "refused"
+    except RuntimeError as stall:  # a run that stalls says when and why
+        if "stopped before the last of ts" not in str(stall):
+            raise
+        return "stopped"
     for array in numbers(value) if name != "coverage" else ():
         assert not np.isnan(array).any()
     if not fits(ref) and name != "coverage":
