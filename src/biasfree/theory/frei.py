@@ -40,18 +40,18 @@ def stable_rank_of_gram(gram: ArrayLike) -> float:
 
     Reference: Frei et al. (2022).
     """
-    gram = real("gram", gram)
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.any():
-        raise ValueError(f"a Gram matrix is square and not zero, got shape {gram.shape}.")
-    largest = np.abs(gram).max()
-    gram = gram / largest  # no trace overflows
-    values, lopsided = np.linalg.eigvalsh(gram), float(np.abs(gram - gram.T).max())
-    if max(lopsided, -values[0]) > _ROUNDING * len(gram):
+    given = real("gram", gram)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.any():
+        raise ValueError(f"a Gram matrix is square and not zero, got shape {given.shape}.")
+    largest = np.abs(given).max()
+    scaled = np.divide(given, largest)  # no trace overflows
+    values, lopsided = np.linalg.eigvalsh(scaled), float(np.abs(scaled - scaled.T).max())
+    if max(lopsided, -values[0]) > _ROUNDING * len(scaled):
         raise ValueError(
             "a Gram matrix is symmetric, with no negative eigenvalue, got one that is off its transpose by "
             f"{lopsided * largest:.2g} and has an eigenvalue of {values[0] * largest:.2g}; pass W @ W.T."
         )
-    return float(np.trace(gram) / values[-1])
+    return float(np.trace(scaled) / values[-1])
 
 
 def moved_stable_rank(
