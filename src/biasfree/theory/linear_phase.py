@@ -13,6 +13,7 @@ from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
+    from numpy.typing import ArrayLike
 
 _ROUNDING = 1e-12  # of |w_h||x_i|: below it the side of a sample is rounding
 
@@ -100,12 +101,12 @@ def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
     return on & (lengths > 0) & (network.weights[1] != 0).any(axis=0)[:, None]
 
 
-def representable(name: str, value: np.ndarray, *, infinite: bool = False) -> np.ndarray:
+def representable(name: str, value: ArrayLike, *, infinite: bool = False) -> np.ndarray:
     """`value`, refused where it is beyond floating point; with `infinite`, +∞ is an answer."""
-    value = np.asarray(value)
-    if not (np.isfinite(value) | (infinite & (value == np.inf))).all():
+    found = np.asarray(value, dtype=float)
+    if not (np.isfinite(found) | (infinite & (found == np.inf))).all():
         raise ValueError(
             f"{name} is beyond floating point for inputs, targets and weights of these sizes; divide them by "
             "a common factor."
         )
-    return value
+    return found
