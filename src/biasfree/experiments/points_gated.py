@@ -16,27 +16,26 @@ _ACTIVE = 1e-3
 
 
 def gated(flows: list[Trajectory], data: Dataset) -> Numbers:
-    """Losses of gated networks from the first weights, and how far from the flow, from there and from later.
+    """Losses of gated networks from the first weights, and how far outputs of later ones are from the flow.
 
     Later is half of the time at which the flow has learned its first point: neurons are sorted by then.
     """
     rows = [_beside(flow, data) for flow in flows]
-    loss, gap, later, error = (np.array(column) for column in zip(*rows, strict=True))
-    return {"gated_loss": loss, "gated_gap": gap, "gated_later": later, "gated_error": error}
+    loss, later, error = (np.array(column) for column in zip(*rows, strict=True))
+    return {"gated_loss": loss, "gated_later": later, "gated_error": error}
 
 
-def _beside(flow: Trajectory, data: Dataset) -> tuple[np.ndarray, float, float, float]:
+def _beside(flow: Trajectory, data: Dataset) -> tuple[np.ndarray, float, float]:
     outputs, pattern = margins(flow, data), _pattern(flow[-1], data)
     half = int(np.searchsorted(flow.ts, min(reached(flow.ts, z) for z in outputs.T) / 2))
     half = min(half, len(flow.ts) - 2)  # nothing is learned: the last step
-    gaps, runs = [], []
-    for first in (0, half):
-        run = theory.gated_flow(flow[first], data, flow.ts[first:] - flow.ts[first], patterns=(pattern,))
-        gaps.append(float(np.abs(_outputs(run, data, pattern) - outputs[first:]).max()))
-        runs.append(run)
+    whole, later = (
+        theory.gated_flow(flow[first], data, flow.ts[first:] - flow.ts[first], patterns=(pattern,))
+        for first in (0, half)
+    )
+    gap = float(np.abs(_outputs(later, data, pattern) - outputs[half:]).max())
     # a step, of several evaluations, is held to a tenth of rtol, relative; outputs are of two layers
-    error = 2 * (runs[1].stats.rtol or np.inf) / 10 * runs[1].stats.evaluations
-    return runs[0].loss, gaps[0], gaps[1], error
+    return whole.loss, gap, 2 * (later.stats.rtol or np.inf) / 10 * later.stats.evaluations
 
 
 def _pattern(network: Network, data: Dataset) -> np.ndarray:
