@@ -166,11 +166,12 @@ def _two_layers(network: Network, data: Dataset) -> bool:
 
 
 def _largest_cosine(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    size = row_norms(data.x)[:, None]
+    size = row_norms(data.x)
     if not size.all():
         return np.nan
     # D + 1 samples cannot all be orthogonal, so among very many not every pair need be compared
-    unit = (data.x / size)[: max(data.dimensions + 1, 2000)]
+    few = max(data.dimensions + 1, 2000)
+    unit = data.x[:few] / size[:few, None]
     return float(np.abs(unit @ unit.T - np.diag(np.sum(unit**2, axis=1))).max())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import lengths
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
@@ -169,7 +170,7 @@ def _measured(network: Network, measure: Callable[[DeepParts], float]) -> float:
 
 
 def _on_hyperplane(parts: DeepParts, data: Dataset) -> float:
-    size = np.linalg.norm(data.x, axis=1)
+    size = lengths(data.x)
     if parts.leak == 1 or data.dimensions != len(parts.r):
         return 0.0 if parts.leak == 1 else np.nan
     # A later crossing takes no time: on symmetric data the flow is the same on both sides.

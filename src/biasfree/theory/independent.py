@@ -28,7 +28,7 @@ def _independence_defect(network: Network, data: Dataset) -> float:  # noqa: ARG
     if data.outputs != 1 or not size.all() or not y.all():
         return np.nan
     # two points of either sign are the most there can be, so among very many not every pair need be compared
-    x, y = (data.x / size[:, None])[:_COMPARED], y[:_COMPARED]
+    x, y = data.x[:_COMPARED] / size[:_COMPARED, None], y[:_COMPARED]
     cosines = x @ x.T
     apart = np.where(y * y.T > 0, 1 + cosines, np.abs(cosines))
     return float(np.max(apart[~np.eye(len(x), dtype=bool)], initial=0.0))
