@@ -216,5 +216,5 @@ def compressed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x, y
     r = np.empty((0, x.shape[1] + y.shape[1]))
     for part in blocks(x):
-        r = np.linalg.qr(np.vstack([r, np.column_stack([x[part], y[part]])]), mode="r")
+        r = np.asarray(np.linalg.qr(np.vstack([r, np.column_stack([x[part], y[part]])]), mode="r"))
     return r[:, : x.shape[1]], r[:, x.shape[1] :]
