@@ -108,10 +108,10 @@ def readme(text: str, records: list[Record]) -> str:
     minutes = sum(record["seconds"] for record in records) / 60
     identities, at_hand = sum(c["identity"] for c in every), sum(c["basis"] == AT_HAND for c in every)
     counts = (
-        f"{len(records)} figures, {others} of them of other papers, in {minutes:.0f} minutes of one core. Of "
-        f"{len(every)} claims {sum(map(_holds, every))} hold; of {len(ours)} of ours, {identities} of them "
-        f"identities, {sum(map(_holds, ours))}. The bounds of {at_hand} were chosen with runs at hand. "
-        f"Sources, settings and versions have the hash `{digest(records)}`."
+        f"{len(records)} figures, {others} of them of other papers, in {minutes:.0f} minutes of one core. "
+        f"{sum(map(_holds, every))} of {len(every)} claims hold; of ours {sum(map(_holds, ours))} of "
+        f"{len(ours)}, {identities} of which are identities. The bounds of {at_hand} were chosen with runs "
+        f"at hand. Sources, settings and versions have the hash `{digest(records)}`."
     )
     for name, content in (
         ("counts", counts),

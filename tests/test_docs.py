@@ -117,7 +117,9 @@ def test_results_list_every_claim(monkeypatch, tmp_path):
     blank = "\n".join(f"<!-- {name}: by make results -->before<!-- end of {name} -->" for name in names)
     text = script["readme"](blank, records)
     assert "before" not in text
-    assert "Of 4 claims 1 hold; of 2 of ours, 2 of them identities, 1. The bounds of 0 were chosen" in text
+    assert (
+        "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 were chosen" in text
+    )
     assert "| [fig9](docs/results.md#fig9) [rebuilt] |" in text
     assert script["readme"](text, records) == text
     spoilt = json.loads((tmp_path / "claims.json").read_text())
