@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+import oracles
 
 DATA = bf.data.odd_sine(n=40, d=4, seed=1)
 
@@ -17,7 +18,7 @@ def test_final_weight_error_of_a_known_imbalance():
     assert bf.theory.final_weight_error(bf.theory.linear_twin(network), DATA) == 0
 
 
-@pytest.mark.parametrize("width", [3, 20, 400])
+@pytest.mark.parametrize("width", [1, 2, 3, 20, 400])
 def test_law_over_draws(width):
     """Kolmogorov–Smirnov: the largest gap between the law and 400 draws."""
     draws = [bf.networks.gaussian((4, width, 1), scale=1e-6, seed=seed) for seed in range(400)]
@@ -68,3 +69,67 @@ def test_split_loss_of_an_imbalanced_draw_on_white_data():
     expected = floor + np.mean([(s - side) ** 2 / 2 for side in sides], axis=0)
     # the reduced flow's rtol of 1e-10 over a growth by 1e4
     np.testing.assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.3, 1.0])
+def test_the_law_has_its_atom_where_one_sign_ends(leak):
+    """All initializations at H = 1, half of them at H = 2; for α = 1 every error is 0."""
+    atom = 1 - (1 + leak) / np.sqrt(2 * (1 + leak**2))
+    for width in (1, 2, 5):
+        law = bf.theory.final_weight_error_law(width, leak=leak)
+        if leak == 1:
+            np.testing.assert_array_equal(law.cdf([-1e-9, 0.0, 0.5]), [0, 1, 1])
+            assert law.quantile(1.0) == 0
+            continue
+        jump = law.cdf(atom + 1e-12) - law.cdf(atom - 1e-12)
+        assert jump == pytest.approx(2.0 ** (1 - width), abs=1e-10)
+        assert law.cdf(1.0) == pytest.approx(1, abs=1e-12)
+    if leak < 1:
+        one = bf.theory.final_weight_error_law(1, leak=leak)
+        assert [one.quantile(q) for q in (0.1, 1.0)] == pytest.approx([atom, atom], abs=1e-12)
+        assert one.quantile(0.0) == 0
+    with pytest.raises(ValueError, match="leak must lie in"):
+        bf.theory.final_weight_error_law(3, leak=1.5)
+
+
+def test_a_zero_layer_does_not_hide_a_large_one():
+    """W₂ = 0: the product of the norms is 0, and the flow is nothing like that of small weights."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(10, 3))
+    data = bf.Dataset(np.concatenate([x, -x]), np.concatenate([x, -x]) @ [1, -0.5, 0.3])
+    network = bf.Network((rng.normal(size=(20, 3)), np.zeros((1, 20))))
+    small = bf.Network((1e-6 * network.weights[0], network.weights[1]))
+    calls = {
+        "two_neuron_flow": [[1.0]], "linearised_flow": [[0.1]], "plateau_end": [], "final_weight_error": [],
+        "aligned": [], "halves": [],
+    }  # fmt: skip
+    table = bf.theory.coverage(network, data)
+    for name, more in calls.items():
+        for large in (network, bf.Network((0 * network.weights[0], np.ones((1, 20))))):
+            with pytest.raises(bf.AssumptionError, match="small initial weights"):
+                getattr(bf.theory, name)(large, data, *more)
+        assert name not in table.applies
+        getattr(bf.theory, name)(small, data, *more)
+    white = bf.data.whiten(data)
+    for name, more in {
+        "sigmoid_flow": [[1.0]],
+        "two_sigmoid_flow": [[1.0]],
+        "split_loss": [[1.0]],
+        "time_to_loss": [0.1],
+    }.items():
+        with pytest.raises(bf.AssumptionError, match="small initial weights"):
+            getattr(bf.theory, name)(network, white, *more)
+
+
+def test_unequal_sides_are_followed_or_refused():
+    """Until the smaller side escapes the network fits one half-line only, which one sigmoid does not know."""
+    data = bf.data.whiten(bf.data.odd_sine(20, 3))
+    s, direction = np.linalg.norm(data.beta), data.beta / np.linalg.norm(data.beta)
+    network = bf.Network((np.outer([1e-6, -1e-10], direction), [[1e-6, -1e-10]]))
+    flow = oracles.kinked_flow(network, data, [0, 40 / s])
+    true = oracles.loss(bf.Network([w[-1] for w in flow]), data)
+    assert bf.theory.two_sigmoid_flow(network, data, [40 / s]).loss[0] == pytest.approx(true, rel=1e-5)
+    assert bf.theory.two_neuron_flow(network, data, [40 / s]).loss[0] == pytest.approx(true, rel=1e-5)
+    for call in (bf.theory.sigmoid_flow, bf.theory.time_to_loss):
+        with pytest.raises(bf.AssumptionError, match="use a wider network, or bf.theory.two_neuron_flow"):
+            call(network, data, [40 / s])

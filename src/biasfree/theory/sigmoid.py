@@ -52,8 +52,8 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
     f(x) = [(ρ₊+ρ₋)/2]·β̄·x + [(ρ₊−ρ₋)/2]·|β̄·x|, ρ± = 1/(|r₁±|^{−2}e^{−st} + (ν/s)(1 − e^{−st})): neurons of
     either sign see one half of the data each, and on symmetric data a half has the moments of the whole.
     Weights: r₁± and r₁±β̄ᵀ, each grown by its own √(ρ±(t)/ρ±(0)); a sign that no neuron has stays absent.
-    Exact as the scale → 0; at a finite one weights and loss are within twice the `growing` defect of their
-    largest.
+    Exact as the scale → 0; at a finite one weights and loss are within twice the `growing` defect, relative
+    to their size at the end and at t = 0.
 
     Assumes: as `sigmoid_flow`, and α = 0; r₁ may be of any imbalance, or of one sign only.
     Reference: derived here from [ZSL25] Thm. 13.

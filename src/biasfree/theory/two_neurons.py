@@ -43,7 +43,8 @@ def two_neuron_flow(
     d ln|a|/dt = g·ρ,  dρ/dt = g − (g·ρ)ρ,  g = ±⟨e σ′(ρ·x)x⟩, e = y − f for the square loss and
     y/(1 + e^{yf}) for the logistic one. Where `reduced_flow` of `aligned` rescales the signs to equal size,
     this keeps the imbalance of the initial weights, for any Σ; a sign that no neuron has stays absent. Exact
-    as the scale → 0; at a finite one weights and loss are within twice the `growing` defect of their largest.
+    as the scale → 0; at a finite one weights and loss are within twice the `growing` defect, relative
+    to their size at the end and at t = 0.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
     (mirror_tolerance=0) and labels ±1; β ≠ 0 (target_tolerance=1e8); small initial weights
