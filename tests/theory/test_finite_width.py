@@ -109,7 +109,8 @@ def test_a_zero_layer_does_not_hide_a_large_one():
             with pytest.raises(bf.AssumptionError, match="small initial weights"):
                 getattr(bf.theory, name)(large, data, *more)
         assert name not in table.applies
-        getattr(bf.theory, name)(small, data, *more)
+        if name != "aligned":  # whose signs have to balance, too
+            getattr(bf.theory, name)(small, data, *more)
     white = bf.data.whiten(data)
     for name, more in {
         "sigmoid_flow": [[1.0]],
@@ -131,5 +132,5 @@ def test_unequal_sides_are_followed_or_refused():
     assert bf.theory.two_sigmoid_flow(network, data, [40 / s]).loss[0] == pytest.approx(true, rel=1e-5)
     assert bf.theory.two_neuron_flow(network, data, [40 / s]).loss[0] == pytest.approx(true, rel=1e-5)
     for call in (bf.theory.sigmoid_flow, bf.theory.time_to_loss):
-        with pytest.raises(bf.AssumptionError, match="use a wider network, or bf.theory.two_neuron_flow"):
+        with pytest.raises(bf.AssumptionError, match=r"use a wider network, or bf\.theory\.two_neuron_flow"):
             call(network, data, [40 / s])

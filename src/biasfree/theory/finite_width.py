@@ -83,7 +83,7 @@ class WeightErrorLaw:
         mixed = inside @ binom.pmf(n, self.width, 0.5)
         # rounding may leave an error just below the atom that it is
         one_sided = np.where(error > _one_sided(self.leak) - 1e-15, 2.0 ** (1 - self.width), 0.0)
-        return np.minimum(mixed + one_sided, 1.0)
+        return np.where(error >= _LARGEST, 1.0, np.minimum(mixed + one_sided, 1.0))
 
     def quantile(self, share: float) -> float:
         """The least error that a share of the initial weights does not exceed, to 1e-15."""
