@@ -87,8 +87,8 @@ def gated_flow(
     flow is unstable.
 
     Assumes: no biases; at the saved times the network has the patterns that it began with
-    (`patterns_tolerance`, a share of gates, 0 unless given), unless `patterns` are given: then it is the gated
-    network that is asked for. Any depth, leak and number of outputs.
+    (`patterns_tolerance`, a share of gates, 0 unless given), unless `patterns` are given: then it is the
+    gated network that is asked for. Any depth, leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
