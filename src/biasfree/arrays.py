@@ -186,12 +186,6 @@ def generator(seed: Any) -> np.random.Generator:
     return np.random.default_rng(whole("seed", seed, at_least=0))
 
 
-def row_norms(rows: np.ndarray) -> np.ndarray:
-    """|w_h| of every row, also where squares would under- or overflow."""
-    largest = np.abs(rows).max(axis=1)
-    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)
-
-
 _BLOCK = 2**22  # numbers held at a time
 
 
@@ -201,9 +195,14 @@ def blocks(rows: np.ndarray) -> Iterator[slice]:
     return (slice(i, i + size) for i in range(0, len(rows), size))
 
 
-def lengths(rows: np.ndarray) -> np.ndarray:
-    """|x_μ| of every row; NumPy's own would square all of the matrix first."""
-    return np.concatenate([np.linalg.norm(rows[part], axis=1) for part in blocks(rows)])
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """|w_h| of every row, also where squares would under- or overflow; a block of rows at a time."""
+    return np.concatenate([np.zeros(0), *(_norms(rows[part]) for part in blocks(rows))])
+
+
+def _norms(rows: np.ndarray) -> np.ndarray:
+    largest = np.abs(rows).max(axis=1)
+    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)
 
 
 def compressed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import generator, lengths, whole
+from biasfree.arrays import generator, row_norms, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.theory.symmetry import half_space_defect, random_subset, worst_half_spaces
 
@@ -175,7 +175,7 @@ def sample_lines(x: Float[np.ndarray, "P D"]) -> tuple[Int[np.ndarray, "P"], Flo
     what the last one left together where neighbours lie more than rounding apart; samples that end up
     together are then compared in full.
     """
-    size = lengths(x)
+    size = row_norms(x)
     side = np.sign(x @ _generic(x.shape[1])) * (size > 0)
     lines = np.zeros(len(x), dtype=np.int64)
     for seed in range(3):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import lengths, row_norms
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
@@ -118,7 +118,7 @@ def _sign_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 def _hyperplane_defect(network: Network, data: Dataset) -> float:
     if network.leak == 1:
         return 0.0
-    parts, size = RankOne.maybe(network), lengths(data.x)
+    parts, size = RankOne.maybe(network), row_norms(data.x)
     if parts is None or data.dimensions != len(parts.r):
         return np.nan
     # A later crossing takes no time: on symmetric data the flow is the same on both sides.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import lengths
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
@@ -170,7 +170,7 @@ def _measured(network: Network, measure: Callable[[DeepParts], float]) -> float:
 
 
 def _on_hyperplane(parts: DeepParts, data: Dataset) -> float:
-    size = lengths(data.x)
+    size = row_norms(data.x)
     if parts.leak == 1 or data.dimensions != len(parts.r):
         return 0.0 if parts.leak == 1 else np.nan
     # A later crossing takes no time: on symmetric data the flow is the same on both sides.
