@@ -1,4 +1,4 @@
-"""How the command stops: signals that no callback can swallow, and processes that die with their parent."""
+"""Stopping the command: signals that no callback can swallow, and processes that die with their parent."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ _SAME = 0.5
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 
 
-class Ear:
-    """Hears Ctrl-C and SIGTERM as a flag: what a handler raises inside a callback or `__del__` is lost.
+class Stop:
+    """Ctrl-C and SIGTERM as a flag: an exception raised inside a callback or `__del__` would be lost.
 
-    While nobody is `heeding` the flag there is nothing to finish, and the process leaves at once; so it does
-    at a second signal. The exit code is 128 + the signal: 130 for Ctrl-C, 143 for SIGTERM.
+    Unless stopping is `deferred` there is nothing to finish, and the process ends at once; so it does at a
+    second signal. The exit code is 128 + the signal: 130 for Ctrl-C, 143 for SIGTERM.
     """
 
     def __init__(self):
-        self.heard = 0
+        self.signal = 0
         self._at = 0.0
-        self._heeded = False
+        self._deferred = False
 
     def listen(self) -> None:
-        """Hear the signals of this process from now on, but those that it was started to ignore."""
+        """Handle the signals of this process from now on, but those that it was started to ignore."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._hear)
+                signal.signal(number, self._receive)
 
     @contextmanager
-    def heeding(self) -> Iterator[None]:
-        """Inside, a first signal only sets `heard`, which must be looked at often."""
-        self._heeded = True
+    def deferred(self) -> Iterator[None]:
+        """Inside, a first signal only sets `signal`, which must be looked at often."""
+        self._deferred = True
         try:
             yield
         finally:
-            self._heeded = False
+            self._deferred = False
 
     def leave(self, code: int) -> NoReturn:
-        """End the process, with this exit code or that of a signal heard since; nothing runs after it."""
+        """End the process, with this exit code or that of a signal received since; nothing runs after it."""
         try:
             sys.stdout.flush()
             sys.stderr.flush()
         except OSError:
             code = code or 1
-        os._exit(128 + self.heard if self.heard else code)
+        os._exit(128 + self.signal if self.signal else code)
 
-    def _hear(self, number: int, _: FrameType | None) -> None:
-        first = not self.heard
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        first = not self.signal
         if first:
-            self.heard, self._at = number, time.monotonic()
-        if not self._heeded or not (first or time.monotonic() - self._at < _SAME):
-            os._exit(128 + self.heard)
+            self.signal, self._at = number, time.monotonic()
+        if not self._deferred or not (first or time.monotonic() - self._at < _SAME):
+            os._exit(128 + self.signal)
 
 
-#: The ear of this process.
-EAR = Ear()
+#: Of this process.
+STOP = Stop()
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
-    """Processes started inside hear no signals: their parent does, losing none meanwhile, and decides."""
+def blocked_signals() -> Iterator[None]:
+    """Processes started inside receive no signals: their parent does, losing none meanwhile, and decides."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

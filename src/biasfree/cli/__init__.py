@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from biasfree.stopping import EAR
+from biasfree.stopping import STOP
 
 
 def main() -> None:
-    """The entry point of the command: its process hears signals before anything else is loaded."""
-    EAR.listen()
+    """The entry point of the command: signals are handled before anything else is loaded."""
+    STOP.listen()
     from biasfree.cli.command import command
 
-    EAR.leave(command())
+    STOP.leave(command())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biasfree.stopping import EAR
+from biasfree.stopping import STOP
 from biasfree.threads import cores, one_thread
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(
     """Make figures: pictures, numbers, claims, a report; exit code 1 if a claim of ours does not hold."""
     from biasfree.reproduction.storage import make_folder
 
-    with one_thread(), EAR.heeding():
+    with one_thread(), STOP.deferred():
         chosen = _chosen(names or [], every)
         settled = [(one, one.settle(_changes(changes or [], seeds))) for one in chosen]
         if jobs is not None and jobs < 1:
@@ -142,12 +142,12 @@ def _alone_in(out: Path) -> Iterator[None]:
 def _make(
     settled: list[tuple[Experiment, dict[str, Any]]], out: Path, jobs: int, anew: bool
 ) -> list[Failure]:
-    """Every figure in a process of its own, so that this one is always free to hear signals."""
+    """Every figure in a process of its own, so that this one is always free to handle signals."""
     from biasfree.cli.watching import Watcher
     from biasfree.reproduction import make_all
 
     with Watcher([experiment for experiment, _ in settled]) as watcher:
-        return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew, stopped=lambda: EAR.heard)
+        return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew, stopped=lambda: STOP.signal)
 
 
 def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
@@ -157,9 +157,9 @@ def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
 
     failed = {failure.name for failure in failures}
     records = [record for record in write_report(out) if record["figure"] in set(names) - failed]
-    if EAR.heard:
+    if STOP.signal:
         typer.echo(f"Stopped. What was finished is in {out}.", err=True)
-        raise typer.Exit(128 + EAR.heard)
+        raise typer.Exit(128 + STOP.signal)
     for record in records:
         show_claims(record)
     if failures:

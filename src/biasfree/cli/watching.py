@@ -14,7 +14,7 @@ from biasfree.experiments import Experiment
 
 
 class Watcher:
-    """Hears what figures say while they are made; use as a context, and call it with what is heard."""
+    """Shows the progress of figures while they are made; use it as a context, and call it with each message."""
 
     def __init__(self, experiments: Sequence[Experiment]):
         self._weights = {experiment.name: experiment.seconds for experiment in experiments}

@@ -15,7 +15,7 @@ from typing import Any
 from biasfree.experiments import Experiment, named
 from biasfree.files import remove_partial, sentence
 from biasfree.reproduction.making import make
-from biasfree.stopping import deaf, dependent
+from biasfree.stopping import blocked_signals, dependent
 from biasfree.threads import one_thread
 
 Task = tuple[Experiment, Mapping[str, Any]]
@@ -78,7 +78,7 @@ def _start(name: str, settings: Mapping[str, Any], out: Path, anew: bool) -> tup
     ours, theirs = context.Pipe(duplex=False)
     arguments = (__name__, _work.__name__, name, dict(settings), out, anew, theirs)
     process = context.Process(target=dependent, args=arguments, daemon=True)
-    with one_thread(), deaf():
+    with one_thread(), blocked_signals():
         process.start()
     theirs.close()  # so that its end is seen when the process dies
     return ours, process
