@@ -196,7 +196,7 @@ RANK_ONE = Hypothesis(
     "Assumption 4 (TMLR 7), W₁ = W₂ᵀrᵀ with |r| = 1,",
     "the relative distance of W₁ from W₂ᵀrᵀ",
     _rank_one_defect,
-    "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one",
+    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
     tolerance=1e-8,
 )
 SIGNS = Hypothesis(
@@ -204,7 +204,7 @@ SIGNS = Hypothesis(
     "Assumption 4 (TMLR 7), |W₂⁺| = |W₂⁻|,",
     "||W₂⁺|² − |W₂⁻|²|/|W₂|²",
     _sign_defect,
-    "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one",
+    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
     tolerance=1e-8,
 )
 HYPERPLANE = Hypothesis(

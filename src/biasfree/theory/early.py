@@ -1,4 +1,4 @@
-"""The early phase: a small random start while its outputs do not matter yet, and how long that lasts."""
+"""The early phase: small random initial weights while outputs do not matter yet, and how long that lasts."""
 
 from __future__ import annotations
 

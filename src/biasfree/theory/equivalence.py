@@ -36,7 +36,7 @@ ONE_DIRECTION = Hypothesis(
     "Assumption 4 (TMLR 7) but for |r| = 1, W₁ = W₂ᵀvᵀ,",
     "the relative distance of W₁ from W₂ᵀvᵀ",
     _direction_defect,
-    "use bf.theory.aligned(network, data) for a small random start, or bf.networks.rank_one",
+    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
     tolerance=1e-8,
 )
 ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)

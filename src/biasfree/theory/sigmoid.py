@@ -1,4 +1,4 @@
-"""The learning curve of a small random start on white input: one sigmoid, or two where the signs part."""
+"""The learning curve of small random initial weights on white input: one sigmoid, or two."""
 
 from __future__ import annotations
 

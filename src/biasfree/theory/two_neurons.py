@@ -36,7 +36,7 @@ def two_neuron_flow(
     rtol: float = 1e-8,
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow from a small random start at any width, by integrating two neurons only.
+    """Gradient flow from small random initial weights at any width, by integrating two neurons only.
 
     The growing part W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ has one direction, so neurons of one sign see the same samples and
     stay proportional: they act as one, |a| = |r₁±| and w = |a|ρ with ρ = ±β̄ at the start. Of each,
