@@ -3,6 +3,8 @@
 Descent with ever smaller steps converges to it, to first order: a quarter of the step, of the distance too.
 """
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,8 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError, flow
 from biasfree.dynamics.adaptive import advance
+from biasfree.dynamics.objective import params_of, physics_of
+from biasfree.dynamics.recorder import Recorder
 
 SIX = bf.data.six_points(0.15)
 CUBE = oracles.random_data(8, 3, seed=10)
@@ -427,3 +431,34 @@ def test_a_neuron_held_where_hyperplanes_meet_leaves_when_one_of_them_repels():
     far, near = descent_distances(events_run(network, data, ts), network, data, (4e-3, 2.5e-4))
     assert near < 7.5e-4  # Euler's relative error is rate²·t·step/2, rates here below one half
     assert far / near > 6
+
+
+def test_a_last_time_that_is_a_saved_one_to_rounding_is_not_kept_twice():
+    network = small()
+    recorder = Recorder(None, network, None, physics_of(network, 0.0), None)
+    state = params_of(network)
+    for t in (10.0, 30.0):
+        recorder.add_one(t, state, 1.0)
+    recorder.add_last(np.nextafter(30.0, 31.0), state, 1.0)
+    assert recorder.last_time == 30.0
+    recorder.add_last(30.0 + 1e-9, state, 1.0)
+    assert recorder.last_time == 30.0 + 1e-9
+
+
+def test_a_flow_that_cannot_reach_the_end_says_so_early():
+    """A step is limited by the fastest rate, also at rest; events no longer advise events."""
+    with pytest.raises(
+        UnfinishedError, match=r"of 1e\+09 .* at this pace it needs \S+\. It is at rest: since t = "
+    ) as no:
+        events_run(small(), CUBE, [0, 1e9])
+    assert 'method="events"' not in str(no.value)
+    assert int(re.search(r"after (\d+) steps", str(no.value))[1]) <= 1_000_000 / 10
+
+
+@pytest.mark.parametrize("factor", [1e-155, 1e-200, 1e-310])
+def test_inputs_whose_squares_vanish_change_nothing(factor):
+    data = bf.Dataset(factor * CUBE.x, CUBE.y)
+    run = events_run(small(), data, [0, 1.0])
+    np.testing.assert_allclose(run.loss, np.mean(CUBE.y**2) / 2, rtol=1e-12)
+    linear = bf.gradient_flow(small(leak=1.0), data, [0, 1.0])
+    np.testing.assert_allclose(linear.loss, np.mean(CUBE.y**2) / 2, rtol=1e-12)

@@ -7,6 +7,7 @@ of the rounding, ten times apart, tell its own error.
 import warnings
 
 import numpy as np
+import pytest
 
 import biasfree as bf
 import oracles

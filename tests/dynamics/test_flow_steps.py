@@ -147,3 +147,35 @@ def test_other_numbers_do_not_compile_anew():
     for change in ({"leak": 0.0}, {"seed": 1}, {"l2": 0.1}, {"ts": TS[1:6] / 3}, {"rtol": 1e-3}):
         go(**change)
         assert (len(_march), len(_explore)) == programs, change
+
+
+def few_kinks(seed):
+    rng = np.random.default_rng(seed)
+    data = bf.Dataset(rng.normal(size=(3, 2)), rng.normal(size=3))
+    return bf.networks.gaussian((2, 2, 1), scale=0.3, seed=seed), data
+
+
+def accurate_or_refused(seed, rtol):
+    """Whether steps reach rtol, against rounded kinks; those they cannot reach they refuse."""
+    network, data = few_kinks(seed)
+    try:
+        run = steps_run(network, data, [0, 0.5], rtol=rtol)
+    except UnfinishedError as error:
+        assert "is out of reach" in str(error)
+        return False
+    coarse, fine = (
+        oracles.kinked_flow(network, data, [0, 0.5], rounding=r, rtol=1e-10) for r in (1e-7, 1e-8)
+    )
+    own = oracles.distance(coarse, fine)
+    assert oracles.distance(run, fine) <= run.stats.error + 2 * own <= rtol + 2 * own
+    return True
+
+
+def test_one_crossing_is_not_hidden_by_half_steps_that_make_the_same_error():
+    """With seed 99 steps and half steps agreed to 1.2e-8, both wrong by 1.3e-4."""
+    assert all(accurate_or_refused(seed, 1e-6) for seed in (0, 99))
+
+
+@pytest.mark.slow
+def test_no_problem_of_many_with_few_kinks_is_less_accurate_than_asked():
+    assert sum(accurate_or_refused(seed, 1e-6) for seed in range(150)) >= 135
