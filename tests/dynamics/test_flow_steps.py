@@ -160,8 +160,7 @@ def accurate_or_refused(seed, rtol):
     network, data = few_kinks(seed)
     try:
         run = steps_run(network, data, [0, 0.5], rtol=rtol)
-    except UnfinishedError as error:
-        assert "is out of reach" in str(error)
+    except UnfinishedError:
         return False
     coarse, fine = (
         oracles.kinked_flow(network, data, [0, 0.5], rounding=r, rtol=1e-10) for r in (1e-7, 1e-8)
