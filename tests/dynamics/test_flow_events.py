@@ -450,9 +450,9 @@ def test_a_flow_that_cannot_reach_the_end_says_so_early():
     with pytest.raises(
         UnfinishedError, match=r"of 1e\+09 .* at this pace it needs \S+\. It is at rest: since t = "
     ) as no:
-        events_run(small(), CUBE, [0, 1e9])
+        events_run(small(), CUBE, [0, 1e9], max_steps=100_000)
     assert 'method="events"' not in str(no.value)
-    assert int(re.search(r"after (\d+) steps", str(no.value))[1]) <= 1_000_000 / 10
+    assert int(re.search(r"after (\d+) steps", str(no.value))[1]) <= 20_000
 
 
 @pytest.mark.parametrize("factor", [1e-155, 1e-200, 1e-310])
