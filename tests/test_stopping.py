@@ -132,8 +132,8 @@ def check_interruptions(tmp_path, names, cases, seed, **environment):
     whole, _ = first.end()
     assert whole in (0, 1)  # small settings may break a claim
     life, times = time.monotonic() - began, random.Random(seed)
-    heard = attempts = 0
-    while heard < cases:
+    received = attempts = 0
+    while received < cases:
         attempts += 1
         run = Run(tmp_path / f"{attempts}", *names, "--jobs", str(1 + attempts % 2), **environment)
         wait_until(lambda run=run: (run.out / "ready").exists())
@@ -144,7 +144,7 @@ def check_interruptions(tmp_path, names, cases, seed, **environment):
         print(f"{delay:.2f} s of {life:.2f} s: {code if interrupted else 'ended before'}")
         assert (code, "Traceback" in text) == (130 if interrupted else whole, False), text
         wait_until(lambda run=run: run.living() == [])
-        heard += interrupted
+        received += interrupted
 
 
 def test_interruptions_at_two_random_times(tmp_path):
@@ -161,7 +161,7 @@ def test_interruptions_at_thirty_random_times(tmp_path):
 def check(code):
     """Run a snippet about the ear in a process of its own."""
     ready = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    ready += "from biasfree.stopping import EAR, deaf\n"
+    ready += "from biasfree.stopping import STOP, blocked_signals\n"
     ended = subprocess.run([sys.executable, "-c", ready + code], capture_output=True, text=True)
     return ended.returncode, ended.stdout, ended.stderr
 
@@ -169,28 +169,28 @@ def check(code):
 def test_a_signal_sent_twice_at_once_is_one_and_a_second_one_leaves():
     """`timeout` sends its signal to the process and to its group."""
     code = (
-        "EAR.listen()\nwith EAR.heeding():\n"
+        "STOP.listen()\nwith STOP.deferred():\n"
         "    for _ in range(2):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    print(EAR.heard, flush=True)\n    EAR._at -= 60\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print(STOP.signal, flush=True)\n    STOP._at -= 60\n    os.kill(os.getpid(), signal.SIGINT)\n"
         "    print('not reached', flush=True)\n"
     )
     assert check(code) == (143, "15\n", "")
 
 
-def test_a_process_starts_deaf_and_its_parent_loses_no_signal():
+def test_a_process_starts_with_signals_blocked_and_its_parent_loses_no_signal():
     code = (
-        "import subprocess\nEAR.listen()\nwith EAR.heeding():\n    with deaf():\n"
+        "import subprocess\nSTOP.listen()\nwith STOP.deferred():\n    with blocked_signals():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        asked = 'import signal; print(len(signal.pthread_sigmask(signal.SIG_BLOCK, [])))'\n"
         "        subprocess.run([sys.executable, '-c', asked])\n"
-        "    print(EAR.heard, len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)\n"
-        "EAR.leave(0)\n"
+        "    print(STOP.signal, len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)\n"
+        "STOP.leave(0)\n"
     )
     assert check(code) == (130, "2\n2 0\n", "")
 
 
 def test_what_the_process_was_started_to_ignore_stays_ignored():
     code = (
-        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nEAR.listen()\nos.kill(os.getpid(), 2)\nEAR.leave(3)\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nSTOP.listen()\nos.kill(os.getpid(), 2)\nSTOP.leave(3)\n"
     )
     assert check(code) == (3, "", "")

@@ -14,7 +14,7 @@ from biasfree.experiments import Experiment
 
 
 class Watcher:
-    """Shows the progress of figures while they are made; use it as a context, and call it with each message."""
+    """Shows the progress of figures while they are made; a context, called with each message."""
 
     def __init__(self, experiments: Sequence[Experiment]):
         self._weights = {experiment.name: experiment.seconds for experiment in experiments}

@@ -136,7 +136,7 @@ def _count(record: Mapping[str, Any], kind: str) -> str:
     claims = [claim for claim in record["claims"] if claim["kind"] == kind]
     if not claims:
         return "–"
-    identities = sum(claim["identity"] for claim in claims)
+    identities = sum(bool(claim["identity"]) for claim in claims)
     held = f"{sum(claim['verdict'] == 'holds' for claim in claims)} of {len(claims)}"
     return held + (f" (identities: {identities})" if identities else "")
 
