@@ -54,8 +54,9 @@ def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
 def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice):
     data = labelled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
-    # nnls works on the normal equations of rows of length up to max|z|: eps·(max|z||w|)², some times over
-    atol = max(1e-10, 1e-13 * (np.abs(data.x).max() / found.margin) ** 2) / found.margin
+    # nnls works on the normal equations of [Zᵀ; 1ᵀ], of entries up to max(|z|, 1): some eps·(that·|w|)²
+    largest = max(1.0, np.abs(data.x).max())
+    atol = max(1e-10, 1e-13 * (largest / found.margin) ** 2) / found.margin
     np.testing.assert_allclose(found.w, least_distance(data.y[:, None] * data.x), rtol=0, atol=atol)
 
 
