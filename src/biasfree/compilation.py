@@ -26,6 +26,9 @@ def cache_compilation(folder: str | os.PathLike[str] | None = None) -> Path:
         "jax_persistent_cache_min_entry_size_bytes": 0,
     }
     os.environ.update({name.upper(): str(value) for name, value in settings.items()})
+    # XLA names preferences of its compiler among the features of a CPU, and then logs for every program it
+    # takes from disk that the host lacks them; what really fails is raised.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if "jax" in sys.modules:  # it has read its environment already
         for name, value in settings.items():
             sys.modules["jax"].config.update(name, value)
