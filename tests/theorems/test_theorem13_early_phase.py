@@ -58,7 +58,7 @@ def test_refusals():
     with pytest.raises(bf.AssumptionError, match=r"one sign only\) is inf .* use a wider network"):
         bf.theory.aligned(bf.Network((np.abs(one_sign).T * data.beta, np.abs(one_sign))), data)
     first = np.outer([1e-6, -2e-6], data.beta / np.linalg.norm(data.beta))
-    with pytest.raises(bf.AssumptionError, match=r"a growing part r₁ that leads .* is inf"):
+    with pytest.raises(bf.AssumptionError, match=r"a growing part r₁ that leads .* is (inf|[1-9])"):
         bf.theory.aligned(bf.Network((first, [[-1e-6, 2e-6]])), data)  # W₁β̄ = −W₂ᵀ
     with pytest.raises(bf.AssumptionError, match="β = ⟨yx⟩ ≠ 0"):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1e-3), bf.Dataset(data.x, np.zeros(18)))

@@ -311,7 +311,9 @@ def judge_parts(sign):
 
 
 def judge_linear_part(ref, w):
-    judge_parts(-1)(ref, ref.data.x @ w.T)
+    if np.prod(ref.network.norms) < 1e-290:
+        return "underflow"
+    return judge_parts(-1)(ref, ref.data.x @ w.T)
 
 
 def judge_gap(ref, found):

@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset
-from biasfree.losses import Loss, named
+from biasfree.losses import Loss, Square, named
 from biasfree.networks import Network
 from biasfree.theory.alignment import LINEARISED, SMALL_START, growing_part, sides
 from biasfree.theory.assumptions import SETTING, SMALL, SYMMETRY, check, strength
@@ -148,7 +148,8 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     Assumes: two layers of one output, square loss, any weights; Condition 3 (symmetry_tolerance=1e-8).
     Reference: derived here; compare [ZSL25] Lemma 12.
     """
-    return _grown(network, growth_rate(network, data, **tolerances) * increasing_times(ts))
+    check(ASSUMES_BOUND, network, data, tolerances)
+    return _grown(network, _rate(network, data, Square()) * increasing_times(ts))
 
 
 def early_error(
@@ -162,7 +163,8 @@ def early_error(
     Assumes: as `norm_bound`.
     Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
     """
-    kappa, ts = growth_rate(network, data, **tolerances), increasing_times(ts)
+    check(ASSUMES_BOUND, network, data, tolerances)
+    kappa, ts = _rate(network, data, Square()), increasing_times(ts)
     with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0, and one of infinity is one too
         mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
         factor = np.log(np.sqrt(2) * np.trace(data.sigma))

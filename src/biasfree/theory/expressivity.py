@@ -56,7 +56,8 @@ def odd_part(network: Network, x: ArrayLike) -> Any:
     x = _points(network, x)
     if network.depth != 2 or network.biases is not None:
         return (network(x) - network(-x)) / 2
-    return Network((linear_part(network),))(x)
+    first, second = network.weights  # not W₂W₁, which may underflow where the outputs do not
+    return Network(((1 + network.leak) / 2 * second,))(x @ first.T)
 
 
 def homogeneity_defect(
