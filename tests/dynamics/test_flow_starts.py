@@ -88,6 +88,15 @@ def test_deeper_networks():
     assert not any_depth(bf.Network((first, [[1.0, -0.5]], last)), data)
 
 
+@pytest.mark.parametrize(
+    ("second", "target", "expected"), [(1.0, 1.0, True), (1.0, -1.0, False), (-1.0, 1.0, False)]
+)
+def test_the_first_neuron_to_see_a_sample_opens_the_gates_above(second, target, expected):
+    """w = 0 and nobody else sees (1, 0): it may leave where a positive W₂ hands the sample on, and y > 0."""
+    network = bf.Network((np.zeros((1, 2)), [[second]], [[1.0]]))
+    assert any_depth(network, bf.Dataset([[1.0, 0.0]], [target])) == expected
+
+
 def test_axis_aligned_weights_on_axis_aligned_inputs():
     """What people type: every neuron starts on the hyperplanes of the other samples."""
     network = bf.Network((0.1 * np.eye(3)[:2], [[0.1, 0.1]]))

@@ -243,6 +243,18 @@ class _Rates:
         ]
         return [(-s - self.l2 * w) * on for s, w, on in zip(slopes, decays, self.train, strict=True)]
 
+    def _open_above(self, gates: list[np.ndarray], unit: _Unit, samples: np.ndarray) -> None:
+        """Where a sample is seen by no neuron of the layer, the first to see it decides all gates above."""
+        network = self.network
+        if network.biases is not None:
+            return
+        samples = samples[~self.hs[unit.layer + 1][samples].any(axis=1)]
+        signal = np.tile(np.arange(network.sizes[unit.layer + 1]) == unit.neuron, (len(samples), 1)) * 1.0
+        for layer in range(unit.layer + 1, network.depth - 1):
+            signal = signal @ network.weights[layer].T
+            gates[layer][samples] = np.where(signal > 0, 1.0, network.leak)
+            signal = gates[layer][samples] * signal
+
     def along(self, unit: _Unit, side: int, others: float) -> float:
         """d/dt of the neuron's input on a sample of the unit if its gates are those above (1), below (−1) or
         on the hyperplane (0), and those of all other units `others`."""
@@ -251,6 +263,7 @@ class _Rates:
             gate[mask] = others
         open_ = np.zeros(len(unit.samples), bool) if side == 0 else unit.positive == (side > 0)
         gates[unit.layer][unit.samples, unit.neuron] = np.where(open_, 1.0, leak)
+        self._open_above(gates, unit, unit.samples[open_])
         rate, speeds = np.zeros_like(self.data.x), self.velocities(gates)
         for layer in range(unit.layer + 1):
             h = _with_ones(self.network, self.hs[layer])
