@@ -25,7 +25,7 @@ _NOUNS = {
     "Axes": "Matplotlib Axes",
 }
 _NUMBERS = {"float": "a number", "int": "a whole number"}
-_SEVERAL = {"float": "numbers", "bool": "True and False", "ArrayLike": "arrays"}
+_SEVERAL = {"float": "numbers", "bool": "True and False", "ArrayLike": "arrays", "Any": "values"}
 _MODEL = "a bf.Network or a function of (samples, dimensions)"
 _CALLED = {"Model": _MODEL, "Function": _MODEL}
 

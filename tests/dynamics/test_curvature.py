@@ -172,7 +172,7 @@ def test_along_a_run_and_refusals():
     data, network = bf.data.six_points(), bf.networks.gaussian((2, 6, 1), scale=0.5, seed=1)
     run = bf.gradient_descent(network, data, step=0.1, steps=20, save_every=10)
     assert run.map(lambda state: bf.sharpness(state, data)).shape == (3,)
-    with pytest.raises(ValueError, match="sharpness is of one network, got a list; call it for each"):
+    with pytest.raises(ValueError, match=r"network must be a bf\.Network, got a list"):
         bf.sharpness([network], data)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="unknown loss 'hinge'"):
         bf.sharpness(network, data, loss="hinge")

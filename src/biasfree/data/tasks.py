@@ -103,8 +103,6 @@ def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
     Reference: [ZSL25] Sec. 3; Basri et al. (2019) for targets cos kφ.
     """
     n = whole("n", n)
-    if not callable(target):
-        raise ValueError(f"target must be a function of the (n, 2) array of points, got {target!r}.")
     angles = 2 * np.pi * np.arange(n if n % 2 else n // 2) / n
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     x[np.abs(x) < 1e-15] = 0  # cos(π/2) is 6e-17 in floating point, and (0, 1) is meant
@@ -129,8 +127,6 @@ def sphere(
     Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
     """
     n, d, radius, rng = whole("n", n), whole("d", d), positive("radius", radius), generator(seed)
-    if target is not None and not callable(target):
-        raise ValueError(f"target must be a function of the (n, {d}) array of points, got {target!r}.")
     w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
     x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
     x = np.concatenate([x, -x]) if mirrored else x

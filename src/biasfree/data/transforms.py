@@ -60,7 +60,7 @@ def whiten(data: Dataset) -> Dataset:
     length = np.sqrt(len(data) if pairs is None else len(data) / 2)
     few, _ = compressed(x, x[:, :0])
     u, s, vt = np.linalg.svd(few, full_matrices=False)
-    rank = int((s > s[0] * max(data.x.shape) * np.finfo(float).eps).sum())
+    rank = int((s > s.max(initial=0.0) * max(data.x.shape) * np.finfo(float).eps).sum())
     if rank < data.dimensions:
         raise ValueError(
             f"whiten needs a covariance of full rank, got rank {rank} in {data.dimensions} dimensions; "

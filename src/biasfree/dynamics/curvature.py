@@ -47,8 +47,6 @@ def sharpness(
     2/sharpness. Along a run: `run.map(lambda network: bf.sharpness(network, data))`.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
-    if not problem.single:
-        raise ValueError("sharpness is of one network, got a list; call it for each.")
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64():
         return largest(

@@ -34,6 +34,10 @@ class Programs:
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self._program(args, options)(*args, **options)
 
+    def lower(self, *args: Any, **options: Any) -> Any:
+        """The program for these arguments, as JAX hands it to the compiler."""
+        return self._program(args, options).lower(*args, **options)
+
     def __len__(self) -> int:
         """How many programs are kept."""
         return len(self._kept)

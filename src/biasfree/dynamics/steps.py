@@ -179,7 +179,7 @@ class StepFlow:
             return LEVEL_REACHED, 0.0
         kinks = np.zeros(2)
         for t, start, lengths in zip(ts[ts > 0], np.append(0.0, ts[ts > 0]), grid, strict=False):
-            begun = start
+            begun, losses = start, np.full(1, np.inf)
             for piece in np.array_split(lengths, min(len(lengths), -(-PIECES // len(grid)))):
                 arrived, losses, kink = self._walk(fine, piece, halvings)
                 if (losses <= level).any():

@@ -45,14 +45,14 @@ def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -
     return line
 
 
-def leak_legend(axes: Axes, leaks: Iterable[float], colours: Iterable[Any], **options: Any) -> None:
-    """A legend of the leaks by colour, with the two ends named."""
+def leak_legend(axes: Axes, leaks: Iterable[float], colors: Iterable[Any], **options: Any) -> None:
+    """A legend of the leaks by color, with the two ends named."""
     from matplotlib.lines import Line2D
 
     names = {0.0: " (ReLU)", 1.0: " (linear)"}
     handles = [
-        Line2D([], [], color=colour, lw=2, label=f"$\\alpha$ = {leak:g}{names.get(leak, '')}")
-        for leak, colour in zip(leaks, colours, strict=True)
+        Line2D([], [], color=color, lw=2, label=f"$\\alpha$ = {leak:g}{names.get(leak, '')}")
+        for leak, color in zip(leaks, colors, strict=True)
     ]
     axes.add_artist(axes.legend(handles=handles, **options))
 
