@@ -138,26 +138,30 @@ def test_the_bounds_are_reached_on_a_grid(name):
     assert 2 * gain <= least_sharpness(data) * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("gap", [1e-2, 1e-3])
 @pytest.mark.parametrize("name", SETS)
-def test_a_network_has_the_least_sharpness(name):
-    """The solver's own network, its GGᵀ and its outputs computed here: as sharp as the bound says.
-
-    Solved to 1e-5 on either side; outputs that are off by a share e change the sharpness by about as much.
-    """
+def test_a_network_has_the_least_sharpness(name, gap):
+    """The solver's own network, with what it misses of the targets fitted by more neurons: its GGᵀ, computed
+    here, is a bound from above, as the value is one from below. They are 2·gap apart, whatever rounds how: at
+    these gaps the solver's network fits to less than a gap, where finer ones lose it to rounding."""
     data = SETS[name]
     size = np.abs(data.x).max()
     cones = Cones(data.x / size)
-    found = flattest(cones, data.y, gap=1e-5)
+    found = flattest(cones, data.y, gap=gap)
     u = np.stack([np.cos(found.angle), np.sin(found.angle)], axis=1)
     on = cones.active[found.cone].astype(float)
     sigma = np.maximum(u @ cones.x.T, 0) * on
-    off = np.abs(found.output @ sigma - data.y).max() / np.abs(data.y).max()
-    assert off < 1e-3
     assert (np.abs(found.output) <= np.sqrt(found.inner * found.outer)).all()
-    kernel = (sigma.T * found.inner) @ sigma + (on.T * found.outer) @ on * (cones.x @ cones.x.T)
-    sharp = np.linalg.eigvalsh(kernel / len(data))[-1]
-    assert sharp == pytest.approx(found.value, rel=4e-5 + off)
-    assert least_sharpness(data) == pytest.approx(found.value * size, rel=2e-5)
+    more = np.linalg.lstsq(sigma.T, data.y - found.output @ sigma, rcond=None)[0]
+    # t more output takes |t| more of both norms
+    np.testing.assert_allclose(
+        (found.output + more) @ sigma, data.y, rtol=0, atol=1e-12 * np.abs(data.y).max()
+    )
+    inner, outer = found.inner + np.abs(more), found.outer + np.abs(more)
+    kernel = (sigma.T * inner) @ sigma + (on.T * outer) @ on * (cones.x @ cones.x.T)
+    above = np.linalg.eigvalsh(kernel / len(data))[-1]
+    assert found.value <= above <= found.value * (1 + 2 * gap)
+    assert found.value * size * (1 - 1e-9) <= least_sharpness(data) <= above * size
 
 
 @settings(deadline=None, max_examples=8)

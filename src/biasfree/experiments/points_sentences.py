@@ -170,7 +170,8 @@ def _separate(numbers: Numbers, kind: str) -> Claim:
         "approximates the ReLU network (largest gap between losses / first loss)",
         measured=tuple(gap / numbers["simulated_loss_4"][:, 0]),
         bound=(0.05,),
-        origin="no number is given; we take 5 %, fixed with runs at hand, which have 1 to 3 %",
+        origin="no number is given; we take 5 %, the runs have 1 to 3 %",
+        basis="chosen with runs at hand",
         **{**_common(numbers, "paper"), "source": "Saxe et al. (2022), as [ZSL25] App. A of v1 reports it"},
     )
 
