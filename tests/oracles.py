@@ -85,7 +85,7 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, 
         return np.concatenate([-g.ravel() * on for g, on in zip(by_weight, trained, strict=True)])
 
     start = np.concatenate([w.ravel() for w in network.weights])
-    floor = rtol * np.abs(start).max() * 1e-3
+    floor = rtol * (np.abs(start).max() or 1.0) * 1e-3  # from zero weights too
     found = solve_ivp(field, (0, ts[-1]), start, "DOP853", t_eval=ts, rtol=rtol, atol=floor)
     return unpacked(found.y.T)
 
@@ -124,7 +124,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
         return np.concatenate(found[::-1])
 
     start = np.concatenate([w.ravel() for w in network.weights])
-    floor = rtol * np.abs(start).max() * 1e-3
+    floor = rtol * (np.abs(start).max() or 1.0) * 1e-3  # from zero weights too
     found = solve_ivp(field, (0, ts[-1]), start, "LSODA", t_eval=ts, rtol=rtol, atol=floor)
     assert found.success, found.message
     return unpacked(found.y.T)
