@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
+import oracles
 from biasfree.theory.results import RESULTS
 
 TS = [0.0, 0.1]
@@ -180,3 +181,10 @@ def test_every_tolerance_of_the_docstrings_is_the_hypothesis_default():
 
 def test_every_result_is_a_function_of_the_theory():
     assert [name for result in RESULTS for name in result.calls if not hasattr(bf.theory, name)] == []
+
+
+def test_many_samples_cost_no_pairs():
+    """10⁵ samples have 10¹⁰ pairs, 80 GB: no hypothesis may look at all of them."""
+    data = oracles.random_data(100_000, 3)
+    table = bf.theory.coverage(bf.networks.gaussian((3, 4, 1), scale=1e-3), data)
+    assert not table["loss_floor"].applies

@@ -231,7 +231,8 @@ def _leaving(network: Network, data: Dataset, samples: Bool[np.ndarray, "P"]) ->
 
 def _lost_cover(network: Network, data: Dataset, *, every: bool) -> float:
     setting = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
-    if setting != (2, data.dimensions, 1, 1) or not row_norms(data.x).all():
+    # more samples than dimensions are not orthogonal, and have too many pairs to look at
+    if setting != (2, data.dimensions, 1, 1) or len(data) > data.dimensions or not row_norms(data.x).all():
         return np.nan
     none = _without_help(network, data, on_hyperplane=False)
     return _leaving(network, data, np.ones_like(none) if every else none)
