@@ -58,12 +58,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constraints.txt
+	$(PIP) --editable . --editable papers
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable '.[torch]' --group dev
+	$(PIP) --editable '.[torch]' --editable papers --group dev
 	@touch $@
 
 clean:

@@ -15,7 +15,7 @@ from benchmarks import peers_numpy
 from benchmarks.measure import best
 from benchmarks.problems import fig3
 from benchmarks.rows import Goal, Row
-from biasfree.dynamics.objective import form_of, loss_and_slope, params_of, physics_of, view_of
+from biasfree.dynamics.field._objective import form_of, loss_and_slope, params_of, physics_of, view_of
 
 GOALS = {"dense evaluation, Fig. 3 size": Goal("≥", 0.5, "%")}
 #: Evaluations in a compiled call, each where a small step from the last one leads.

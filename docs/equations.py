@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # as for a script, also where a 
 from references import resolved, used
 
 ROOT = Path(__file__).parent.parent
-EXPERIMENTS = ROOT / "src" / "biasfree" / "experiments"
+PAPERS = ROOT / "papers" / "src" / "biasfree_papers"
 TABLE = ROOT / "docs" / "equations.md"
-STAGES = ("theory", "networks", "data", "diagnostics")
+STAGES = ("theory", "theory.neighbors", "networks", "data", "diagnostics")
 KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
 ITEM = re.compile(
     rf"\b({KINDS})\.? ([A-Z]?\.?\d+(?:\.\d+)?[a-z]?(?:(?:, | and | to )\d+[a-z]?\b)*|[A-Z](?:\.\d)?\b)"
@@ -128,7 +128,7 @@ Users = dict[Path, set[int]]
 
 @cache
 def test_users() -> Users:
-    folders = ("theorems", "theory", "networks", "data", "diagnostics", "experiments")
+    folders = ("theorems", "theory", "networks", "data", "diagnostics", "papers")
     paths = [path for folder in folders for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
     return {path: identities(used(path.read_text(), is_test)) for path in paths}
 
@@ -153,7 +153,7 @@ def page_users() -> Users:
 @cache
 def figure_users() -> Users:
     """What the files of a figure use, and what these take from the files that figures share."""
-    folders = sorted(path.parent for path in EXPERIMENTS.glob("*/__init__.py"))
+    folders = sorted(path.parent for path in PAPERS.glob("*/__init__.py"))
     return {folder: identities(used_by_figure(folder)) for folder in folders}
 
 
@@ -173,11 +173,11 @@ def used_by_figure(folder: Path) -> set[str]:
 
 
 def shared(dotted: str) -> tuple[Path, str] | None:
-    """(file, name) of what is defined in a file of the experiments, such as those that several share."""
-    if not dotted.startswith("biasfree.experiments."):
+    """(file, name) of what is defined in a file of the figures, such as those that several share."""
+    if not dotted.startswith("biasfree_papers."):
         return None
-    *module, name = dotted.split(".")[2:]
-    path = EXPERIMENTS.joinpath(*module).with_suffix(".py")
+    *module, name = dotted.split(".")[1:]
+    path = PAPERS.joinpath(*module).with_suffix(".py")
     return (path, name) if module and path.is_file() else None
 
 

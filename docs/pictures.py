@@ -12,10 +12,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from biasfree import plots
-from biasfree.experiments import REGISTRY
-from biasfree.experiments.experiment import NEIGHBOURS
 from biasfree.files import replacing
-from biasfree.reproduction.storage import load_numbers
+from biasfree_papers.experiment import NEIGHBOURS
+from biasfree_papers.registry import REGISTRY
+from biasfree_papers.reproduction.storage import load_numbers
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-PACKAGE = "biasfree"
+PACKAGES = ("biasfree", "biasfree_papers")
 Scope = Mapping[str, str | None]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -121,7 +121,7 @@ def _dotted(node: ast.AST, scope: Scope) -> str | None:
     """biasfree.theory.aligned for the expression bf.theory.aligned; None for what is not of the package."""
     if isinstance(node, ast.Name):
         found = scope.get(node.id)
-        return found if found and found.split(".")[0] == PACKAGE else None
+        return found if found and found.split(".")[0] in PACKAGES else None
     if isinstance(node, ast.Attribute):
         owner = _dotted(node.value, scope)
         return f"{owner}.{node.attr}" if owner else None

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from biasfree.experiments import REGISTRY
-from biasfree.experiments.experiment import BASES, KINDS, NEIGHBOURS, PAPER
 from biasfree.files import replacing
-from biasfree.reproduction.fingerprint import figure_fingerprint
-from biasfree.reproduction.report import marks, spread
+from biasfree_papers.experiment import BASES, KINDS, NEIGHBOURS, PAPER
+from biasfree_papers.registry import REGISTRY
+from biasfree_papers.reproduction.fingerprint import figure_fingerprint
+from biasfree_papers.reproduction.report import marks, spread
 
 ROOT = Path(__file__).parents[1]
 PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
@@ -31,7 +31,7 @@ def load(out: Path) -> list[Record]:
     stale = [
         record["figure"]
         for record in records
-        if record["fingerprint"] != figure_fingerprint(record["figure"], record["settings"])
+        if record["fingerprint"] != figure_fingerprint(REGISTRY[record["figure"]], record["settings"])
     ]
     if missing or stale:
         raise ValueError(

@@ -42,7 +42,7 @@ def asleep(*_):
 
 def register():
     from biasfree import stopping
-    from biasfree.experiments import REGISTRY
+    from biasfree_papers.registry import REGISTRY
     from stubs import stub
 
     REGISTRY.clear()

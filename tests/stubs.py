@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from biasfree.experiments import Claim, fig3
 from biasfree.tables import Table
+from biasfree_papers import fig3
+from biasfree_papers.experiment import Claim
 
 
 def stub(name="fig3", *, holds=True, run=None, **changes):

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import biasfree
+import biasfree_papers
 
-ROOT = Path(biasfree.__file__).parent
+ROOT, PAPERS = (Path(str(package.__file__)).parent for package in (biasfree, biasfree_papers))
+DOCS = Path(__file__).parents[1] / "docs"
 STAGES = {
     "arrays": 0, "arguments": 1, "files": 0, "tables": 0, "stopping": 0, "threads": 0, "versions": 0,
     "pages": 1,
@@ -18,33 +20,45 @@ STAGES = {
     "diagnostics": 6,
     "plots": 7,
     "diagnosis": 8,
-    "experiments": 9,
-    "reproduction": 10,
-    "cli": 11,
+    "cli": 9,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+BUILT_ON_IT = sorted([*PAPERS.rglob("*.py"), *DOCS.rglob("*.py")])
 
 
 def stage_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imports(path):
-    """Every module that a file imports, inside functions too; `from biasfree import x` is biasfree.x."""
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports(path, *, inside_functions=True):
+    """(module, name) of everything that a file imports; `from biasfree import x` has the module biasfree."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree) if inside_functions else _executed(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} uses a relative import; write it out."
-            names = [node.module] if node.module != "biasfree" else [f"biasfree.{a.name}" for a in node.names]
-            yield from names
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def _executed(tree):
+    """The statements that importing a file executes: none inside functions or for type checkers only."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+
+
+def dotted(path):
+    return [f"{module}.{name}" if module == "biasfree" and name else module for module, name in imports(path)]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_down(path):
     own = stage_of(path)
-    for module in imports(path):
+    for module in dotted(path):
         parts = module.split(".")
+        assert parts[0] != "biasfree_papers", "the library must not need the papers"
         if parts[0] == "biasfree" and len(parts) > 1 and parts[1] != own:
             assert STAGES[parts[1]] < STAGES[own], f"{own} must not import {module}"
 
@@ -53,7 +67,7 @@ def test_imports_point_down(path):
 def test_only_dynamics_compiles(path):
     engines = {"jax", "jaxlib", "diffrax", "equinox", "optimistix"}
     if stage_of(path) != "dynamics":
-        assert not engines & {module.split(".")[0] for module in imports(path)}
+        assert not engines & {module.split(".")[0] for module in dotted(path)}
 
 
 def test_theory_and_simulator_share_no_code():
@@ -61,37 +75,44 @@ def test_theory_and_simulator_share_no_code():
     for path in MODULES:
         others = {"theory": "biasfree.dynamics", "dynamics": "biasfree.theory"}
         if (other := others.get(stage_of(path))) is not None:
-            assert not [module for module in imports(path) if module.startswith(other)], path
+            assert not [module for module in dotted(path) if module.startswith(other)], path
 
 
-WIRING = {"__init__.py", "experiment.py"}  # name what shows, and compute nothing
-COMPUTING = [
-    path
-    for path in sorted((ROOT / "experiments").rglob("*.py"))
-    if path.name not in WIRING and not {"sentences", "picture"} & {*path.stem.split("_")}
-]
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_of_a_folder_are_private(path):
+    """A folder exports its names in `__init__.py`; the modules that hold them begin with an underscore."""
+    assert path.parent == ROOT or path.name.startswith("_")
 
 
-@pytest.mark.parametrize("path", COMPUTING, ids=lambda path: str(path.relative_to(ROOT / "experiments")))
-def test_numbers_of_an_experiment_depend_on_nothing_that_shows(path):
-    """What fingerprints leave out: pictures, claims and other experiments."""
-    for module in imports(path):
-        parts = module.split(".")
-        assert parts[0] != "matplotlib"
-        if parts[0] == "biasfree" and len(parts) > 1:
-            assert parts[1] not in {"plots", "diagnosis", "reproduction", "cli", "pages", "tables"}, module
-            inside = ROOT / "experiments" / parts[2] if parts[1] == "experiments" and len(parts) > 2 else path
-            assert not inside.is_dir() or inside == path.parent, module
-            assert not {"sentences", "picture"} & {*parts[-1].split("_")}, module
+@pytest.mark.parametrize("path", BUILT_ON_IT, ids=lambda path: "/".join(path.parts[-3:]))
+def test_papers_and_documents_use_public_names(path):
+    for module, name in imports(path):
+        if module.split(".")[0] == "biasfree":
+            private = [part for part in [*module.split("."), name] if part.startswith("_")]
+            assert not private, f"{path.name} takes {name} from the private module {module}"
 
 
-@pytest.mark.parametrize("path", COMPUTING, ids=lambda path: str(path.relative_to(ROOT / "experiments")))
-def test_numbers_take_nothing_from_the_files_that_name_them(path):
-    """Captions, settings' defaults and the registry may change without running anything again."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("biasfree.experiments"):
-            folder = ROOT.joinpath(*node.module.split(".")[1:])
-            if folder.is_dir():
-                assert all((folder / f"{alias.name}.py").is_file() for alias in node.names), node.module
-            if node.module == "biasfree.experiments.experiment":
-                assert {alias.name for alias in node.names} <= {"Numbers", "Report"}
+def _graph(root, package):
+    """Which modules each module imports when it is imported itself."""
+    paths = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        paths[".".join([package, *(part for part in parts if part != "__init__")])] = path
+    graph = {}
+    for own, path in paths.items():
+        found = imports(path, inside_functions=False)
+        named = {f"{module}.{name}" if f"{module}.{name}" in paths else module for module, name in found}
+        graph[own] = {module for module in named if module in paths and paths[module].name != "__init__.py"}
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("root", "package"), [(ROOT, "biasfree"), (PAPERS, "biasfree_papers")], ids=["biasfree", "papers"]
+)
+def test_no_module_needs_itself(root, package):
+    """The import graph has no cycle: taking away modules that need none of the others leaves nothing."""
+    graph = _graph(root, package)
+    while free := [module for module, needs in graph.items() if not needs & graph.keys()]:
+        for module in free:
+            del graph[module]
+    assert not graph

@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import biasfree
-from biasfree import reproduction
-from biasfree.cli.command import app
-from biasfree.experiments import REGISTRY
-from biasfree.experiments.experiment import silent
+from biasfree.cli._command import app
 from biasfree.files import alone_in
+from biasfree_papers import reproduction
+from biasfree_papers.experiment import silent
+from biasfree_papers.registry import REGISTRY
 from stubs import stub
 
 RUNNER = CliRunner()
@@ -229,7 +229,8 @@ def test_draw_and_report_need_no_run(registry, tmp_path):
 def test_help_is_light():
     """No engine, no plotting and no arrays are loaded before there is work to do."""
     code = (
-        "import sys, typer.testing as t, biasfree.cli.command as c; t.CliRunner().invoke(c.app, ['--help']); "
+        "import sys, typer.testing as t, biasfree.cli._command as c; "
+        "t.CliRunner().invoke(c.app, ['--help']); "
         "print([m for m in ('jax', 'diffrax', 'scipy', 'matplotlib', 'numpy') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

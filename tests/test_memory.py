@@ -7,8 +7,8 @@ import pytest
 
 import biasfree as bf
 from biasfree import arrays
-from biasfree.diagnosis.findings import Findings
-from biasfree.theory.linear_loss import least_squares_fit
+from biasfree.diagnosis._findings import Findings
+from biasfree.theory.parts._linear_loss import least_squares_fit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20_000, 20)) @ RNG.normal(size=(20, 20))

@@ -105,7 +105,13 @@ def test_no_process_outlives_a_killed_command(tmp_path, figure):
 
 
 @pytest.mark.parametrize(
-    "moment", ["typer", "biasfree.experiments", "biasfree.cli.watching", "multiprocessing.popen_spawn_posix"]
+    "moment",
+    [
+        "typer",
+        "biasfree_papers.registry",
+        "biasfree_papers.commands.watching",
+        "multiprocessing.popen_spawn_posix",
+    ],
 )
 def test_no_interruption_is_lost_in_a_callback(tmp_path, moment):
     """From the first imports to the start of the first process."""
@@ -116,7 +122,7 @@ def test_no_interruption_is_lost_in_a_callback(tmp_path, moment):
 
 
 def test_an_interruption_after_the_last_figure_counts(tmp_path):
-    code, text = Run(tmp_path / "out", "quick", STUBS="1", MOMENT="biasfree.cli.claims").end()
+    code, text = Run(tmp_path / "out", "quick", STUBS="1", MOMENT="biasfree_papers.commands.claims").end()
     assert (code, "Traceback" in text) == (130, False)
 
 

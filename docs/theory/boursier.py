@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, simulated_points, style
-from biasfree.theory.boursier import escape_times, interpolator_norm
+from biasfree.theory.neighbors import escape_times, interpolator_norm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

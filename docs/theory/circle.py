@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, style, theory_curve
-from biasfree.theory.circle import circle_rates
+from biasfree.theory.neighbors import circle_rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import biasfree as bf
-from biasfree.networks.structured import low_rank
-from biasfree.theory.deep import deep_flow, deep_linear_twin
-from biasfree.theory.deep_structure import DeepParts
+from biasfree.networks import low_rank
+from biasfree.theory import DeepParts, deep_flow, deep_linear_twin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree import plots
-from biasfree.theory.expressivity import even_part, linear_part, separation_network, two_layer_gap
+from biasfree.theory import even_part, linear_part, separation_network, two_layer_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import leak_colours, panel_label, style, theory_curve
-from biasfree.theory.fixed_readout import fixed_readout_flow
+from biasfree.theory.neighbors import fixed_readout_flow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

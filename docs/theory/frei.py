@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import biasfree as bf
+from biasfree.diagnostics import stable_rank
 from biasfree.plots import leak_colours, leak_legend, style
-from biasfree.theory.frei import stable_rank, stable_rank_limit
+from biasfree.theory.neighbors import stable_rank_limit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

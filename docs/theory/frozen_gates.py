@@ -41,7 +41,7 @@ def draw() -> Figure:
 def _margins(axes: Axes, run: bf.Trajectory, data: bf.Dataset) -> None:
     found = run.map(lambda net: data.y * net(data.x))
     since = int(np.searchsorted(run.ts, STEP * SETTLED * (1 - 1e-9)))
-    solved = bf.theory.orthogonal_margins(run[since], data, run.ts[since:] - run.ts[since])
+    solved = bf.theory.neighbors.orthogonal_margins(run[since], data, run.ts[since:] - run.ts[since])
     for i, (norm, colour) in enumerate(
         zip(NORMS, leak_colours([norm / max(NORMS) for norm in NORMS]), strict=True)
     ):
@@ -52,7 +52,7 @@ def _margins(axes: Axes, run: bf.Trajectory, data: bf.Dataset) -> None:
 
 
 def _directions(axes: Axes, run: bf.Trajectory, data: bf.Dataset) -> None:
-    end = bf.theory.gated_max_margin(run[-1], data).network.weights[0]
+    end = bf.theory.neighbors.gated_max_margin(run[-1], data).network.weights[0]
     late = run.ts > STEP * SETTLED
     angles = np.degrees(run.map(lambda net: _angle(net.weights[0], end)))[late]
     spreads = run.map(lambda net: bf.diagnostics.margins(net, data).spread)[late]

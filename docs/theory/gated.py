@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, simulated_points, style, theory_curve
-from biasfree.theory.gated import activation_patterns, gated_flow, pattern_changes
+from biasfree.theory import activation_patterns, gated_flow, pattern_changes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

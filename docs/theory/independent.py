@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, simulated_points, style, theory_curve
-from biasfree.theory.independent import independent_flow
+from biasfree.theory import independent_flow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

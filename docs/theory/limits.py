@@ -8,8 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, style, theory_curve
-from biasfree.theory.hard_margin import max_margin
-from biasfree.theory.limits import least_squares
+from biasfree.theory import least_squares, max_margin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

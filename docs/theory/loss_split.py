@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree import plots
-from biasfree.theory.symmetric_data import loss_split
+from biasfree.theory import loss_split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

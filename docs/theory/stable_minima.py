@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import panel_label, style, theory_curve
-from biasfree.theory.stable_minima import (
+from biasfree.theory.neighbors import (
     kink_distances,
     largest_path_norm,
     largest_settling_step,

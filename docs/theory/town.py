@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import level, panel_label, simulated_points, style, theory_curve
-from biasfree.theory.town import Escapes, interpolation_probability, loss_floor, vanishing_escapes
+from biasfree.theory.neighbors import Escapes, interpolation_probability, loss_floor, vanishing_escapes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from biasfree import data, diagnosis, diagnostics, dynamics, experiments, networks, plots, theory
+    from biasfree import data, diagnosis, diagnostics, dynamics, networks, plots, theory
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
-_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "experiments")
+_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis")
 _HOMES = {
     "Dataset": "data",
     "Network": "networks",
@@ -50,7 +50,6 @@ __all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
     "diagnostics",
     "plots",
     "diagnosis",
-    "experiments",
     "Dataset",
     "Network",
     "Trajectory",

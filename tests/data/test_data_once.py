@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 
 import biasfree as bf
-from biasfree.data.dataset import once_a_dataset
+from biasfree.data._dataset import once_a_dataset
 
 
 def test_a_function_is_called_once_a_dataset_and_forgets_it():

@@ -9,7 +9,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 
 import biasfree as bf
 from biasfree.diagnostics import adversarial_direction, boundary_distance
-from biasfree.diagnostics.rays import first_zero
+from biasfree.diagnostics._rays import first_zero
 
 leaks, seeds, widths = sampled_from([0.0, 0.2, 0.9]), integers(0, 2**31), integers(1, 17)
 EXACT = 2e-9  # the search stops at 1e-9 of a distance

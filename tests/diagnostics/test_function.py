@@ -5,7 +5,7 @@ from hypothesis.strategies import floats, integers
 
 import biasfree as bf
 import oracles
-from biasfree.diagnostics.function import (
+from biasfree.diagnostics._function import (
     LinearRegions,
     effective_map,
     even_fraction,
@@ -95,7 +95,7 @@ def test_blocks_do_not_matter(sizes, monkeypatch):
     data = oracles.random_data(20, 3)
     whole = outputs(network, data.x), even_fraction(network, data.x), linear_regions(network, data.x)
     np.testing.assert_allclose(whole[0], oracles.forward(*oracles.layers(network), 0, data.x)[-1], atol=1e-14)
-    monkeypatch.setattr("biasfree.diagnostics.function._BLOCK", 3 * max(sizes))
+    monkeypatch.setattr("biasfree.diagnostics._function._BLOCK", 3 * max(sizes))
     np.testing.assert_allclose(outputs(network, data.x), whole[0], rtol=0, atol=1e-15)
     assert even_fraction(network, data.x) == pytest.approx(whole[1], rel=1e-14)
     assert linear_regions(network, data.x) == whole[2]
@@ -128,7 +128,7 @@ def test_zero_maps_have_no_angle():
 @pytest.mark.parametrize("first", [4, 1000])
 def test_the_angle_to_the_classifier(first, monkeypatch):
     """Searched for on four samples and those that fall short, or on all of them at once."""
-    monkeypatch.setattr("biasfree.theory.hard_margin._BLOCK", first)
+    monkeypatch.setattr("biasfree.theory.limits._max_margin._BLOCK", first)
     x = np.random.default_rng(3).normal(size=(60, 4))
     data = bf.Dataset(x, np.sign(x @ [1.0, -1.0, 0.5, 2.0]))
     w = bf.theory.max_margin(data).w
@@ -149,7 +149,7 @@ def test_homogeneity():
     assert homogeneity_defect(network, X) == 0
     assert homogeneity_defect(lambda x: network(x), X) == 0
     biased = oracles.with_biases(network)
-    assert homogeneity_defect(biased, X) == bf.theory.homogeneity_defect(biased, X) > 0.1
+    assert homogeneity_defect(biased, X) == bf.diagnostics.homogeneity_defect(biased, X) > 0.1
     # f = x₁²: |4 − 2|/4 at a = 2
     assert homogeneity_defect(lambda x: x[:, 0] ** 2, X, factors=[2.0]) == 0.5
     assert homogeneity_defect(lambda x: 0 * x[:, 0], X) == 0

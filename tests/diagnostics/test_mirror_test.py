@@ -4,8 +4,13 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
-from biasfree.diagnostics.mirror_test import mirror_inputs, symmetry
-from biasfree.theory.symmetry import _turned, half_space_defect, symmetry_defect, worst_half_spaces
+from biasfree.diagnostics._mirror_test import mirror_inputs, symmetry
+from biasfree.theory.hypotheses._symmetry_defect import (
+    _turned,
+    half_space_defect,
+    symmetry_defect,
+    worst_half_spaces,
+)
 
 SINE = bf.data.odd_sine(n=30, d=3, seed=0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnostics.monitor import LinearityMonitor
+from biasfree.diagnostics._monitor import LinearityMonitor
 
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
 

@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.diagnostics.structure import (
+from biasfree.diagnostics._structure import (
     neuron_orders,
     row_alignment,
     sorted_by_sign,

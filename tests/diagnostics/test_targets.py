@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnostics import targets
-from biasfree.diagnostics.targets import preparation, target_shares
+from biasfree.diagnostics import _targets as targets
+from biasfree.diagnostics._targets import preparation, target_shares
 
 
 def mirrored(n=40, d=3):

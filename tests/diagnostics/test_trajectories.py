@@ -5,7 +5,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.diagnostics.trajectories import (
+from biasfree.diagnostics._trajectories import (
     AlignmentTime,
     alignment_time,
     conserved_drift,

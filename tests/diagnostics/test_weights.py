@@ -5,7 +5,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.diagnostics.weights import (
+from biasfree.diagnostics._weights import (
     assumption_distance,
     balance_defect,
     conserved,

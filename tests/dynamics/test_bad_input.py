@@ -5,7 +5,11 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import descent, flow, grouping, growing, tiles
+from biasfree.dynamics.descent import _batches as tiles
+from biasfree.dynamics.descent import _gradient_descent as descent
+from biasfree.dynamics.descent import _long_descent as growing
+from biasfree.dynamics.field.classes import _policy as grouping
+from biasfree.dynamics.flow import _gradient_flow as flow
 
 DATA = oracles.random_data(5, 3)
 NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)

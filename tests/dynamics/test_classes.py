@@ -11,9 +11,9 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import clusters, grouping, members, sorting, steps
-from biasfree.dynamics.grouping import Grouping
-from biasfree.dynamics.objective import (
+from biasfree.dynamics._problem import float64
+from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.field._objective import (
     Form,
     evaluate,
     form_of,
@@ -22,8 +22,12 @@ from biasfree.dynamics.objective import (
     view_of,
     without_classes,
 )
-from biasfree.dynamics.problem import float64
-from biasfree.dynamics.walk import walk
+from biasfree.dynamics.field.classes import _bundles as clusters
+from biasfree.dynamics.field.classes import _moments as members
+from biasfree.dynamics.field.classes import _patterns as sorting
+from biasfree.dynamics.field.classes import _policy as grouping
+from biasfree.dynamics.field.classes._policy import Grouping
+from biasfree.dynamics.flow import _halving as steps
 
 #: Sums of a few hundred terms, each rounded, in another order: 300·2.2e-16, times what cancels between them.
 ROUNDING = 1e-12

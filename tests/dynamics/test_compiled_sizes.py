@@ -15,10 +15,11 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import events, releases
-from biasfree.dynamics.grouping import Grouping
-from biasfree.dynamics.objective import Form, evaluate, loss_and_slope, params_of, physics_of, view_of
-from biasfree.dynamics.problem import float64
+from biasfree.dynamics import _releases as releases
+from biasfree.dynamics._problem import float64
+from biasfree.dynamics.field._objective import Form, evaluate, loss_and_slope, params_of, physics_of, view_of
+from biasfree.dynamics.field.classes._policy import Grouping
+from biasfree.dynamics.flow.events import _driver as events
 
 SIZES = (16_384, 16_385, 20_001, 32_769)
 LOSSES = ("square", "logistic")

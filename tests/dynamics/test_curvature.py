@@ -6,7 +6,7 @@ import torch
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import curvature
+from biasfree.dynamics.descent import _sharpness as curvature
 
 CASES = {
     "2 layers": ((3, 4, 1), {}),

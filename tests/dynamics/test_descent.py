@@ -9,8 +9,9 @@ import torch
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import DivergenceError, tiles
-from biasfree.dynamics.walk import walk
+from biasfree.dynamics import DivergenceError
+from biasfree.dynamics.descent import _batches as tiles
+from biasfree.dynamics.descent._loop import walk
 
 
 def sgd(network, data, *, step, steps, loss="square", l2=0.0):

@@ -12,10 +12,11 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import UnfinishedError, flow
-from biasfree.dynamics.adaptive import advance
-from biasfree.dynamics.objective import params_of, physics_of
-from biasfree.dynamics.recorder import Recorder
+from biasfree.dynamics import UnfinishedError
+from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.field._objective import params_of, physics_of
+from biasfree.dynamics.flow import _gradient_flow as flow
+from biasfree.dynamics.flow._loop import advance
 
 SIX = bf.data.six_points(0.15)
 CUBE = oracles.random_data(8, 3, seed=10)

@@ -7,8 +7,9 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import UnfinishedError, flow
-from biasfree.dynamics.adaptive import advance
+from biasfree.dynamics import UnfinishedError
+from biasfree.dynamics.flow import _gradient_flow as flow
+from biasfree.dynamics.flow._loop import advance
 
 #: One shape for every property of two linear layers.
 DATA = oracles.random_data(8, 3, outputs=2, seed=1)

@@ -5,8 +5,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.beginning import hyperplanes, start_of, starts_on_branch
-from biasfree.dynamics.decisions import Decisions
+from biasfree.dynamics.flow._initial import hyperplanes, start_of, starts_on_branch
+from biasfree.dynamics.flow.events._apply import Decisions
 
 TS = [0.0, 1.0]
 ALONE = bf.Network(([[1.0, 0.0]], [[1.0]]))  # one neuron on the hyperplane of (0, 1)

@@ -7,8 +7,9 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import UnfinishedError, flow
-from biasfree.dynamics.steps import _explore, _march
+from biasfree.dynamics import UnfinishedError
+from biasfree.dynamics.flow import _gradient_flow as flow
+from biasfree.dynamics.flow._halving import _explore, _march
 
 TS = np.linspace(0, 20, 11)
 CUBE = oracles.random_data(8, 3, seed=10)

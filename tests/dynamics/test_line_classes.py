@@ -10,11 +10,15 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import arrangement, events, integrate, line_sorting, rays
-from biasfree.dynamics.adaptive import advance
-from biasfree.dynamics.line_classes import Classes
-from biasfree.dynamics.problem import float64
-from biasfree.dynamics.system import EXPIRED, start
+from biasfree.dynamics._problem import float64
+from biasfree.dynamics.flow import _driver as integrate
+from biasfree.dynamics.flow._loop import advance
+from biasfree.dynamics.flow._system import EXPIRED, start
+from biasfree.dynamics.flow.events import _driver as events
+from biasfree.dynamics.flow.events import _hyperplane_sorting as line_sorting
+from biasfree.dynamics.flow.events import _layout as arrangement
+from biasfree.dynamics.flow.events import _rays as rays
+from biasfree.dynamics.flow.events._hyperplane_classes import Classes
 
 EPS = np.finfo(float).eps
 ALWAYS, NEVER = 0, 2**62

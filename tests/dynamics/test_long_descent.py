@@ -6,8 +6,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import growing
-from biasfree.dynamics.growing import long_descent, survey
+from biasfree.dynamics.descent import _long_descent as growing
+from biasfree.dynamics.descent._long_descent import long_descent, survey
 
 SEPARABLE = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.4], [0.8, -0.5]]), np.ones(2)))
 STARTS = [bf.networks.gaussian((2, 6, 1), scale=1e-2, leak=0.3, seed=seed) for seed in range(2)]

@@ -9,8 +9,9 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import objective
-from biasfree.dynamics.objective import (
+from biasfree.dynamics._problem import float64
+from biasfree.dynamics.field import _objective as objective
+from biasfree.dynamics.field._objective import (
     Form,
     data_loss,
     form_of,
@@ -19,7 +20,6 @@ from biasfree.dynamics.objective import (
     physics_of,
     view_of,
 )
-from biasfree.dynamics.problem import float64
 
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
 SIZES = [(p, 18 - p) for p in range(1, 18)]

@@ -12,8 +12,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import programs
-from biasfree.dynamics.programs import compiled
+from biasfree.dynamics import _programs as programs
+from biasfree.dynamics._programs import compiled
 
 
 def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):

@@ -8,8 +8,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import minimize
 
-from biasfree.dynamics.lines import lines_of
-from biasfree.dynamics.resolve import Kink, departures, resolve
+from biasfree.dynamics.flow.events._decide import Kink, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import lines_of
 
 many = settings(deadline=None, max_examples=150)
 

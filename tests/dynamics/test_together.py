@@ -8,9 +8,10 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import flow, progress
-from biasfree.dynamics.progress import Halted, Progress
-from biasfree.dynamics.together import together
+from biasfree.dynamics import _progress as progress
+from biasfree.dynamics._progress import Halted, Progress
+from biasfree.dynamics._threads import together
+from biasfree.dynamics.flow import _gradient_flow as flow
 
 TS = np.linspace(0, 5, 6)
 

@@ -7,8 +7,8 @@ from hypothesis.strategies import integers
 
 import biasfree as bf
 import oracles
-from biasfree.theory import boursier
-from biasfree.theory.boursier import (
+from biasfree.theory.neighbors import _orthogonal_inputs as boursier
+from biasfree.theory.neighbors._orthogonal_inputs import (
     alignment_directions,
     covers_all_samples,
     escape_times,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
-from biasfree.theory import circle_rates, even_network, halving_times
+from biasfree.theory.neighbors import circle_rates, even_network, halving_times
 
 EPS = np.finfo(float).eps
 
@@ -185,7 +185,7 @@ def test_several_outputs_and_refusals():
     assert circle_rates([1e100], scale=1.0)[0] == pytest.approx(1 / (np.pi * 1e100) ** 2)
     for rates in ([], [1.0, -1.0]):
         with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):
-            bf.theory.halving_times(rates)
+            bf.theory.neighbors.halving_times(rates)
     with pytest.raises(ValueError, match="k must be whole numbers"):
         circle_rates([1, 2.5], scale=1.0)
     with pytest.raises(ValueError, match="scale must be positive"):

@@ -9,9 +9,9 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.networks.structured import low_rank
-from biasfree.theory.deep import deep_flow
-from biasfree.theory.deep_structure import DeepParts
+from biasfree.networks._structured import low_rank
+from biasfree.theory.deep._deep_flow import deep_flow
+from biasfree.theory.deep._structure import DeepParts
 
 SHARE = 0.05
 

@@ -52,7 +52,7 @@ def test_it_is_the_flow_of_the_first_layer(leak, width, d, seed, scale, length, 
 
     begun = network.weights[0].ravel()
     found = solve_ivp(field, (0, 2), begun, t_eval=ts, method="DOP853", rtol=1e-10, atol=1e-12).y.T
-    solved = bf.theory.fixed_readout_flow(network, data, ts, loss=loss)
+    solved = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss)
     np.testing.assert_allclose(solved.weights[1], np.broadcast_to(network.weights[1], (3, 1, width)))
     # both integrators keep 1e-10 a step, over tens of steps, and the flow of a convex loss amplifies nothing;
     # crossing a kink, along which the field is continuous but for rounding, costs another step
@@ -71,7 +71,7 @@ def test_it_is_the_descent_of_the_first_layer(leak, width, d, seed, length, loss
     """Steps of different sizes, taken by hand."""
     data, network = symmetric_data(d, seed, loss), start(d, width, 1.0, length, leak, seed)
     sizes = np.random.default_rng(seed).uniform(0.01, 0.3, size=12)
-    solved = bf.theory.fixed_readout_descent(network, data, sizes, 12, save_every=5, loss=loss)
+    solved = bf.theory.neighbors.fixed_readout_descent(network, data, sizes, 12, save_every=5, loss=loss)
     np.testing.assert_allclose(solved.ts, np.append(0, np.cumsum(sizes))[[0, 5, 10, 12]], rtol=1e-14)
     w1, found = network.weights[0], [network.weights[0]]
     for size in sizes:
@@ -80,8 +80,8 @@ def test_it_is_the_descent_of_the_first_layer(leak, width, d, seed, length, loss
     found = np.array(found)[[0, 5, 10, 12]]
     # twelve steps of a few roundings each; |v·x| is far from rounding for all but one seed in 10⁹
     np.testing.assert_allclose(solved.weights[0], found, rtol=0, atol=1e-12 * np.abs(found).max())
-    equal = bf.theory.fixed_readout_descent(network, data, 0.1, 3, loss=loss)
-    same = bf.theory.fixed_readout_descent(network, data, [0.1, 0.1, 0.1], 3, loss=loss)
+    equal = bf.theory.neighbors.fixed_readout_descent(network, data, 0.1, 3, loss=loss)
+    same = bf.theory.neighbors.fixed_readout_descent(network, data, [0.1, 0.1, 0.1], 3, loss=loss)
     assert np.array_equal(equal.weights[0], same.weights[0])
 
 
@@ -91,16 +91,16 @@ def test_descent_refuses_other_steps():
         with pytest.raises(
             ValueError, match="step must be one positive size, or one for each of the 3 steps"
         ):
-            bf.theory.fixed_readout_descent(network, data, step, 3)
+            bf.theory.neighbors.fixed_readout_descent(network, data, step, 3)
 
 
 def test_square_loss_ends_at_least_squares_and_logistic_at_the_hard_margin():
     network = start(3, 6, 1.0, 0.01, 0.3, 0)
     regression = symmetric_data(3, 0, "square")
-    last = bf.theory.fixed_readout_flow(network, regression, [1e4]).maps[-1, 0]
+    last = bf.theory.neighbors.fixed_readout_flow(network, regression, [1e4]).maps[-1, 0]
     np.testing.assert_allclose(last, bf.theory.least_squares(regression), rtol=1e-9)
     labels = bf.Dataset(regression.x, np.sign(regression.x @ np.array([1.0, -2, 0.5])))
-    w = bf.theory.fixed_readout_flow(network, labels, [1e2, 1e4, 1e8], loss="logistic").maps[:, 0]
+    w = bf.theory.neighbors.fixed_readout_flow(network, labels, [1e2, 1e4, 1e8], loss="logistic").maps[:, 0]
     best = bf.theory.max_margin(labels).direction
     angles = np.arccos(w @ best / np.linalg.norm(w, axis=1))
     assert (np.diff(angles) < 0).all()
@@ -109,7 +109,7 @@ def test_square_loss_ends_at_least_squares_and_logistic_at_the_hard_margin():
 def test_a_singular_sigma_keeps_what_the_samples_do_not_see():
     data = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.2, 0.0]]), np.array([0.7])))
     network = start(3, 4, 1.0, 0.5, 0.2, 1)
-    run = bf.theory.fixed_readout_flow(network, data, [0.0, 1e6])
+    run = bf.theory.neighbors.fixed_readout_flow(network, data, [0.0, 1e6])
     moved = run.maps[1, 0] - run.maps[0, 0]
     assert np.abs(np.cross(moved, data.x[0])).max() < 1e-12
     assert run.maps[1, 0] @ data.x[0] == pytest.approx(0.7, rel=1e-12)
@@ -120,7 +120,7 @@ def test_the_simulator_follows_it():
     data, network = symmetric_data(3, 5, "logistic"), start(3, 6, 1.0, 0.3, 0.4, 2)
     ts = np.linspace(0, 5, 4)
     run = bf.gradient_flow(network, data, ts, loss="logistic", train=(True, False), method="smooth")
-    solved = bf.theory.fixed_readout_flow(network, data, ts, loss="logistic")
+    solved = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss="logistic")
     # the simulator keeps 1e-8 a step
     np.testing.assert_allclose(run.weights[0], solved.weights[0], atol=1e-6)
 
@@ -129,13 +129,13 @@ def test_refusals():
     data, network = symmetric_data(3, 0, "square"), start(3, 6, 1.0, 0.5, 0.3, 0)
     random = bf.networks.gaussian((3, 6, 1), scale=1.0, leak=0.3)
     with pytest.raises(bf.AssumptionError, match=r"W₁ = W₂ᵀvᵀ, does not hold"):
-        bf.theory.fixed_readout_flow(random, data, [1.0])
+        bf.theory.neighbors.fixed_readout_flow(random, data, [1.0])
     one_signed = bf.Network((np.abs(network.weights[1].T) @ [[1.0, 2, 0]], np.abs(network.weights[1])))
     with pytest.raises(bf.AssumptionError, match=r"\|W₂⁺\| = \|W₂⁻\|, does not hold"):
-        bf.theory.fixed_readout_flow(one_signed, data, [1.0])
+        bf.theory.neighbors.fixed_readout_flow(one_signed, data, [1.0])
     with pytest.raises(bf.AssumptionError, match="Condition 3"):
-        bf.theory.fixed_readout_flow(network, bf.Dataset(data.x[:5], data.y[:5]), [1.0])
+        bf.theory.neighbors.fixed_readout_flow(network, bf.Dataset(data.x[:5], data.y[:5]), [1.0])
     with pytest.raises(ValueError, match=r"needs labels -1 and \+1"):
-        bf.theory.fixed_readout_flow(network, data, [1.0], loss="logistic")
+        bf.theory.neighbors.fixed_readout_flow(network, data, [1.0], loss="logistic")
     with pytest.raises(TypeError, match="unexpected argument 'white_tolerance'"):
-        bf.theory.fixed_readout_flow(network, data, [1.0], white_tolerance=1.0)
+        bf.theory.neighbors.fixed_readout_flow(network, data, [1.0], white_tolerance=1.0)

@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 from scipy.optimize import brentq, nnls
 
 import biasfree as bf
-from biasfree.theory.frei import moved_stable_rank, stable_rank, stable_rank_limit
+from biasfree.theory.neighbors._stable_rank import moved_stable_rank, stable_rank, stable_rank_limit
 
 seeds, leaks = integers(0, 2**31), floats(0.05, 1)
 

@@ -9,8 +9,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import nnls
 
 import biasfree as bf
-from biasfree.theory import (
-    activation_patterns,
+from biasfree.diagnostics import stable_rank
+from biasfree.theory import activation_patterns
+from biasfree.theory.neighbors import (
     descent_margins,
     final_patterns,
     gated_max_margin,
@@ -18,7 +19,6 @@ from biasfree.theory import (
     margin_course,
     margin_rates,
     orthogonal_margins,
-    stable_rank,
     stable_rank_limit,
     unmoved_part,
 )

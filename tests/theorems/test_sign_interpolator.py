@@ -7,7 +7,8 @@ from hypothesis.strategies import integers
 from scipy.optimize import minimize
 
 import biasfree as bf
-from biasfree.theory import least_path_norm, least_squares, minimum_norm_interpolator, sign_interpolator
+from biasfree.theory import least_squares
+from biasfree.theory.neighbors import least_path_norm, minimum_norm_interpolator, sign_interpolator
 
 seeds = integers(0, 2**31)
 

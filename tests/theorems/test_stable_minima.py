@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 import biasfree as bf
 from biasfree.diagnostics import path_norm
-from biasfree.theory import (
+from biasfree.theory.neighbors import (
     largest_path_norm,
     largest_settling_step,
     least_path_norm,
@@ -19,8 +19,8 @@ from biasfree.theory import (
     sharpness_bound,
     tangent_sharpness,
 )
-from biasfree.theory.flattest import flattest
-from biasfree.theory.planar_cones import Cones
+from biasfree.theory.neighbors._flattest import flattest
+from biasfree.theory.neighbors._planar_cones import Cones
 
 seeds = integers(0, 2**31)
 
@@ -221,7 +221,7 @@ def test_one_sample_is_known():
 def test_least_norm_of_orthogonal_inputs():
     """One neuron a sign: Σ|y|/|x|, as Boursier et al. (2022) have it; a bound from below."""
     data = SETS["orthogonal pair"]
-    expected, found = bf.theory.interpolator_norm(data), least_path_norm(data)
+    expected, found = bf.theory.neighbors.interpolator_norm(data), least_path_norm(data)
     assert expected * (1 - 1e-5) <= found <= expected * (1 + 1e-12)  # a grid of 1e-3 is off by its square
 
 

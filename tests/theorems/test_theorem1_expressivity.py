@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
-from biasfree.theory.expressivity import (
+from biasfree.theory._expressivity import (
     even_part,
     homogeneity_defect,
     linear_part,

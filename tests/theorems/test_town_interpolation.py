@@ -10,7 +10,12 @@ from hypothesis.strategies import integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.theory import interpolation_probability, loss_floor, uncovered_samples, vanishing_escapes
+from biasfree.theory.neighbors import (
+    interpolation_probability,
+    loss_floor,
+    uncovered_samples,
+    vanishing_escapes,
+)
 
 seeds = integers(0, 2**31)
 N, WIDTH = 5, 6  # one shape, compiled once

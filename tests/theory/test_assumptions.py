@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.theory import assumptions
+from biasfree.theory.hypotheses import _hypothesis as assumptions
 
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
 ONE = bf.networks.rank_one(DATA.beta + 0.1, width=6, scale=0.1)

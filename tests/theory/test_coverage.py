@@ -9,7 +9,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.theory.results import RESULTS
+from biasfree.theory.hypotheses._results import RESULTS
 
 TS = [0.0, 0.1]
 
@@ -37,18 +37,18 @@ def calls(network, data):
         "deep_map": lambda: theory.deep_map(network),
         "independent_flow": lambda: theory.independent_flow(network, data, TS),
         "gated_flow": lambda: theory.gated_flow(network, data, TS, patterns_tolerance=1.0),
-        "escape_times": lambda: theory.escape_times(network, data),
-        "loss_floor": lambda: theory.loss_floor(network, data),
-        "vanishing_escapes": lambda: theory.vanishing_escapes(network, data),
-        "even_network": lambda: theory.even_network(data),
-        "stable_rank_limit": lambda: theory.stable_rank_limit(network, data),
-        "gated_max_margin": lambda: theory.gated_max_margin(network, data),
-        "final_patterns": lambda: theory.final_patterns(network, data),
-        "orthogonal_margins": lambda: theory.orthogonal_margins(network, data, TS),
-        "descent_margins": lambda: theory.descent_margins(network, data, [0, 1], step=0.1),
-        "fixed_readout_flow": lambda: theory.fixed_readout_flow(network, data, TS),
-        "sharpness_bound": lambda: theory.sharpness_bound(network, data),
-        "tangent_sharpness": lambda: theory.tangent_sharpness(network, data, within=0.0),
+        "escape_times": lambda: theory.neighbors.escape_times(network, data),
+        "loss_floor": lambda: theory.neighbors.loss_floor(network, data),
+        "vanishing_escapes": lambda: theory.neighbors.vanishing_escapes(network, data),
+        "even_network": lambda: theory.neighbors.even_network(data),
+        "stable_rank_limit": lambda: theory.neighbors.stable_rank_limit(network, data),
+        "gated_max_margin": lambda: theory.neighbors.gated_max_margin(network, data),
+        "final_patterns": lambda: theory.neighbors.final_patterns(network, data),
+        "orthogonal_margins": lambda: theory.neighbors.orthogonal_margins(network, data, TS),
+        "descent_margins": lambda: theory.neighbors.descent_margins(network, data, [0, 1], step=0.1),
+        "fixed_readout_flow": lambda: theory.neighbors.fixed_readout_flow(network, data, TS),
+        "sharpness_bound": lambda: theory.neighbors.sharpness_bound(network, data),
+        "tangent_sharpness": lambda: theory.neighbors.tangent_sharpness(network, data, within=0.0),
         "linear_part": lambda: theory.linear_part(network),
     }
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.networks.structured import low_rank
-from biasfree.theory.deep import deep_flow, deep_linear_twin, deep_map, deep_slope
-from biasfree.theory.deep_structure import DeepParts
+from biasfree.networks._structured import low_rank
+from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
+from biasfree.theory.deep._structure import DeepParts
 
 DATA = bf.data.linear_teacher(n=20, d=3, seed=0)
 DIRECTION = DATA.beta + 0.1

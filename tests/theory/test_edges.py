@@ -567,7 +567,7 @@ TABLE = {
     "deep_linear_twin": (lambda ref: T.deep_linear_twin(ref.network), judge_same_function),
     "fixed_readout_flow": (flow_of("fixed_readout_flow"), judge_fixed),
     "fixed_readout_descent": (
-        lambda ref: T.fixed_readout_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
+        lambda ref: T.neighbors.fixed_readout_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
         judge_descent((1, 0)),
     ),
     "coverage": (lambda ref: T.coverage(ref.network, ref.data), judge_coverage),

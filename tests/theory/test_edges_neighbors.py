@@ -18,7 +18,7 @@ import pytest
 import biasfree as bf
 import edge_cases
 import oracles
-from biasfree import theory
+from biasfree import diagnostics, theory
 from biasfree.trajectory import Stats
 
 LEAKS = (0.0, 0.0, 0.0, 0.3, 1e-300, 1 - 1e-16, 1.0)
@@ -318,7 +318,7 @@ def check_probability(case, found):  # noqa: ARG001
 
 def asked_probability(case):
     n, k, m = (int(v) for v in case.rng.integers([-1, 0, 0], [9, 9, 60]))
-    return (n, k, m), theory.interpolation_probability(n, k, m)
+    return (n, k, m), theory.neighbors.interpolation_probability(n, k, m)
 
 
 def check_sign_interpolator(case, found):
@@ -364,8 +364,10 @@ def moved(case):
     )
     e[:, 3:], r[:, :3] = 0, 0
     size = np.linalg.norm(u)
-    values = [theory.stable_rank(m) for m in (u, u + e + r)]
-    bounds = theory.moved_stable_rank(values[0], np.linalg.norm(e) / size, beside=np.linalg.norm(r) / size)
+    values = [diagnostics.stable_rank(m) for m in (u, u + e + r)]
+    bounds = theory.neighbors.moved_stable_rank(
+        values[0], np.linalg.norm(e) / size, beside=np.linalg.norm(r) / size
+    )
     return values[1], bounds
 
 
@@ -455,7 +457,7 @@ def check_rates(case, found):
 def check_margins(case, found):
     z = case.data.targets[:, 0] * case.network(case.data.x)
     np.testing.assert_allclose(
-        found, theory.margin_course(z, rates(case), [0.0, 0.5, 1e3]), rtol=1e-12, atol=1e-12
+        found, theory.neighbors.margin_course(z, rates(case), [0.0, 0.5, 1e3]), rtol=1e-12, atol=1e-12
     )
     check_course(case, ((z, rates(case), np.array([0.0, 0.5, 1e3])), found))
 
@@ -479,7 +481,7 @@ def asked_course(case):
     start = case.rng.normal(size=2) * case.rng.choice([1, 50, 700, 1e5])
     rate = np.abs(case.rng.normal(size=2)) * case.rng.choice([0, 1e-300, 1, 1e300, -1])
     ts = np.array([0.0, 1e-3, 1e6])
-    return (start, rate, ts), theory.margin_course(start, rate, ts)
+    return (start, rate, ts), theory.neighbors.margin_course(start, rate, ts)
 
 
 def check_course(case, found):  # noqa: ARG001
@@ -635,7 +637,9 @@ def asked_rates(case):
         bool(case.rng.integers(2)),
         case.rng.choice([1e-3, 1, 30]),
     )
-    return (k, points, biases, scale), theory.circle_rates(k, scale=scale, points=points, biases=biases)[0]
+    return (k, points, biases, scale), theory.neighbors.circle_rates(
+        k, scale=scale, points=points, biases=biases
+    )[0]
 
 
 def check_circle(case, found):  # noqa: ARG001
@@ -655,7 +659,7 @@ def asked_halving(case):
         np.abs(case.rng.normal(size=3)) * [1, 1e-3, case.rng.choice([0, 1e-14, 1])],
         case.rng.choice([None, 0.1, 2.0]),
     )
-    return (rates, step), theory.halving_times(rates, step=step)
+    return (rates, step), theory.neighbors.halving_times(rates, step=step)
 
 
 def check_halving(case, found):  # noqa: ARG001
@@ -724,8 +728,12 @@ TABLE = {
     "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case("loss_floor"), check_floor),
     "interpolation_probability": (orthogonal, asked_probability, check_probability),
     "sign_interpolator": (orthogonal, on_data("sign_interpolator"), check_sign_interpolator),
-    "stable_rank": (orthogonal, lambda case: theory.stable_rank(case.network.weights[0]), check_stable_rank),
-    "stable_rank_of_gram": (orthogonal, lambda case: theory.stable_rank_of_gram(gram(case)), check_gram),
+    "stable_rank": (
+        orthogonal,
+        lambda case: diagnostics.stable_rank(case.network.weights[0]),
+        check_stable_rank,
+    ),
+    "stable_rank_of_gram": (orthogonal, lambda case: diagnostics.stable_rank_of_gram(gram(case)), check_gram),
     "moved_stable_rank": (orthogonal, moved, check_moved),
     "stable_rank_limit": (fitted, on_case("stable_rank_limit"), check_rank_limit),
     "gated_max_margin": (fitted, on_case("gated_max_margin"), check_max_margin),

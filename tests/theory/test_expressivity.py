@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.theory.expressivity import (
+from biasfree.theory._expressivity import (
     even_part,
     homogeneity_defect,
     linear_part,

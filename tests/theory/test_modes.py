@@ -3,7 +3,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.theory import aligned_modes, mode_course, mode_time, modes_flow
-from biasfree.theory.modes import ASSUMES
+from biasfree.theory.linear._modes_flow import ASSUMES
 
 RNG = np.random.default_rng(3)
 DATA = bf.data.whiten(bf.Dataset(RNG.normal(size=(30, 4)), RNG.normal(size=(30, 3))))

@@ -8,6 +8,6 @@ from biasfree.stopping import STOP
 def main() -> None:
     """The entry point of the command: signals are handled before anything else is loaded."""
     STOP.listen()
-    from biasfree.cli.command import command
+    from biasfree.cli._command import command
 
     STOP.leave(command())

@@ -1,11 +1,11 @@
 """What is learnt: datasets, the tasks of the papers, and ways to make data symmetric or white."""
 
 from biasfree.arguments import public
-from biasfree.data.dataset import Dataset
-from biasfree.data.handwritten import digits
-from biasfree.data.loading import load
-from biasfree.data.symmetry import mirror_pairs
-from biasfree.data.tasks import (
+from biasfree.data._dataset import Dataset
+from biasfree.data._digits import digits
+from biasfree.data._loading import load
+from biasfree.data._mirror import mirror_pairs
+from biasfree.data._tasks import (
     circle,
     five_points,
     gaussian_mixture,
@@ -21,7 +21,7 @@ from biasfree.data.tasks import (
     xor,
     xor_clusters,
 )
-from biasfree.data.transforms import center, desymmetrize, symmetrize, whiten
+from biasfree.data._transforms import center, desymmetrize, symmetrize, whiten
 
 __all__ = [
     "Dataset",

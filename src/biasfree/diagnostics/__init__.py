@@ -1,14 +1,14 @@
 """What we measure: plain functions of one network, of data, or of both; time is added by `trajectory.map`."""
 
 from biasfree.arguments import public
-from biasfree.diagnostics.boundary import (
+from biasfree.diagnostics._boundary import (
     AdversarialDirection,
     BoundaryDistance,
     adversarial_direction,
     boundary_distance,
 )
-from biasfree.diagnostics.equivalence import weight_error, weight_errors
-from biasfree.diagnostics.function import (
+from biasfree.diagnostics._equivalence import weight_error, weight_errors
+from biasfree.diagnostics._function import (
     LinearRegions,
     MapDistances,
     effective_map,
@@ -21,14 +21,14 @@ from biasfree.diagnostics.function import (
     nonlinear_share,
     outputs,
 )
-from biasfree.diagnostics.mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
-from biasfree.diagnostics.monitor import LinearityMonitor, Reading
-from biasfree.diagnostics.orthogonality import (
+from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
+from biasfree.diagnostics._monitor import LinearityMonitor, Reading
+from biasfree.diagnostics._orthogonality import (
     OrthogonalSeparability,
     near_orthogonality,
     orthogonal_separability,
 )
-from biasfree.diagnostics.structure import (
+from biasfree.diagnostics._structure import (
     RowAlignment,
     Structure,
     neuron_orders,
@@ -36,7 +36,7 @@ from biasfree.diagnostics.structure import (
     sorted_by_sign,
     structure_distance,
 )
-from biasfree.diagnostics.targets import (
+from biasfree.diagnostics._targets import (
     Part,
     Preparation,
     Prepared,
@@ -45,7 +45,7 @@ from biasfree.diagnostics.targets import (
     preparation,
     target_shares,
 )
-from biasfree.diagnostics.trajectories import (
+from biasfree.diagnostics._trajectories import (
     AlignmentTime,
     Margins,
     PartingTime,
@@ -56,7 +56,7 @@ from biasfree.diagnostics.trajectories import (
     parting_time,
     plateaus,
 )
-from biasfree.diagnostics.weights import (
+from biasfree.diagnostics._weights import (
     AssumptionDistance,
     Balance,
     Clusters,
@@ -69,8 +69,9 @@ from biasfree.diagnostics.weights import (
     layer_summary,
     path_norm,
 )
-from biasfree.theory.frei import stable_rank, stable_rank_of_gram
-from biasfree.theory.symmetry import symmetry_defect
+from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
+from biasfree.theory.neighbors._orthogonal_inputs import largest_cosine
+from biasfree.theory.neighbors._stable_rank import stable_rank, stable_rank_of_gram
 
 __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     # data
@@ -86,6 +87,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "preparation",
     "Preparation",
     "Prepared",
+    "largest_cosine",
     "near_orthogonality",
     "orthogonal_separability",
     "OrthogonalSeparability",

@@ -1,12 +1,12 @@
 """How it learns, simulated: flow, also through ReLU kinks, descent, also to huge times, and its sharpness."""
 
 from biasfree.arguments import public
-from biasfree.dynamics.curvature import sharpness
-from biasfree.dynamics.descent import gradient_descent
-from biasfree.dynamics.flow import gradient_flow
-from biasfree.dynamics.growing import long_descent
-from biasfree.dynamics.integrate import UnfinishedError
-from biasfree.dynamics.tiles import DivergenceError
+from biasfree.dynamics.descent._batches import DivergenceError
+from biasfree.dynamics.descent._gradient_descent import gradient_descent
+from biasfree.dynamics.descent._long_descent import long_descent
+from biasfree.dynamics.descent._sharpness import sharpness
+from biasfree.dynamics.flow._driver import UnfinishedError
+from biasfree.dynamics.flow._gradient_flow import gradient_flow
 
 __all__ = [
     "DivergenceError",

@@ -1,11 +1,11 @@
 """What learns: networks, their initializations, and the bridge to PyTorch."""
 
 from biasfree.arguments import public
-from biasfree.networks.initializations import balanced, gaussian, lambda_balanced, xavier
-from biasfree.networks.network import Network
-from biasfree.networks.rescaling import rebalanced
-from biasfree.networks.span import Span, in_span
-from biasfree.networks.structured import low_rank, rank_one
+from biasfree.networks._initializations import balanced, gaussian, lambda_balanced, xavier
+from biasfree.networks._network import Network
+from biasfree.networks._rescaling import rebalanced
+from biasfree.networks._span import Span, in_span
+from biasfree.networks._structured import low_rank, rank_one
 
 __all__ = [
     "Network",

@@ -5,13 +5,15 @@ they are given, in the caller's settings or, inside `with style():`, in the pack
 """
 
 from biasfree.arguments import public
-from biasfree.plots.curves import leak_legend, level, simulated_points, theory_curve
-from biasfree.plots.functions import energies, output_map, parity
-from biasfree.plots.networks import directions, spectra, weights
-from biasfree.plots.style import WIDTH, leak_colours, panel_label, style
-from biasfree.plots.trajectories import loss
+from biasfree.plots._curves import leak_legend, level, simulated_points, spread, theory_curve
+from biasfree.plots._functions import energies, output_map, parity
+from biasfree.plots._networks import NEGATIVE, POSITIVE, directions, spectra, weights
+from biasfree.plots._style import WIDTH, leak_colours, panel_label, style
+from biasfree.plots._trajectories import loss
 
 __all__ = [
+    "NEGATIVE",
+    "POSITIVE",
     "WIDTH",
     "directions",
     "energies",
@@ -24,6 +26,7 @@ __all__ = [
     "parity",
     "simulated_points",
     "spectra",
+    "spread",
     "style",
     "theory_curve",
     "weights",

@@ -1,22 +1,40 @@
 """How it learns, solved: one file per result, and refusals where a result does not apply.
 
-`coverage(network, data)` says which results apply, and what is missing for the others.
+`coverage(network, data)` says which results apply, and what is missing for the others. Results that serve one
+neighboring paper are in `bf.theory.neighbors`.
 """
 
 from biasfree.arguments import public
-from biasfree.theory.alignment import aligned
-from biasfree.theory.assumptions import AssumptionError
-from biasfree.theory.boursier import (
-    alignment_directions,
-    covers_all_samples,
-    escape_times,
-    interpolator_norm,
-    minimum_norm_interpolator,
+from biasfree.theory import neighbors
+from biasfree.theory._expressivity import (
+    Certificate,
+    even_part,
+    linear_part,
+    odd_network,
+    odd_part,
+    separation_network,
+    two_layer_gap,
 )
-from biasfree.theory.circle import circle_rates, even_network, halving_times
-from biasfree.theory.coverage_table import Coverage, coverage
-from biasfree.theory.deep import deep_flow, deep_linear_twin, deep_map, deep_slope
-from biasfree.theory.early import (
+from biasfree.theory.asymmetric._gated_flow import (
+    PatternClasses,
+    activation_patterns,
+    gated_flow,
+    pattern_changes,
+    pattern_classes,
+)
+from biasfree.theory.asymmetric._independent_flow import independent_flow, independent_network, learning_times
+from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
+from biasfree.theory.deep._structure import DeepParts
+from biasfree.theory.hypotheses._coverage import Coverage, coverage
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.limits._largest_margin import largest_margin
+from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
+from biasfree.theory.limits._max_margin import MaxMargin, max_margin
+from biasfree.theory.linear._linear_flow import linear_flow
+from biasfree.theory.linear._mode_course import mode_course, mode_time
+from biasfree.theory.linear._modes_flow import aligned_modes, modes_flow
+from biasfree.theory.symmetric._aligned import aligned
+from biasfree.theory.symmetric._early_phase import (
     early_error,
     growth_rate,
     lemma12_bound,
@@ -25,75 +43,24 @@ from biasfree.theory.early import (
     norm_bound,
     plateau_end,
 )
-from biasfree.theory.equivalence import equivalent_descent, equivalent_flow, from_linear_twin, linear_twin
-from biasfree.theory.expressivity import (
-    Certificate,
-    even_part,
-    homogeneity_defect,
-    linear_part,
-    odd_network,
-    odd_part,
-    separation_network,
-    two_layer_gap,
+from biasfree.theory.symmetric._equivalence import (
+    equivalent_descent,
+    equivalent_flow,
+    from_linear_twin,
+    linear_twin,
 )
-from biasfree.theory.finite_width import (
+from biasfree.theory.symmetric._finite_width import (
     WeightErrorLaw,
     final_weight_error,
     final_weight_error_law,
     halves,
     split_loss,
 )
-from biasfree.theory.fixed_readout import fixed_readout_descent, fixed_readout_flow
-from biasfree.theory.frei import moved_stable_rank, stable_rank, stable_rank_limit, stable_rank_of_gram
-from biasfree.theory.frozen_gates import (
-    GatedMaxMargin,
-    final_patterns,
-    gated_max_margin,
-    logistic_slope,
-    unmoved_part,
-)
-from biasfree.theory.gated import (
-    PatternClasses,
-    activation_patterns,
-    gated_flow,
-    pattern_changes,
-    pattern_classes,
-)
-from biasfree.theory.hard_margin import MaxMargin, max_margin
-from biasfree.theory.independent import independent_flow, independent_network, learning_times
-from biasfree.theory.interpolators import SignInterpolator, sign_interpolator
-from biasfree.theory.limits import final_norm, l2_solution, least_squares
-from biasfree.theory.margin_bound import largest_margin
-from biasfree.theory.margin_courses import (
-    descent_margins,
-    margin_course,
-    margin_rates,
-    orthogonal_margins,
-)
-from biasfree.theory.modes import aligned_modes, modes_flow
-from biasfree.theory.reduced import reduced_flow
-from biasfree.theory.riccati import linear_flow
-from biasfree.theory.sigmoid import sigmoid_flow, time_to_loss, two_sigmoid_flow
-from biasfree.theory.single_mode import mode_course, mode_time
-from biasfree.theory.stable_minima import (
-    largest_path_norm,
-    largest_settling_step,
-    least_path_norm,
-    least_sharpness,
-    path_norm_multipliers,
-    sharpness_bound,
-    tangent_sharpness,
-)
-from biasfree.theory.symmetric_data import LossSplit, loss_split, symmetric_slope
-from biasfree.theory.town import (
-    Escapes,
-    interpolation_probability,
-    loss_floor,
-    uncovered_samples,
-    vanishing_escapes,
-)
-from biasfree.theory.two_neurons import two_neuron_flow
-from biasfree.theory.white import white_flow
+from biasfree.theory.symmetric._loss_split import LossSplit, loss_split, symmetric_slope
+from biasfree.theory.symmetric._reduced_flow import reduced_flow
+from biasfree.theory.symmetric._sigmoid_flow import sigmoid_flow, time_to_loss, two_sigmoid_flow
+from biasfree.theory.symmetric._two_neuron_flow import two_neuron_flow
+from biasfree.theory.symmetric._white_flow import white_flow
 
 __all__ = [  # noqa: RUF022 - the order of the theory
     "AssumptionError",
@@ -103,7 +70,6 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "linear_part",
     "even_part",
     "odd_part",
-    "homogeneity_defect",
     "separation_network",
     "odd_network",
     "two_layer_gap",
@@ -156,6 +122,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "deep_slope",
     "deep_map",
     "deep_linear_twin",
+    "DeepParts",
     # without symmetry
     "independent_flow",
     "independent_network",
@@ -165,44 +132,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "pattern_classes",
     "pattern_changes",
     "PatternClasses",
-    # neighbours
-    "alignment_directions",
-    "escape_times",
-    "minimum_norm_interpolator",
-    "interpolator_norm",
-    "covers_all_samples",
-    "sign_interpolator",
-    "SignInterpolator",
-    "uncovered_samples",
-    "loss_floor",
-    "interpolation_probability",
-    "vanishing_escapes",
-    "Escapes",
-    "circle_rates",
-    "halving_times",
-    "even_network",
-    "fixed_readout_flow",
-    "fixed_readout_descent",
-    "gated_max_margin",
-    "GatedMaxMargin",
-    "final_patterns",
-    "unmoved_part",
-    "logistic_slope",
-    "orthogonal_margins",
-    "descent_margins",
-    "margin_rates",
-    "margin_course",
-    "stable_rank",
-    "stable_rank_limit",
-    "stable_rank_of_gram",
-    "moved_stable_rank",
-    "sharpness_bound",
-    "tangent_sharpness",
-    "least_sharpness",
-    "largest_settling_step",
-    "least_path_norm",
-    "path_norm_multipliers",
-    "largest_path_norm",
+    "neighbors",
 ]
 
 public(__all__, globals())

@@ -1,0 +1,86 @@
+"""A dozen orthogonal samples: the norm at the end, where some neuron covers a sign and where none does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from biasfree import data as tasks
+from biasfree import diagnostics, networks, theory
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.boursier2022.pair import escapes_of
+from biasfree_papers.shared.trajectories import accuracy, stacked
+from biasfree_papers.types import Numbers, Report
+
+TIMES = 101
+RTOL = 1e-6
+_EACH = 5  # draws of either kind that are followed to other scales
+_AFTER = 1.2  # the last time, in predicted times of the last escape, and what is added to it, over P/|y|
+_SETTLING = 8.0
+
+
+def limits(settings: Mapping[str, Any], report: Report) -> Numbers:
+    """All draws at one scale, then the first few of either kind at every scale."""
+    draws = settings["seed"] + np.arange(settings["draws"])
+    rows = []
+    for i, seed in enumerate(draws):
+        if i % 10 == 0:
+            report(f"{settings['samples']} orthogonal samples: draw {i + 1} of {len(draws)}")
+        rows.append(_row(settings, int(seed), settings["scale"]))
+    found = stacked(rows)
+    covers = found["covers"]
+    chosen = np.sort(np.concatenate([np.flatnonzero(covers == kind)[:_EACH] for kind in (True, False)]))
+    scan = []
+    for scale in settings["scales"]:
+        report(f"{settings['samples']} orthogonal samples, γ = {scale:g}: {len(chosen)} draws")
+        scan.append(stacked([_row(settings, int(draws[i]), scale) for i in chosen]))
+    return {**found, "draws": draws, "chosen": chosen, **{f"scan_{k}": v for k, v in stacked(scan).items()}}
+
+
+def drawn(n: int, seed: int) -> Dataset:
+    """The axes as inputs, targets of alternating signs and of sizes from ½ to 1½."""
+    sizes = np.random.default_rng(seed).uniform(0.5, 1.5, size=n)
+    return Dataset(np.eye(n), tasks.orthogonal(n, n).y * sizes)
+
+
+def _row(settings: Mapping[str, Any], seed: int, scale: float) -> Numbers:
+    data = drawn(settings["samples"], seed)
+    start = networks.balanced((len(data), settings["width"], 1), scale=scale, seed=seed)
+    due = theory.neighbors.vanishing_escapes(start, data, apart_tolerance=np.inf)
+    run = _flow(start, data, float(due.times.max(initial=0.0)))
+    covers = theory.neighbors.covers_all_samples(start, data)
+    return {
+        "covers": np.array(covers),
+        "norm": np.array(diagnostics.half_norm(run[-1])),
+        "minimum": np.array(theory.neighbors.interpolator_norm(data)),
+        "least": np.array(theory.neighbors.interpolator_norm(Dataset(data.x, run[-1](data.x)))),
+        "limit": np.array(due.shares.sum()),
+        "distance": np.array(_distance(run[-1], data, seed)),
+        "end": np.array(run.loss[-1]),
+        "gained": np.array(np.sum((run[-1].weights[0] > 0) & (start.weights[0] <= 0))),
+        "error": np.array(accuracy(run)),
+        "measured": escapes_of(run, data),
+        "predicted": theory.neighbors.escape_times(start, data, ahead_tolerance=np.inf)
+        if covers
+        else np.full(2, np.nan),
+        "printed": -np.log(scale) / np.linalg.norm(theory.neighbors.alignment_directions(data), axis=1),
+    }
+
+
+def _flow(start: Network, data: Dataset, last: float) -> Trajectory:
+    """Every neuron leaves the other sign's samples once and for good, so kinks are met once: stepped over."""
+    from biasfree.dynamics import gradient_flow
+
+    end = _AFTER * last + _SETTLING * len(data) / np.abs(data.y).min()
+    return gradient_flow(start, data, np.linspace(0, end, TIMES), method="smooth", rtol=RTOL)
+
+
+def _distance(network: Network, data: Dataset, seed: int) -> float:
+    """How far the function is from the shortest interpolator's, on a thousand Gaussian inputs, rms."""
+    x = np.random.default_rng(seed).normal(size=(1000, data.dimensions))
+    best = theory.neighbors.minimum_norm_interpolator(data)(x)
+    return float(np.linalg.norm(network(x) - best) / np.linalg.norm(best))

@@ -1,0 +1,71 @@
+"""Claims on a terminal: ours first, in full colour; the others dimmed, since they decide nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def show_claims(record: Mapping[str, Any]) -> None:
+    """The table of claims of one figure, and its other tables."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 140)  # no folding of words in a file or pipe
+    console.print(_claims(record))
+    for table in record["tables"]:
+        console.print(_plain(table))
+
+
+def _claims(record: Mapping[str, Any]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from biasfree_papers.experiment import KINDS
+
+    rebuilt = " [rebuilt]" if record["rebuilt"] else ""
+    title = Text(f"{record['figure']}{rebuilt}: {record['title']}")
+    table = Table(title=title, title_justify="left", show_lines=True)
+    for column in ("whose", "claim", "measured", "bound", "verdict"):
+        table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
+    for claim in sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"])):
+        table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
+    return table
+
+
+def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import marks, spread
+
+    ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
+    note = f"\nnote: {claim['note']}" if claim["note"] else ""
+    seeds = claim["number of seeds"]
+    whose = "ours" if ours else f"{claim['kind']} (reported)"
+    return (
+        "\n".join([whose, *marks(claim)]),
+        Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
+        spread(claim["measured"]),
+        ("≤ " if claim["sense"] == "at most" else "≥ ") + f"{spread(claim['bound'])}\n{claim['basis']}",
+        Text(
+            f"{claim['verdict']}\n{seeds} seed{'s' if seeds > 1 else ''}",
+            style=("green" if holds else "red") if ours else "",
+        ),
+    )
+
+
+def _plain(table: Mapping[str, Any]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from biasfree.tables import shown
+
+    drawn = Table(title=Text(table["title"]), title_justify="left", box=None)
+    for column in table["columns"]:
+        drawn.add_column(Text(column))
+    for row in table.get("brief", table["rows"]):
+        drawn.add_row(*(Text(shown(cell)) for cell in row))
+    return drawn

@@ -1,0 +1,80 @@
+"""Figures under way: a line for each on a terminal, and a line when each is done."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import typer
+
+from biasfree_papers.experiment import Experiment
+
+
+class Watcher:
+    """Shows the progress of figures while they are made; a context, called with each message."""
+
+    def __init__(self, experiments: Sequence[Experiment]):
+        self._weights = {experiment.name: experiment.seconds for experiment in experiments}
+        self._began: dict[str, float] = {}
+        self._lines: dict[str, Any] = {}
+        self._bar: Any = _bar() if sys.stderr.isatty() else None
+        self._total: Any = None
+
+    def __enter__(self) -> Watcher:
+        if self._bar is not None:
+            self._bar.start()
+            self._total = self._bar.add_task("all figures", total=sum(self._weights.values()), text="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, name: str, event: str, text: str) -> None:
+        """One of "began", "says", "warns", "ended" of the figure `name`."""
+        if event == "began":
+            self._begin(name)
+        elif event == "says" and self._bar is not None:
+            self._bar.update(self._lines[name], text=text)
+        elif event == "warns":
+            self._print(f"{name}: {text}", err=True)
+        elif event == "ended":
+            self._end(name, text)
+
+    def _begin(self, name: str) -> None:
+        self._began[name] = time.perf_counter()
+        if self._bar is not None:
+            self._lines[name] = self._bar.add_task(name, total=None, text="")
+
+    def _end(self, name: str, failure: str) -> None:
+        seconds = time.perf_counter() - self._began[name]
+        self._print(f"{name}: {'failed' if failure else 'done'} after {seconds:.0f} s")
+        if failure:
+            self._print(f"biasfree: {name}: {failure}", err=True)
+        if self._bar is not None:
+            self._bar.remove_task(self._lines.pop(name))
+            self._bar.advance(self._total, self._weights[name])
+
+    def _print(self, text: str, *, err: bool = False) -> None:
+        if self._bar is None:
+            typer.echo(text, err=err)
+        else:
+            self._bar.console.print(text, markup=False, highlight=False)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,109 @@
+"""The runs of the test bench: every kind of input, both targets, three depths, two scales, several draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from biasfree import diagnostics, networks
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree_papers.conjecture.inputs import KINDS, TARGETS, even_task
+from biasfree_papers.settings import seeds_of
+from biasfree_papers.shared.loss_levels import LEVELS, Fall, fall
+from biasfree_papers.shared.trajectories import accuracy, named, stacked
+from biasfree_papers.types import Numbers, Report
+
+#: Where a structured start begins, its last time, which is after its fall, and the tolerance of a step.
+_START, _END, _TIGHT = 0.6, 20.0, 1e-6
+
+
+def run(settings: Mapping[str, Any], report: Report) -> Numbers:
+    """A fall for every case, and a start of the exact structure for every case but the scales and draws."""
+    seeds = seeds_of(settings)
+    first, rows, stays = int(seeds[0]), [], []
+    for depth in settings["depths"]:
+        for target, kind in product(TARGETS, KINDS):
+            report(f"{depth} layers, {kind} inputs, {target} target")
+            for scale, seed in product(settings[f"scales{depth}"], map(int, seeds)):
+                data = _task(settings, kind, target, seed)
+                start = networks.gaussian(_sizes(settings, depth), scale=scale, seed=seed)
+                found = fall(start, data, end=settings["end"], rtol=_rtol(settings, target))
+                rows.append({"kind": kind, "target": target, "depth": depth, "scale": scale, "seed": seed})
+                rows[-1] |= _measured(found, scale)
+                rows[-1]["later"] = _afterwards(found, data, settings["later"], _rtol(settings, target))
+            stays.append(_stay(_sizes(settings, depth), _task(settings, kind, target, first), first))
+    return {
+        **stacked(rows),
+        **named("stay", stacked(stays)),
+        "levels": np.array(LEVELS),
+        "seeds": seeds,
+        "later_by": np.array(settings["later"]),
+    }
+
+
+def _rtol(settings: Mapping[str, Any], target: str) -> float:
+    """Odd targets keep neurons at kinks, where steps get short: they are followed less closely."""
+    return settings["rtol"] if target == "linear" else settings["odd_rtol"]
+
+
+def _sizes(settings: Mapping[str, Any], depth: int) -> tuple[int, ...]:
+    return (settings["dimensions"], *(settings["width"],) * (depth - 1), 1)
+
+
+def _task(settings: Mapping[str, Any], kind: str, target: str, seed: int) -> Dataset:
+    return even_task(kind, target, settings["samples"], settings["dimensions"], seed=seed)
+
+
+def _measured(found: Fall, scale: float) -> dict[str, Any]:
+    """Where a fall ended: its distance from Eq. 40, how far it came, and how well norms were conserved."""
+    last, sizes = found.networks[-1], np.array([network.norms for network in found.networks]) ** 2
+    apart = sizes - sizes[:, :1]
+    passed = dict(zip(LEVELS[: found.reached], found.ts[1:], strict=False))
+    return {
+        "reached": found.reached,
+        "left": found.left[-1],
+        "distance": _distance(last),
+        "kept": scale / np.sqrt(sizes[-1].mean()),
+        "escape": passed.get(LEVELS[0], np.inf),
+        "waited": passed.get(0.49, np.inf) - passed.get(0.51, np.inf) if 0.51 in passed else np.nan,
+        "end": found.ts[-1],
+        "drift": np.abs(apart - apart[0]).max(),
+        "allowed": 4 * found.error * sizes.max(),
+        "error": found.error,
+        "evaluations": found.evaluations,
+    }
+
+
+def _afterwards(found: Fall, data: Dataset, later: float, rtol: float) -> float:
+    """The distance some time after a run has come to the loss of least squares, NaN if it has not."""
+    from biasfree.dynamics import gradient_flow
+
+    if found.reached < len(LEVELS):
+        return np.nan
+    return _distance(gradient_flow(found.networks[-1], data, [0.0, later], method="smooth", rtol=rtol)[-1])
+
+
+def _stay(sizes: tuple[int, ...], data: Dataset, seed: int) -> dict[str, Any]:
+    """A start of the exact structure, how far from it the flow ends, and what the simulator allows for."""
+    from biasfree.dynamics import gradient_flow
+
+    off = np.linalg.norm(data.beta) * np.random.default_rng(seed).normal(size=sizes[0])
+    start = networks.low_rank(data.beta + 0.3 * off, widths=sizes[1:-1], scale=_START, seed=seed)
+    run = gradient_flow(start, data, [0.0, _END], method="smooth", rtol=_TIGHT)
+    last = run[-1]
+    grown = max(1.0, float(last.norms.max()) / _START) ** (len(sizes) - 3)
+    gap = sum(np.sum((v - w) ** 2) for v, w in zip(last.weights, start.weights, strict=True))
+    return {
+        "distance": _distance(last),
+        "moved": float(np.sqrt(gap / sum(last.norms**2))),
+        "allowed": grown * accuracy(run),
+    }
+
+
+def _distance(network: Network) -> float:
+    found = diagnostics.structure_distance(network)
+    return np.nan if found is None else found.relu

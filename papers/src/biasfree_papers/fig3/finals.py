@@ -1,0 +1,142 @@
+"""The final weight error over draws: simulated and predicted at full size, at small widths, and its law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from biasfree import data as tasks
+from biasfree import diagnostics, networks, theory
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.fig3.two_neurons import kept
+from biasfree_papers.shared.trajectories import accuracy, named, stacked
+from biasfree_papers.types import Numbers, Report
+
+_SMALL = {"n": 20, "d": 3}  # a task on which many networks train at once; the law does not depend on the task
+_SMALL_SCALE = 1e-6
+_SMALL_STEP = 0.1  # of the ReLU network, in units of 1/s
+
+
+def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network:
+    """A draw: √(1/c) times that of a linear network, the same for all leaks."""
+    linear = networks.gaussian(sizes, scale=scale, leak=1.0, seed=seed)
+    return theory.from_linear_twin(linear, leak=leak)
+
+
+def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
+    """Simulated and predicted final errors of ReLU against linear, how far apart they may be, and maps."""
+    finals = [_final(relu, linear, data) for relu, linear in pairs]
+    return named("final", stacked(finals))
+
+
+def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
+    """Predicted errors of many draws beside their law, for the figure's width and over widths."""
+    seeds = settings["seed"] + np.arange(settings["draws"])
+    report(f"{len(seeds)} draws of every width, predicted")
+    full = _predicted(settings["width"], data, seeds)
+    small, law = _small_task(settings), theory.final_weight_error_law(settings["width"])
+    rows = np.array([_predicted(width, small, seeds) for width in settings["widths"]])
+    laws = [theory.final_weight_error_law(width) for width in settings["widths"]]
+    fine = np.geomspace(law.quantile(0.02), law.quantile(0.999), 100)
+    return {
+        "many_predicted": full,
+        "many_distance": np.array(distance(full, law)),
+        "law_errors": fine,
+        "law_shares": law.cdf(fine),
+        "widths": np.array(settings["widths"]),
+        "medians": np.median(rows, axis=1),
+        "law_medians": np.array([one.quantile(0.5) for one in laws]),
+        "width_distances": np.array([distance(row, one) for row, one in zip(rows, laws, strict=True)]),
+    }
+
+
+def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
+    """Simulated and predicted final errors of many draws at small widths, by descent on a small task."""
+    data, seeds = _small_task(settings), settings["seed"] + np.arange(settings["small_draws"])
+    found = []
+    for width in settings["small_widths"]:
+        report(f"{len(seeds)} draws of width {width}, simulated")
+        found.append(_trained(width, data, seeds))
+    return {
+        "small_widths": np.array(settings["small_widths"]),
+        **named("small", stacked(found)),
+    }
+
+
+def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
+    """Kolmogorov and Smirnov's distance of a sample from the law."""
+    shares, n = law.cdf(np.sort(errors)), len(errors)
+    return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
+
+
+def _final(relu: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, float]:
+    left = _remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + kept(relu)
+    return {
+        "measured": diagnostics.weight_error(relu[-1], linear[-1]),
+        "predicted": theory.final_weight_error(relu[0], data),
+        "bound": 3 * left + accuracy(relu) + accuracy(linear),
+        "map_error": _map_error(relu, linear),
+    }
+
+
+def _map_error(relu: Trajectory, linear: Trajectory) -> float:
+    """The largest |w − w_lin|/|w_lin| along the path, w the linear map of the network."""
+    apart, sizes = (np.linalg.norm(maps, axis=(1, 2)) for maps in (relu.maps - linear.maps, linear.maps))
+    return float((apart / sizes).max())
+
+
+def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
+    """How far from its limit the slower half of a ReLU network is at time `end`, |W − W*|/|W*|.
+
+    ReLU and linear are at least as close to theirs, so the weight error is within 3 of these of its limit.
+    """
+    half = min(theory.halves(network, data), key=lambda network: network.norms[0])
+    first, second = flow(half, data, [end])[-1].weights
+    target = theory.least_squares(data)
+    norm = theory.final_norm(target)
+    neurons = second[0] / np.linalg.norm(second)
+    limit = norm * np.outer(neurons, target / np.linalg.norm(target))
+    apart = np.hypot(np.linalg.norm(first - limit), np.linalg.norm(second[0] - norm * neurons))
+    return float(apart / (np.sqrt(2) * norm))
+
+
+def _small_task(settings: Mapping[str, Any]) -> Dataset:
+    return tasks.whiten(tasks.odd_sine(**_SMALL, seed=settings["data_seed"]))
+
+
+def _predicted(width: int, data: Dataset, seeds: np.ndarray) -> np.ndarray:
+    """What each draw of the weights predicts for ReLU."""
+    sizes = (data.dimensions, width, 1)
+    relus = [start(sizes, _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
+    return np.array([theory.final_weight_error(relu, data) for relu in relus])
+
+
+def _trained(width: int, data: Dataset, seeds: np.ndarray) -> Numbers:
+    """ReLU with step η and linear with η/2, to ten time constants after the plateau.
+
+    On white data descent has the limits of the flow, W ∝ r₁β̄ᵀ: each step multiplies both layers alike.
+    """
+    from biasfree.dynamics import gradient_descent
+
+    s, sizes = float(np.linalg.norm(data.beta)), (data.dimensions, width, 1)
+    relus, linears = ([start(sizes, _SMALL_SCALE, int(seed), leak) for seed in seeds] for leak in (0.0, 1.0))
+    step = _SMALL_STEP / s
+    steps = int((np.log(np.sqrt(s) / _SMALL_SCALE) + 10) / np.log1p(_SMALL_STEP / 2))
+    ends = gradient_descent(relus, data, step=step, steps=steps, save_every=steps)
+    twins = gradient_descent(linears, data, step=step / 2, steps=steps, save_every=steps)
+    measured = np.array([diagnostics.weight_error(a[-1], b[-1]) for a, b in zip(ends, twins, strict=True)])
+    slowed = step * steps * (1 - _SMALL_STEP / 4)  # forward Euler grows by ln(1 + z) ≥ z(1 − z/2), z = ηs/2
+    left = [
+        _remainder(relu, theory.white_flow, data, slowed) + kept(run)
+        for relu, run in zip(relus, ends, strict=True)
+    ]
+    return {
+        "measured": measured,
+        "predicted": np.array([theory.final_weight_error(relu, data) for relu in relus]),
+        "bound": 3 * np.array(left),
+        "distance": np.array(distance(measured, theory.final_weight_error_law(width))),
+    }

@@ -1,0 +1,57 @@
+"""The installed figures by name; a figure is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from biasfree_papers.experiment import Experiment
+
+#: Packages name their figures under this group: a tuple of modules, each with an `EXPERIMENT`.
+GROUP = "biasfree.figures"
+
+
+class Registry(MutableMapping[str, Experiment]):
+    """Experiments by name, in the order of the report. Names are known before anything is imported."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str | Experiment] | None = None
+
+    @property
+    def _figures(self) -> dict[str, str | Experiment]:
+        if self._found is None:
+            modules = [module for package in entry_points(group=GROUP) for module in package.load()]
+            self._found = {module.rpartition(".")[2]: module for module in modules}
+        return self._found
+
+    def __getitem__(self, name: str) -> Experiment:
+        figure = self._figures[name]
+        if isinstance(figure, str):
+            figure = self._figures[name] = import_module(figure).EXPERIMENT
+        return figure
+
+    def __setitem__(self, name: str, experiment: Experiment) -> None:
+        self._figures[name] = experiment
+
+    def __delitem__(self, name: str) -> None:
+        del self._figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._figures
+
+
+REGISTRY = Registry()
+
+
+def named(name: str) -> Experiment:
+    """The experiment called `name`."""
+    if name not in REGISTRY:
+        raise ValueError(f"no experiment {name!r}; there are: {', '.join(REGISTRY)}.")
+    return REGISTRY[name]

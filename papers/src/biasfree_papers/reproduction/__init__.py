@@ -1,0 +1,7 @@
+"""How the papers are made: figures side by side, what is unchanged reused, and one page that shows it all."""
+
+from biasfree_papers.reproduction.making import Figure, draw, is_current, make
+from biasfree_papers.reproduction.parallel import Failure, make_all
+from biasfree_papers.reproduction.report import write_report
+
+__all__ = ["Failure", "Figure", "draw", "is_current", "make", "make_all", "write_report"]

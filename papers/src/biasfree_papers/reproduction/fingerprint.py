@@ -1,0 +1,48 @@
+"""Fingerprints of stored results: a result is reused only where the same sources would make it again.
+
+The sources of a function are the module it is written in and every module that this one imports, and so on:
+`reproduction.sources` follows the imports. Settings, versions and the platform count too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from biasfree.tables import plain
+from biasfree.versions import versions
+from biasfree_papers.experiment import Experiment
+from biasfree_papers.reproduction.sources import sources_of
+
+
+def numbers_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
+    """Of the numbers of an experiment: its settings, the modules that `run` uses, and the versions."""
+    return _digest(experiment.name, settings, {experiment.run.__module__})
+
+
+def figure_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
+    """Of its claims and pictures too: every module that the experiment uses, and its own texts."""
+    functions = (experiment.run, experiment.claims, experiment.tables, experiment.draw)
+    texts = {
+        "title": experiment.title,
+        "caption": experiment.caption,
+        "rebuilt": experiment.rebuilt,
+        "deviations": experiment.deviations,
+        "section": experiment.section,
+    }
+    roots = {function.__module__ for function in functions} | {f"{__package__}.making"}
+    return _digest(experiment.name, settings, roots, **texts)
+
+
+def _digest(name: str, settings: Mapping[str, Any], roots: set[str], **texts: Any) -> str:
+    used = {package: version for package, version in versions().items() if package != "torch"}
+    machine = {"system": platform.system(), "machine": platform.machine()}
+    stated = {"name": name, "settings": plain(settings), "uses": used, **machine, **plain(texts)}
+    digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
+    for module, content in sorted(sources_of(roots).items()):
+        digest.update(f"\0{module}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()

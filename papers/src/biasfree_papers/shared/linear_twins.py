@@ -1,0 +1,100 @@
+"""Networks beside linear twins: a small odd task, starts of two kinds, descent as Theorem 5 asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from biasfree import data as tasks
+from biasfree import diagnostics, networks, theory
+from biasfree.arrays import positive
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.settings import Setting, at_least, draws, seeds_of, several
+
+#: The two kinds of start: the rank-one one of Assumption 4 (TMLR 7), and independent Gaussian weights.
+KINDS = ("rank one", "random")
+Kind = Literal["rank one", "random"]
+
+
+def small_task(seeds: int) -> dict[str, Setting]:
+    """The settings of a small problem, the same in App. C.4 to C.6."""
+    return {
+        "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
+        "dimensions": Setting(5, "a number of inputs", at_least(1)),
+        "samples": Setting(50, "a number of draws, before their negatives are added", at_least(1)),
+        "leaks": Setting((0.0, 0.25, 0.5, 0.75), "leaks below 1", several(low=0, high=0.99)),
+        "data_seed": Setting(0, "a seed for the data", at_least(0)),
+        **draws(seeds),
+    }
+
+
+def positive_ones(name: str, value: Any) -> tuple[float, ...]:
+    """A check for one or more positive numbers: sorted, repeats dropped."""
+    return tuple(positive(name, one) for one in several()(name, value))
+
+
+def white_task(settings: Mapping[str, Any]) -> Dataset:
+    """The odd nonlinear target of Fig. 3 on a few inputs, made white."""
+    return tasks.whiten(raw_task(settings))
+
+
+def raw_task(settings: Mapping[str, Any]) -> Dataset:
+    """The same before whitening."""
+    return tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
+
+
+def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
+    """One linear network a seed, whose layers have norm `scale`, exactly or about."""
+    width, d = settings["width"], settings["dimensions"]
+    if kind == "random":
+        sizes = (d, width, 1)
+        return [
+            networks.gaussian(sizes, scale=scale, leak=1.0, seed=int(seed)) for seed in seeds_of(settings)
+        ]
+    return [
+        networks.rank_one(_direction(d, int(seed)), width=width, scale=scale, leak=1.0, seed=int(seed))
+        for seed in seeds_of(settings)
+    ]
+
+
+def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
+    """The networks of that leak of which the linear ones are the twins."""
+    return [theory.from_linear_twin(start, leak=leak) for start in starts]
+
+
+def descent(
+    starts: Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    *,
+    leak: float,
+    step: float,
+    l2: float = 0.0,
+    **options: Any,
+) -> list[Trajectory]:
+    """Descent from the networks whose twins are `starts`, as Theorem 5 asks for it.
+
+    `step` and `l2` are those of the linear network: one of slope c has step/c and c·l2.
+    """
+    from biasfree.dynamics import gradient_descent
+
+    c = (1 + leak) / 2
+    return gradient_descent(of_leak(starts, leak), data, step=step / c, l2=c * l2, **options)
+
+
+def errors(runs: Sequence[Trajectory], twins: Sequence[Trajectory]) -> np.ndarray:
+    """The weight error at every saved time, a row for every draw."""
+    return np.array([diagnostics.weight_errors(run, twin) for run, twin in zip(runs, twins, strict=True)])
+
+
+def usual_errors(width: int) -> tuple[float, float]:
+    """The weight errors between which 98 % of Gaussian draws end as their scale → 0."""
+    law = theory.final_weight_error_law(width)
+    return law.quantile(0.01), law.quantile(0.99)
+
+
+def _direction(d: int, seed: int) -> np.ndarray:
+    return np.random.default_rng([seed, d]).normal(size=d)

@@ -1,0 +1,66 @@
+"""What several experiments share: rows of numbers as arrays, and what is read off a run or data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from biasfree import theory
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.types import Numbers
+
+ROUNDING = (
+    "rounding: machine epsilon times steps times terms of the sums in a step (samples, neurons, inputs)"
+)
+
+
+def stacked(rows: Sequence[Mapping[str, Any]]) -> Numbers:
+    """One array for every name, whose leading axis counts the rows."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def named(prefix: str, numbers: Numbers) -> Numbers:
+    """The same numbers, their names after a prefix."""
+    return {f"{prefix}_{name}": value for name, value in numbers.items()}
+
+
+def layers(network: Network) -> Numbers:
+    """The weights W1, W2, … of a network, and its biases b1, b2, … if it has any."""
+    return {
+        **{f"W{i}": w for i, w in enumerate(network.weights, 1)},
+        **{f"b{i}": b for i, b in enumerate(network.biases or (), 1)},
+    }
+
+
+def accuracy(run: Trajectory) -> float:
+    """The simulator's own estimate of the relative error of the weights; infinity where it has none."""
+    return np.inf if run.stats.error is None else run.stats.error
+
+
+def weight_gap(one: Network, other: Network) -> float:
+    """|W − W'|, all layers together."""
+    pairs = zip(one.weights, other.weights, strict=True)
+    return float(np.sqrt(sum(np.sum((a - b) ** 2) for a, b in pairs)))
+
+
+def least_squares_loss(data: Dataset) -> float:
+    """The loss of the best linear map."""
+    return float(np.mean((data.y - data.x @ theory.least_squares(data)) ** 2) / 2)
+
+
+def split_defect(run: Trajectory, data: Dataset) -> float:
+    """The last square loss less the sum of its two parts: linear part against y, and even part."""
+    return abs(float(run.loss[-1]) - theory.loss_split(run[-1], data).total)
+
+
+def rounding(data: Dataset, width: int, steps: int) -> float:
+    """What rounding can do to the equivalence in descent: ε for every term of every sum, added up.
+
+    Relative errors do not grow from step to step: a network on the invariant set grows as a whole, and the
+    minimum attracts.
+    """
+    return float(steps * (len(data) + width + data.dimensions) * np.finfo(float).eps)

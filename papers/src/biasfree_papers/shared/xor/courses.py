@@ -1,0 +1,78 @@
+"""What is read off the courses of Figs. 4 and 8."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree import diagnostics
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.shared.trajectories import accuracy, weight_gap
+from biasfree_papers.types import Numbers
+
+#: A point counts as learned where y·f(x) is this.
+LEARNED = 0.5
+
+
+def courses(name: str, runs: list[Trajectory], data: Dataset) -> Numbers:
+    """Loss, y·f at every point and the times at which it is learned; one row a run."""
+    outputs = np.array([margins(run, data) for run in runs])
+    learned = [[reached(run.ts, z) for z in found.T] for run, found in zip(runs, outputs, strict=True)]
+    return {
+        f"{name}_outputs": outputs,
+        f"{name}_loss": np.array([run.loss for run in runs]),
+        f"{name}_times": np.array(learned),
+    }
+
+
+def along(flows: list[Trajectory]) -> Numbers:
+    """What is counted and conserved along each run."""
+    return {
+        "falls": np.array([falls(flow.ts, flow.loss) for flow in flows]),
+        "plateaus": np.array([sum(p.finished for p in diagnostics.plateaus(flow)) for flow in flows]),
+        "drift": np.array([diagnostics.conserved_drift(flow).max() for flow in flows]),
+        "error": np.array([accuracy(flow) for flow in flows]),
+    }
+
+
+def falls(ts: np.ndarray, loss: np.ndarray) -> int:
+    """The falls of a loss: maxima of −dL/dt, between which it is at most half; below 1 % it counts as 0."""
+    from scipy.signal import find_peaks
+
+    speed = -np.gradient(loss, ts)
+    least = max(0.01 * speed.max(), 1e-6 * loss[0] / np.ptp(ts))  # a loss that stays has none but rounding
+    logarithm = np.log(np.concatenate([[least], np.maximum(speed, least), [least]]))
+    return len(find_peaks(logarithm, prominence=np.log(2))[0])
+
+
+def snapshot_times(ts: np.ndarray, solved: Trajectory, data: Dataset) -> list[int]:
+    """The start, half way to the first point learned, between the two learned last, and the end."""
+    learned = sorted(reached(ts, z) for z in margins(solved, data).T)
+    finite = [t for t in learned if np.isfinite(t)]
+    between = np.mean(finite[-2:])
+    return [int(np.argmin(np.abs(ts - t))) for t in (0, finite[0] / 2, between, ts[-1])]
+
+
+def margins(run: Trajectory, data: Dataset) -> np.ndarray:
+    """y·f at every time and point."""
+    return run.map(lambda network: network(data.x) * data.y)
+
+
+def reached(ts: np.ndarray, z: np.ndarray) -> float:
+    """When z is up to LEARNED, on straight lines in ln z; infinity for never."""
+    if z[-1] < LEARNED:
+        return np.inf
+    i = max(int(np.argmax(z >= LEARNED)), 1)
+    low, high = np.log(np.maximum(z[i - 1 : i + 1], 1e-300))
+    return float(ts[i - 1] + (ts[i] - ts[i - 1]) * (np.log(LEARNED) - low) / (high - low))
+
+
+def apart(one: Network, other: Network) -> float:
+    """|W − W'|/|W|, both layers together."""
+    return float(weight_gap(one, other) / np.linalg.norm(one.norms))
+
+
+def lengths(data: Dataset) -> np.ndarray:
+    """|x_i|."""
+    return np.linalg.norm(data.x, axis=1)

@@ -1,0 +1,51 @@
+"""XOR as a gated linear network: the patterns of the end, fixed from the beginning or from later."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree import theory
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+from biasfree_papers.shared.xor.courses import lengths, margins, reached
+from biasfree_papers.types import Numbers
+
+#: A neuron is active on a point if their cosine is above this; neurons that slide are at right angles.
+_ACTIVE = 1e-3
+
+
+def gated(flows: list[Trajectory], data: Dataset) -> Numbers:
+    """Losses of gated networks from the first weights, and how far outputs of later ones are from the flow.
+
+    Later is half of the time at which the flow has learned its first point: neurons are sorted by then.
+    """
+    rows = [_beside(flow, data) for flow in flows]
+    loss, later, error = (np.array(column) for column in zip(*rows, strict=True))
+    return {"gated_loss": loss, "gated_later": later, "gated_error": error}
+
+
+def _beside(flow: Trajectory, data: Dataset) -> tuple[np.ndarray, float, float]:
+    outputs, pattern = margins(flow, data), _pattern(flow[-1], data)
+    half = int(np.searchsorted(flow.ts, min(reached(flow.ts, z) for z in outputs.T) / 2))
+    half = min(half, len(flow.ts) - 2)  # nothing is learned: the last step
+    whole, later = (
+        theory.gated_flow(flow[first], data, flow.ts[first:] - flow.ts[first], patterns=(pattern,))
+        for first in (0, half)
+    )
+    gap = float(np.abs(_outputs(later, data, pattern) - outputs[half:]).max())
+    # a step, of several evaluations, is held to a tenth of rtol, relative; outputs are of two layers
+    return whole.loss, gap, 2 * (later.stats.rtol or np.inf) / 10 * later.stats.evaluations
+
+
+def _pattern(network: Network, data: Dataset) -> np.ndarray:
+    first = network.weights[0]
+    sizes = np.outer(lengths(data), np.linalg.norm(first, axis=1))
+    return data.x @ first.T > _ACTIVE * sizes
+
+
+def _outputs(run: Trajectory, data: Dataset, pattern: np.ndarray) -> np.ndarray:
+    """y·f of the gated network, at every time and point."""
+    return run.map(
+        lambda network: (pattern * (data.x @ network.weights[0].T)) @ network.weights[1][0] * data.y
+    )

@@ -1,0 +1,75 @@
+"""The commands, by name; what they refuse is said in one sentence."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import biasfree
+from biasfree.cli._diagnose import diagnose
+from biasfree.cli._messages import mistakes_in_one_sentence
+
+#: Packages add commands under this group.
+GROUP = "biasfree.commands"
+#: Commands of biasfree-papers, for a hint where it is not installed.
+_OF_PAPERS = ("list", "run", "draw", "report")
+
+
+class _Commands(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in _OF_PAPERS and args[0] not in self.commands:
+            typer.echo(
+                f"biasfree: `{args[0]}` belongs to biasfree-papers, which reproduces figures of papers and "
+                "is not installed; install it with `pip install biasfree-papers`.",
+                err=True,
+            )
+            raise typer.Exit(2)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with mistakes_in_one_sentence():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Learning dynamics of bias-free ReLU and linear networks: simulated, solved, measured.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("diagnose")(diagnose)
+for _entry in entry_points(group=GROUP):
+    app.command(_entry.name)(_entry.load())
+
+
+def command() -> int:
+    """Do what the command line says, keep what is compiled for the next time; returns the exit code."""
+    try:
+        biasfree.cache_compilation()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
+        typer.echo(f"compiled programs cannot be kept for the next time: {error}", err=True)
+    try:
+        app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(biasfree.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass

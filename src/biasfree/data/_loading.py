@@ -1,0 +1,105 @@
+"""Datasets read from files; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import csv
+import os
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from biasfree.data._dataset import Dataset
+from biasfree.files import existing, load_npz
+
+
+def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
+    """The dataset in a `.npz` file (arrays x and y) or a `.csv` file (a line of column names, then numbers).
+
+    The last column of a `.csv` file is y, unless `target` names another; the other columns are x, in order.
+    """
+    path = existing(path)
+    kind = path.suffix.lower()
+    if kind not in (".npz", ".csv"):
+        raise ValueError(f"cannot read {path}: it must be a .npz or a .csv file.")
+    if kind == ".npz" and target is not None:
+        raise ValueError(
+            f"target={target!r} names a column of a .csv file, but {path} is a .npz file with its y."
+        )
+    x, y = _npz(path) if kind == ".npz" else _csv(path, target)
+    try:
+        return Dataset(x, y)
+    except ValueError as error:
+        raise ValueError(f"{path} does not hold a dataset: {error}") from None
+
+
+def _npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    arrays = load_npz(path, needs=("x", "y"))
+    return arrays["x"], arrays["y"]
+
+
+def _csv(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+    lines = _lines(path)
+    names = _names(path, lines)
+    rows = np.array([_numbers(path, line, names, cells) for line, cells in lines[1:]])
+    if not rows.size:
+        raise ValueError(f"{path} holds column names but no rows of numbers.")
+    column = _column(path, names, target)
+    return np.delete(rows, column, axis=1), rows[:, column]
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """(line number, cells) of every line that is not blank; a byte-order mark is skipped."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            return [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is not a readable .csv file in UTF-8: {error}.") from None
+
+
+def _names(path: Path, lines: list[tuple[int, list[str]]]) -> list[str]:
+    names = lines[0][1] if lines else []
+    if len(names) < 2:
+        raise ValueError(
+            f"{path} must start with the names of at least two columns, separated by commas, got {names}."
+        )
+    if all(_number(name) is not None for name in names):
+        raise ValueError(
+            f"{path} must start with a line of column names, got the numbers {', '.join(names)}."
+        )
+    if "" in names or len(set(names)) < len(names):
+        raise ValueError(
+            f"{path} must name every column, each differently, got {names}; "
+            "a nameless first column is often a row index, which pandas leaves out with index=False."
+        )
+    return names
+
+
+def _numbers(path: Path, line: int, names: list[str], cells: list[str]) -> list[float]:
+    if len(cells) != len(names):
+        raise ValueError(f"line {line} of {path} has {len(cells)} cells, but there are {len(names)} columns.")
+    numbers: list[float] = []
+    for name, cell in zip(names, cells, strict=True):
+        number = _number(cell)
+        if number is None or not isfinite(number):
+            raise ValueError(
+                f"line {line}, column {name!r} of {path} holds {cell!r}, which is not a finite number."
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _column(path: Path, names: list[str], target: str | None) -> int:
+    if target is None:
+        return len(names) - 1
+    if target not in names:
+        raise ValueError(f"{path} has no column {target!r}; its columns are {', '.join(names)}.")
+    return names.index(target)

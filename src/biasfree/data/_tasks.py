@@ -1,0 +1,235 @@
+"""The tasks of the papers: which inputs, and what is asked of them.
+
+`n` counts draws before mirroring, and the same `seed` always gives the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import generator, non_negative, positive, real, whole
+from biasfree.data._dataset import Dataset
+from biasfree.data._transforms import symmetrize
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+
+def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
+    """An odd nonlinear target on `n` Gaussian draws and their exact negatives.
+
+    y = w·x + sin(4 w·x), x ~ N(0, I), w_i ~ U[−½, ½]; sample n + i is the mirror image of sample i.
+
+    Reference: [ZSL25] Fig. 1 (TMLR 3).
+    """
+    x, z = _gaussian_inputs(n, d, seed)
+    return symmetrize(Dataset(x, z + np.sin(4 * z)))
+
+
+def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
+    """A linear target y = w·x on the inputs, and with the w, that `odd_sine` has for the same seed.
+
+    Reference: [ZSL25] Fig. 3 (TMLR 5).
+    """
+    return symmetrize(Dataset(*_gaussian_inputs(n, d, seed)))
+
+
+def six_points(delta: float = 0.15) -> Dataset:
+    """Six points in the plane whose odd, not linearly separable labels lose their symmetry for δ > 0.
+
+    x = (1,1), (−1,−1), (1,−1), (−1,1), (−1,0), (1,δ); y = +, −, +, −, +, −. The labels are rebuilt: at δ = 0
+    they are the only odd ones, up to an overall sign, that no line separates.
+
+    Reference: [ZSL25] Fig. 2 (TMLR 6), where δ = 0.15.
+    """
+    delta = non_negative("delta", delta)
+    x = np.array([[1, 1], [-1, -1], [1, -1], [-1, 1], [-1, 0], [1, delta]])
+    return Dataset(x, _alternating(6))
+
+
+def orthogonal_pair() -> Dataset:
+    """Two orthogonal points: (−½, 1) → −1 and (2, 1) → +1.
+
+    Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022).
+    """
+    return Dataset(np.array([[-0.5, 1], [2, 1]]), np.array([-1, 1]))
+
+
+def five_points() -> Dataset:
+    """Five points (x, 1) of a line, not orthogonal: x = −1.5, −1, 0, ¼, 2 → y = 0.7, −0.3, −0.3, 0.4, 0.2.
+
+    The second input is constant: as a function of x, the network has a hidden bias.
+
+    Reference: Boursier et al. (2022), experiments.
+    """
+    x = np.array([-1.5, -1, 0, 0.25, 2])
+    return Dataset(np.column_stack([x, np.ones(5)]), np.array([0.7, -0.3, -0.3, 0.4, 0.2]))
+
+
+def xor() -> Dataset:
+    """Four points on the axes, the two axes of opposite sign: (0,1), (0,−3) → +1 and (2,0), (−4,0) → −1.
+
+    The signs of −3 and −4 and the labels are rebuilt.
+
+    Reference: [ZSL25] TMLR Figs. 4 and 8.
+    """
+    return Dataset(np.array([[0, 1], [2, 0], [0, -3], [-4, 0]]), _alternating(4))
+
+
+def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
+    """The odd nonlinear function of the plane that three bias-free layers can express and two cannot.
+
+    g(x) = σ(σ(x₁) − σ(x₂)) − σ(σ(−x₁) − σ(−x₂)), σ(z) = max(z, 0); odd to the last bit.
+
+    Reference: [ZSL25] Sec. 3, depth separation.
+    """
+    x = real("x", x)
+    if x.ndim == 0 or x.shape[-1] != 2:
+        raise ValueError(f"x must have two components on its last axis, got shape {x.shape}.")
+    up, down = np.maximum(x, 0), np.maximum(-x, 0)
+    return np.maximum(up[..., 0] - up[..., 1], 0) - np.maximum(down[..., 0] - down[..., 1], 0)
+
+
+def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
+    """`n` evenly spaced points of the unit circle, from (1, 0) on, with y = target(x) of the (n, 2) array x.
+
+    For even n antipodes are exact negatives, and a target that is odd up to rounding (1e-12 of its largest
+    value) is made odd to the last bit.
+
+    Reference: [ZSL25] Sec. 3; Basri et al. (2019) for targets cos kφ.
+    """
+    n = whole("n", n)
+    angles = 2 * np.pi * np.arange(n if n % 2 else n // 2) / n
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    x[np.abs(x) < 1e-15] = 0  # cos(π/2) is 6e-17 in floating point, and (0, 1) is meant
+    x = x if n % 2 else np.concatenate([x, 0.0 - x])  # 0.0 - x has no -0.0, whose angle is -π
+    return _exactly_odd(Dataset(x, target(x.copy())))
+
+
+def sphere(
+    n: int = 1000,
+    d: int = 20,
+    target: Callable[[Any], Any] | None = None,
+    *,
+    radius: float = 1.0,
+    mirrored: bool = False,
+    seed: int = 0,
+) -> Dataset:
+    """`n` inputs uniform on the sphere of a radius in d dimensions, with y = target(x) of the (n, d) array x.
+
+    Without a target it is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
+    −x_i and its own target(−x_i); one that is odd up to rounding is made odd to the last bit, as in `circle`.
+
+    Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
+    """
+    n, d, radius, rng = whole("n", n), whole("d", d), positive("radius", radius), generator(seed)
+    w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
+    x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
+    x = np.concatenate([x, -x]) if mirrored else x
+    data = Dataset(x, x @ w if target is None else target(x.copy()))
+    return _exactly_odd(data) if mirrored else data
+
+
+def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dataset:
+    """Two Gaussian clouds of unit variance, labelled ±1, whose means lie `separation` apart.
+
+    x = (y/2)·separation·û + N(0, I), û a random unit vector, so |μ₊ − μ₋| = separation. Labels alternate +1,
+    −1, so they are balanced (one more +1 for odd n). The data are not mirrored.
+
+    Reference: Frei et al. (2022), experiments.
+    """
+    n, d = whole("n", n), whole("d", d)
+    rng, half = generator(seed), non_negative("separation", separation) / 2
+    direction, y = rng.normal(size=d), _alternating(n)
+    direction /= np.linalg.norm(direction)
+    return Dataset(half * np.outer(y, direction) + rng.normal(size=(n, d)), y)
+
+
+def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, seed: int = 0) -> Dataset:
+    """Four Gaussian clouds of unit variance on two random orthogonal axes, labelled by the axis: XOR, noisy.
+
+    x = μ + N(0, I), μ = ±½·separation·û for y = +1 and ±½·separation·v̂ for y = −1, û ⟂ v̂ random unit
+    vectors, so that clouds of one label lie `separation` apart. Samples go round the four clouds, so counts
+    differ by one at most. Then every label is turned over with probability `flipped`. Clean labels are even,
+    so the best linear map of the population is 0. The data are not mirrored.
+
+    Reference: Frei, Chatterji, Bartlett (2023), Xu et al. (2024), named in [ZSL25] App. A of v1.
+    """
+    n, d, rng = whole("n", n), whole("d", d, at_least=2), generator(seed)
+    half, flipped = non_negative("separation", separation) / 2, non_negative("flipped", flipped)
+    if flipped > 1:
+        raise ValueError(f"flipped must be a probability, from 0 to 1, got {flipped}.")
+    axes, turn = np.linalg.qr(rng.normal(size=(d, 2)))[0].T, np.arange(n) % 4
+    x = half * np.where(turn < 2, 1.0, -1.0)[:, None] * axes[turn % 2] + rng.normal(size=(n, d))
+    return Dataset(x, _alternating(n) * np.where(rng.random(n) < flipped, -1.0, 1.0))
+
+
+def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
+    """`n` inputs labelled ±1: acute angles within a label, none between labels.
+
+    x = y·Q|z|, z ~ N(0, I), |z| by component, Q a random rotation: products of two inputs are sums of
+    positive terms for equal labels and of negative ones otherwise. Labels alternate +1, −1. Mirror images
+    (−x, −y) lie in the same two cones, so `symmetrize` keeps the property.
+
+    Reference: Phuong and Lampert (2021), named with its definition in [ZSL25] App. A of v1.
+    """
+    n, d, rng = whole("n", n), whole("d", d), generator(seed)
+    rotation, y = np.linalg.qr(rng.normal(size=(d, d)))[0], _alternating(n)
+    return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
+
+
+def orthogonal(
+    n: int, d: int, *, seed: int = 0, norms: ArrayLike = 1.0, y: ArrayLike | None = None
+) -> Dataset:
+    """`n` inputs in d ≥ n dimensions, orthogonal to rounding, in random directions.
+
+    |x_i| is `norms`, one number for all or one each. Targets are `y`, by default labels alternating +1, −1:
+    equally many of each for even n. The defaults are the equal norms and label counts of Frei et al.;
+    Boursier et al. let both vary.
+
+    Reference: Frei et al. (2022); Boursier et al. (2022).
+    """
+    n, d, lengths = whole("n", n), whole("d", d), real("norms", norms)
+    if d < n:
+        raise ValueError(
+            f"{n} orthogonal inputs need at least as many dimensions, got d={d}; raise d or lower n."
+        )
+    if lengths.shape not in ((), (n,)) or (lengths <= 0).any():
+        raise ValueError(f"norms must be one positive number or {n} of them, got {norms!r}.")
+    basis = np.linalg.qr(generator(seed).normal(size=(d, n)))[0]
+    return Dataset((basis * lengths).T, _alternating(n) if y is None else np.asarray(y))
+
+
+def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) -> Dataset:
+    """`n` Gaussian inputs, and as targets what a small ReLU network gives: y = Σ_k ±σ(u_k·x).
+
+    x ~ N(0, I), u_k uniform among unit vectors, signs alternating; the data are not mirrored. Inputs, sizes
+    and signs of the teacher are rebuilt.
+
+    Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
+    """
+    n, d, neurons, rng = whole("n", n), whole("d", d), whole("neurons", neurons), generator(seed)
+    teacher, x = rng.normal(size=(neurons, d)), rng.normal(size=(n, d))
+    teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
+    return Dataset(x, np.maximum(x @ teacher.T, 0.0) @ _alternating(neurons))
+
+
+def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    n, d, rng = whole("n", n), whole("d", d), generator(seed)
+    w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
+    return x, x @ w
+
+
+def _alternating(n: int) -> np.ndarray:
+    return np.where(np.arange(n) % 2, -1.0, 1.0)
+
+
+def _exactly_odd(data: Dataset) -> Dataset:
+    first, second = data.y[: len(data) // 2], data.y[len(data) // 2 :]
+    if len(data) % 2 or np.abs(first + second).max() > 1e-12 * np.abs(data.y).max():
+        return data
+    return Dataset(data.x, np.concatenate([first, -first]))

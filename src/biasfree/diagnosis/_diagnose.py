@@ -1,0 +1,111 @@
+"""`bf.diagnose`: one call for a model, its data, or both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biasfree.arrays import non_negative, positive, whole
+from biasfree.data import Dataset
+from biasfree.diagnosis._findings import PROBES, Findings
+from biasfree.diagnosis._report import Report
+from biasfree.diagnosis._subject import Subject, dataset_of, subject_of
+from biasfree.diagnosis._tables import tables
+from biasfree.diagnosis._verdict import Thresholds, reasons, verdict
+
+
+def diagnose(
+    model: Any = None,
+    data: Any = None,
+    *,
+    leak: float | None = None,
+    nonlinear_above: float = 0.01,
+    rejected_below: float = 0.05,
+    residual_above: float = 0.01,
+    flips: int = 199,
+    seed: int = 0,
+) -> Report:
+    """Whether a model is effectively linear, whether data are symmetric, and what follows for learning.
+
+    `model` is a `bf.Network`, a `torch.nn.Module`, a list of weights or any function of the samples; `data` a
+    `bf.Dataset` or a pair (x, y), samples of any shape. At least one of them. N = 1 − R² of the best linear
+    map to the model's outputs, of the worst output, decides: *nonlinear* if N > `nonlinear_above`; else
+    *linear so far* if Condition 3 is rejected (p < `rejected_below`, or mirror images of most samples but
+    not of all) or the model is not known to have two bias-free layers, and more than `residual_above` of the
+    targets is left to learn; else *effectively linear*. Without data the model is measured on Gaussian inputs
+    and all may be left to learn; without a model the verdict is on a two-layer bias-free network trained on
+    the data from small weights.
+
+    Reference: [ZSL25] Condition 3, Thm. 1, Thm. 5 (TMLR 8); verdict and thresholds are ours.
+    """
+    if model is None and data is None:
+        raise ValueError("there is nothing to diagnose: give a model, data, or both.")
+    thresholds = Thresholds(
+        positive("nonlinear_above", nonlinear_above),
+        positive("rejected_below", rejected_below),
+        positive("residual_above", residual_above),
+    )
+    dataset, shape = (None, None) if data is None else dataset_of(data)
+    if leak is not None:
+        leak = non_negative("leak", leak)
+        if model is None:
+            raise ValueError("leak is about a model; give one.")
+    subject = None if model is None else subject_of(model, dataset, leak=leak, shape=shape)
+    _check_fit(subject, dataset)
+    found = Findings(subject, dataset, whole("flips", flips), seed)
+    return Report(
+        verdict=verdict(found, thresholds),
+        reasons=reasons(found, thresholds),
+        tables=tables(found),
+        thresholds=thresholds.named(),
+        notes=_notes(found),
+        subject=subject,
+        data=dataset,
+    )
+
+
+def _check_fit(subject: Subject | None, data: Dataset | None) -> None:
+    if subject is None:
+        return
+    network = subject.network
+    if data is None:
+        if network is None:
+            raise ValueError(f"{subject.name} is known by its outputs only: give data to measure it on.")
+        return
+    if network is not None and network.sizes[0] != data.dimensions:
+        raise ValueError(
+            f"{subject.name} takes {network.sizes[0]} inputs, but a sample of the data has {data.dimensions}."
+        )
+    outputs = network.sizes[-1] if network is not None else subject.function(data.x[:1]).shape[1]
+    if outputs != data.outputs:
+        raise ValueError(
+            f"{subject.name} gives {outputs} outputs, but the data have {data.outputs} targets a sample."
+        )
+
+
+def _notes(found: Findings) -> tuple[str, ...]:
+    notes = [] if found.subject is None else list(found.subject.notes)
+    if found.data is None:
+        notes.append(
+            f"no data: the function is measured on {PROBES} Gaussian inputs and their mirror images, and "
+            "nothing is known of what is left to learn."
+        )
+    if found.symmetry is not None and found.data is not None and found.symmetry.samples < len(found.data):
+        notes.append(
+            f"the test of Condition 3 searched a random subset of {found.symmetry.samples} samples; the "
+            f"defects are those of all {len(found.data)} in the half-spaces it found."
+        )
+    if found.shares is not None and found.data is not None and found.shares.samples < len(found.data):
+        notes.append(
+            f"odd and even shares are estimated on a random subset of {found.shares.samples} samples."
+        )
+    if found.few and found.data is not None:
+        notes.append(
+            f"{len(found.data)} samples in {found.data.dimensions} dimensions are linearly independent, so "
+            "every function of them is linear: N is measured on them and their mirror images, and sees the "
+            "even part only; more samples would tell more."
+        )
+    if found.data is not None and np.any(np.all(found.data.targets == 0, axis=0)):
+        notes.append("a target is zero on every sample: nothing can be learnt of it.")
+    return tuple(notes)

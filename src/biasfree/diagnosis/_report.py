@@ -1,0 +1,83 @@
+"""The report of a diagnosis: a verdict, reasons, tables; as text, JSON or a page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from biasfree.files import replacing
+from biasfree.tables import Table, shown
+
+if TYPE_CHECKING:
+    from biasfree.data import Dataset
+    from biasfree.diagnosis._subject import Subject
+
+VERDICTS = ("effectively linear", "linear so far", "nonlinear")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What `bf.diagnose` found: `verdict` is one of `effectively linear`, `linear so far`, `nonlinear`.
+
+    `reasons` are sentences, the advice last; `tables` hold every number by name; `thresholds` are those that
+    decided; `notes` say what could not be measured and on what the numbers rest.
+    """
+
+    verdict: str
+    reasons: tuple[str, ...]
+    tables: Mapping[str, Table]
+    thresholds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    subject: Subject | None = field(default=None, repr=False)
+    data: Dataset | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, got {self.verdict!r}.")
+
+    def to_json(self) -> str:
+        """Everything but the pictures, as JSON."""
+        tables = {name: table.record() for name, table in self.tables.items()}
+        record = {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "tables": tables,
+            "thresholds": dict(self.thresholds),
+            "notes": list(self.notes),
+        }
+        return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as one page with its pictures inside it."""
+        from biasfree.diagnosis._page import page
+
+        text = page(self)
+        with replacing(path) as file:
+            file.write(text.encode())
+
+    def __str__(self) -> str:
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        console = Console(width=110, color_system=None)
+        with console.capture() as captured:
+            console.print(Text(f"Verdict: {self.verdict}"))
+            for reason in self.reasons:
+                console.print(Text(f"  • {reason}"))
+            for table in self.tables.values():
+                drawn = Drawn(
+                    *table.columns, title=table.title, title_justify="left", box=None, pad_edge=False
+                )
+                for row in table.rows if table.brief is None else table.brief:
+                    drawn.add_row(*(Text(shown(cell)) for cell in row))
+                console.print()
+                console.print(drawn)
+            said = ", ".join(f"{name} = {value:g}" for name, value in self.thresholds.items())
+            console.print(Text(f"\nThresholds: {said}"))
+            for note in self.notes:
+                console.print(Text(f"Note: {note}"))
+        return captured.get()

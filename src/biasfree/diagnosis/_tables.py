@@ -1,0 +1,165 @@
+"""The tables of a report: every number that was measured, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from biasfree.diagnosis._findings import Findings
+from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
+from biasfree.diagnostics._structure import structure_distance
+from biasfree.diagnostics._targets import Part, Shares
+from biasfree.diagnostics._weights import (
+    assumption_distance,
+    balance_defect,
+    direction_clusters,
+    layer_summary,
+)
+from biasfree.networks import Network
+from biasfree.tables import Table
+
+_MEASURED = ("quantity", "value")
+MARGIN_SAMPLES = 5000  # beyond which the hard-margin classifier would take too long
+
+
+def tables(found: Findings) -> dict[str, Table]:
+    """The tables that the model and the data allow."""
+    made: dict[str, Table] = {}
+    if found.data is not None:
+        made["data"] = Table("Data", _MEASURED, tuple(_data(found)))
+        made["targets"] = _targets(found)
+        made["preparation"] = _preparation(found)
+    if found.nonlinear is not None:
+        made["function"] = _function(found)
+    network = None if found.subject is None else found.subject.network
+    if network is not None:
+        made["layers"] = _layers(network)
+        made["structure"] = Table("Structure of the weights", _MEASURED, tuple(_structure(network)))
+    if found.coverage is not None:
+        made["theory"] = _theory(found)
+    return made
+
+
+def _data(found: Findings) -> Iterator[tuple[str, Any]]:
+    data, seen = found.data, found.symmetry
+    assert data is not None
+    assert seen is not None
+    yield "samples, dimensions, outputs", f"{len(data)}, {data.dimensions}, {data.outputs}"
+    yield "exact mirror images (Condition 3)", seen.exact
+    yield "samples whose mirror input is there (share)", seen.evenness
+    yield "largest |y(x) + y(−x)|/max|y| on those", seen.oddness
+    yield "inputs: max ‖⟨sgn(r·x)xxᵀ⟩‖/‖Σ‖ found", seen.inputs
+    yield "inputs: p-value under symmetry", seen.p_inputs
+    yield "targets: max |⟨sgn(r·x)yx⟩|/√(⟨y²⟩TrΣ) found", seen.targets
+    yield "targets: p-value under symmetry", seen.p_targets
+    yield "both: p-value under symmetry", seen.p_value
+
+
+def _targets(found: Findings) -> Table:
+    shares = found.shares
+    assert shares is not None
+    rows = [(f"output {i}", *_share(one)) for i, one in enumerate(shares.outputs)]
+    rows = [("all", *_share(shares.total))] if len(rows) == 1 else [*rows, ("all", *_share(shares.total))]
+    columns = ("share of ⟨y²⟩", "linear", "odd nonlinear", "even", "rest")
+    return Table(
+        "Targets: what two bias-free layers could learn (linear, even) and not (odd)", columns, tuple(rows)
+    )
+
+
+def _share(shares: Shares) -> tuple[Any, ...]:
+    return shares.linear, _part(shares.odd), _part(shares.even), shares.noise
+
+
+def _part(part: Part) -> str:
+    if part.identified == "exact":
+        return f"{part.value:.3g}"
+    return (
+        "not identifiable" if part.identified != "estimate" else f"{part.value:.2g} ± {part.error:.1g} (est.)"
+    )
+
+
+def _preparation(found: Findings) -> Table:
+    made = found.preparation
+    assert made is not None
+    kinds = (("as given", made.given), ("centred", made.centred), ("whitened", made.whitened))
+    rows = [(name, None, None) if one is None else (name, one.symmetry, one.linear) for name, one in kinds]
+    title = f"Preparation: |⟨x⟩|/rms = {made.offset:.2g}, condition number of Σ = {made.condition:.2g}"
+    return Table(title, ("inputs", "symmetry defect (at least)", "linear share of ⟨y²⟩"), tuple(rows))
+
+
+def _function(found: Findings) -> Table:
+    subject, x, data = found.subject, found.x, found.data
+    assert subject is not None
+    assert x is not None
+    assert found.nonlinear is not None
+    rows: list[tuple[str, Any]] = [
+        (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(found.nonlinear)
+    ]
+    rows += [("even fraction of the outputs", even_fraction(subject.function, x))]
+    rows += [("homogeneity defect, f(ax) against a·f(x)", homogeneity_defect(subject.function, x[:1000]))]
+    if subject.network is not None:
+        met = linear_regions(subject.network, x)
+        rows += [("linear regions met", met.count), ("share of samples in the largest", met.largest)]
+    if data is not None and found.outputs is not None:
+        outputs = found.outputs[: len(data)]
+        away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
+        for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
+            rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
+            rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
+        rows.append(("effective map to the maximum margin: angle (degrees)", away.margin_angle))
+        rows.append(("share of the targets left to learn", found.residual))
+    return Table("Function, measured on the data" if data is not None else "Function", _MEASURED, tuple(rows))
+
+
+def _layers(network: Network) -> Table:
+    rows = [
+        (
+            one.name,
+            f"{one.shape[0]} × {one.shape[1]}",
+            one.norm,
+            _leading(one.spectrum),
+            one.stable_rank,
+            one.rank,
+        )
+        for one in layer_summary(network)
+    ]
+    columns = ("layer", "shape", "norm", "leading singular values", "stable rank", "rank")
+    return Table("Layers", columns, tuple(rows))
+
+
+def _leading(spectrum: np.ndarray) -> str:
+    return ", ".join(f"{value:.3g}" for value in spectrum[:4]) + (" …" if len(spectrum) > 4 else "")
+
+
+def _structure(network: Network) -> Iterator[tuple[str, Any]]:
+    near = assumption_distance(network)
+    yield "distance to Assumption 4 (TMLR 7): |W₁ − W₂ᵀrᵀ|/|W₂|", None if near is None else near.residual
+    yield "sign imbalance (|W₂⁺|² − |W₂⁻|²)/|W₂|²", None if near is None else near.imbalance
+    deep = structure_distance(network)
+    yield "distance to Eq. 39 (rank one)", None if deep is None else deep.linear
+    yield "distance to Eq. 40 (TMLR Conjecture 11, rank two)", None if deep is None else deep.relu
+    for i, one in enumerate(balance_defect(network), 1):
+        yield f"balance of hidden layer {i}: |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|)", one.matrix
+    clusters = direction_clusters(network)
+    yield "clusters of neuron directions (10°)", len(clusters)
+    heaviest = float(clusters.weights[0]) if len(clusters) else None
+    yield "share of |W₁|² in the heaviest", heaviest
+    yield "negligible neurons", clusters.negligible
+
+
+def _theory(found: Findings) -> Table:
+    assert found.coverage is not None
+    rows = [
+        (
+            row.result.title,
+            f"bf.theory.{row.result.calls[0]}",
+            row.applies,
+            ", ".join(f"{one.hypothesis.key} {one.defect:.2g}" for one in row.missing),
+        )
+        for row in found.coverage
+    ]
+    brief = tuple(row for row in rows if row[2])
+    title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage has them all)"
+    return Table(title, ("result", "call", "applies", "what is missing"), tuple(rows), brief)

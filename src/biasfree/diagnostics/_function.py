@@ -1,0 +1,230 @@
+"""What function a network computes: its even part, its linear maps, its homogeneity and its pieces.
+
+A model here is a `Network` or any function of an array (P, D) that gives (P,) or (P, K), row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import compressed, real
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory._expressivity import even_part, odd_part, scaling_defect
+from biasfree.theory.asymmetric._gated_flow import activation_patterns
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.limits._max_margin import LABELS, max_margin
+from biasfree.theory.parts._linear_loss import least_squares_fit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+Model = Network | Callable[[Any], Any]
+
+_BLOCK = 2**21  # activations of a layer held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class MapDistances:
+    """How far the effective linear map of a model is from where training ends, by output.
+
+    `map` and `least_squares` are (K, D); `distance` is |w − w*|/|w*| and `angle` that between w and w*, in
+    degrees, NaN where either is zero. `margin_angle` is the angle to the hard-margin classifier, None unless
+    there is one output, and labels ±1 that a plane through the origin separates.
+    """
+
+    map: Float[np.ndarray, "K D"]
+    least_squares: Float[np.ndarray, "K D"]
+    distance: Float[np.ndarray, "K"]
+    angle: Float[np.ndarray, "K"]
+    margin_angle: float | None
+
+
+@dataclass(frozen=True)
+class LinearRegions:
+    """The linear pieces of a network that samples meet: how many, and the share of samples in the largest."""
+
+    count: int
+    largest: float
+
+
+def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
+    """f(x) with its output axis; of a network in blocks of samples, so that memory does not grow with P·H."""
+    x = samples(model, x)
+    if isinstance(model, Network):
+        return _by_blocks(model, model, x)
+    if not callable(model):
+        raise ValueError(f"the model must be a network or a function of (samples, D), got {model!r}.")
+    values = real("f(x)", model(x.copy()))  # a copy of its own, which it may write to
+    if values.ndim not in (1, 2) or len(values) != len(x) or values.size == 0:
+        raise ValueError(
+            f"the model must give one value or row a sample, ({len(x)},) or ({len(x)}, K), "
+            f"got shape {values.shape}."
+        )
+    return values.reshape(len(x), -1)
+
+
+def even_fraction(model: Model, x: ArrayLike) -> float:
+    """The energy of the even part of f over the energy of f, on the samples x and −x: 0 odd, 1 even.
+
+    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 where f vanishes.
+
+    Reference: [ZSL25] Thm. 1, f_e = k·W₂|W₁x| for two layers.
+    """
+    odd, even = _parts(model, x)
+    largest = max(np.abs(odd).max(), np.abs(even).max())
+    if largest == 0:
+        return 0.0
+    odd_energy, even_energy = np.sum((odd / largest) ** 2), np.sum((even / largest) ** 2)
+    return float(even_energy / (odd_energy + even_energy))
+
+
+def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+    """The least-squares linear map w of the odd part of f on the samples: min ⟨(f_o(x) − w·x)²⟩.
+
+    For two layers it is c·W₂W₁ exactly, whatever the samples, as long as they span the space; where they do
+    not, it is the shortest such map. (D,) for one output, (K, D) otherwise.
+
+    Reference: [ZSL25] Thm. 1.
+    """
+    return _one_or_all(_fitted(samples(model, x), _parts(model, x)[0]))
+
+
+def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+    """The least-squares linear map w of f itself on the samples: min ⟨(f(x) − w·x)²⟩, the shortest such map.
+
+    What a linear model that stands in for f on these samples would be. `linear_map` differs from it by the
+    map that fits the even part of f, which is zero on symmetric inputs and else depends on the samples.
+
+    Reference: derived here.
+    """
+    return _one_or_all(_fitted(samples(model, x), outputs(model, x)))
+
+
+def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
+    """N = 1 − R² of the best linear map to the model's outputs, for each: min_w ⟨(f − w·x)²⟩/⟨f²⟩.
+
+    The map goes through the origin and ⟨f²⟩ is not about a mean, so a constant counts as nonlinear. 0 where f
+    vanishes.
+
+    Reference: derived here.
+    """
+    return unexplained(samples(model, x), outputs(model, x))
+
+
+def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K"]:
+    """`nonlinear_share` of outputs that are known already."""
+    f = f / np.where(f.any(axis=0), np.abs(f).max(axis=0), 1.0)  # no square under- or overflows
+    rest, energy = np.sum((f - x @ _fitted(x, f).T) ** 2, axis=0), np.sum(f**2, axis=0)
+    return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
+
+
+def linear_r2(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
+    """R² of the best linear map to the model's outputs, 1 − `nonlinear_share`.
+
+    Reference: derived here.
+    """
+    return 1 - nonlinear_share(model, x)
+
+
+def map_distances(model: Model, data: Dataset, *, margin: bool = True) -> MapDistances:
+    """The effective linear map of a model against least squares and, for separable labels, max margin.
+
+    The classifier takes some seconds for thousands of samples of a hundred dimensions, and half a minute for
+    a hundred thousand; `margin=False` leaves it out.
+
+    Reference: [ZSL25] Corollary 6, for where training ends.
+    """
+    w, best = _fitted(data.x, outputs(model, data.x)), least_squares_fit(data)[0]
+    if w.shape != best.shape:
+        raise ValueError(f"the model has {len(w)} outputs and the data {len(best)}; match them.")
+    away, size = np.linalg.norm(w - best, axis=1), np.linalg.norm(best, axis=1)
+    distance = np.divide(away, size, out=np.where(away > 0, np.inf, 0.0), where=size > 0)
+    angle = np.array([degrees(one, other) for one, other in zip(w, best, strict=True)])
+    classifier = _max_margin(data) if margin else None
+    return MapDistances(w, best, distance, angle, None if classifier is None else degrees(w[0], classifier))
+
+
+def homogeneity_defect(
+    model: Model, x: ArrayLike, factors: Sequence[float] = (0.125, 0.5, 2.0, 8.0)
+) -> float:
+    """The largest |f(ax) − a·f(x)| over the factors a > 0, each over the largest |f(ax)| or a|f(x)| at x.
+
+    `bf.diagnostics.homogeneity_defect`, of any model: 0 for bias-free networks of any depth.
+
+    Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
+    """
+    return scaling_defect(lambda z: outputs(model, z), samples(model, x), factors)
+
+
+def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
+    """How many linear pieces of the network the samples meet: distinct patterns of active neurons.
+
+    On the samples of one pattern f is one linear map (affine with biases); a linear network has one piece.
+
+    Reference: derived here; patterns as in `bf.theory.gated_flow`.
+    """
+
+    def packed(block: np.ndarray) -> np.ndarray:
+        rows = np.ones((len(block), 1), dtype=bool)  # one piece where nothing is hidden
+        return np.packbits(np.hstack([rows, *activation_patterns(network, block)]), axis=1)
+
+    _, counts = np.unique(_by_blocks(packed, network, samples(network, x)), axis=0, return_counts=True)
+    return LinearRegions(len(counts), float(counts.max() / counts.sum()))
+
+
+def degrees(one: Float[np.ndarray, "D"], other: Float[np.ndarray, "D"]) -> float:
+    """The angle between two vectors, accurate where it is small; NaN where one is zero."""
+    if not one.any() or not other.any():
+        return float("nan")
+    one, other = (v / np.abs(v).max() for v in (one, other))
+    one, other = (v / np.linalg.norm(v) for v in (one, other))
+    return float(np.degrees(2 * np.arctan2(np.linalg.norm(one - other), np.linalg.norm(one + other))))
+
+
+def samples(model: Model, x: ArrayLike) -> Float[np.ndarray, "P D"]:
+    """x as (P, D), refused unless a network takes it."""
+    x, d = real("x", x), model.sizes[0] if isinstance(model, Network) else "D"
+    if x.ndim != 2 or 0 in x.shape or (isinstance(d, int) and x.shape[1] != d):
+        raise ValueError(f"x must have shape (samples, {d}), got {x.shape}.")
+    return x
+
+
+def _by_blocks(function: Callable[[Any], Any], network: Network, x: np.ndarray) -> np.ndarray:
+    """function(x) a few rows at a time, stacked, with an output axis."""
+    rows = max(1, _BLOCK // max(network.sizes))
+    found = [function(x[i : i + rows]) for i in range(0, len(x), rows)]
+    return np.concatenate(found).reshape(len(x), -1)
+
+
+def _parts(model: Model, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """f_o and f_e, with their output axis."""
+    x = samples(model, x)
+    if isinstance(model, Network):
+        odd = _by_blocks(lambda block: odd_part(model, block), model, x)
+        return odd, _by_blocks(lambda block: even_part(model, block), model, x)
+    here, there = outputs(model, x), outputs(model, -x)
+    return (here - there) / 2, (here + there) / 2
+
+
+def _fitted(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K D"]:
+    return np.linalg.lstsq(*compressed(x, f), rcond=None)[0].T
+
+
+def _one_or_all(w: Float[np.ndarray, "K D"]) -> np.ndarray:
+    return w[0] if len(w) == 1 else w
+
+
+def _max_margin(data: Dataset) -> Float[np.ndarray, "D"] | None:
+    """The direction of the hard-margin classifier; None where there is none."""
+    if data.outputs != 1 or LABELS.defect(None, data) > 0:
+        return None
+    try:
+        return max_margin(data).direction
+    except AssumptionError:
+        return None

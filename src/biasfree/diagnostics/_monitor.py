@@ -1,0 +1,129 @@
+"""A watch on a model in training: is it still effectively linear?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from biasfree.arrays import generator, positive, real, whole
+from biasfree.networks._pytorch import function_of, is_module
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def unfitted(y: np.ndarray, f: np.ndarray) -> float:
+    """The share of ⟨y²⟩ that f has not fitted, of the worst output; both are (P, K).
+
+    ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
+    """
+    short = np.maximum(0, 1 - y * f) if np.isin(y, (-1, 1)).all() else y - f
+    energy, left = np.mean(y**2, axis=0), np.mean(short**2, axis=0)
+    return float(np.max(np.divide(left, energy, out=np.zeros_like(left), where=energy > 0)))
+
+
+class Reading(NamedTuple):
+    """What the monitor saw at a step: N of the worst output, and the share of ⟨y²⟩ not fitted."""
+
+    step: int
+    nonlinear: float
+    residual: float
+
+
+class LinearityMonitor:
+    """Measures, when called, how linear a model's outputs are, and remembers when they stopped being so.
+
+        monitor = bf.diagnostics.LinearityMonitor(model, x, y)
+        for step in range(10_000):
+            ...  # one step of training
+            if step % 100 == 0:
+                monitor(step)
+        print(monitor)
+
+    N = 1 − R² of the best linear map to the outputs on x, of the worst output; above `threshold` the model is
+    no longer effectively linear. At most `samples` samples, drawn once, are used. `history` keeps at most
+    `kept` readings, evenly thinned, the last always; `left_at` is the step at which a model that had been
+    linear ceased to be, None while it is or before it has been. A PyTorch model is evaluated as it is at
+    each call, and left as it was found.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        threshold: float = 0.01,
+        samples: int = 1000,
+        kept: int = 200,
+        seed: int = 0,
+    ):
+        x, y = (real(name, values) for name, values in (("x", x), ("y", y)))
+        if len(x) != len(y) or x.ndim < 2:
+            raise ValueError(f"x must hold a row a sample and y a target each, got {x.shape} and {y.shape}.")
+        if not callable(model):
+            raise ValueError(f"the model must be a torch.nn.Module or a function of x, got {model!r}.")
+        chosen = np.sort(generator(seed).permutation(len(x))[: whole("samples", samples)])
+        self.threshold, self.kept = positive("threshold", threshold), whole("kept", kept, at_least=2)
+        self.history: list[Reading] = []
+        self.left_at: int | None = None
+        self._was_linear = False
+        taken: Any = model
+        self._function: Callable[[Any], Any] = function_of(taken) if is_module(taken) else taken
+        self._x, self._y = x[chosen], y[chosen].reshape(len(chosen), -1)
+        self._basis = _basis(self._x.reshape(len(chosen), -1))
+        self._every = 1
+        self._calls = 0
+
+    def __call__(self, step: int) -> Reading:
+        """The reading at this step, which is also kept in `history`."""
+        f = real("the model's outputs", self._function(self._x)).reshape(len(self._x), -1)
+        reading = Reading(int(step), self._nonlinear(f), self._residual(f))
+        if reading.nonlinear <= self.threshold:
+            self._was_linear, self.left_at = True, None
+        elif self._was_linear and self.left_at is None:
+            self.left_at = reading.step
+        self._keep(reading)
+        return reading
+
+    def __repr__(self) -> str:
+        if not self.history:
+            return "LinearityMonitor(not called yet)"
+        last, left = self.history[-1], self.left_at
+        state = f"effectively linear up to step {last.step}"
+        if left is not None:
+            state = f"effectively linear no longer since step {left}"
+        elif not self._was_linear:
+            state = "not effectively linear yet"
+        now = f"at step {last.step} N = {last.nonlinear:.2g}, {last.residual:.2g} left to learn"
+        return f"LinearityMonitor({state}; {now})"
+
+    def _nonlinear(self, f: np.ndarray) -> float:
+        size = np.sum(f**2, axis=0)
+        rest = np.sum((f - self._basis @ (self._basis.T @ f)) ** 2, axis=0)
+        return float(np.max(np.divide(rest, size, out=np.zeros_like(rest), where=size > 0)))
+
+    def _residual(self, f: np.ndarray) -> float:
+        if f.shape != self._y.shape:
+            raise ValueError(f"the model gives {f.shape[1]} outputs, but y has {self._y.shape[1]} a sample.")
+        return unfitted(self._y, f)
+
+    def _keep(self, reading: Reading) -> None:
+        """Every so many readings, and the last; when there are too many, every second one goes."""
+        if self.history and (self._calls - 1) % self._every:
+            self.history.pop()
+        self.history.append(reading)
+        self._calls += 1
+        if len(self.history) > self.kept:
+            self.history = (
+                self.history[::2] if len(self.history) % 2 else [*self.history[::2], self.history[-1]]
+            )
+            self._every *= 2
+
+
+def _basis(x: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that span those of x."""
+    u, s, _ = np.linalg.svd(x, full_matrices=False)
+    return u[:, s > s[0] * max(x.shape) * np.finfo(float).eps]

@@ -1,0 +1,281 @@
+"""What happens along learning: plateaus, alignment, parting of twins, conserved quantities, margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import non_negative, positive
+from biasfree.data import Dataset
+from biasfree.diagnostics._equivalence import weight_errors
+from biasfree.diagnostics._function import Model, effective_map, nonlinear_share, outputs
+from biasfree.diagnostics._weights import conserved
+from biasfree.networks import Network
+from biasfree.theory.limits._max_margin import LABELS
+from biasfree.theory.parts._linear_loss import least_squares_fit
+from biasfree.trajectory import MapTrajectory, Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_FINE = 10  # levels in a band of the loss
+_SITS = 0.1  # rms distance of f from a map that it sits on, over the rms target
+
+
+@dataclass(frozen=True, eq=False)
+class Plateau:
+    """An interval of time in which the loss hardly falls.
+
+    `level` is the loss in the middle of it; `finished` is False where the run ends on it. At the saved time
+    next to the middle: `map` is the effective linear map of the network on the data, (D,) or (K, D),
+    `nonlinear_share` the largest share of an output that it misses, and `nearest` says what the network is
+    on the data: "zero", "least squares" or "other". The last three are None without data or saved weights.
+    """
+
+    start: float
+    end: float
+    level: float
+    finished: bool
+    map: Float[np.ndarray, "*K D"] | None = None
+    nonlinear_share: float | None = None
+    nearest: str | None = None
+
+
+@dataclass(frozen=True)
+class AlignmentTime:
+    """The first saved times at which W₁ is of rank one, and at which it is aligned with β; None for never."""
+
+    rank_one: float | None
+    target: float | None
+
+
+@dataclass(frozen=True)
+class PartingTime:
+    """The first saved times at which the weights, and the losses, of two networks differ; None for never."""
+
+    weights: float | None
+    loss: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Margins y·f(x) of labelled samples: `smallest`, and `spread` = (largest − smallest)/largest size.
+
+    `normalised` = y·f(x)/|θ|^L, the margins of the same network with weights of total norm 1; None for
+    networks with biases, which are not homogeneous, for zero networks and for other functions.
+    """
+
+    values: Float[np.ndarray, "*K P"]
+    normalised: Float[np.ndarray, "*K P"] | None
+    smallest: float
+    spread: float
+
+
+def plateaus(
+    trajectory: Trajectory | MapTrajectory,
+    data: Dataset | None = None,
+    *,
+    fall: float = 0.02,
+    slower: float = 10.0,
+    lasting: float = 0.25,
+) -> tuple[Plateau, ...]:
+    """Where the loss stays for long: intervals in which it falls by `fall` of its whole drop, and slowly.
+
+    τ(ℓ) is the time the loss takes from ℓ to ℓ − fall·(L(0) − min L). A plateau is a maximum of τ that is
+    `slower` times the least τ on either side, up to a longer plateau, and that takes `lasting` times the
+    shorter of the falls before and after it: it is long against them, whatever the unit of time and however
+    long the run. What is left of a run after its last fall is unfinished: it may be the limit or may not. A
+    run that falls by less than a thousandth of L(0) is one unfinished plateau. Between saved times the loss
+    is a straight line; where it rises, its least value so far counts. An infinite time is left out.
+
+    f sits on the zero map or on least squares, whichever is nearer, if √⟨|f − wx|²⟩ ≤ 0.1·√⟨|y|²⟩.
+
+    Reference: derived here; [ZSL25] Figs. 1 to 3 (TMLR 3, 6, 5) show them.
+    """
+    if not positive("fall", fall) < 0.5 or not positive("slower", slower) > 1:
+        raise ValueError(f"fall must be under 0.5 and slower above 1, got {fall} and {slower}.")
+    finite = np.isfinite(trajectory.ts)
+    ts, loss = trajectory.ts[finite], trajectory.loss[finite]
+    if len(ts) < 2:
+        return ()
+    spans = _spans(ts, np.minimum.accumulate(loss), fall, slower)
+    spans = _long_ones(spans, float(ts[0]), float(ts[-1]), non_negative("lasting", lasting))
+    return tuple(_plateau(trajectory, data, ts, loss, start, end) for start, end in spans)
+
+
+def alignment_time(
+    trajectory: Trajectory, data: Dataset | None = None, *, tolerance: float = 0.05
+) -> AlignmentTime:
+    """When the first layer has become of rank one, and when its rows have turned to β.
+
+    First saved time with |W₁ − best rank-one matrix| ≤ tolerance·|W₁|, and with |W₁ − W₁P| ≤ tolerance·|W₁|,
+    P = β̄β̄ᵀ, for several outputs the projection on the rows of β. Without data, only the first.
+
+    Reference: [ZSL25] Thm. 13, W₁ → r₁β̄ᵀ.
+    """
+    tolerance = non_negative("tolerance", tolerance)
+    away = trajectory.map(lambda network: _away_from_rank_one(network.weights[0]))
+    if data is None:
+        return AlignmentTime(_first(trajectory, away <= tolerance), None)
+    basis = _row_space(data.beta.reshape(data.outputs, -1))
+    turned = trajectory.map(lambda network: _away_from(basis, network.weights[0]))
+    return AlignmentTime(_first(trajectory, away <= tolerance), _first(trajectory, turned <= tolerance))
+
+
+def parting_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float = 0.05) -> PartingTime:
+    """When a network and its linear twin part ways, in the time of the network.
+
+    First saved time with a `weight_error` above the tolerance, and with |L − L_twin| above it times L(0). The
+    twin is saved at c times the times of the network, as in `weight_errors`.
+
+    Reference: [ZSL25] Thm. 5 (TMLR 8), by which they never do on symmetric data.
+    """
+    tolerance = non_negative("tolerance", tolerance)
+    weights = weight_errors(trajectory, twin) > tolerance
+    loss = np.abs(trajectory.loss - twin.loss) > tolerance * trajectory.loss[0]
+    return PartingTime(_first(trajectory, weights), _first(trajectory, loss))
+
+
+def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndarray, "T"]:
+    """How far what flow conserves has drifted since the first saved time, all hidden layers together.
+
+    |C(t) − e^{−2λt}C(0)|/max_t Σ_l|W_l|², C = W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for linear networks and its diagonal,
+    |w_h|² − |v_h|², for (leaky) ReLU ones; λ = `l2`, which does not act on biases: with biases it must be 0.
+
+    Reference: [ZSL25] Eq. 36 for two linear layers.
+    """
+    if non_negative("l2", l2) > 0 and trajectory.biases is not None:
+        raise ValueError("with biases, which L2 does not shrink, nothing is conserved for l2 > 0; use l2=0.")
+    kept = trajectory.map(lambda network: np.concatenate([[0.0], *(c.ravel() for c in conserved(network))]))
+    size = trajectory.map(lambda network: np.sum(network.norms**2)).max()
+    decay = np.exp(-2 * l2 * (trajectory.ts - trajectory.ts[0])) if l2 > 0 else np.ones(len(trajectory))
+    drift = np.linalg.norm(kept - decay[:, None] * kept[0], axis=1)
+    return drift / size if size > 0 else drift
+
+
+def margins(model: Model, data: Dataset) -> Margins:
+    """The margins y·f(x) of all samples, and those normalised by the size of the weights.
+
+    y·f(x)/|θ|^L, |θ|² = Σ_l|W_l|²: for bias-free networks f(x; aθ) = a^L f(x; θ). Over time, use
+    `trajectory.map(lambda network: margins(network, data).smallest)`.
+
+    Assumes: labels −1 and +1.
+    Reference: [ZSL25] Corollary 6; Kou et al. (2023), whose normalised margins equalise.
+    """
+    LABELS.check(None, data)
+    values = _margins(model, data)
+    largest, normalised = np.abs(values).max(), None
+    if isinstance(model, Network) and model.biases is None and any(w.any() for w in model.weights):
+        normalised = _margins(_of_norm_one(model), data)
+    spread = float((values.max() - values.min()) / largest) if largest > 0 else 0.0
+    return Margins(values, normalised, float(values.min()), spread)
+
+
+def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list[tuple[float, float]]:
+    """Start and end of every plateau of a loss that never rises."""
+    from scipy.signal import find_peaks
+
+    if loss[0] - loss[-1] <= 1e-3 * loss[0]:
+        return [(float(ts[0]), float(ts[-1]))]
+    levels = np.linspace(loss[0], loss[-1], round(_FINE / fall) + 1)
+    times = _reached(ts, loss, levels)
+    times[-1] = ts[-1]  # the last level is held until the end
+    log_tau = np.log(times[_FINE:] - times[:-_FINE])
+    edge = log_tau.min() - np.log(slower) - 1  # a plateau may be the first or the last
+    padded = np.concatenate([[edge], log_tau, [edge]])
+    # windows nearer than that overlap: they are the same plateau
+    peaks, _ = find_peaks(padded, distance=_FINE, prominence=np.log(slower))
+    return [(float(times[i]), float(times[i + _FINE])) for i in peaks - 1]
+
+
+def _long_ones(
+    spans: list[tuple[float, float]], first: float, last: float, lasting: float
+) -> list[tuple[float, float]]:
+    """The spans that are long against the shorter fall next to them; one that is not is part of a fall."""
+    while spans:
+        ends = [first, *(end for _, end in spans)], [*(start for start, _ in spans), last]
+        falls = [after - before for before, after in zip(*ends, strict=True)]
+        beside = [min((fall for fall in pair if fall > 0), default=0.0) for pair in pairwise(falls)]
+        excess = [end - start - lasting * fall for (start, end), fall in zip(spans, beside, strict=True)]
+        if min(excess) >= 0:
+            break
+        del spans[int(np.argmin(excess))]
+    return spans
+
+
+def _reached(ts: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The first time at which a loss that never rises is down to each level, on straight lines."""
+    i = np.clip(np.searchsorted(-loss, -levels), 1, len(ts) - 1)
+    step = loss[i - 1] - loss[i]
+    share = np.divide(loss[i - 1] - levels, step, out=np.zeros(len(levels)), where=step > 0)
+    return ts[i - 1] + np.clip(share, 0, 1) * (ts[i] - ts[i - 1])
+
+
+def _plateau(
+    trajectory: Any, data: Dataset | None, ts: np.ndarray, loss: np.ndarray, start: float, end: float
+) -> Plateau:
+    middle = (start + end) / 2
+    common = (start, end, float(np.interp(middle, ts, loss)), bool(end < ts[-1]))
+    network = _network_at(trajectory, int(np.argmin(np.abs(ts - middle))))
+    if data is None or network is None:
+        return Plateau(*common)
+    share = float(nonlinear_share(network, data.x).max())
+    return Plateau(*common, effective_map(network, data.x), share, _nearest(network, data))
+
+
+def _network_at(trajectory: Trajectory | MapTrajectory, i: int) -> Network | None:
+    if isinstance(trajectory, MapTrajectory):
+        return Network((trajectory.maps[i],), leak=1.0)
+    return trajectory[i] if trajectory.weights else None
+
+
+def _nearest(network: Network, data: Dataset) -> str:
+    f, best = outputs(network, data.x), data.x @ least_squares_fit(data)[0].T
+    apart = {"zero": np.linalg.norm(f), "least squares": np.linalg.norm(f - best)}
+    name = min(apart, key=lambda name: apart[name])
+    return name if apart[name] <= _SITS * np.linalg.norm(data.targets) else "other"
+
+
+def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:
+    return float(trajectory.ts[np.argmax(holds)]) if holds.any() else None
+
+
+def _away_from_rank_one(w: Float[np.ndarray, "H D"]) -> float:
+    """|W − best rank one|/|W|; infinite for W = 0, which has no direction."""
+    singular = np.linalg.svd(w, compute_uv=False)
+    return float(np.linalg.norm(singular[1:] / singular[0]) / _size(singular)) if singular[0] > 0 else np.inf
+
+
+def _size(singular: np.ndarray) -> float:
+    return float(np.linalg.norm(singular / singular[0]))
+
+
+def _row_space(w: Float[np.ndarray, "K D"]) -> Float[np.ndarray, "D _"]:
+    """Orthonormal columns that span the rows of w."""
+    _, singular, right = np.linalg.svd(w, full_matrices=False)
+    return right[singular > singular[0] * max(w.shape) * np.finfo(float).eps].T
+
+
+def _away_from(basis: Float[np.ndarray, "D _"], w: Float[np.ndarray, "H D"]) -> float:
+    if not w.any():
+        return np.inf
+    w = w / np.abs(w).max()
+    return float(np.linalg.norm(w - (w @ basis) @ basis.T) / np.linalg.norm(w))
+
+
+def _margins(model: Model, data: Dataset) -> np.ndarray:
+    f = outputs(model, data.x)
+    if f.shape != data.targets.shape:
+        raise ValueError(f"the model has {f.shape[1]} outputs and the data {data.outputs}; match them.")
+    return (data.targets * f).reshape(data.y.shape)
+
+
+def _of_norm_one(network: Network) -> Network:
+    """The network with all its weights divided by |θ|."""
+    largest = max(np.abs(w).max() for w in network.weights)
+    relative = [w / largest for w in network.weights]
+    size = np.sqrt(sum(np.sum(w**2) for w in relative))
+    return Network(tuple(w / size for w in relative), leak=network.leak)

@@ -1,0 +1,237 @@
+"""What the weights of a network look like: sizes, ranks, balance and the directions of neurons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import non_negative, positive, row_norms
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.neighbors._stable_rank import stable_rank
+from biasfree.theory.parts._rank_one import RankOne
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True, eq=False)
+class LayerSummary:
+    """One layer: `spectrum` are its singular values, largest first, `norm` is |W|_F.
+
+    `stable_rank` is |W|_F²/|W|₂², 0 for a zero layer; `rank` counts singular values above rounding.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    norm: float
+    spectrum: Float[np.ndarray, "_"]
+    stable_rank: float
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class AssumptionDistance:
+    """How far a network is from the assumption of Theorem 5: W₁ = W₂ᵀrᵀ, |r| = 1, |W₂⁺| = |W₂⁻|.
+
+    `r` is the best direction, `residual` = |W₁ − W₂ᵀrᵀ|/|W₂|, `imbalance` = (|W₂⁺|² − |W₂⁻|²)/|W₂|², from −1
+    to 1; a linear network needs no balance of signs.
+    """
+
+    r: Float[np.ndarray, "D"]
+    residual: float
+    imbalance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The balance of a hidden layer, between the weights W into it and V out of it.
+
+    `matrix` = |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|), `neurons` = |w_h|² − |v_h|² of every neuron, and `neuron` =
+    √Σ(|w_h|² − |v_h|²)²/√Σ(|w_h|² + |v_h|²)²; the two ratios lie between 0 and 1, and are 0 for zero weights.
+    """
+
+    matrix: float
+    neurons: Float[np.ndarray, "H"]
+    neuron: float
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Neurons of the first layer by direction, the heaviest cluster first.
+
+    `directions` are unit vectors, `sizes` counts neurons, `weights` are shares of |W₁|². `members` is the
+    cluster of each neuron, −1 for the `negligible` ones that were left out.
+    """
+
+    directions: Float[np.ndarray, "C D"]
+    sizes: Int[np.ndarray, "C"]
+    weights: Float[np.ndarray, "C"]
+    members: Int[np.ndarray, "H"]
+    negligible: int
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def layer_summary(network: Network) -> tuple[LayerSummary, ...]:
+    """Norm, singular values, stable rank and numerical rank of every layer.
+
+    The rank counts singular values above max(shape)·ε·|W|₂, ε = 2.2e-16, as NumPy has it.
+
+    Reference: Frei et al. (2022) for the stable rank.
+    """
+    return tuple(_summary(f"W_{i}", w) for i, w in enumerate(network.weights, 1))
+
+
+def assumption_distance(network: Network) -> AssumptionDistance | None:
+    """How far the weights are from the assumption of Theorem 5; None where it has no meaning.
+
+    That is unless there are two layers without biases, one output and W₂W₁ ≠ 0.
+
+    Reference: [ZSL25] Assumption 4 (TMLR 7).
+    """
+    parts = None if network.biases is not None else RankOne.maybe(network)
+    if parts is None:
+        return None
+    return AssumptionDistance(parts.r, parts.residual(network), parts.imbalance)
+
+
+def half_norm(network: Network) -> float:
+    """½|θ|² = ½Σ_l|W_l|² of all layers, biases not counted: what L2 penalises, and interpolators minimise."""
+    return float(np.sum(network.norms**2) / 2)
+
+
+def balance_defect(network: Network) -> tuple[Balance, ...]:
+    """How far neighbouring layers are from W_lW_lᵀ = W_{l+1}ᵀW_{l+1}, for every hidden layer.
+
+    Flow keeps W_lW_lᵀ − W_{l+1}ᵀW_{l+1} of linear networks, and its diagonal |w_h|² − |v_h|² of (leaky) ReLU
+    ones; so small initial weights end balanced. A bias counts as one more weight into its neuron.
+
+    Reference: [ZSL25] Eq. 36 for two linear layers.
+    """
+    return tuple(_balance(*pair) for pair in _layer_pairs(network))
+
+
+def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
+    """What gradient flow conserves, for every hidden layer: a matrix for linear networks, else its diagonal.
+
+    W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for leak 1, |w_h|² − |v_h|² by neuron otherwise; with biases, [W_l, b_l] is W_l.
+
+    Reference: [ZSL25] Eq. 36 for two linear layers.
+    """
+    linear = network.leak == 1
+    return tuple(w @ w.T - v.T @ v if linear else _sizes(w) - _sizes(v.T) for w, v in _layer_pairs(network))
+
+
+def path_norm(network: Network, data: Dataset | None = None) -> float:
+    """Σ_h|a_h||w_h|, which rescaling neurons leaves as it is; with `data`, without those silent on all of it.
+
+    It is at most ½|θ|², and equal to it for balanced weights. |a_h| is a vector's length for several outputs.
+
+    Assumes: two layers, no biases.
+    Reference: Nacson et al. (2023), whose norm is of this type.
+    """
+    if network.depth != 2 or network.biases is not None:
+        biased = "" if network.biases is None else " with biases"
+        raise ValueError(
+            f"path_norm is for two layers without biases, got {network.depth} layers{biased}; "
+            "see bf.diagnostics.layer_summary for the norms of any network."
+        )
+    first, second = network.weights
+    if data is not None and data.dimensions != network.sizes[0]:
+        raise ValueError(
+            f"the network takes {network.sizes[0]} inputs and x has {data.dimensions}; match them."
+        )
+    norms = row_norms(first) * row_norms(second.T)
+    return float(norms.sum() if data is None else norms[_heard(network, data)].sum())
+
+
+def direction_clusters(network: Network, *, angle: float = 10.0, negligible: float = 0.01) -> Clusters:
+    """Clusters of the directions w_h/|w_h| of first-layer neurons, for networks that have grown into few.
+
+    From the heaviest neuron left, a cluster takes in all neurons within `angle` degrees of its direction
+    Σw_h/|Σw_h|, until that settles. Neurons with |w_h| below `negligible` times the largest have hardly moved
+    and are left out.
+
+    Reference: derived here.
+    """
+    if positive("angle", angle) >= 90:
+        raise ValueError(f"angle must be under 90 degrees, got {angle!r}: directions further apart differ.")
+    w = network.weights[0] / (np.abs(network.weights[0]).max() or 1.0)
+    size = np.sqrt(_sizes(w))
+    left = (size > 0) & (size >= non_negative("negligible", negligible) * size.max())
+    members, out = np.full(len(w), -1), int(np.sum(~left))
+    unit = w / np.where(size > 0, size, 1.0)[:, None]
+    chosen: list[np.ndarray] = []
+    while left.any():
+        chosen.append(_cluster(w, unit, left, int(np.argmax(np.where(left, size, 0.0))), angle))
+        left &= ~chosen[-1]
+    share = np.array([np.sum(size[inside] ** 2) for inside in chosen]) / (np.sum(size**2) or 1.0)
+    chosen = [chosen[i] for i in np.argsort(-share, kind="stable")]
+    for i, inside in enumerate(chosen):
+        members[inside] = i
+    directions = np.array([_direction(w[inside]) for inside in chosen]).reshape(-1, w.shape[1])
+    counts = np.array([np.sum(inside) for inside in chosen], dtype=int)
+    return Clusters(directions, counts, -np.sort(-share), members, out)
+
+
+def _summary(name: str, w: Float[np.ndarray, "_ _"]) -> LayerSummary:
+    spectrum, largest = np.linalg.svd(w, compute_uv=False), float(np.abs(w).max())
+    norm = largest * float(np.linalg.norm(w / (largest or 1.0)))  # squares of tiny weights underflow
+    rank = int(np.sum(spectrum > spectrum[0] * max(w.shape) * np.finfo(float).eps))
+    stable = stable_rank(w) if largest else 0.0
+    return LayerSummary(name, (w.shape[0], w.shape[1]), norm, spectrum, stable, rank)
+
+
+def _layer_pairs(network: Network) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(W_l, W_{l+1}) for every hidden layer, the biases as another column of W_l."""
+    into = network.weights
+    if network.biases is not None:
+        into = [np.column_stack([w, b]) for w, b in zip(into, network.biases, strict=True)]
+    return [(w, v) for w, (_, v) in zip(into, pairwise(network.weights), strict=False)]
+
+
+def _balance(w: np.ndarray, v: np.ndarray) -> Balance:
+    size = max(np.abs(w).max(), np.abs(v).max()) or 1.0
+    w, v = w / size, v / size
+    into, out = w @ w.T, v.T @ v
+    one, other = np.diag(into), np.diag(out)
+    matrix = _ratio(into - out, np.linalg.norm(into) + np.linalg.norm(out))
+    return Balance(matrix, size**2 * (one - other), _ratio(one - other, np.linalg.norm(one + other)))
+
+
+def _ratio(part: np.ndarray, whole: np.floating) -> float:
+    return float(np.linalg.norm(part) / whole) if whole > 0 else 0.0
+
+
+def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
+    """|w_h|² of every row."""
+    return np.sum(rows**2, axis=1)
+
+
+def _heard(network: Network, data: Dataset) -> np.ndarray:
+    """Which hidden neurons are not zero on all samples."""
+    along = data.x @ network.weights[0].T
+    return (np.maximum(along, network.leak * along) != 0).any(axis=0)
+
+
+def _cluster(w: np.ndarray, unit: np.ndarray, left: np.ndarray, seed: int, angle: float) -> np.ndarray:
+    """Which neurons left lie within the angle of their mean direction, from the direction of `seed` on."""
+    direction, inside = unit[seed], np.zeros(len(w), dtype=bool)
+    for _ in range(50):  # settles in a few rounds; any round's cluster is a cluster
+        near = left & (np.linalg.norm(unit - direction, axis=1) <= 2 * np.sin(np.radians(angle) / 2))
+        near[seed] = True  # so that every round takes at least one neuron out
+        if (near == inside).all():
+            break
+        inside, direction = near, _direction(w[near])
+    return inside
+
+
+def _direction(rows: Float[np.ndarray, "_ D"]) -> Float[np.ndarray, "D"]:
+    """Σw_h/|Σw_h|: the mean of the directions, weighted by norm."""
+    total = rows.sum(axis=0)
+    return total / np.linalg.norm(total)

@@ -1,0 +1,99 @@
+"""The arguments that both simulators take, checked before any computation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from biasfree.arrays import non_negative
+from biasfree.data import Dataset
+from biasfree.dynamics._programs import check_process
+from biasfree.dynamics._releases import refuse_wrong_release
+from biasfree.losses import named
+from biasfree.networks import Network
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Networks, each with its dataset, and how they are trained; `single` if they came without a list."""
+
+    networks: tuple[Network, ...]
+    datasets: tuple[Dataset, ...]
+    loss: str
+    l2: float
+    train: tuple[bool, ...]
+    single: bool
+
+    def answer(self, trajectories: list[Any]) -> Any:
+        """A trajectory for a network, a list for a list."""
+        return trajectories[0] if self.single else trajectories
+
+
+def float64() -> AbstractContextManager[Any]:
+    """Computations inside are in float64 whatever the caller's JAX configuration, which is left as found."""
+    refuse_wrong_release()
+    check_process()
+    return jax.enable_x64(True)
+
+
+def problem_of(network: Any, data: Any, *, loss: str, l2: float, train: Any) -> Problem:
+    """The arguments as a Problem, or a ValueError that says what is wrong with them."""
+    single = isinstance(network, Network)
+    networks = (network,) if single else _items("network", network, Network)
+    several = not isinstance(data, Dataset)
+    datasets = _items("data", data, Dataset) if several else (data,) * len(networks)
+    if single and several:
+        raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
+    if len(datasets) != len(networks):
+        raise ValueError(f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one.")
+    _same("networks", [(n.sizes, n.biases is None) for n in networks])
+    _same("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
+    _check_fit(networks[0], datasets[0])
+    for one in dict.fromkeys(datasets):
+        named(loss).check(one.y)
+    return Problem(networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single)
+
+
+def _items(name: str, value: Any, kind: type) -> tuple[Any, ...]:
+    expected = f"{name} must be a {kind.__name__} or a list of them"
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ValueError(f"{expected}, got {type(value).__name__}.")
+    if not value:
+        raise ValueError(f"{expected}, got an empty list.")
+    for item in value:
+        if not isinstance(item, kind):
+            raise ValueError(f"{expected}, got a list with a {type(item).__name__}.")
+    return tuple(value)
+
+
+def _same(name: str, shapes: list[Any]) -> None:
+    if other := [shape for shape in shapes if shape != shapes[0]]:
+        raise ValueError(f"{name} in a list must have equal shapes, got {shapes[0]} and {other[0]}.")
+
+
+def _check_fit(network: Network, data: Dataset) -> None:
+    if network.sizes[0] != data.dimensions:
+        raise ValueError(
+            f"the network takes {network.sizes[0]} inputs but x has {data.dimensions} columns; "
+            f"the first layer should have shape ({network.sizes[1]}, {data.dimensions})."
+        )
+    if network.sizes[-1] != data.outputs:
+        raise ValueError(
+            f"the network has {network.sizes[-1]} outputs but y has {data.outputs}; "
+            f"the last layer should have shape ({data.outputs}, {network.sizes[-2]})."
+        )
+
+
+def _train(train: Any, depth: int) -> tuple[bool, ...]:
+    if train is None:
+        return (True,) * depth
+    train = tuple(train)
+    if len(train) != depth or not all(isinstance(t, bool) for t in train) or not any(train):
+        raise ValueError(
+            f"train must hold one True or False a layer, at least one True, got {train} for {depth} layers."
+        )
+    return train

@@ -1,0 +1,36 @@
+"""Runs in threads, which compiled programs leave to each other; what fails in one reaches the caller."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from biasfree.dynamics._problem import float64
+from biasfree.dynamics._progress import heed
+
+Result = TypeVar("Result")
+
+
+def together(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
+    """What the tasks return, in their order. After an error or Ctrl-C the others end when they next report
+    progress, and the error is raised."""
+    if workers <= 1:
+        return [task() for task in tasks]
+    stop = threading.Event()
+
+    def work(task: Callable[[], Result]) -> Result:
+        heed(stop)
+        with float64():  # a setting of the thread
+            return task()
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)

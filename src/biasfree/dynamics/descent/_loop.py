@@ -1,0 +1,113 @@
+"""The compiled part of gradient descent: several runs, step by step, side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from biasfree.dynamics._programs import compiled
+from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, evaluate, penalty
+
+
+class Walk(NamedTuple):
+    """Where runs stand: their steps done and, for each, the step of its lowest loss and the step at which the
+    loss ceased to be finite (−1: nowhere).
+
+    A run alone may also have reached the loss level, or find that its classes hold no longer (not
+    `certified`): then it stops.
+    """
+
+    params: Params
+    steps: Any
+    lowest: Any
+    lowest_step: Any
+    broken: Any
+    reached: Any
+    certified: Any
+
+
+@compiled("form", "shared", "burst")
+def walk(
+    form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
+) -> tuple[Walk, Params, Any]:
+    """Walk all runs to stops[0], then stops[1], … steps; returns where they end, the states of each at the
+    stops and the steps done there, which are fewer than asked for where a run alone stopped.
+
+    `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. Runs
+    that are not alone take `burst` steps before it is asked whether to go on: an accelerator waits for that.
+    """
+    alone = states.weights[0].shape[0] == 1  # a batch of one multiplies slowly
+    burst = 1 if alone else burst
+    if alone:
+        states, physics = jax.tree.map(lambda a: a[0], (states, physics))
+        views = views if shared else jax.tree.map(lambda a: a[0], views)
+        at = partial(evaluate, form)
+    else:
+        at = jax.vmap(partial(evaluate, form), in_axes=(0, None if shared else 0, 0))
+
+    def one_step(p: Walk) -> Walk:
+        loss, slope, certified = at(p.params, views, physics)
+        reached, certified = (loss <= level, certified) if alone else (p.reached, p.certified)
+        moves = certified & ~reached
+        lower = (loss < p.lowest) & certified
+        broken = (p.broken < 0) & ~jnp.isfinite(loss) & certified
+        return Walk(
+            params=jax.tree.map(lambda w, s: jnp.where(moves, w + step * s, w), p.params, slope),
+            steps=p.steps + moves,
+            lowest=jnp.where(lower, loss, p.lowest),
+            lowest_step=jnp.where(lower, p.steps, p.lowest_step),
+            broken=jnp.where(broken, p.steps, p.broken),
+            reached=reached,
+            certified=certified,
+        )
+
+    def leap(position: Walk, stop):
+        if burst > 1:
+            position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
+        position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached & p.certified, one_step, position)
+        return position, (position.params, position.steps)
+
+    def many_steps(p: Walk) -> Walk:
+        return lax.fori_loop(0, burst, lambda _, p: one_step(p), p)
+
+    begin = jnp.zeros(states.weights[0].shape[:-2])
+    zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
+    position = Walk(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
+    end, (saved, steps) = lax.scan(leap, position, stops)
+    end = end._replace(
+        broken=jnp.where((end.broken < 0) & ~_finite(at, end, views, physics), end.steps, end.broken)
+    )
+    if alone:
+        return jax.tree.map(lambda a: a[None], end), jax.tree.map(lambda a: a[None], saved), steps
+    return end, jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), saved), steps
+
+
+def _finite(at, end: Walk, views, physics: Physics):
+    """Whether the loss is finite where runs end; where classes do not tell, whether the weights are."""
+    loss, _, certified = at(end.params, views, physics)
+    weights = jnp.stack([jnp.isfinite(w).all(axis=(-2, -1)) for w in end.params.weights]).all(axis=0)
+    return jnp.where(certified, jnp.isfinite(loss), weights)
+
+
+@compiled("form", "shared")
+def losses(form: Form, states: Params, slots, count, views, physics: Physics, *, shared: bool):
+    """Data loss and penalty, (runs, 2, slots), of the states of every run in the first `count` of `slots`;
+    others are padding and cost nothing."""
+
+    def both(params: Params, view, physics: Physics):
+        return jnp.stack([data_loss(form, params, view, physics.leak), penalty(params, physics.l2)])
+
+    def one(i, found):
+        here = jax.tree.map(lambda a: a[:, slots[i]], states)
+        if alone:
+            return found.at[0, :, i].set(both(*jax.tree.map(lambda a: a[0], (here, views, physics))))
+        return found.at[:, :, i].set(each(here, views, physics))
+
+    alone = states.weights[0].shape[0] == 1
+    views = jax.tree.map(lambda a: a[None], views) if alone and shared else views
+    each = jax.vmap(both, in_axes=(0, None if shared else 0, 0))
+    return lax.fori_loop(0, count, one, jnp.zeros((states.weights[0].shape[0], 2, len(slots))))

@@ -1,0 +1,64 @@
+"""One network on its way down, and what was recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.field._objective import Form, params_of, physics_of
+from biasfree.networks import Network
+from biasfree.trajectory import Stats, Trajectory
+
+
+class Lowest(NamedTuple):
+    """The lowest loss a run met and the step at which it did: `leap` steps on from the states `start`."""
+
+    loss: float
+    step: int
+    start: Any
+    leap: int
+
+
+class Run:
+    """A run of descent: where it stands and what it kept."""
+
+    def __init__(self, form: Form, problem: Problem, i: int, save: Callable[[Network], Any] | None):
+        self.network, self.data = problem.networks[i], problem.datasets[i]
+        self.params = params_of(self.network)
+        self.physics = physics_of(self.network, problem.l2)
+        self.recorder = Recorder(form, self.network, None, self.physics, save)
+        self.steps = self.by_class = 0
+        self.reached = False
+        self.diverged: int | None = None
+        self.lowest = Lowest(np.inf, 0, None, 0)
+        self.name = "gradient descent" if problem.single else f"gradient descent of network {i}"
+
+    @property
+    def over(self) -> bool:
+        """Whether it goes no further: at the loss level, or beyond the finite numbers."""
+        return self.reached or self.diverged is not None
+
+    def keep(self, steps: np.ndarray, saved: Any, step: float, losses: np.ndarray) -> None:
+        """Record the states saved after these steps; `saved` has a slot for each, and spare ones."""
+        if len(steps):
+            self.recorder.add(step * steps, saved, losses)
+            self.steps = int(steps[-1])
+
+    def trajectory(self, level: float, wall_time: float) -> Trajectory:
+        """What was recorded."""
+        stopped = "loss level reached" if self.recorder.last_loss <= level else "steps done"
+        stats = Stats(
+            method="descent",
+            evaluations=self.steps,
+            by_class=min(self.by_class, self.steps),
+            accepted=self.steps,
+            error=0.0,
+            error_kind="none: the iteration itself, exact to rounding",
+            stopped=stopped if self.diverged is None else f"diverged at step {self.diverged}",
+            wall_time=wall_time,
+        )
+        return self.recorder.trajectory(stats)

@@ -1,0 +1,113 @@
+"""The largest curvature of the objective, which bounds the stable step of gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.flatten_util
+import numpy as np
+from jax import lax
+
+from biasfree.data import Dataset
+from biasfree.dynamics._problem import float64, problem_of
+from biasfree.dynamics._programs import compiled
+from biasfree.dynamics.field._objective import (
+    Form,
+    Params,
+    Physics,
+    form_of,
+    loss_and_slope,
+    params_of,
+    physics_of,
+    view_of,
+)
+from biasfree.networks import Network
+
+#: Up to this many trained parameters the Hessian is written out: half a second, and exact.
+DENSE = 1000
+#: The residual of Lanczos vectors, relative to the eigenvalue: it bounds the error of a symmetric matrix.
+RESIDUAL = 1e-12
+
+
+def sharpness(
+    network: Network,
+    data: Dataset,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    train: Sequence[bool] | None = None,
+) -> float:
+    """The largest eigenvalue of the Hessian of loss + (λ/2)Σ|W_l|² at a network, to about 1e-12.
+
+    It is that of the trained layers, with the activation of every neuron on every sample held as it is: the
+    Hessian wherever no sample is on a kink. Descent can settle at a minimum only if its step is below
+    2/sharpness. Along a run: `run.map(lambda network: bf.sharpness(network, data))`.
+    """
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
+    form = form_of(problem.networks, problem.datasets, loss, problem.train)
+    with float64():
+        return largest(
+            form, params_of(network), view_of(form, network, data), physics_of(network, problem.l2)
+        )
+
+
+def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
+    """The largest eigenvalue of the Hessian in the trained parameters, of the objective as it is compiled."""
+    size = sum(leaf.size for leaf in jax.tree.leaves(_trained(form, params)))
+    if size <= DENSE:
+        hessian = _finite(_columns(form, params, view, physics, np.eye(size)))
+        return float(np.linalg.eigvalsh((hessian + hessian.T) / 2)[-1])
+    return _lanczos(lambda v: _finite(_product(form, params, view, physics, v)), size)
+
+
+def _finite(found: Any) -> np.ndarray:
+    if not np.isfinite(found := np.asarray(found)).all():
+        raise ValueError("the curvature is beyond the finite numbers; give a network of smaller weights.")
+    return found
+
+
+def _lanczos(product: Any, size: int) -> float:
+    from scipy.sparse import linalg
+
+    start = np.random.default_rng(0).standard_normal(size)  # fixed and generic
+    if not product(start).any():
+        return 0.0  # a Hessian of zeros, on which Lanczos has no second vector
+    sparse: Any = linalg  # whose annotations refuse what it takes
+    operator = sparse.LinearOperator((size, size), matvec=product, dtype=np.float64)
+    options = {"which": "LA", "v0": start, "ncv": 40, "tol": RESIDUAL, "return_eigenvectors": False}
+    return float(sparse.eigsh(operator, 1, **options)[0])
+
+
+@compiled("form")
+def _columns(form: Form, params: Params, view: Any, physics: Physics, directions):
+    """The Hessian times every direction, one after the other: memory is that of a gradient."""
+    return lax.map(partial(_product, form, params, view, physics), directions)
+
+
+@compiled("form")
+def _product(form: Form, params: Params, view: Any, physics: Physics, direction):
+    """The Hessian times a direction in the trained parameters."""
+    flat, unflatten = jax.flatten_util.ravel_pytree(_trained(form, params))
+
+    def slope(trained):
+        _, slopes = loss_and_slope(form, _with(form, params, unflatten(trained)), view, physics)
+        return jax.flatten_util.ravel_pytree(_trained(form, slopes))[0]
+
+    return -jax.jvp(slope, (flat,), (direction,))[1]
+
+
+def _trained(form: Form, params: Params) -> Params:
+    """The parameters of the layers that are trained, alone."""
+    return Params(*(tuple(a for a, on in zip(part, form.train, strict=False) if on) for part in params))
+
+
+def _with(form: Form, params: Params, trained: Params) -> Params:
+    """`params` with their trained layers replaced."""
+    parts = []
+    for all_, new in zip(params, trained, strict=True):
+        fresh = iter(new)
+        parts.append(tuple(next(fresh) if on else a for a, on in zip(all_, form.train, strict=False)))
+    return Params(*parts)

@@ -1,0 +1,170 @@
+"""Samples with the same activation pattern see one linear map, so with square loss only their moments matter.
+
+A *class* is a set of samples x with the same gates in every hidden layer. On it the network is f(x) = Mx, the
+slope of its loss is that of M times ⟨(y − Mx)xᵀ⟩, and what a pass over its samples would give comes from the
+columns of the unit matrix instead: D of them for any number of samples. Nothing is approximated.
+
+The *certificate*. Neuron h of layer l has z = r·x on the class, with r the row of the linear map up to it; z
+keeps its sign while the direction r/|r| has moved by less than |r·x|/(|r||x|), here the least of the class. A
+row of zeros, as behind gates that are all closed, must stay one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from biasfree.dynamics.field._layers import Params, augmented, backpropagate
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+    Array = Any  # NumPy's on the way in, JAX's inside a compiled program
+
+
+#: Classes evaluated together, of two layers.
+BLOCK = 4
+
+
+class Classes(NamedTuple):
+    """M classes, of which the first `count` are in use, and the samples that belong to none.
+
+    Inputs are x, or (x, 1) for a network with biases. `directions` are those of the rows when the classes
+    were made, layer by layer; in the first layer all classes have the same, which may turn by less than
+    `nearest`, the least `reach`. `best` is the least-squares map of all samples, `left` is ⟨(y − best·x)xᵀ⟩
+    of a class and `floor` its loss at `best`: written so, slope and loss keep digits near the minimum.
+    """
+
+    count: Any
+    nearest: Any
+    reach: Float[Array, "M"]
+    gates: tuple[Float[Array, "M _"], ...]
+    directions: tuple[Any, ...]
+    best: Float[Array, "K D"]
+    sigma: Float[Array, "M D D"]
+    left: Float[Array, "M K D"]
+    floor: Float[Array, "M"]
+    remainder: Any
+    chunks: Any
+
+
+def over_classes(params: Params, classes: Classes) -> tuple[Any, Params, Bool[Array, ""]]:
+    """Loss and −∇ of all classes together, and whether all of their samples still have their gates."""
+    each = _two_layers if len(params.weights) == 2 else _deep
+    loss, slope, held = each(params, classes)
+    rows = augmented(params, 0)
+    turned = distance(rows, classes.directions[0]) + slacks(params, [rows])[0]
+    return loss, slope, held & (turned < classes.nearest).all()
+
+
+def _two_layers(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
+    """With one hidden layer every class adds gate_h·G to D_h = ⟨eσ′x⟩, where G = ⟨ex⟩ of the class."""
+    first, second = augmented(params, 0), params.weights[1]
+    outputs, inputs = classes.best.shape
+
+    def add(block, total):
+        loss, drift, pull = total
+        gates, sigma, left, floor = (
+            lax.dynamic_slice_in_dim(a, block * BLOCK, BLOCK)
+            for a in (classes.gates[0], classes.sigma, classes.left, classes.floor)
+        )
+        maps = ((gates[:, None] * second).reshape(BLOCK * outputs, -1) @ first).reshape(left.shape)
+        value, g = _residual(maps, params, classes.best, sigma, left, floor)
+        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), pull + jnp.sum(g[:, :, -1], axis=0)
+
+    begin = (jnp.zeros(()), jnp.zeros((len(first), outputs * inputs)), jnp.zeros(outputs))
+    loss, drift, pull = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
+    drift = drift.reshape(len(first), outputs, inputs)
+    inner, outer = jnp.einsum("kh,hkd->hd", second, drift), jnp.einsum("hkd,hd->kh", drift, first)
+    if not params.biases:
+        return loss, Params((inner, outer)), jnp.array(True)
+    return loss, Params((inner[:, :-1], outer), (inner[:, -1], pull)), jnp.array(True)
+
+
+def _deep(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
+    """With more layers the columns of the unit matrix go forward and back, class by class."""
+
+    def add(i, total):
+        loss, slope, held = total
+        more, steeper, still = _class_slope(params, classes, i)
+        slope = Params(*(tuple(map(jnp.add, a, b)) for a, b in zip(slope, steeper, strict=True)))
+        return loss + more, slope, held & still
+
+    nothing = Params(*(tuple(map(jnp.zeros_like, part)) for part in params))
+    return lax.fori_loop(0, classes.count, add, (jnp.zeros(()), nothing, jnp.array(True)))
+
+
+def _class_slope(params: Params, classes: Classes, i) -> tuple[Any, Params, Any]:
+    inputs, unit = basis(params)
+    rows: list[Any] = []
+
+    def gates(layer, z):
+        rows.append(z)
+        return classes.gates[layer][i][:, None]
+
+    def residual(f):
+        moments = (a[i][None] for a in (classes.sigma, classes.left, classes.floor))
+        value, g = _residual(f[None], None, classes.best, *moments)
+        return value, g[0]
+
+    loss, slope = backpropagate(params, inputs, unit, gates, residual)
+    turned = [
+        distance(row, before[i]) + slack
+        for row, before, slack in zip(rows[1:], classes.directions[1:], slacks(params, rows)[1:], strict=True)
+    ]
+    return loss, slope, jnp.stack([(t < classes.reach[i]).all() for t in turned]).all()
+
+
+def _residual(maps, params: Params | None, best, sigma, left, floor) -> tuple[Any, Any]:
+    """The loss of classes with these maps, summed, and ⟨(y − Mx)xᵀ⟩ of each; `params` add an output bias."""
+    if params is not None and params.biases:
+        maps = maps.at[:, :, -1].add(params.biases[-1])
+    gap = maps - best
+    pulled = gap @ sigma  # zero for a class not in use
+    return jnp.sum(floor) + jnp.sum(gap * (pulled / 2 - left)), left - pulled
+
+
+def basis(params: Params):
+    """The unit inputs, as columns, and what biases are multiplied by for each."""
+    size = params.weights[0].shape[1]
+    if not params.biases:
+        return jnp.eye(size), jnp.zeros(size)
+    return jnp.eye(size, size + 1), jnp.eye(size + 1)[-1]
+
+
+def directions(rows: Float[Array, "H D"]) -> Float[Array, "H D"]:
+    """r/|r| for every row, zero for a row of zeros."""
+    length = lengths(rows)[..., None]
+    return rows / jnp.where(length > 0, length, 1.0)
+
+
+def lengths(rows: Float[Array, "H D"]) -> Float[Array, "H"]:
+    """|r| for every row, of weights of 1e-200 too, whose squares are zero."""
+    largest = jnp.max(jnp.abs(rows), axis=-1)
+    scaled = rows / jnp.where(largest > 0, largest, 1.0)[..., None]
+    return largest * jnp.sqrt(jnp.sum(scaled**2, axis=-1))
+
+
+def distance(rows: Float[Array, "H D"], before: Float[Array, "H D"]) -> Float[Array, "H"]:
+    """How far the direction of every row is from the one `before`."""
+    return jnp.sqrt(jnp.sum((directions(rows) - before) ** 2, axis=-1))
+
+
+def slacks(params: Params, rows: list[Any]) -> list[Any]:
+    """By how much rounding may change z/(|r||x|), layer by layer.
+
+    A pass over the samples has |δz_l| ≤ κε|w_h|·Π_{j<l}|W_j|·|x|, κ the terms summed on the way to it, each
+    multiplied and added; once more as much for the row itself and its direction.
+    """
+    found, gain, terms = [], 1.0, 0
+    for i, row in enumerate(rows):
+        w = augmented(params, i)
+        terms += 4 * (w.shape[1] + 2)
+        length, size = lengths(row), lengths(w)
+        reached = terms * np.finfo(float).eps * gain * size
+        found.append(jnp.where(length > 0, reached / jnp.where(length > 0, length, 1.0), 0.0))
+        gain = jnp.hypot(gain * lengths(size[None])[0], 1.0 if params.biases else 0.0)
+    return found

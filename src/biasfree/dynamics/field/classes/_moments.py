@@ -1,0 +1,153 @@
+"""Which samples are in which class, and the moments of each: brought up to date by the samples that moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import row_norms
+from biasfree.dynamics.field._objective import Samples
+from biasfree.dynamics.field.classes._certificate import Classes
+from biasfree.dynamics.field.classes._patterns import MOST_KINDS, Sorted
+from biasfree.networks import Network
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
+
+#: Samples at least in a class, for every input dimension.
+CROWD = 4
+#: Samples in a chunk of the remainder, and how many there is room for in it: a share of all, and at most.
+REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
+#: What an evaluation by class may cost, of a dense one, to be worth it.
+WORTH = 0.7
+
+
+class Members:
+    """The samples of a run, in classes or not."""
+
+    def __init__(self, network: Network, view: Samples, *, mirrored: bool):
+        self.mirrored, self._view = mirrored, view
+        self.real = view.share.ravel() > 0
+        self._x, self._y, self._share = (a.reshape(self.real.size, *a.shape[2:])[self.real] for a in view[:3])
+        unit = np.ones((len(self._x), int(network.biases is not None)))
+        self.inputs = np.hstack([self._x, unit])
+        self.sizes = row_norms(self.inputs)
+        weighed = self._share[:, None] * self.inputs
+        self.best = (self._y.T @ weighed) @ np.linalg.pinv(self.inputs.T @ weighed, hermitian=True)
+        self._missed = self._y - self.inputs @ self.best.T
+        self._names: dict[bytes, int] = {}
+        self._moments: list[list[Any]] = []
+        self._class = np.full(len(self._x), -1)
+        self._hidden = network.sizes[1:-1]
+
+    def no_classes(self) -> Classes:
+        """Room for classes, with none in it."""
+        m, (k, d) = MOST_KINDS * (1 + self.mirrored), self.best.shape
+        room = min(int(REMAINDER_SHARE * len(self._x)), MOST_REMAINING)
+        chunks = -(-room // REMAINDER_ROWS)
+        x, y, share = (np.zeros((chunks, REMAINDER_ROWS, *a.shape[2:])) for a in self._view[:3])
+        deeper = tuple(np.zeros((m, h, d)) for h in self._hidden[1:])
+        return Classes(
+            count=np.int64(0),
+            nearest=np.float64(0),
+            reach=np.zeros(m),
+            gates=tuple(np.zeros((m, h)) for h in self._hidden),
+            directions=(np.zeros((self._hidden[0], d)), *deeper),
+            best=self.best,
+            sigma=np.zeros((m, d, d)),
+            left=np.zeros((m, k, d)),
+            floor=np.zeros(m),
+            remainder=Samples(x, y, share),
+            chunks=np.int64(0),
+        )
+
+    def classes(self, found: Sorted, speed: float) -> Classes | None:
+        """The classes of samples sorted so, of neurons that turn by `speed` in an evaluation; None if they
+        would not pay."""
+        kept = self._kept(found, speed)
+        classes = self.no_classes()
+        if kept is None or np.count_nonzero(~kept) > classes.remainder.share.size:
+            return None
+        present = np.unique(found.kind[kept])
+        lookup = np.full(len(found.gates[0]) + 1, -1)
+        lookup[present] = self._named(found, present)
+        self._move(np.where(kept, lookup[found.kind], -1))
+        # Kinds of equal gates, as all are where the leak is 1, are one class.
+        names, first = np.unique(lookup[present], return_index=True)
+        reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
+        self._fill(classes, found, present[first], names.tolist(), reach)
+        chunks = self._fill_remainder(classes.remainder, ~kept)
+        count = np.int64(len(names) * (1 + self.mirrored))
+        return classes._replace(count=count, nearest=np.float64(min(reach)), chunks=chunks)
+
+    def _kept(self, found: Sorted, speed: float) -> Bool[np.ndarray, "P"] | None:
+        """The samples that go into classes: those so far from every kink that sorting is rarely done anew.
+
+        An evaluation costs, in samples, the remainder, D for a class, and sorting once in the life of a
+        certificate, which is margin/speed evaluations.
+        """
+        total, inputs = self.inputs.shape
+        crowded = np.append(np.bincount(found.kind[found.kind >= 0], minlength=1) >= CROWD * inputs, False)
+        margin = np.where(crowded[np.minimum(found.kind, len(crowded) - 1)], found.margin, -1.0)
+        ranked = np.sort(margin)
+        loose = int(np.searchsorted(ranked, 0.0, side="right"))
+        remainders = np.arange(
+            loose, min(total, max(loose + 1, int(REMAINDER_SHARE * total))), REMAINDER_ROWS
+        )
+        if not len(remainders):
+            return None
+        cost = remainders + inputs * np.count_nonzero(crowded)
+        cost = cost + found.cost * total * speed / ranked[remainders]
+        best = int(np.argmin(cost))
+        return margin >= ranked[remainders[best]] if cost[best] <= WORTH * total else None
+
+    def _named(self, found: Sorted, used: np.ndarray) -> list[int]:
+        """A number for each of these kinds: the one it had before, if its pattern is known."""
+        numbers = []
+        for kind in used:
+            name = b"".join((gates[kind] == 1).tobytes() for gates in found.gates)
+            if name not in self._names:
+                self._names[name] = len(self._names)
+                k, d = self.best.shape
+                self._moments.append([np.zeros((d, d)), np.zeros((k, d)), 0.0])
+            numbers.append(self._names[name])
+        return numbers
+
+    def _move(self, classes: np.ndarray) -> None:
+        """Take samples out of their classes and into others."""
+        moved = np.flatnonzero(classes != self._class)
+        for sign, of in ((-1.0, self._class[moved]), (1.0, classes[moved])):
+            for name in np.unique(of[of >= 0]):
+                self._moments[name] = self._sum(self._moments[name], moved[of == name], sign)
+        self._class = classes
+
+    def _sum(self, moments: list[Any], samples: np.ndarray, sign: float) -> list[Any]:
+        """Moments with those of some samples added or taken away."""
+        x, missed, share = self.inputs[samples], self._missed[samples], sign * self._share[samples]
+        weighed = share[:, None] * x
+        more = (x.T @ weighed, missed.T @ weighed, np.sum(share[:, None] * missed**2) / 2)
+        return [a + b for a, b in zip(moments, more, strict=True)]
+
+    def _fill(
+        self, classes: Classes, found: Sorted, used: np.ndarray, names: list[int], reach: list[float]
+    ) -> None:
+        """Put kinds into the room for classes: on mirrored data two each, x and −x, with equal moments."""
+        sides = (found.gates, found.mirrored) if self.mirrored else (found.gates,)
+        classes.directions[0][:] = found.directions[0][used[0]]
+        for i, (kind, name) in enumerate(zip(used, names, strict=True)):
+            for j, gates in enumerate(sides):
+                slot = i * len(sides) + j
+                classes.reach[slot] = reach[i]
+                classes.sigma[slot], classes.left[slot], classes.floor[slot] = self._moments[name]
+                for layer in range(len(gates)):
+                    classes.gates[layer][slot] = gates[layer][kind]
+                    if layer:
+                        classes.directions[layer][slot] = found.directions[layer][kind]
+
+    def _fill_remainder(self, room: Samples, remains: np.ndarray) -> np.int64:
+        """Put samples into the room for the remainder; returns the chunks they fill."""
+        count = int(np.count_nonzero(remains))
+        for space, values in zip(room[:3], (self._x, self._y, self._share), strict=True):
+            space.reshape(-1, *space.shape[2:])[:count] = values[remains]
+        return np.int64(-(-count // REMAINDER_ROWS))

@@ -1,0 +1,140 @@
+"""Samples sorted by activation pattern at a state, each with its distance from a kink: any depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from biasfree.dynamics._programs import compiled
+from biasfree.dynamics.field._layers import Params, gate, preactivation
+from biasfree.dynamics.field.classes._certificate import basis, directions, lengths, slacks
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+#: Patterns looked at, the most frequent ones.
+MOST_KINDS = 64
+
+
+class Sorted(NamedTuple):
+    """Samples by pattern: the kind of each (−1: none of those looked at), the least |r·x|/(|r||x|) of its
+    neurons, less what rounding may do, and what a kind is: gates of x and of −x layer by layer, directions
+    of the rows up to every neuron. `cost` is what sorting took, in passes over all samples."""
+
+    kind: Int[np.ndarray, "P"]
+    margin: Float[np.ndarray, "P"]
+    gates: tuple[np.ndarray, ...]
+    mirrored: tuple[np.ndarray, ...]
+    directions: tuple[np.ndarray, ...]
+    cost: float
+
+
+def sort(params: Params, x: Float[np.ndarray, "C n D"], real: np.ndarray, leak, *, mirrored: bool) -> Sorted:
+    """Sort samples, in chunks, by the pattern of all their neurons; those not `real` are padding.
+
+    A sample of mirrored data counts as the one of ±x on the positive side of the first neuron, so that both
+    have one pattern.
+    """
+    keys, side = (np.asarray(a) for a in _patterns(params, x, leak, mirrored))
+    kind, first = _frequent(keys.reshape(-1, 2), real)
+    if np.count_nonzero(kind[real] < 0) > np.count_nonzero(real) / 2:
+        empty = tuple(np.zeros((0, len(w))) for w in params.weights[:-1])
+        count = int(np.count_nonzero(real))
+        return Sorted(np.full(count, -1), np.full(count, -1.0), empty, empty, empty, cost=1.0)
+    x = side[:, :, None] * x
+    samples = x.reshape(-1, x.shape[2])[np.resize(first, MOST_KINDS)]  # always as many: others compile anew
+    kinds = _kinds(params, samples, leak)
+    margin = np.asarray(_margins(params, x, kind.reshape(side.shape), kinds, leak)).ravel()
+    gates, other, rows = (tuple(np.asarray(a)[: len(first)] for a in part) for part in kinds[:3])
+    kind, margin = np.where(margin > 0, kind, -1)[real], margin[real]
+    return Sorted(kind, margin, gates, other, rows, cost=4.0)
+
+
+def _frequent(keys: np.ndarray, real: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The most frequent keys: their number for every sample, −1 for other keys, and a sample of each."""
+    names = np.where(real, keys[:, 0] + 1j * keys[:, 1], -1)
+    found, first, label, count = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
+    frequent = np.argsort(-np.where(found == -1, 0, count), kind="stable")[:MOST_KINDS]
+    frequent = frequent[found[frequent] != -1]
+    number = np.full(len(found), -1)
+    number[frequent] = np.arange(len(frequent))
+    return number[label], first[frequent]
+
+
+class _Kinds(NamedTuple):
+    """Patterns: their gates, those of the mirrored inputs, and the directions and lengths of the rows up to
+    every neuron, with what rounding does to them."""
+
+    gates: tuple[Any, ...]
+    mirrored: tuple[Any, ...]
+    directions: tuple[Any, ...]
+    lengths: tuple[Any, ...]
+    slacks: tuple[Any, ...]
+
+
+def _hidden(params: Params, x: Float[np.ndarray, "n D"], leak):
+    """z of every hidden layer, samples as columns."""
+    h, unit = x.T, jnp.ones(len(x))
+    for i in range(len(params.weights) - 1):
+        z = preactivation(params, i, h, unit)
+        yield z
+        h = gate(z, leak) * z
+
+
+@compiled("mirrored")
+def _patterns(params: Params, x, leak, mirrored: bool):
+    """A key for the activation pattern of every sample, and the sign with which it was looked at.
+
+    Two sums of random whole numbers, one for every neuron that is on: exact in float64, so equal patterns
+    have equal keys; `_margins` sees to it that equal keys are equal patterns.
+    """
+    sizes = [w.shape[0] for w in params.weights[:-1]]
+    words = np.random.default_rng(0).integers(0, 2**52 // sum(sizes), (2, sum(sizes))).astype(float)
+
+    def key(x):
+        z = jnp.concatenate(list(_hidden(params, x, leak)))
+        side = jnp.where(z[0] < 0, -1.0, 1.0) if mirrored else jnp.ones(len(x))
+        return (words @ jnp.where(z * side > 0, 1.0, 0.0)).T, side
+
+    return lax.map(key, x)
+
+
+@compiled()
+def _kinds(params: Params, x, leak) -> _Kinds:
+    """The patterns of these samples."""
+    hidden = list(_hidden(params, x, leak))
+    gates, mirrored = ([gate(side * z, leak).T for z in hidden] for side in (1, -1))
+
+    def rows(gates):
+        h, unit = basis(params)
+        found = []
+        for i, open_ in enumerate(gates):
+            found.append(preactivation(params, i, h, unit))
+            h = open_[:, None] * found[-1]
+        return list(map(directions, found)), list(map(lengths, found)), slacks(params, found)
+
+    return _Kinds(tuple(gates), tuple(mirrored), *map(tuple, jax.vmap(rows)(gates)))
+
+
+@compiled()
+def _margins(params: Params, x, kind, kinds: _Kinds, leak):
+    """The least |r·x|/(|r||x|), less what rounding may do, over the neurons of every sample; −1 for samples
+    that do not have the pattern of their kind."""
+
+    def margin(x, kind):
+        size = lengths(jnp.concatenate([x, jnp.ones((len(x), len(params.biases[:1])))], axis=1))
+        least = jnp.where(kind < 0, -1.0, jnp.inf)
+        for i, z in enumerate(_hidden(params, x, leak)):
+            length, slack = kinds.lengths[i][kind].T, kinds.slacks[i][kind].T
+            scale = length * size
+            here = jnp.where(scale > 0, jnp.abs(z) / jnp.where(scale > 0, scale, 1.0) - slack, jnp.inf)
+            here = jnp.where((scale > 0) | (z == 0), here, -1.0)
+            same = gate(z, leak) == kinds.gates[i][kind].T
+            least = jnp.minimum(least, jnp.min(jnp.where(same, here, -1.0), axis=0))
+        return least
+
+    return lax.map(lambda chunk: margin(*chunk), (x, kind))

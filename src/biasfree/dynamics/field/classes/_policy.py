@@ -1,0 +1,100 @@
+"""When samples are sorted into classes: a policy that changes the cost of a run, never its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.dynamics.field._layers import Params, augmented
+from biasfree.dynamics.field._objective import Form, Physics, Samples, view_of
+from biasfree.dynamics.field.classes._bundles import sort_by_clusters
+from biasfree.dynamics.field.classes._certificate import Classes, directions
+from biasfree.dynamics.field.classes._moments import CROWD, Members
+from biasfree.dynamics.field.classes._patterns import sort
+from biasfree.networks import Network
+
+#: Fewer activations than this are evaluated in microseconds, class or not.
+LEAST_ELEMENTS = 2**16
+#: Dense evaluations between two attempts to find classes, at first and at most: an attempt costs one to four.
+PATIENCE = 64, 512
+#: How far the direction of a neuron is taken to turn in an evaluation before that is known.
+UNKNOWN_SPEED = 1e-4
+
+
+class Grouping:
+    """The view of one run; its classes are renewed as patterns change."""
+
+    def __init__(self, form: Form, network: Network, data: Dataset, physics: Physics):
+        view: Any = view_of(form, network, data)
+        self._leak, self._members = float(physics.leak), None
+        if isinstance(view, Samples) and _is_crowded(form, network, view):
+            self._members = Members(network, view, mirrored=form.kind == "pairs")
+            view = view._replace(classes=self._members.no_classes())
+        self._x: Any = view.x if self._members else None
+        self.view: Any = jax.device_put(view)
+        self.by_class = False
+        self._marked: Params | None = None
+        self._since, self._patience = 0, 0
+
+    @property
+    def due(self) -> float:
+        """Evaluations until samples are sorted next, as far as that is known: a count and not a time, so that
+        a run has the same bits whenever it is made."""
+        return np.inf if self._members is None or self.by_class else max(self._patience - self._since, 1)
+
+    def note(self, params: Params, evaluations: int, *, certified: bool = True) -> None:
+        """Hear that the run went on to `params`; `certified` is False where its classes no longer hold."""
+        if self._members is None:
+            return
+        self._since += evaluations
+        if not certified and not self._since:
+            self._take(None, params)  # fresh classes that do not last for a single step
+        elif not certified or (not self.by_class and self._since >= self._patience):
+            self._take(self._sorted(params), params)
+
+    def _sorted(self, params: Params) -> Classes | None:
+        """The classes at a state, by clusters of directions where there are some, or by all patterns."""
+        members: Any = self._members
+        turned = (
+            _turned(self._marked, params) / self._since if self._marked and self._since else UNKNOWN_SPEED
+        )
+        found = None
+        if len(params.weights) == 2:
+            rows = np.asarray(directions(augmented(params, 0)))
+            given = (rows, members.inputs, members.sizes, self._leak)
+            clusters = sort_by_clusters(*given, mirrored=members.mirrored)
+            found = clusters and members.classes(clusters, turned)
+        if found is None:
+            patterns = sort(params, self._x, members.real, self._leak, mirrored=members.mirrored)
+            found = members.classes(patterns, turned)
+        return found
+
+    def _take(self, found: Classes | None, params: Params) -> None:
+        """Go on with these classes, or with none."""
+        members: Any = self._members
+        if found is not None or self.by_class:
+            classes = members.no_classes() if found is None else found
+            self.view = self.view._replace(classes=jax.device_put(classes))
+        self.by_class = found is not None
+        self._patience = (
+            PATIENCE[0] if self.by_class else max(PATIENCE[0], min(2 * self._patience, PATIENCE[1]))
+        )
+        self._marked, self._since = params, 0
+
+
+def _is_crowded(form: Form, network: Network, view: Samples) -> bool:
+    """Whether there is anything to gain, and the loss has moments."""
+    samples = int(np.count_nonzero(view.share))
+    inputs = network.sizes[0] + (network.biases is not None)
+    enough = samples >= 2 * CROWD * inputs and network.depth > 1
+    return form.loss == "square" and enough and samples * max(network.sizes[1:]) >= LEAST_ELEMENTS
+
+
+def _turned(before: Params, after: Params) -> float:
+    """The farthest that the direction of a hidden neuron's weights went, layers added up."""
+    layers = zip(before.weights[:-1], after.weights[:-1], strict=True)
+    far = (np.linalg.norm(np.asarray(directions(a) - directions(b)), axis=1).max() for a, b in layers)
+    return float(sum(far))

@@ -1,0 +1,211 @@
+"""Drives the adaptive loop from Python: block after block of saved times, with progress, until done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from biasfree.dynamics._programs import compiled
+from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.field._objective import Params
+from biasfree.dynamics.flow._loop import Smooth, advance
+from biasfree.dynamics.flow._system import BROKEN, LEVEL, Loop, System, Tolerance, first_length, start
+
+#: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
+CALL_STEPS = 500
+#: The loop's local tolerance as a share of rtol, which is meant for the whole path.
+LOCAL_SHARE = 0.1
+
+#: Steps before a flow may be given up, and marks by which its pace is known.
+LEAST_STEPS, MARKS = 10_000, 64
+#: In place of zero.
+TINY = float(np.finfo(float).tiny)
+
+LEVEL_REACHED = "loss level reached"
+
+
+class UnfinishedError(RuntimeError):
+    """A flow could not be followed to the end at the accuracy asked for."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How accurate, how far down and for how many steps."""
+
+    rtol: float
+    atol: float
+    level: float
+    max_steps: int
+
+
+def tolerance_of(params: Params, limits: Limits) -> Tolerance:
+    """The local tolerance: relative to every layer, plus `atol` relative to its initial norm.
+
+    A layer that starts at zero is measured against the largest layer instead.
+    """
+    norms = jax.tree.map(lambda a: float(np.linalg.norm(a)), params)
+    largest = max(jax.tree.leaves(norms)) or 1.0
+    share = limits.atol / limits.rtol
+    floors = jax.tree.map(lambda n: np.float64(share * (n or largest)), norms)
+    return Tolerance(np.float64(LOCAL_SHARE * limits.rtol), floors)
+
+
+def first_step(system: System, params: Params, memory: Any, given: Any, end: float) -> float:
+    """A first step over which the weights change by about one per cent."""
+    return min(end, float(first_length(params, _field(system, params, memory, given))))
+
+
+@compiled("system")
+def _field(system: System, params: Params, memory: Any, given: Any) -> Params:
+    return system.evaluate(params, memory, given)[0]
+
+
+@compiled("system")
+def _loss(system: System, params: Params, given: Any) -> Any:
+    return system.loss(params, given)
+
+
+class Reaction(Protocol):
+    """What happens between compiled calls: how many steps the next one may take, and what to make of where
+    it stopped, with the notes on the last state."""
+
+    def call_steps(self) -> int: ...
+
+    def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]: ...
+
+
+class NoReaction:
+    """Nothing happens."""
+
+    def call_steps(self) -> int:
+        return CALL_STEPS
+
+    def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]:  # noqa: ARG002
+        return loop, given
+
+
+def integrate(
+    system: System,
+    given: Any,
+    params: Params,
+    memory: Any,
+    ts: np.ndarray,
+    limits: Limits,
+    recorder: Recorder,
+    reaction: Reaction | None = None,
+) -> tuple[Loop, str]:
+    """Follow the flow through `ts`, recording the states there; between compiled calls `reaction` may answer
+    with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
+    reaction, end = reaction or NoReaction(), ts[-1]
+    tolerance, loop, pace = tolerance_of(params, limits), start(params, memory), _Pace()
+    with Progress("gradient flow") as progress:
+        while len(ts):
+            call = min(reaction.call_steps(), limits.max_steps - tried(loop))
+            loop, saved, losses, done, notes = advance(
+                system, given, loop, *block(ts, recorder.slots), tolerance, limits.level, call
+            )
+            recorder.add_with(ts[: int(done)], saved, losses)
+            ts = ts[int(done) :]
+            progress.update(float(loop.t) / end if end else 1.0)
+            if int(loop.code) == LEVEL:
+                recorder.add_last(float(loop.t), loop.params, _loss(system, loop.params, given))
+                return loop, LEVEL_REACHED
+            if int(loop.code) == BROKEN:
+                raise UnfinishedError(_broken(loop, limits, end, system))
+            pace.note(loop)
+            if len(ts) and (tried(loop) >= limits.max_steps or pace.hopeless(limits, end)):
+                raise UnfinishedError(pace.why(loop, limits, end, system))
+            loop, given = reaction.react(loop, given, notes)
+    return loop, "end of ts"
+
+
+def tried(loop: Loop) -> int:
+    """Steps attempted so far."""
+    return int(loop.accepted) + int(loop.rejected)
+
+
+def block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
+    """The next times to save, in a fixed number of slots, and how many they are."""
+    count = min(slots, len(ts))
+    return np.concatenate([ts[:count], np.full(slots - count, np.inf)]), np.int64(count)
+
+
+class _Pace:
+    """How far a flow got with how many steps, to give up early where they will not do.
+
+    A step is never much longer than the inverse of the network's fastest rate, also when all is at rest: then
+    the pace is steady, and what is left can be counted.
+    """
+
+    def __init__(self):
+        self._marks: list[tuple[int, float]] = [(0, 0.0)]
+        self._earlier: tuple[int, float, Any] | None = None
+
+    def note(self, loop: Loop) -> None:
+        steps, t = tried(loop), float(loop.t)
+        if steps > self._marks[-1][0]:
+            self._marks.append((steps, t))
+        if len(self._marks) > 2 * MARKS:
+            del self._marks[1:-1:2]
+        if self._earlier is None or steps >= 2 * self._earlier[0]:
+            self._earlier = steps, t, loop.params
+
+    def hopeless(self, limits: Limits, end: float) -> bool:
+        """Whether the last half of the steps was no faster at its end, and twice the steps allowed would be
+        too few at that pace."""
+        steps, t = self._marks[-1]
+        (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
+        if steps < max(limits.max_steps / 20, LEAST_STEPS) or most == half:
+            return False
+        first, second = (later - before) / (most - half), (t - later) / (steps - most)
+        return second <= 1.5 * first and end - t > second * (2 * limits.max_steps - steps)
+
+    def why(self, loop: Loop, limits: Limits, end: float, system: System) -> str:
+        (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
+        needed = steps + (end - t) / max(t - before, TINY * end) * (steps - half)
+        said = (
+            f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
+            f"pace it needs {needed:.1e}. "
+        )
+        if self._earlier is not None and self._earlier[1] < t:
+            moved = relative_distance(loop.params, self._earlier[2])
+            if moved <= limits.rtol:
+                return (
+                    f"{said}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by "
+                    f"{moved:.1e} of their norm. End ts there, or raise max_steps."
+                )
+        return f"{said}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
+
+    def _mark(self, steps: float) -> tuple[int, float]:
+        """Where the flow was after so many steps or a few less."""
+        return next(mark for mark in reversed(self._marks) if mark[0] <= steps)
+
+
+def _broken(loop: Loop, limits: Limits, end: float, system: System) -> str:
+    return (
+        f"{_reached(loop, limits, end)}: no step, however short, is accurate enough there, as where weights "
+        f"blow up. Raise rtol or end ts earlier.{_advice(system)}"
+    )
+
+
+def _reached(loop: Loop, limits: Limits, end: float) -> str:
+    return f"the flow stopped at t = {float(loop.t):.6g} of {end:g} at rtol = {limits.rtol:g}"
+
+
+def _advice(system: System) -> str:
+    """What else to try: methods that follow kinks, for one that does not."""
+    if isinstance(system, Smooth):
+        return ' At kinks, where the field jumps, use method="events" (two layers) or method="steps".'
+    return ' method="steps" asks for less accuracy.'
+
+
+def relative_distance(a: Params, b: Params) -> float:
+    """|ΔW|/|W| over all layers together."""
+    pairs = list(zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+    gap = np.sqrt(sum(np.sum((np.asarray(x) - np.asarray(y)) ** 2) for x, y in pairs))
+    size = np.sqrt(sum(np.sum(np.asarray(x) ** 2) for x, _ in pairs))
+    return float(gap / size) if size > 0 else 0.0

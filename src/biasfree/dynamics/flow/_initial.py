@@ -1,0 +1,326 @@
+"""Networks at t = 0: whether their velocity is a number, and where neurons go that are on a kink there.
+
+Initial weights typed by hand, or zero, put samples exactly on the hyperplanes of neurons. A hyperplane that
+attracts is slid along, another is crossed: the flow is unique. One that repels, or lets the neuron stay
+(r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero), has several flows, and a convention decides: of
+two layers that of `resolve.py`, for deeper ones σ′(0) = α. Plain NumPy: nothing is compiled for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from biasfree.arrays import row_norms
+from biasfree.data import Dataset
+from biasfree.dynamics._problem import Problem
+from biasfree.dynamics.flow.events._apply import Decisions, Neuron
+from biasfree.dynamics.flow.events._hyperplanes import Lines, lines_of
+from biasfree.dynamics.flow.events._locate import ROUNDING
+from biasfree.losses import named
+from biasfree.networks import Network
+
+#: Samples, or lines, whose products with all neurons are held at once.
+MANY = 4096
+#: How far a neuron of two layers that leaves a kink is put beyond it for the flow by steps, relative to its
+#: weights: well above the rounding of w·x, below any error that steps can be asked for across a kink.
+BEYOND = 1e-11
+#: Hyperplanes met at t = 0 that are judged one by one.
+MOST_UNITS = 64
+#: Relative rounding of rates.
+TINY = 1e-11
+#: Numbers whose squares and products have room enough above and below.
+LARGE = 1e70
+
+
+class Pull(NamedTuple):
+    """How every line pulls on neurons, per output, from above and from below, (Q, K)."""
+
+    above: np.ndarray
+    below: np.ndarray
+
+    def on(self, outer: np.ndarray, normals: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """The force on neurons with these outer weights and signs, a line slid along by its mean."""
+        above, below = self.above @ outer, self.below @ outer
+        return np.where(signs > 0, above, np.where(signs < 0, below, (above + below) / 2)).T @ normals
+
+
+class Start(NamedTuple):
+    """A two-layer network at t = 0: its signs (Q, H), and the first layer, with its bias as a last column,
+    moved off the kinks that neurons leave."""
+
+    signs: np.ndarray
+    hidden: np.ndarray
+
+
+def check_velocity(problem: Problem, i: int) -> None:
+    """Refuse a network whose loss or velocity at t = 0 is beyond the finite numbers."""
+    network, data = problem.networks[i], problem.datasets[i]
+    sizes = [np.abs(a).max() for a in (data.x, data.y, *network.weights, *(network.biases or ()))]
+    if max(sizes) * max(data.x.shape[1], *network.sizes) < LARGE ** (1 / (network.depth + 1)):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [_loss_and_gradients(network, some, problem.loss) for some in _blocks(data)]
+    if not all(np.isfinite(a).all() for loss, slopes in parts for a in (loss, *slopes)):
+        raise ValueError(
+            f"the velocity at t = 0 is beyond the finite numbers: inputs reach {sizes[0]:.2g}, targets "
+            f"{sizes[1]:.2g}, weights {max(sizes[2:]):.2g}; measure the largest of them in larger units."
+        )
+
+
+def on_a_kink(network: Network, data: Dataset) -> bool:
+    """Whether a sample is on the hyperplane of a hidden neuron, or a neuron has no weights."""
+    return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
+
+
+def starts_on_branch(
+    network: Network, data: Dataset, *, loss: str, l2: float, train: tuple[bool, ...]
+) -> bool:
+    """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
+
+    Each hyperplane met is judged with all others on either side: exact for one alone; of several that act on
+    each other, and of more than MOST_UNITS, it is rather said than not.
+    """
+    if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
+        return False
+    inputs = [_with_ones(network, h) for h in _states(network, data.x)[0]]
+    masks = [
+        mask & np.any(h, axis=1)[:, None]
+        for mask, h in zip(_kinked(network, data.x), inputs[:-1], strict=True)
+    ]
+    units = [unit for layer, mask in enumerate(masks) for unit in _units(layer, mask, inputs[layer])]
+    rates = _Rates(network, data, loss, l2, train, masks)
+    return len(units) > MOST_UNITS or any(
+        rates.branch(unit, others) for unit in units for others in (network.leak, 1.0)
+    )
+
+
+def hyperplanes(network: Network, data: Dataset) -> Lines:
+    """The lines of the samples as the first layer sees them."""
+    return lines_of(_with_ones(network, data.x))
+
+
+def start_of(
+    network: Network, data: Dataset, decisions: Decisions, *, loss: str, l2: float, train: tuple[bool, ...]
+) -> Start:
+    """The signs of two layers at t = 0; a neuron on a kink is settled like one that reaches it, and
+    `decisions` keeps the time 0 if another way was as good.
+
+    Outer weights that are zero have next the sign of their velocity, so they are replaced by it.
+    """
+    hidden, lines = _augmented(network), decisions.lines
+    norms, signs = row_norms(hidden), np.zeros((len(lines.normals), len(hidden)), np.int8)
+    for some in np.array_split(np.arange(len(signs)), -(-len(signs) // MANY)):
+        z = lines.normals[some] @ hidden.T
+        signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
+    unclear = np.flatnonzero((signs == 0).any(axis=0))
+    if not train[0]:  # kinks are where they are
+        return Start(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
+    if not len(unclear):
+        return Start(signs, hidden)
+    pull, outer = _pull(network, data, lines, loss), network.weights[1].copy()
+    rates = _Rates(network, data, loss, l2, train, []).velocities()[1][:, : len(hidden)]
+    still = ~outer.any(axis=0) & train[1]
+    outer[:, still] = (rates / max(np.abs(rates).max(), np.finfo(float).tiny))[:, still]
+    decay = l2 * np.pad(network.weights[0], ((0, 0), (0, hidden.shape[1] - network.sizes[0])))
+    free, before = pull.on(outer, lines.normals, signs) - decay, signs.copy()
+    for h in unclear.tolist():
+        decisions.decide(_neuron(h, hidden, outer, lines, signs, pull, free), 0.0, signs, hidden.copy())
+    velocity = pull.on(outer, lines.normals, signs)
+    for h in unclear.tolist():
+        hidden[h] += (
+            _off(lines.normals[before[:, h] == 0], signs[before[:, h] == 0, h], velocity[h])
+            * BEYOND
+            * (norms[h] or np.linalg.norm(outer[:, h]))
+        )
+    return Start(signs, hidden)
+
+
+def _off(normals: np.ndarray, signs: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """The direction, of length one or zero, in which a neuron leaves the lines it does not slide along."""
+    slid = normals[signs == 0]
+    velocity = velocity - np.linalg.pinv(slid) @ (slid @ velocity)
+    left = normals[signs != 0]
+    direction = np.linalg.pinv(left) @ (left @ velocity)
+    size = np.linalg.norm(direction)
+    return direction / size if size > 0 else direction
+
+
+def _neuron(
+    h: int,
+    hidden: np.ndarray,
+    outer: np.ndarray,
+    lines: Lines,
+    signs: np.ndarray,
+    pull: Pull,
+    free: np.ndarray,
+) -> Neuron:
+    return Neuron(
+        h=h,
+        w=hidden[h],
+        z=lines.normals @ hidden[h],
+        signs=signs[:, h].copy(),
+        wrong=np.zeros(len(signs), bool),
+        above=pull.above @ outer[:, h],
+        below=pull.below @ outer[:, h],
+        free=free[h],
+    )
+
+
+def _pull(network: Network, data: Dataset, lines: Lines, loss: str) -> Pull:
+    """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
+    residual = [
+        named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
+    ]
+    each = lines.length[:, None] * np.concatenate(residual) / len(data)
+    up, down = np.zeros((2, len(lines.normals), each.shape[1]))
+    np.add.at(up, lines.line[lines.length > 0], each[lines.length > 0])
+    np.add.at(down, lines.line[lines.length < 0], each[lines.length < 0])
+    return Pull(up + network.leak * down, network.leak * up + down)
+
+
+def _augmented(network: Network) -> np.ndarray:
+    """The first layer, with its bias, if there is one, as the weight of an input fixed to 1."""
+    if network.biases is None:
+        return network.weights[0].copy()
+    return np.column_stack([network.weights[0], network.biases[0]])
+
+
+# Any depth, samples in rows.
+
+
+class _Unit(NamedTuple):
+    """A neuron on the hyperplane of these samples: of a positive multiple of one where `positive`."""
+
+    layer: int
+    neuron: int
+    samples: np.ndarray
+    positive: np.ndarray
+
+
+class _Rates:
+    """How fast samples leave the hyperplanes they are on, for gates chosen there."""
+
+    def __init__(
+        self,
+        network: Network,
+        data: Dataset,
+        loss: str,
+        l2: float,
+        train: tuple[bool, ...],
+        masks: list[np.ndarray],
+    ):
+        self.network, self.data, self.loss, self.l2, self.train, self.masks = (
+            network,
+            data,
+            loss,
+            l2,
+            train,
+            masks,
+        )
+        self.hs, self.zs = _states(network, data.x)
+        self.scale = 0.0
+
+    def gates(self) -> list[np.ndarray]:
+        return [np.where(z > 0, 1.0, self.network.leak) for z in self.zs[:-1]]
+
+    def branch(self, unit: _Unit, others: float) -> bool:
+        """Whether the hyperplane repels or lets the neuron stay; or whether σ′(0) = α, which closes the gates
+        of opposite samples at once, is a velocity that there is on neither side."""
+        above, below, on = (self.along(unit, side, others) for side in (1, -1, 0))
+        rounding = TINY * self.scale
+        repels = above - below > rounding and above >= -rounding and below <= rounding
+        return repels or not min(above, below) - rounding <= on <= max(above, below) + rounding
+
+    def velocities(self, gates: list[np.ndarray] | None = None) -> list[np.ndarray]:
+        """−∇ of the objective for every layer, with the biases of a layer as a last column."""
+        _, slopes = _loss_and_gradients(self.network, self.data, self.loss, gates or self.gates())
+        decays = [
+            np.pad(w, ((0, 0), (0, s.shape[1] - w.shape[1])))
+            for w, s in zip(self.network.weights, slopes, strict=True)
+        ]
+        return [(-s - self.l2 * w) * on for s, w, on in zip(slopes, decays, self.train, strict=True)]
+
+    def _open_above(self, gates: list[np.ndarray], unit: _Unit, samples: np.ndarray) -> None:
+        """Where a sample is seen by no neuron of the layer, the first to see it decides all gates above."""
+        network = self.network
+        if network.biases is not None:
+            return
+        samples = samples[~self.hs[unit.layer + 1][samples].any(axis=1)]
+        signal = np.tile(np.arange(network.sizes[unit.layer + 1]) == unit.neuron, (len(samples), 1)) * 1.0
+        for layer in range(unit.layer + 1, network.depth - 1):
+            signal = signal @ network.weights[layer].T
+            gates[layer][samples] = np.where(signal > 0, 1.0, network.leak)
+            signal = gates[layer][samples] * signal
+
+    def along(self, unit: _Unit, side: int, others: float) -> float:
+        """d/dt of the neuron's input on a sample of the unit if its gates are those above (1), below (−1) or
+        on the hyperplane (0), and those of all other units `others`."""
+        gates, leak = self.gates(), self.network.leak
+        for gate, mask in zip(gates, self.masks, strict=True):
+            gate[mask] = others
+        open_ = np.zeros(len(unit.samples), bool) if side == 0 else unit.positive == (side > 0)
+        gates[unit.layer][unit.samples, unit.neuron] = np.where(open_, 1.0, leak)
+        self._open_above(gates, unit, unit.samples[open_])
+        rate, speeds = np.zeros_like(self.data.x), self.velocities(gates)
+        for layer in range(unit.layer + 1):
+            h = _with_ones(self.network, self.hs[layer])
+            rate = h @ speeds[layer].T + rate @ self.network.weights[layer].T
+            self.scale = max(self.scale, float((np.abs(h) @ np.abs(speeds[layer]).T).max()))
+            if layer < unit.layer:
+                rate = gates[layer] * rate
+        first = unit.samples[0], unit.neuron
+        return float(rate[first]) * (1 if unit.positive[0] else -1)
+
+
+def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
+    """The hyperplanes that neurons of a layer are on: samples on one line through the origin share one."""
+    lines = lines_of(h)
+    for neuron in np.flatnonzero(mask.any(axis=0)).tolist():
+        met = np.flatnonzero(mask[:, neuron])
+        for line in np.unique(lines.line[met]).tolist():
+            samples = met[lines.line[met] == line]
+            yield _Unit(layer, neuron, samples, lines.length[samples] > 0)
+
+
+def _blocks(data: Dataset) -> Iterator[Dataset]:
+    """The samples, some at a time."""
+    if len(data) <= MANY:
+        yield data
+        return
+    for first in range(0, len(data), MANY):
+        yield Dataset(data.x[first : first + MANY], data.y[first : first + MANY])
+
+
+def _states(network: Network, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The inputs of every layer, and what it makes of them."""
+    zs = list(network.preactivations(x))
+    return [x, *(np.where(z > 0, z, network.leak * z) for z in zs[:-1])], zs
+
+
+def _kinked(network: Network, x: np.ndarray) -> list[np.ndarray]:
+    """Which inputs of hidden neurons are zero but for rounding, by layer."""
+    hs, zs = _states(network, x)
+    biases = network.biases or [np.zeros(1)] * network.depth
+    each = zip(hs[:-1], zs[:-1], network.weights, biases, strict=False)
+    return [np.abs(z) <= ROUNDING * (np.outer(row_norms(h), row_norms(w)) + np.abs(b)) for h, z, w, b in each]
+
+
+def _with_ones(network: Network, h: np.ndarray) -> np.ndarray:
+    return h if network.biases is None else np.column_stack([h, np.ones(len(h))])
+
+
+def _loss_and_gradients(
+    network: Network, data: Dataset, loss: str, gates: list[np.ndarray] | None = None
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The data loss of every sample and ∇ of its mean for every layer."""
+    hs, zs = _states(network, data.x)
+    gates = gates or [np.where(z > 0, 1.0, network.leak) for z in zs[:-1]]
+    pull, found = named(loss).residual(zs[-1], data.targets) / len(data), []
+    for layer in reversed(range(network.depth)):
+        found.insert(0, -pull.T @ _with_ones(network, hs[layer]))
+        if layer:
+            pull = (pull @ network.weights[layer]) * gates[layer - 1]
+    return named(loss).value(zs[-1], data.targets), found

@@ -1,0 +1,116 @@
+"""What the adaptive loop needs to know of a flow, and where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from biasfree.dynamics.field._objective import Params
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
+    from biasfree.dynamics.flow._tsit5 import Step
+
+#: Notes are kept of the start of a step, of its end, and of the nodes between them.
+START, END, BETWEEN = 0, 1, 2
+
+# What the loop is about to do (take a step, let the system settle an event, find a first step) and, above
+# PROBING, why it stopped.
+STEPPING, SETTLING, PROBING, EVENT, LEVEL, BROKEN, EXPIRED = range(7)
+
+
+class Tolerance(NamedTuple):
+    """Local error allowed in one step: rtol·(|W_l| + floor_l) for every layer l."""
+
+    rtol: Any
+    floors: Params
+
+
+class Loop(NamedTuple):
+    """Where an integration stands; everything here is traced."""
+
+    t: Any
+    params: Params
+    memory: Any
+    h: Any
+    last_error: Any
+    code: Any
+    accepted: Any
+    rejected: Any
+    evaluations: Any
+    by_class: Any
+    local_errors: Any
+
+
+class Cut(NamedTuple):
+    """What a system says of an accurate step: keep the fraction `theta` of it and go on with `code`."""
+
+    theta: Any
+    code: Any
+
+
+class System(Protocol):
+    """A flow: its field, its data loss, and what must happen in a step and at its end.
+
+    `evaluate` gives the velocity and notes on it, `blank` where nothing was noted; of an accurate step
+    `inspect` sees the notes at start, end and, while `watches`, at the nodes. `conclude` gives the memory
+    after a step or an event, what to do next, and whether the field has jumped.
+    """
+
+    def by_class(self, given: Any) -> Any: ...
+
+    def blank(self, params: Params, given: Any) -> Any: ...
+
+    def watches(self, given: Any) -> Any: ...
+
+    def evaluate(self, params: Params, memory: Any, given: Any) -> tuple[Params, Any]: ...
+
+    def loss(self, params: Params, given: Any) -> Float[Array, ""]: ...
+
+    def inspect(self, loop: Loop, step: Step, notes: Any, given: Any, tolerance: Tolerance) -> Cut: ...
+
+    def conclude(self, loop: Loop, params: Params, notes: Any, cut: Cut, taken: Any, given: Any) -> Any: ...
+
+
+def start(params: Params, memory: Any) -> Loop:
+    """A loop about to find its first step."""
+    real, whole = np.float64, np.int64
+    return Loop(
+        t=real(0),
+        params=params,
+        memory=memory,
+        h=real(1),
+        last_error=real(1),
+        code=whole(PROBING),
+        accepted=whole(0),
+        rejected=whole(0),
+        evaluations=whole(0),
+        by_class=whole(0),
+        local_errors=real(0),
+    )
+
+
+def layer_norms(params: Params) -> Params:
+    """|·|_F of every array."""
+    return jax.tree.map(lambda a: jnp.sqrt(jnp.sum(a**2)), params)
+
+
+def error_norm(error: Params, params: Params, tolerance: Tolerance) -> Float[Array, ""]:
+    """The largest ratio, over layers, of a step's error to the error allowed."""
+
+    def ratio(e, w, floor):
+        return e / (tolerance.rtol * (w + floor))
+
+    ratios = jax.tree.map(ratio, layer_norms(error), layer_norms(params), tolerance.floors)
+    return jnp.max(jnp.stack(jax.tree.leaves(ratios)))
+
+
+def first_length(params: Params, velocity: Params, xp: Any = np):
+    """The time in which the weights change by about one per cent; 1 where nothing moves."""
+    size, speed = (xp.sqrt(sum(xp.sum(xp.square(a)) for a in jax.tree.leaves(p))) for p in (params, velocity))
+    moves = (speed > 0) & (size > 0)
+    return xp.where(moves, 0.01 * size / xp.where(moves, speed, 1.0), 1.0)

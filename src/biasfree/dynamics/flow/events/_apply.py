@@ -1,0 +1,126 @@
+"""What one neuron does at an event, put into effect: its signs and its weights change, and it is said how."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics.flow.events._decide import Kink, can_rest, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._locate import ROUNDING
+
+#: A unit normal this near to the span of others lies in it.
+DEPENDENT = 1e-10
+
+
+class Neuron(NamedTuple):
+    """One neuron at an event: where it is, and how every line pulls on it from above and from below."""
+
+    h: int
+    w: np.ndarray
+    z: np.ndarray
+    signs: np.ndarray
+    wrong: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    free: np.ndarray
+
+
+class Decisions:
+    """Decides for neurons on these lines, and keeps the times at which a convention did."""
+
+    def __init__(self, lines: Lines):
+        self.lines, self.rank = lines, lines.rank
+        self.branch_times: list[float] = []
+        self._implied: dict[bytes, np.ndarray] = {}
+
+    def decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
+        """Settle one neuron, changing its column of `signs` and its row of `hidden`; returns what
+        happened."""
+        h, normals, before = neuron.h, self.lines.normals, neuron.signs
+        if (before == 0).all():
+            return self._leave(neuron, t, signs)
+        hit, since = self._first_hit(neuron)
+        if self._collapses(neuron, hit, since):
+            hidden[h] = neuron.w - self._span @ neuron.w
+            return {"collapses", *self._leave(neuron, t, signs)}
+        on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
+        hit = on & neuron.wrong
+        above, below = neuron.above, neuron.below
+        pulls = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
+        rest = neuron.free - pulls[on] @ normals[on]
+        outcome = resolve(Kink(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
+        signs[on, h] = outcome.signs
+        after = signs[:, h]
+        if outcome.branches and (after != before).any():
+            self._branch(t)
+        pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
+        hidden[h] = neuron.w - np.linalg.pinv(pinned) @ (pinned @ neuron.w)
+        return _what_happened(before, after)
+
+    def _branch(self, t: float) -> None:
+        """Note a time, once however many neurons branch at it."""
+        if t not in self.branch_times[-1:]:
+            self.branch_times.append(t)
+
+    def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
+        """The line that a neuron crossed first, and how long ago; lines after it wait for their own event."""
+        hit = np.zeros(len(neuron.wrong), bool)
+        if not neuron.wrong.any():
+            return hit, 0.0
+        rate = np.abs(self.lines.normals @ self._velocity(neuron))
+        since = np.where(neuron.wrong, np.abs(neuron.z) / np.where(rate > 0, rate, np.inf), -1.0)
+        hit[np.argmax(since)] = True
+        return hit, float(since.max())
+
+    def _collapses(self, neuron: Neuron, hit: np.ndarray, since: float) -> bool:
+        """Whether a neuron has reached w = 0: no other point is on all its lines, and it was there just
+        now."""
+        lines = self.lines.normals[(neuron.signs == 0) | hit]
+        if not hit.any() or np.linalg.matrix_rank(lines) < self.rank:
+            return False
+        travelled = since * np.linalg.norm(self._velocity(neuron))
+        return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * travelled)
+
+    def implied(self, on: np.ndarray) -> np.ndarray:
+        """The lines that a neuron on these lines is on: those whose normals the others span."""
+        these = on.tobytes()
+        if these not in self._implied:
+            normals, chosen = self.lines.normals, self.lines.normals[on]
+            left = normals - normals @ np.linalg.pinv(chosen) @ chosen
+            self._implied[these] = np.linalg.norm(left, axis=1) < DEPENDENT
+        return self._implied[these]
+
+    def _velocity(self, neuron: Neuron) -> np.ndarray:
+        sliding = self.lines.normals[neuron.signs == 0]
+        return neuron.free - np.linalg.pinv(sliding) @ (sliding @ neuron.free)
+
+    def _leave(self, neuron: Neuron, t: float, signs: np.ndarray) -> set[str]:
+        """Send a neuron at w = 0 along its fastest way out, or let it rest."""
+        ways = departures(self.lines.normals, neuron.above, neuron.below, self.rays)
+        signs[:, neuron.h] = ways[0][1] if ways else 0
+        pulls = (self.lines.normals, neuron.above, neuron.below, self.rays)
+        if len(ways) > 1 or (ways and can_rest(*pulls)):
+            self._branch(t)
+        return {"departures"} if ways else set()
+
+    @cached_property
+    def rays(self) -> np.ndarray:
+        """The directions in which neurons at w = 0 may leave."""
+        return self.lines.rays()
+
+    @cached_property
+    def _span(self) -> np.ndarray:
+        """The projection on the span of the samples."""
+        return np.linalg.pinv(self.lines.normals) @ self.lines.normals
+
+
+def _what_happened(before: np.ndarray, after: np.ndarray) -> set[str]:
+    happened = {
+        "slides": (before != 0) & (after == 0),
+        "releases": (before == 0) & (after != 0),
+        "crossings": before * after < 0,
+    }
+    return {kind for kind, where in happened.items() if where.any()}

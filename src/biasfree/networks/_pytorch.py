@@ -1,0 +1,181 @@
+"""The bridge to PyTorch, which is an optional extra: biasfree itself does not need it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import plain
+from biasfree.networks._network import Network
+
+if TYPE_CHECKING:
+    import torch
+
+_ACCEPTED = "Sequential, Linear, ReLU, LeakyReLU, Flatten, Identity and Dropout"
+
+
+def network_of(model: torch.nn.Module) -> Network:
+    """The network that a PyTorch model is in evaluation mode, its weights copied in float64.
+
+    Linear layers alternate with ReLU or LeakyReLU of one slope, and that slope is the leak; without any
+    activation the network is linear, leak 1. Flatten, Identity and Dropout are passed over. If only some
+    layers have a bias, the others get zeros.
+    """
+    nn = _torch().nn
+    parts = list(_flattened(model, nn))
+    linears = [part for part in parts if _is(part, nn.Linear)]
+    slopes = [_slope(part, nn) for part in parts if not _is(part, nn.Linear)]
+    _check_order(parts, linears, slopes)
+    if len(set(slopes)) > 1:
+        raise ValueError(f"all activations must have the same slope below 0, got {slopes}.")
+    weights = tuple(floating(f"W_{i}", layer.weight) for i, layer in enumerate(linears, 1))
+    biases = [layer.bias for layer in linears]
+    return Network(weights, leak=slopes[0] if slopes else 1.0, biases=_filled(biases, weights))
+
+
+def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
+    """What the model computes in evaluation mode, (samples, …) → (samples, outputs), as a NumPy function.
+
+    Each call leaves the model as it found it: modes of all submodules, parameters, buffers, gradients, and
+    the state of the random numbers.
+    """
+    torch = _torch()
+
+    def function(x: np.ndarray) -> np.ndarray:
+        like = next((p for p in (*model.parameters(), *model.buffers()) if p.is_floating_point()), None)
+        dtype, device = (torch.float64, "cpu") if like is None else (like.dtype, like.device)
+        inputs = torch.from_numpy(np.array(x)).to(device=device, dtype=dtype)
+        modes = [(module, module.training) for module in model.modules()]
+        with torch.random.fork_rng(), torch.no_grad():
+            try:
+                model.eval()
+                found = model(inputs)
+            finally:
+                for module, training in modes:
+                    module.training = training
+        return plain("the model's outputs", found).reshape(len(x), -1)
+
+    return function
+
+
+def is_module(model: Any) -> bool:
+    """Whether `model` is a PyTorch module; PyTorch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def module_of(network: Network) -> torch.nn.Sequential:
+    """The same network as a float64 Sequential of Linear and (Leaky)ReLU; for leak 1 of Linear alone."""
+    nn = _torch().nn
+    biases = network.biases or [None] * network.depth
+    modules = [_linear(w, b) for w, b in zip(network.weights, biases, strict=True)]
+    if network.leak == 1:
+        return nn.Sequential(*modules)
+    between = [nn.LeakyReLU(network.leak) if network.leak else nn.ReLU() for _ in modules[1:]]
+    return nn.Sequential(
+        *(part for pair in zip(modules, between, strict=False) for part in pair), modules[-1]
+    )
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            "exchanging networks with PyTorch needs PyTorch; pip install 'biasfree[torch]'"
+        ) from None
+    return torch
+
+
+def _is(module: Any, kind: Any) -> bool:
+    """Whether `module` computes what `kind` computes: a subclass, or one object, with a forward or a call of
+    its own may not."""
+    if not isinstance(module, kind) or "forward" in vars(module):
+        return False
+    return (type(module).forward, type(module).__call__) == (kind.forward, kind.__call__)
+
+
+def _check_no_hooks(module: Any, nn: Any) -> None:
+    """A hook may change what goes into a module or comes out of it, or the weights themselves before use, as
+    pruning and the older weight and spectral norms do."""
+    hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+    everywhere = nn.modules.module
+    hooks += [*everywhere._global_forward_hooks.values(), *everywhere._global_forward_pre_hooks.values()]
+    if hooks:
+        names = ", ".join(getattr(hook, "__name__", type(hook).__name__) for hook in hooks)
+        raise ValueError(
+            f"a {type(module).__name__} of the model has a forward hook ({names}), so its weights do not say "
+            "what it computes; remove the hook, as torch.nn.utils.prune.remove does, or pass the model to "
+            "bf.diagnose, which measures its outputs."
+        )
+
+
+def _flattened(module: Any, nn: Any) -> Iterator[Any]:
+    """The Linear and activation modules inside, in order."""
+    if isinstance(module, nn.Module):
+        _check_no_hooks(module, nn)
+    if _is(module, nn.Sequential):
+        for child in module:
+            yield from _flattened(child, nn)
+    elif any(_is(module, kind) for kind in (nn.Linear, nn.ReLU, nn.LeakyReLU)):
+        yield module
+    elif not any(_is(module, kind) for kind in (nn.Flatten, nn.Identity, nn.Dropout)):
+        raise ValueError(
+            f"cannot read a {type(module).__name__}; accepted are {_ACCEPTED}, nested as you like. "
+            "Put the layers of another model into a torch.nn.Sequential first."
+        )
+
+
+def _slope(activation: Any, nn: Any) -> float:
+    return 0.0 if _is(activation, nn.ReLU) else float(activation.negative_slope)
+
+
+def _check_order(parts: list[Any], linears: list[Any], slopes: list[float]) -> None:
+    """Linear layers first and last, activations between them: all of them or none."""
+    is_linear = [part in linears for part in parts]
+    alternate = all(a != b for a, b in pairwise(is_linear))
+    if linears and (not slopes or (alternate and is_linear[0] and is_linear[-1])):
+        return
+    raise ValueError(
+        "the model must alternate Linear, activation, Linear, …, and start and end with Linear, got "
+        f"{', '.join(type(part).__name__ for part in parts) or 'no layers'}."
+    )
+
+
+def _filled(biases: list[Any], weights: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+    if all(b is None for b in biases):
+        return None
+    return tuple(
+        np.zeros(len(w)) if b is None else floating(f"b_{i}", b)
+        for i, (b, w) in enumerate(zip(biases, weights, strict=True), 1)
+    )
+
+
+def floating(name: str, tensor: Any) -> np.ndarray:
+    """The numbers of a tensor in float64, refused unless it holds floating-point ones.
+
+    Whole numbers may be quantized weights, whose scale is kept elsewhere, and truth values a mask.
+    """
+    if not tensor.is_floating_point():
+        raise ValueError(
+            f"{name} must hold floating-point numbers, got {tensor.dtype}; convert it, as .double() does."
+        )
+    return plain(name, tensor).astype(np.float64)
+
+
+def _linear(w: np.ndarray, b: np.ndarray | None) -> Any:
+    """A Linear module with these parameters, made without drawing any random numbers."""
+    torch = _torch()
+    outputs, inputs = w.shape
+    layer = torch.nn.utils.skip_init(
+        torch.nn.Linear, inputs, outputs, bias=b is not None, dtype=torch.float64
+    )
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(w.copy()))
+        if b is not None:
+            layer.bias.copy_(torch.from_numpy(b.copy()))
+    return layer

@@ -1,0 +1,92 @@
+"""Networks of the low-rank structure that small initial weights grow into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import generator, positive, real, whole
+from biasfree.networks._network import Network
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+
+def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
+    """Two layers, one output, of the rank-one form under which a ReLU network follows its linear twin.
+
+    W_1 = W_2ᵀrᵀ, r = direction/|direction|, |W_2⁺| = |W_2⁻| = scale/√2, so |W_1| = |W_2| = scale. W_2 is
+    Gaussian but for that rescaling of its parts, and has at least one weight of each sign.
+
+    Reference: [ZSL25] Assumption 4 (TMLR 7).
+    """
+    r, width = _unit(direction), whole("width", width, at_least=2)
+    a = positive("scale", scale) * _neurons(generator(seed), width)
+    return Network((np.outer(a, r), a[None, :]), leak=leak)
+
+
+def low_rank(
+    direction: ArrayLike, *, widths: Sequence[int], scale: float, leak: float = 0.0, seed: int = 0
+) -> Network:
+    """A network of one output whose layers all have norm `scale` and pass one direction of the input on.
+
+    W_1 = u r_1 rᵀ, W_L = u r_{L−1}ᵀ, r = direction/|direction|, u = scale, and between them
+    W_l = u r_l r_{l−1}ᵀ for linear networks (leak 1),
+    W_l = √2·u (r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) for ReLU networks (leak 0), non-negative and of rank two.
+    `widths` are the L − 1 hidden widths. The r_l are Gaussian unit vectors but for |r_l⁺| = |r_l⁻| = 1/√2;
+    the same seed gives both leaks the same r_l, and two layers are what `rank_one` gives.
+
+    Reference: [ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11).
+    """
+    if leak not in (0, 1):
+        raise ValueError(
+            f"leak must be 0 or 1, got {leak!r}: deep leaky networks have no such structure; "
+            "for two layers of any leak use bf.networks.rank_one."
+        )
+    r, u, rng = _unit(direction), positive("scale", scale), generator(seed)
+    neurons = [_neurons(rng, width) for width in _checked(widths)]
+    return Network(tuple(u * layer for layer in low_rank_layers(r, neurons, leak=leak)), leak=leak)
+
+
+def low_rank_layers(
+    r: Float[np.ndarray, "D"], neurons: Sequence[Float[np.ndarray, "_"]], *, leak: float
+) -> list[Float[np.ndarray, "_ _"]]:
+    """The layers for u = 1: r_1rᵀ, then F_l F_{l−1}ᵀ with the frames of the neurons, then r_{L−1}ᵀ."""
+    frames = [frame(v, leak=leak) for v in neurons]
+    middle = [above @ below.T for below, above in pairwise(frames)]
+    return [np.outer(neurons[0], r), *middle, neurons[-1][None]]
+
+
+def frame(v: Float[np.ndarray, "H"], *, leak: float) -> Float[np.ndarray, "H _"]:
+    """F with W_l = u F_l F_{l−1}ᵀ: the column v, or for ReLU the two columns 2^{1/4}v⁺ and 2^{1/4}v⁻."""
+    if leak == 1:
+        return v[:, None]
+    return 2**0.25 * np.column_stack([np.maximum(v, 0), np.minimum(v, 0)])
+
+
+def _neurons(rng: np.random.Generator, width: int) -> Float[np.ndarray, "H"]:
+    """A Gaussian vector whose positive and negative entries are rescaled to norm 1/√2 each."""
+    v = rng.normal(size=width)
+    if (v > 0).all() or (v < 0).all():
+        v[0] *= -1
+    for sign in (v > 0, v < 0):
+        v[sign] /= np.sqrt(2) * np.linalg.norm(v[sign])
+    return v
+
+
+def _checked(widths: Sequence[int]) -> list[int]:
+    if not isinstance(widths, Sequence | np.ndarray) or len(widths) == 0:
+        raise ValueError(f"widths must be the width of each hidden layer, as in (20, 20), got {widths!r}.")
+    return [whole("a width", width, at_least=2) for width in widths]
+
+
+def _unit(direction: ArrayLike) -> Float[np.ndarray, "D"]:
+    r = real("direction", direction)
+    if r.ndim != 1 or not r.any():
+        raise ValueError(f"direction must be a vector that is not zero, got {direction!r}.")
+    r = r / np.abs(r).max()  # so that squaring neither overflows nor underflows
+    return r / np.linalg.norm(r)

@@ -1,0 +1,155 @@
+"""Networks read from files of weights: `.npz`, `.pt` and `.safetensors`. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biasfree.arrays import non_negative
+from biasfree.files import existing, modest, unpacked
+from biasfree.networks._network import Network
+from biasfree.networks._pytorch import floating
+
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+#: What pruning, weight and spectral norms and parametrizations store in place of a weight: parts, not layers.
+_PARTS = re.compile(r"weight_(?:orig|mask|[guv])$|parametrizations\.")
+_SAVE = "torch.save(model.state_dict(), path)"
+
+
+def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> Network:
+    """The network in a file: `.npz` as `Network.save` writes it, a state dict `.pt`, or `.safetensors`.
+
+    A state dict has weights but no activations, so `leak` says what they are (0 unless given); the network
+    alternates its Linear layers, in the order in which they are stored, with that activation.
+    """
+    path = existing(path)
+    kind = path.suffix.lower()
+    leak = None if leak is None else non_negative("leak", leak)
+    if kind == ".npz":
+        network = Network.load(path)
+        if leak is not None and leak != network.leak:
+            raise ValueError(f"{path} says that the leak is {network.leak:g}, but leak={leak:g} was given.")
+        return network
+    readers = {".pt": _state_dict, ".pth": _state_dict, ".safetensors": _safetensors}
+    if kind not in readers:
+        raise ValueError(f"cannot read {path}: a model is a .npz, .pt, .pth or .safetensors file.")
+    return _chained(path, readers[kind](path), 0.0 if leak is None else leak)
+
+
+def _state_dict(path: Path) -> dict[str, np.ndarray]:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError(f"reading {path} needs PyTorch; pip install 'biasfree[torch]'.") from None
+    modest(path, unpacked(path))
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a pickle of anything else fails in as many ways as there are classes
+        raise ValueError(
+            f"{path} is not a state dict, which is all that is read of a .pt file; save one with {_SAVE}."
+        ) from error
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{path} holds a {type(found).__name__}, not a state dict; save one with {_SAVE}.")
+    if foreign := [
+        f"{k!r}, a {type(v).__name__}" for k, v in found.items() if not isinstance(v, torch.Tensor)
+    ]:
+        raise ValueError(f"{path} holds {foreign[0]}, so it is not a state dict; save one with {_SAVE}.")
+    modest(
+        path, sum(8 * value.numel() for value in found.values())
+    )  # one number may stand for a large tensor
+    return {str(name): floating(f"{name} in {path}", value) for name, value in found.items()}
+
+
+def _safetensors(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a .safetensors file: the length of a JSON header, the header, then raw numbers."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    if not 0 < size <= len(content) - 8:
+        raise ValueError(f"{path} is not a readable .safetensors file: its header is cut off.")
+    header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
+    names = sorted(header, key=_natural)
+    numbers = {name: _numbers(path, name, header[name], body) for name in names}
+    modest(path, sum(8 * value.size for value in numbers.values()))
+    return {name: _widened(value).reshape(header[name]["shape"]) for name, value in numbers.items()}
+
+
+def _header(path: Path, text: bytes) -> dict[str, Any]:
+    """The entries of the header by name."""
+    try:
+        header = json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a readable .safetensors file: its header is not JSON, {error}."
+        ) from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} is not a readable .safetensors file: its header is not an object.")
+    return {name: entry for name, entry in header.items() if name != "__metadata__"}
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name in it is given twice")
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """2.weight before 10.weight: such files are written in the order of the alphabet."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
+
+
+def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
+    """What a tensor is made of, flat and as it is stored: nothing is copied."""
+    match entry:
+        case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
+            pass
+        case _:
+            raise ValueError(
+                f"{path} is not a readable .safetensors file: entry {name} lacks a dtype, shape or offsets."
+            )
+    if kind not in _DTYPES:
+        raise ValueError(
+            f"{name} in {path} has dtype {kind}; only floating-point weights are read: {', '.join(_DTYPES)}."
+        )
+    dtype = np.dtype(_DTYPES[kind])
+    whole = all(isinstance(n, int) and n >= 0 for n in shape)
+    if not whole or not 0 <= start <= end <= len(body) or math.prod(shape) * dtype.itemsize != end - start:
+        raise ValueError(
+            f"{path} is not a readable .safetensors file: {name} is said to have shape {shape} and to lie at "
+            f"{start} to {end} of {len(body)} bytes, which does not fit."
+        )
+    return np.frombuffer(body[start:end], dtype)
+
+
+def _widened(numbers: np.ndarray) -> np.ndarray:
+    """The same in float64, exactly; bfloat16, read as <u2, is the upper half of a float32."""
+    halves = numbers.dtype.kind == "u"
+    return ((numbers.astype("<u4") << 16).view("<f4") if halves else numbers).astype(np.float64)
+
+
+def _chained(path: Path, arrays: Mapping[str, np.ndarray], leak: float) -> Network:
+    """Matrices as layers, in order, and the vectors of the same name as their biases."""
+    matrices = [name for name, value in arrays.items() if value.ndim == 2]
+    biases = {name: re.sub(r"weight$", "bias", name) for name in matrices}
+    matrices = [name for name in matrices if not _PARTS.search(name)]
+    known = {*matrices, *(bias for name, bias in biases.items() if bias != name)}
+    if foreign := [f"{name} {value.shape}" for name, value in arrays.items() if name not in known]:
+        raise ValueError(
+            f"{path} holds more than the weights and biases of Linear layers: {', '.join(foreign)}; pass the "
+            "model itself to bf.diagnose, which measures what it computes."
+        )
+    if not matrices:
+        raise ValueError(f"{path} holds no weights; it has {', '.join(arrays) or 'nothing'}.")
+    weights = tuple(arrays[name] for name in matrices)
+    given = [arrays.get(biases[name]) if biases[name] != name else None for name in matrices]
+    filled = tuple(np.zeros(len(w)) if b is None else b for w, b in zip(weights, given, strict=True))
+    try:
+        return Network(weights, leak=leak, biases=None if all(b is None for b in given) else filled)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a chain of Linear layers: {error}") from None

@@ -1,0 +1,220 @@
+"""The weights of a network: maps sorted by sign, neuron directions, spectra."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.deep._structure import DeepParts
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection, QuadMesh
+    from matplotlib.lines import Line2D
+
+POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two arms of RdBu_r
+_NAMED = 12  # up to so many neurons are named one by one
+
+
+def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, **look: Any) -> QuadMesh:
+    """A layer as a map of colours, red positive and blue negative, its hidden neurons sorted by sign.
+
+    `layer` counts from 0. Hidden neurons run from the most positive to the most negative outer weight or, in
+    deeper networks, entry of r_l of the nearest low-rank structure (`DeepParts`), with a line between the
+    signs. Several outputs count by their leading singular direction. Inputs and outputs stay in their order.
+
+    Reference: [ZSL25] Fig. 3 (TMLR 5), whose neurons are permuted by sign.
+    """
+    network = checked(network)
+    if not isinstance(layer, int | np.integer) or not -network.depth <= layer < network.depth:
+        raise ValueError(f"layer must be a whole number from 0 to {network.depth - 1}, got {layer!r}.")
+    layer = range(network.depth)[layer]
+    w = network.weights[layer]
+    signs = [None, *(_neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
+    rows, columns = _order(signs[layer + 1], len(w)), _order(signs[layer], w.shape[1])
+    shown = w[np.ix_(rows, columns)]
+    mesh = axes.pcolormesh(shown, **{**signed_colours(shown), "rasterized": True, **look})
+    axes.set(
+        xlim=(0, w.shape[1]), ylim=(len(w), 0), title=f"$W_{{{layer + 1}}}$, colours to ±{mesh.norm.vmax:.2g}"
+    )
+    for which, order, sign in (("x", columns, signs[layer]), ("y", rows, signs[layer + 1])):
+        _name_axis(axes, which, _population(network, layer + (which == "y")), order, sign)
+    return mesh
+
+
+def directions(
+    axes: Axes, network: Network, *, data: Dataset | None = None, **look: Any
+) -> tuple[PathCollection, ...]:
+    """First-layer neurons w_h in the plane, area ∝ |w_h||a_h|, by the sign of a_h: red disks, blue squares.
+
+    With more than two inputs the plane is spanned by β̄ = β/|β| of the data and the leading right singular
+    vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples lie
+    beneath as + and − by the sign of y, scaled to the neurons' size. a_h is the h-th column of the second
+    layer; in deeper networks and with several outputs its sign is the one `weights` sorts by. One artist a
+    sign.
+    """
+    network = checked(network)
+    if network.depth < 2 or network.sizes[0] < 2:
+        raise ValueError(f"directions needs two or more layers and two or more inputs, got {network!r}.")
+    if data is not None and data.dimensions != network.sizes[0]:
+        raise ValueError(f"the network takes {network.sizes[0]} inputs, but the data are {data!r}.")
+    first, second = network.weights[:2]
+    plane, labels = _plane(first, data)
+    at, sign = first @ plane.T, np.sign(_neuron_signs(network)[0])
+    if data is not None:
+        _samples_beneath(axes, data, plane, np.abs(at).max())
+    size = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=0)
+    area = 4 + 80 * size / (size.max() or 1.0)
+    _spokes(axes, at)
+    artists = [
+        axes.scatter(*at[sign == s].T, **{**_neuron_look(network, s), "s": area[sign == s], **look})
+        for s in (1, -1, 0)
+        if (sign == s).any()
+    ]
+    axes.set(xlabel=labels[0], ylabel=labels[1])
+    axes.set_aspect("equal", adjustable="datalim")
+    return tuple(artists)
+
+
+def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any) -> tuple[Line2D, ...]:
+    """The singular values of every layer on a logarithmic axis, one line a layer.
+
+    `relative=True` divides by the largest of the layer. Values that are zero to rounding, at most
+    max(inputs, outputs)·ε times the largest, stand at that bound as open triangles pointing down.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    network = checked(network)
+    axes.set_yscale("log")
+    largest = max(np.abs(w).max() for w in network.weights) or 1.0
+    lines = []
+    for i, (w, marker) in enumerate(zip(network.weights, _markers(network.depth), strict=True), 1):
+        values, floor = _singular_values(w, relative, largest)
+        index, alive = np.arange(1, len(values) + 1), values > floor
+        label = {"label": f"$W_{{{i}}}$", "marker": marker, "alpha": 0.8}
+        (line,) = axes.plot(index[alive], values[alive], **{**label, **look})
+        clipped = {"ls": "none", "marker": "v", "mfc": "none", "color": line.get_color()}
+        axes.plot(index[~alive], np.full((~alive).sum(), floor), **clipped)
+        lines.append(line)
+    over = "\\,/\\,s_1(W_l)" if relative else ""
+    axes.set(xlabel="index $i$", ylabel=f"singular value $s_i(W_l){over}$")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return tuple(lines)
+
+
+def checked(network: Any) -> Network:
+    """`network`, refused unless it is one."""
+    if not isinstance(network, Network):
+        raise ValueError(
+            f"network must be a bf.Network, got {type(network).__name__}; the Axes comes first, "
+            "trajectory[-1] is the last network of a run, and Network.from_torch reads a PyTorch model."
+        )
+    return network
+
+
+def signed_colours(*values: np.ndarray) -> dict[str, Any]:
+    """A colour map that is white at zero and reaches as far up as down: red positive, blue negative."""
+    bound = max(float(np.abs(v).max()) for v in values) or 1.0
+    return {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
+
+
+def _neuron_signs(network: Network) -> list[Float[np.ndarray, "_"]]:
+    """One number a neuron for every hidden layer, whose sign says to which sign of the output it leads."""
+    if network.depth == 1:
+        return []
+    last = network.weights[-1]
+    outer = _leading(last) @ last  # one output stands for several
+    parts = DeepParts.maybe(Network((*network.weights[:-1], outer[None]), leak=network.leak))
+    lower = [_leading(w.T) for w in network.weights[1:-1]] if parts is None else parts.neurons[:-1]
+    return [*lower, outer]
+
+
+def _leading(w: np.ndarray) -> np.ndarray:
+    """The leading left singular vector, with its largest entry positive."""
+    u = np.linalg.svd(w, full_matrices=False)[0][:, 0]
+    return u * np.sign(u[np.argmax(np.abs(u))])
+
+
+def _order(sign: np.ndarray | None, n: int) -> Int[np.ndarray, "_"]:
+    return np.arange(n) if sign is None else np.argsort(-sign, kind="stable")
+
+
+def _population(network: Network, i: int) -> str:
+    """What the i-th size of a network counts."""
+    return "input" if i == 0 else "output" if i == network.depth else f"neuron of layer {i}"
+
+
+def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.ndarray | None) -> None:
+    """Ticks at every neuron where they are few, else at the two signs; unsorted they are matplotlib's."""
+    axis, n = getattr(axes, f"{which}axis"), len(order)
+    axis.set_label_text(name if sign is None else f"{name}, + to −")
+    signs = [] if sign is None else [int((sign > 0).sum()), int((sign >= 0).sum())]
+    for end in {end for end in signs if 0 < end < n}:
+        getattr(axes, "axhline" if which == "y" else "axvline")(end, color="0.3", lw=0.8)
+    if n <= _NAMED:
+        ticks = {i + 0.5: str(name + 1) for i, name in enumerate(order)}
+    elif signs:
+        ticks = {signs[0] / 2: "+", (signs[1] + n) / 2: "−"}
+    else:
+        return
+    inside = {at: text for at, text in ticks.items() if 0 < at < n}
+    axis.set_ticks(list(inside), list(inside.values()))
+    axis.set_tick_params(length=0)
+
+
+def _plane(first: np.ndarray, data: Dataset | None) -> tuple[Float[np.ndarray, "2 D"], tuple[str, str]]:
+    """Two orthonormal directions of input space, and the names of the coordinates along them."""
+    if first.shape[1] == 2:
+        return np.eye(2), ("$w_{h1}$", "$w_{h2}$")
+    if data is None or not data.beta.any():
+        v = np.linalg.svd(first)[2][:2]
+        return v, ("$w_h\\cdot v_1$", "$w_h\\cdot v_2$  ($v_i$: singular vectors of $W_1$)")
+    beta = np.atleast_2d(data.beta)
+    b = _leading(beta) @ beta
+    b = b / np.linalg.norm(b)
+    across = np.linalg.svd(b[None])[2][1:]  # orthogonal to b even where all of W₁ lies along it
+    q = np.linalg.svd(first @ across.T)[2][0] @ across
+    return np.stack([b, q]), ("$w_h\\cdot\\barβ$", "$w_h\\cdot q$  ($q\\perp\\barβ$ leads in $W_1$)")
+
+
+def _samples_beneath(axes: Axes, data: Dataset, plane: np.ndarray, reach: float) -> None:
+    at = data.x @ plane.T
+    factor = reach / np.abs(at).max() if reach > 0 and at.any() else 1.0
+    sign = np.sign(data.targets[:, 0]) if data.outputs == 1 else np.zeros(len(data))
+    for s, marker in {1: "+", -1: "_", 0: "."}.items():
+        if (sign == s).any():
+            label = f"$x\\times${factor:.2g}" + {1: ", $y>0$", -1: ", $y<0$", 0: ""}[s]
+            axes.scatter(*factor * at[sign == s].T, marker=marker, color="0.6", lw=0.8, label=label, zorder=1)
+
+
+def _spokes(axes: Axes, at: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+
+    lines = np.stack([np.zeros_like(at), at], axis=1)
+    axes.add_collection(LineCollection(list(lines), colors="0.8", linewidths=0.5, zorder=1.5))
+
+
+def _neuron_look(network: Network, sign: int) -> dict[str, Any]:
+    name = "a_h" if network.depth == 2 and network.sizes[-1] == 1 else "r_h"
+    relation = {1: "$>0$", -1: "$<0$", 0: "$=0$"}[sign]
+    colour = {1: POSITIVE, -1: NEGATIVE, 0: "0.5"}[sign]
+    shape = {1: "o", -1: "s", 0: "o"}[sign]
+    look = {"color": colour, "marker": shape, "alpha": 0.7, "lw": 0, "zorder": 2}
+    return {"label": f"${name}${relation}", **look}
+
+
+def _singular_values(w: np.ndarray, relative: bool, largest: float) -> tuple[np.ndarray, float]:
+    """The values, and the bound at and below which they are zero to rounding."""
+    values = np.linalg.svd(w, compute_uv=False)
+    share = max(w.shape) * np.finfo(float).eps
+    if relative or not values[0]:
+        return values / (values[0] or 1.0), share * (1.0 if relative else largest)
+    return values, share * values[0]
+
+
+def _markers(n: int) -> list[str]:
+    return ["osD^P*X"[i % 7] for i in range(n)]

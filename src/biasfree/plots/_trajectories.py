@@ -1,0 +1,75 @@
+"""A trajectory over its time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree import theory as solutions
+from biasfree.plots._curves import level, spread, theory_curve
+from biasfree.trajectory import MapTrajectory, Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+
+def loss(
+    axes: Axes,
+    trajectory: Trajectory | MapTrajectory,
+    *,
+    theory: bool | None = None,
+    log_time: bool = False,
+    log_loss: bool = False,
+    shown: int = 25,
+    **look: Any,
+) -> Line2D:
+    """The loss over flow time: a solution as a line, a simulation as at most `shown` open markers.
+
+    `theory=None` asks `trajectory.stats.method` which of the two it is. An infinite last time, which a closed
+    form may have, becomes a dotted level. Points without a logarithm (t = 0, a loss of 0) are left out of a
+    logarithmic axis. The line is labelled; the legend is the caller's.
+    """
+    t, y = _finite_part(trajectory)
+    axes.set(xlabel="time $t/\\tau$", ylabel="loss $L$")
+    if log_time:
+        axes.set_xscale("log")
+    if log_loss:
+        axes.set_yscale("log")
+    log_time, log_loss = axes.get_xscale() == "log", axes.get_yscale() == "log"
+    kept = ((t > 0) | (not log_time)) & ((y > 0) | (not log_loss))
+    if not kept.any():
+        raise ValueError(
+            f"a logarithmic axis has no place for any point of {trajectory!r}; draw it on plain axes."
+        )
+    t, y = t[kept], y[kept]
+    if not (trajectory.stats.method in solutions.__all__ if theory is None else theory):
+        # Spread along the curve as it is seen, so that a fall over decades gets its share.
+        chosen = spread(np.log(t) if log_time else t, np.log(y) if log_loss else y, shown=shown, shift=0.0)
+        look = {"ls": "none", "marker": "o", "mfc": "none", "markevery": chosen.tolist(), **look}
+    line = theory_curve(axes, t, y, **{"label": _name(trajectory), **look})
+    if trajectory.ts[-1] == np.inf and (trajectory.loss[-1] > 0 or not log_loss):
+        level(axes, float(trajectory.loss[-1]), "$t\\to\\infty$", side="right", color=line.get_color())
+    return line
+
+
+def _finite_part(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(trajectory, Trajectory | MapTrajectory):
+        raise ValueError(
+            f"loss draws a Trajectory or a MapTrajectory, got {type(trajectory).__name__}; "
+            "the Axes comes first, and several runs take one call each."
+        )
+    finite = np.isfinite(trajectory.ts)
+    if not finite.any():
+        raise ValueError(
+            "the trajectory has no finite time, so there is no curve; add times before infinity."
+        )
+    return trajectory.ts[finite], trajectory.loss[finite]
+
+
+def _name(trajectory: Trajectory | MapTrajectory) -> str:
+    method = trajectory.stats.method
+    if method in solutions.__all__:
+        return method.replace("_", " ")
+    return "gradient descent" if method == "descent" else "gradient flow"

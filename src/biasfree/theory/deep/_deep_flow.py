@@ -1,0 +1,130 @@
+"""Proposition 12 (App. F.2 of the first version): how deep networks of low rank learn."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, non_negative, positive
+from biasfree.data import Dataset
+from biasfree.losses import named
+from biasfree.networks import Network
+from biasfree.theory.deep._structure import PROPOSITION_12, STRUCTURE, DeepParts
+from biasfree.theory.hypotheses._hypothesis import check, under
+from biasfree.theory.parts._integration import direction_flow
+from biasfree.theory.parts._linear_network import negative_gradient
+from biasfree.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+ASSUMES_FLOW = ASSUMES_SLOPE = PROPOSITION_12
+ASSUMES_MAP = ASSUMES_TWIN = STRUCTURE
+
+
+def deep_flow(
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    rtol: float = 1e-10,
+    method: str = "DOP853",
+    **tolerances: float,
+) -> Trajectory:
+    """Gradient flow of a deep network of low rank, by integrating the norm and the direction of its layers.
+
+    With v = u/√2 and t̃ = t/(2τ) for ReLU networks, v = u and t̃ = t/τ for linear ones:
+    d ln v/dt̃ = v^{L−2}(g·r) − λ/c,  dr/dt̃ = v^{L−2}(g − (g·r)r),  w = v^L r,  f(x) = w·x,
+    g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one; r₁ … r_{L−1} are fixed.
+    For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It rests on σ′(0) = 0:
+    inactive neurons are at 0 exactly. Print assumes a linear target; an odd one will do once the structure
+    is there. `method` is one of SciPy's; "Radau" suits times far beyond a long plateau, or a Σ of widely
+    spread eigenvalues. A plateau lasts about t̃ = 1/((L−2)v₀^{L−2}s); from 1e12 on, times are too coarse for
+    what follows it.
+
+    Assumes: no biases, one output, leak 0 or 1; Eq. 40, or 39 if linear (structure_tolerance=1e-8). For ReLU
+    also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), for the logistic loss
+    with every mirror image (mirror_tolerance=0) and labels ±1, and r·x ≠ 0 on the samples
+    (hyperplane_tolerance=0, a share of them).
+    Reference: [ZSL25] App. F.2 (TMLR Proposition 12); the logistic loss, L2, the odd target and the form in
+    (ln v, r) are derived here.
+    """
+    ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
+    kind = named(loss)
+    kind.check(data.y)
+    defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)
+    start = DeepParts.of(network)
+    pull = negative_gradient(kind, data)
+    log_v, r, stats = direction_flow(
+        lambda w: pull(w[None])[0],
+        start.log_v,
+        start.r,
+        start.c * ts,
+        name="deep_flow",
+        method=method,
+        rtol=rtol,
+        decay=l2 / start.c,
+        depth=start.depth,
+    )
+    return start.trajectory(ts, log_v, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
+
+
+def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Float[np.ndarray, "_ _"], ...]:
+    """τẆ_l = −∂L/∂W_l of the square loss at every layer of a deep network of low rank.
+
+    τẆ_l = (W_L⋯W_{l+1})ᵀ (cβᵀ − c²W_L⋯W₁Σ) (W_{l−1}⋯W₁)ᵀ, c = 1/2 for ReLU and 1 for linear networks; of the
+    middle layers of a ReLU network only the blocks where r_l and r_{l−1} have equal signs, and 0 elsewhere.
+    Print has all blocks, a relative error of 1 in those layers, and a last product over other layers
+    (erratum 6).
+
+    Assumes: what `deep_flow` does.
+    Reference: [ZSL25] Eq. 42 and, for linear networks, Eq. 12.
+    """
+    check(ASSUMES_SLOPE, network, data, tolerances)
+    parts = DeepParts.of(network)
+    error = parts.c * (data.beta.reshape(1, -1) - parts.c * _product(network) @ data.sigma)
+    weights = network.weights
+    below = [np.eye(network.sizes[0]), *accumulate(weights[:-1], lambda done, w: w @ done)]
+    above = [np.eye(1), *accumulate(weights[:0:-1], np.matmul)][::-1]
+    full = [a.T @ error @ b.T for a, b in zip(above, below, strict=True)]
+    if network.leak == 0:
+        for i in range(1, network.depth - 1):
+            full[i] *= np.outer(parts.neurons[i], parts.neurons[i - 1]) > 0
+    return tuple(full)
+
+
+def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
+    """The linear map w that a deep network of low rank is, f(x) = w·x.
+
+    wᵀ = ½W_L⋯W₁ = (u/√2)^L rᵀ for ReLU networks, W_L⋯W₁ = u^L rᵀ for linear ones.
+
+    Assumes: no biases, one output, leak 0 or 1; Eq. 40, or 39 if linear (structure_tolerance=1e-8);
+    |r_l⁺| = |r_l⁻| if ReLU (signs_tolerance=1e-8).
+    Reference: [ZSL25] Eq. 41.
+    """
+    check(ASSUMES_MAP, network, None, tolerances)
+    return (1 + network.leak) / 2 * _product(network)[0]
+
+
+def deep_linear_twin(network: Network, **tolerances: float) -> Network:
+    """The deep linear network that shadows `network`: the same r and r₁ … r_{L−1}, layers of norm u/√2.
+
+    On symmetric data, at every depth: f(x; t) = f_lin(x; t/2), u(t) = √2·u_lin(t/2), and layer by layer
+    W₁ = √2·W₁_lin, W_L = √2·W_L_lin, W_l = 2·max(W_l_lin, 0) between. A linear network is its own twin.
+
+    Assumes: what `deep_map` does.
+    Reference: derived here from [ZSL25] App. F.2 (TMLR Proposition 12).
+    """
+    check(ASSUMES_TWIN, network, None, tolerances)
+    return DeepParts.of(network).linear_twin().network()
+
+
+def _product(network: Network) -> Float[np.ndarray, "K D"]:
+    return functools.reduce(np.matmul, network.weights[::-1])

@@ -1,0 +1,182 @@
+"""Which results apply to a network and its data, what is missing for the others, and what would help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import Hypothesis
+from biasfree.theory.hypotheses._results import RESULTS, Result
+
+_FITS = Hypothesis(
+    "sizes",
+    "data of the network's dimensions",
+    "the number of inputs and outputs that the data have more or fewer",
+    lambda network, data: abs(network.sizes[0] - data.dimensions) + abs(network.sizes[-1] - data.outputs),
+    "match the sizes of network and data",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hypothesis, and how far from it the network and its data are; NaN where it has no meaning here."""
+
+    hypothesis: Hypothesis
+    defect: float
+    problem: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the defect is within the default tolerance."""
+        return self.defect <= (self.hypothesis.tolerance or 0.0)
+
+    def __str__(self) -> str:
+        return f"{self.hypothesis.key} {self.defect:.2g}{'' if self.holds else ' ✗'}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result and what was found of each of its hypotheses."""
+
+    result: Result
+    findings: tuple[Finding, ...]
+
+    @property
+    def applies(self) -> bool:
+        """Whether every hypothesis holds."""
+        return all(finding.holds for finding in self.findings)
+
+    @property
+    def missing(self) -> tuple[Finding, ...]:
+        """The hypotheses that do not hold."""
+        return tuple(finding for finding in self.findings if not finding.holds)
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """What would help with the hypotheses that do not hold, each once."""
+        return tuple(dict.fromkeys(finding.hypothesis.remedy for finding in self.missing))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Every result of the theory against one network and its data; print it for a table."""
+
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of a result by the name of its function, under the square loss where there are two."""
+        for row in self.rows:
+            if name in row.result.calls:
+                return row
+        known = ", ".join(name for row in self.rows for name in row.result.calls)
+        raise KeyError(f"no result is called {name!r}; there are {known}")
+
+    @property
+    def applies(self) -> tuple[str, ...]:
+        """The names of the functions whose results apply."""
+        return tuple(dict.fromkeys(name for row in self.rows if row.applies for name in row.result.calls))
+
+    def to_json(self) -> str:
+        """The table as JSON: per result, whether it applies and the defect of each hypothesis."""
+        return json.dumps([_record(row) for row in self.rows], ensure_ascii=False, indent=1)
+
+    def __str__(self) -> str:
+        return _table(self)
+
+
+def coverage(network: Network, data: Dataset) -> Coverage:
+    """Every result of the theory: whether it applies, the measured defect of each hypothesis, the remedy.
+
+    Compared with the default tolerances; pass a result's function a larger one to use it outside them on
+    purpose. Nothing is raised for a network or data that no result covers.
+    """
+    fits = _finding(_FITS, network, data)
+    measured: dict[Hypothesis, Finding] = {}
+    for hypothesis in dict.fromkeys(h for result in RESULTS for h in result.assumes):
+        measured[hypothesis] = (
+            _finding(hypothesis, network, data) if fits.holds else Finding(hypothesis, np.nan)
+        )
+    first = () if fits.holds else (fits,)
+    return Coverage(tuple(Row(r, (*first, *(measured[h] for h in r.assumes))) for r in RESULTS))
+
+
+def _finding(hypothesis: Hypothesis, network: Network, data: Dataset) -> Finding:
+    """What a hypothesis measures; what went wrong where it could not be measured."""
+    try:
+        with np.errstate(all="ignore"):
+            return Finding(hypothesis, float(hypothesis.defect(network, data)))
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return Finding(hypothesis, np.nan, f"not measurable: {error}")
+
+
+def _record(row: Row) -> dict[str, object]:
+    return {
+        "result": row.result.title,
+        "calls": list(row.result.calls),
+        "reference": row.result.reference,
+        "loss": row.result.loss,
+        "applies": row.applies,
+        "hypotheses": [
+            {
+                "name": finding.hypothesis.name,
+                "measures": finding.hypothesis.measures,
+                "defect": finding.defect if np.isfinite(finding.defect) else str(finding.defect),
+                "tolerance": finding.hypothesis.tolerance or 0.0,
+                "holds": finding.holds,
+                "problem": finding.problem,
+            }
+            for finding in row.findings
+        ],
+        "remedies": list(row.remedies),
+    }
+
+
+def _table(coverage: Coverage) -> str:
+    """A table in text, for a terminal or a notebook, and below it what its words mean."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", "result", "defects (✗ above tolerance)", "what would help", box=None, pad_edge=False)
+    for row in coverage.rows:
+        name = f"{', '.join(row.result.calls)}: {row.result.title} ({row.result.reference})"
+        told = [
+            finding
+            for finding in row.findings
+            if finding.hypothesis.tolerance is not None or not finding.holds
+        ]
+        table.add_row(
+            "✓" if row.applies else "✗",
+            Text(name),
+            Text(", ".join(map(str, told))),
+            Text("\n".join(f"• {remedy}" for remedy in row.remedies)),
+        )
+    console = Console(width=150, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+        for line in _legend(coverage):
+            console.print(Text(line))
+    return captured.get()
+
+
+def _legend(coverage: Coverage) -> Iterator[str]:
+    """What each hypothesis of the table is, with its numbers in both versions and its tolerance."""
+    found = dict.fromkeys(finding for row in coverage.rows for finding in row.findings)
+    for finding in sorted(found, key=lambda finding: finding.hypothesis.key):
+        hypothesis = finding.hypothesis
+        yield (
+            f"{hypothesis.key}: {hypothesis.name.rstrip(',')}; {hypothesis.measures.rstrip(',')} is "
+            f"{finding.defect:.3g}, tolerated {hypothesis.tolerance or 0.0:.3g}"
+            + (f" ({finding.problem})" if finding.problem else "")
+        )

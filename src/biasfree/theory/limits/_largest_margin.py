@@ -1,0 +1,57 @@
+"""The largest normalised margin of two layers on symmetric data: that of the hard-margin classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from biasfree.arrays import blocks
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import SETTING, Hypothesis, check
+from biasfree.theory.limits._max_margin import LABELS, SEPARABLE, max_margin
+
+
+def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, **tolerances: float) -> float:
+    """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², of all two-layer networks of this leak.
+
+    c/(2|w*|), c = (1+α)/2 and w* of `max_margin`: of x and −x one has y f = yℓ(x) − |f_e(x)| ≤ yℓ(x), ℓ the
+    linear part cW₂W₁x, whose margin is at most |cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|). It is attained by the network
+    that is w*, `bf.networks.rank_one(w, width=…, scale=bf.theory.final_norm(w, leak=α), leak=α)`. With
+    `one_sign`, of networks whose second layer has one sign: α/(2|w*|), since a_hσ(w_h·x) ≥ αa_h w_h·x for
+    a_h ≥ 0, which counts against samples y = −1; a ReLU network of one sign separates nothing.
+
+    Assumes: a mirror image (−x, −y) for every sample, unless α = 1 (mirror_tolerance=0, a share of them);
+    labels −1 and +1; separable by a plane through the origin. Any width above one, or any with `one_sign`.
+    Reference: derived here from [ZSL25] Thm. 1; Lyu et al. (2021) have the limit of training.
+    """
+    any_network = Network((np.zeros((1, data.dimensions)), np.zeros((data.outputs, 1))), leak=leak)
+    check(ASSUMES, any_network, data, tolerances)
+    return (leak if one_sign else (1 + leak) / 2) / 2 * max_margin(data).margin
+
+
+def _unmirrored(network: Network, data: Dataset) -> float:
+    """Compared exactly; how often a sample is there does not matter to the least margin."""
+    if network.leak == 1:
+        return 0.0
+    present = set(_keys(data, 1))
+    return float(np.mean([key not in present for key in _keys(data, -1)]))
+
+
+def _keys(data: Dataset, sign: int) -> Iterator[bytes]:
+    """±(x, y) of every sample as bytes, equal where the numbers are: adding 0 makes −0 to 0."""
+    for part in blocks(data.x):
+        rows = sign * np.column_stack([data.x[part], data.targets[part]]) + 0.0
+        yield from (row.tobytes() for row in rows)
+
+
+MIRRORED = Hypothesis(
+    "mirror",
+    "Condition 3 (TMLR 3), a mirror image (−x, −y) for every sample,",
+    "the share of samples without one",
+    _unmirrored,
+    "add the mirror images with bf.data.symmetrize(data)",
+    tolerance=0.0,
+)
+ASSUMES = (*SETTING, MIRRORED, LABELS, SEPARABLE)

@@ -1,0 +1,129 @@
+"""Corollary 6: where training ends under the square loss, with and without L2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import non_negative, real
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis
+from biasfree.theory.parts._linear_loss import least_squares_fit
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def _neurons_missing(network: Network, data: Dataset) -> float:
+    """Signs that the neurons lack along β, over outputs, and neurons lacking for the rank of the map.
+
+    On a kink that cancels, neurons come in twos, and such a pair has rank one; of a linear network one will
+    do.
+    """
+    if network.depth != 2:
+        return np.nan
+    (first, second), signs = network.weights, 1 if network.leak == 1 else 2
+    rank = np.linalg.matrix_rank(least_squares_fit(data)[0])
+    lacking = max(0, signs * int(rank) - len(first))
+    for beta, a in zip(data.beta.reshape(data.outputs, -1), second, strict=True):
+        if (size := np.linalg.norm(beta)) > 0:
+            found = len(set(np.sign(first @ beta / size + a)) - {0.0})
+            lacking += max(0, signs - found)
+    return float(lacking)
+
+
+ENOUGH = Hypothesis(
+    "neurons",
+    "neurons of both signs along β for every output, and two for each rank of the map",
+    "the number of signs and neurons that are missing",
+    _neurons_missing,
+    "draw a wider network; where a sign is missing bf.theory.two_neuron_flow says where training ends",
+)
+ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY, ENOUGH)
+ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
+
+
+def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
+    """The linear map that a network trained with the square loss ends at, of the shape of `data.beta`.
+
+    w* = Σ⁻¹β, the global minimum of a two-layer network of any leak. Where Σ is singular, the shortest of the
+    minima: a network ends there only as its initial weights → 0.
+
+    Assumes: of the network, two layers, no biases, and if α < 1 neurons of both signs along β for every
+    output, two for each rank of w* (from one sign it ends at (1+α)²/(2(1+α²))·w* and an even part, and one
+    neuron has no map of rank two: erratum 12); of the data, Condition 3 unless the network is linear. None
+    of it enters the map, so none is checked here; `coverage` does.
+    Reference: [ZSL25] Corollary 6 and App. E.4.
+    """
+    return least_squares_fit(data)[0].reshape(data.beta.shape)
+
+
+def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
+    """The linear map that a network trained with the square loss and L2 = λ ends at.
+
+    w* minimises ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, else w* = (Σ + μI)⁻¹β with the one
+    μ > 0 for which μ|w*| = λ/c. For Σ = νI: w* = max(s − λ/c, 0)·β̄/ν. It is the global minimum of the
+    network's objective too, since (λ/2)(|W₁|² + |W₂|²) ≥ λ|W₂W₁|, with equality for W₁ = W₂ᵀrᵀ.
+
+    Assumes: one output, checked; of the network, two layers, no biases, neurons of both signs along β if
+    α < 1; of the data, Condition 3 unless the network is linear. Neither enters the map, so neither is
+    checked here; `coverage` does.
+    Reference: [ZSL25] TMLR App. C.4; the form of w* is derived here.
+    """
+    strength = non_negative("l2", l2) / _slope(leak)
+    if data.outputs != 1:
+        raise ValueError(
+            f"l2_solution is about one output, got {data.outputs}; solve for each y[:, k] alone."
+        )
+    if strength == 0:
+        return least_squares(data)
+    if np.linalg.norm(data.beta) <= strength:
+        return np.zeros(data.beta.shape)
+    values, along, basis = _modes(data)
+    mu = strength / _length(values, along, strength)
+    return (basis @ (along / (values + mu))).reshape(data.beta.shape)
+
+
+def final_norm(w: Any, *, leak: float = 0.0) -> float:
+    """|W₁| = |W₂| of the two-layer network that has ended at the linear map w.
+
+    |W₁|² = |W₂|² = |w|/c, c = (1+α)/2.
+
+    Assumes: W₁ = W₂ᵀrᵀ, |r| = 1, as Theorem 5 (TMLR 8) has it; one output, checked.
+    Reference: derived here from [ZSL25] Thm. 5 (TMLR 8).
+    """
+    w = real("w", w)
+    if w.ndim not in (1, 2) or (w.ndim == 2 and len(w) != 1):
+        raise ValueError(f"final_norm is about one output, a map of shape (D,) or (1, D), got {w.shape}.")
+    return float(np.sqrt(np.linalg.norm(w) / _slope(leak)))
+
+
+def _slope(leak: float) -> float:
+    """c = (1+α)/2."""
+    leak = non_negative("leak", leak)
+    if leak > 1:
+        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
+    return (1 + leak) / 2
+
+
+def _modes(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nonzero eigenvalues of Σ, β along their eigenvectors, and those; from x itself, to keep small ones."""
+    left, singular, right = np.linalg.svd(data.x, full_matrices=False)
+    kept = singular > singular[0] * max(data.x.shape) * np.finfo(float).eps
+    along = singular[kept] * (left.T[kept] @ data.targets[:, 0]) / len(data)
+    return singular[kept] ** 2 / len(data), along, right[kept].T
+
+
+def _length(values: np.ndarray, along: np.ndarray, strength: float) -> float:
+    """|w*|, the ρ with |(ρΣ + λ/c)⁻¹β| = 1: between (s − λ/c)/ν at the largest ν of Σ and at the smallest."""
+    from scipy.optimize import brentq
+
+    def excess(rho: float) -> float:
+        return float(np.linalg.norm(along / (rho * values + strength))) - 1
+
+    left = np.linalg.norm(along) - strength
+    low, high = left / values.max() / 2, 2 * left / values.min()
+    root: Any = brentq(excess, low, high, xtol=1e-14 * low, rtol=4 * np.finfo(float).eps)
+    return float(root)

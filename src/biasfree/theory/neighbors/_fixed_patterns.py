@@ -1,0 +1,222 @@
+"""Second layer fixed, logistic loss: where the first layer goes while no neuron changes sides.
+
+The gate φ′_hi of neuron h on sample i is 1 or the leak. While gates last, the margins z_i = y_i f(x_i) are
+linear in W₁, with gradients of rows a_h y_i φ′_hi x_i: training is that of a linear model on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import real, row_norms
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.asymmetric._gated_flow import activation_patterns, checked_patterns
+from biasfree.theory.hypotheses._hypothesis import SETTING, AssumptionError, Hypothesis, check
+from biasfree.theory.limits._max_margin import LABELS, max_margin
+from biasfree.theory.neighbors._orthogonal_inputs import KINKS, ORTHOGONAL_INPUTS
+from biasfree.theory.parts._linear_phase import representable
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+    from numpy.typing import ArrayLike
+
+_ROUNDING = 1e-12  # of |w_h||x_i|
+_LEAST = 1e-312  # below it numbers have fewer than twelve digits
+_REGULAR = 1e-10  # of a gradient's length, what it must have off the others to count as independent
+
+
+@dataclass(frozen=True, eq=False)
+class GatedMaxMargin:
+    """The network of least |W₁| whose margins, with gates held at `patterns`, are 1 or more.
+
+    `margins` are those; `multipliers` λ_i ≥ 0 give it, positive only where the margin is 1, and Σλ_i = |W₁|².
+    `changed` is the share of gates that the network itself has otherwise, by more than rounding: training can
+    end there only if it is 0.
+    """
+
+    network: Network
+    margins: Float[np.ndarray, "P"]
+    multipliers: Float[np.ndarray, "P"]
+    patterns: tuple[Bool[np.ndarray, "P H"]]
+    changed: float
+
+    def __post_init__(self):
+        for name in ("margins", "multipliers"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+
+    @property
+    def on_margin(self) -> Bool[np.ndarray, "P"]:
+        """The samples that hold it, λ_i > 0."""
+        return self.multipliers > 0
+
+
+def gated_max_margin(
+    network: Network, data: Dataset, *, patterns: Sequence[ArrayLike] | None = None
+) -> GatedMaxMargin:
+    """The network whose direction W₁ logistic training of the first layer ends at, if gates last.
+
+    min |W₁|² with y_i Σ_h a_h φ′_hi w_h·x_i ≥ 1: w_h = a_h Σ_i λ_i y_i φ′_hi x_i, K_ij = y_i y_j x_i·x_j
+    Σ_h a_h²φ′_hiφ′_hj, z = Kλ. All samples are on the margin where K⁻¹1 ≥ 0. Training approaches it as
+    1/ln t, and loss·t/τ → Σλ_i. `patterns`, as of `activation_patterns`, are those of `network` unless given.
+    Margins are met to 1e-9, and W₁ is right to 1e-6 of its norm.
+
+    Assumes: two layers, one output, no biases; labels −1 and +1; every sample on its side, y_i f(x_i) > 0, or
+    patterns with which some W₁ has them there.
+    Reference: derived here, by Soudry et al. (2018) for the linear model that is left; Frei et al. (2022),
+    Kou et al. (2023) for the setting.
+    """
+    check(ASSUMES_MAX_MARGIN if patterns is None else ASSUMES_MAX_MARGIN[:-1], network, data, {})
+    held = activation_patterns(network, data.x) if patterns is None else patterns
+    (on,) = checked_patterns(held, network, data)
+    x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
+    unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
+    gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
+    multipliers = _multipliers(gradients.reshape(len(data), -1))
+    w = np.tensordot(multipliers, gradients, axes=1)
+    margins = np.tensordot(gradients, w, axes=2)
+    with np.errstate(over="ignore"):
+        w, scaled = w / a_size / x_size, multipliers / a_size / a_size / x_size / x_size
+    lost = (multipliers > 0) & (scaled < _LEAST)
+    multipliers = representable("|W₁|² = Σλ_i, of order 1/(a²x²),", np.where(lost, np.inf, scaled))
+    end = Network((representable("W₁", w), network.weights[1]), leak=network.leak)
+    return GatedMaxMargin(end, margins, multipliers, (on,), _otherwise(end, data, on))
+
+
+def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tuple[Bool[np.ndarray, "P H"]]:
+    """The activation patterns that logistic training of the first layer ends with, on orthogonal inputs.
+
+    w_h·x_i moves by a_h y_i φ′_hi|x_i|² times a positive number, and by nothing else: every neuron comes to
+    its side of every sample, a_h y_i > 0, by flow and by descent with any step. A ReLU neuron that is off
+    stays off, and so does one exactly on the hyperplane of a sample, σ′(0) = 0, by descent: the flow is not
+    unique there. What `network` has already if its gates last; as those of `activation_patterns`. Exact.
+
+    Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, that of descent).
+    Reference: derived here; Frei et al. (2022), Kou et al. (2023) for nearly orthogonal inputs.
+    """
+    check(ASSUMES_PATTERNS, network, data, tolerances)
+    return (_final_pattern(network, data),)
+
+
+def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
+    """The part of W₁ that training the first layer leaves as it is while gates last, whatever the loss.
+
+    W₁ − Σ_i μ_i ∂f(x_i)/∂W₁ with the outputs of W₁, that is W₁ less its projection on their gradients, of
+    rows a_h φ′_hi x_i: of all layers with these gates and outputs, the other part is the shortest. Margins
+    grow as ln t, so W₁ outgrows it, and the memory of its start, only so. Right to 1e-6 of |W₁|, and to
+    rounding where gradients are well apart.
+
+    Assumes: two layers, one output, no biases; the second layer is not trained.
+    Reference: derived here.
+    """
+    check(SETTING, network, data, {})
+    # sizes of one, also of every gradient, leave the projection as it is and keep squares from underflowing
+    first, outer, x = (w / (np.abs(w).max() or 1.0) for w in (*network.weights, data.x))
+    slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), outer[0]
+    largest = np.max(slopes * np.abs(outer), axis=1, keepdims=True)
+    slopes = np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > 0)
+    kernel = (x @ x.T) * ((slopes * outer**2) @ slopes.T)
+    outputs = np.sum(slopes * (x @ first.T) * outer, axis=1)
+    multipliers = np.linalg.lstsq(kernel, outputs, rcond=None)[0]
+    part = first - (outer[:, None] * slopes.T * multipliers) @ x
+    return part * (np.abs(network.weights[0]).max() or 1.0)
+
+
+def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
+    """−∂L/∂W₁ of the logistic loss: rows a_h⟨y_i φ′_hi x_i/(1 + e^{z_i})⟩, z_i = y_i f(x_i).
+
+    One step of descent is W₁ + η times this; on a kink σ′(0) = α. Right to rounding.
+
+    Assumes: two layers, one output, no biases; labels −1 and +1.
+    Reference: derived here.
+    """
+    check(ASSUMES_MAX_MARGIN[:-1], network, data, {})
+    y = data.targets[:, 0]
+    slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), network.weights[1][0]
+    pull = y * np.exp(-np.logaddexp(0, y * network(data.x).reshape(-1))) / len(y)
+    return (outer[:, None] * slopes.T * pull) @ data.x
+
+
+def _slopes(network: Network, on: Bool[np.ndarray, "P H"]) -> Float[np.ndarray, "P H"]:
+    return np.where(on, 1.0, network.leak)
+
+
+def _margin_gradients(
+    network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]
+) -> Float[np.ndarray, "P H D"]:
+    """∂z_i/∂W₁, of rows a_h y_i φ′_hi x_i."""
+    return (data.targets * _slopes(network, on) * network.weights[1])[:, :, None] * data.x[:, None, :]
+
+
+def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
+    """λ of the shortest w = Gᵀλ with Gw ≥ 1; mostly all rows hold it, and no active set is searched for."""
+    r, ones = np.asarray(np.linalg.qr(gradients.T, mode="r")), np.ones(len(gradients))
+    independent = np.abs(np.diag(r)) > _REGULAR * np.linalg.norm(r, axis=0)[: len(r)]
+    if len(r) == len(ones) and independent.all():
+        multipliers = np.linalg.solve(r, np.linalg.solve(r.T, ones))
+        if multipliers.min() >= 0:
+            return multipliers
+    try:
+        return max_margin(Dataset(r.T, ones)).multipliers  # the same products as the gradients have
+    except AssumptionError as error:
+        raise AssumptionError(
+            "patterns with which some first layer has every sample on its side",
+            "the least mean hinge loss ⟨max(0, 1 − z/|∂z/∂W₁|)⟩ over first layers",
+            defect=error.defect,
+            tolerance=0.0,
+            remedy="take them from bf.theory.activation_patterns of a network that fits its samples, or give "
+            "more neurons",
+        ) from None
+
+
+def _otherwise(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
+    """The share of gates clearly not as in `on`; where φ′ = 0 a neuron may end on the kink of a sample."""
+    first = network.weights[0]
+    (x, x_size), (rows, size) = ((v, np.where((n := row_norms(v)) > 0, n, 1.0)) for v in (data.x, first))
+    h = (x / x_size[:, None]) @ (rows / size[:, None]).T
+    other = np.where(on, h, -h) < -_ROUNDING
+    return float(np.mean(other & (network.leak < 1)))
+
+
+def _final_pattern(network: Network, data: Dataset) -> Bool[np.ndarray, "P H"]:
+    pull = np.sign(data.targets) * np.sign(network.weights[1])
+    on = activation_patterns(network, data.x)[0]
+    own = (pull > 0) & (on | (network.leak > 0))
+    return np.where(pull == 0, on, own) | (network.leak == 1)
+
+
+def _turning(network: Network, data: Dataset) -> float:
+    """The share of gates that are not those of the end."""
+    if network.depth != 2 or network.sizes[-1] != 1:
+        return np.nan
+    return float(np.mean(activation_patterns(network, data.x)[0] != _final_pattern(network, data)))
+
+
+def _unfitted(network: Network, data: Dataset) -> float:
+    return float(np.mean(~(data.targets * network(data.x).reshape(len(data), -1) > 0)))
+
+
+FITTED = Hypothesis(
+    "fitted",
+    "every sample on its side, y_i f(x_i) > 0",
+    "the share of samples that are not",
+    _unfitted,
+    "train until they are, or say with patterns= at what gates to look",
+)
+LASTING = Hypothesis(
+    "lasting",
+    "gates that last: every neuron on its side of every sample, or a ReLU neuron off for ever,",
+    "the share of gates that will change",
+    _turning,
+    "train with bf.gradient_descent until bf.theory.neighbors.final_patterns are reached, and pass "
+    "that network",
+    tolerance=0.0,
+)
+ASSUMES_MAX_MARGIN = (*SETTING, LABELS, FITTED)
+ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)

@@ -1,0 +1,268 @@
+"""Orthogonal inputs, square loss: two groups of neurons, two escapes, the interpolator of least norm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import row_norms
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check, check_sizes
+from biasfree.theory.parts._linear_phase import grown, on_hyperplanes, representable
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
+    """The directions that neurons turn to while the outputs are small: D₊ if a > 0, −D₋ if a < 0.
+
+    D± = (1/P)·Σ_{±y>0} yx. A neuron that is inactive on some samples of its sign turns to the sum over the
+    others: on orthogonal inputs it never becomes active on them. Right to rounding.
+
+    Assumes: one output; of the network, what `escape_times` does.
+    Reference: Boursier et al. (2022); [ZSL25] names it among the neighbours.
+    """
+    y = _targets(data)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0))]
+    return representable("D₊", found[0]), representable("D₋", found[1])
+
+
+def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> Network:
+    """The ReLU network of least norm that fits every sample: one neuron for each sign of the targets.
+
+    n± = √(Σ_{±y>0} y_i²/|x_i|²),  w± = n±^{−1/2}·Σ_{±y>0} (|y_i|/|x_i|²)x_i,  a± = ±√n±, so that |w±| = |a±|.
+    Its outputs are the targets to rounding, and to `orthogonal_tolerance` where that is relaxed.
+
+    Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output; a target that is not zero.
+    Reference: Boursier et al. (2022); the limit of training as the initial weights → 0.
+    """
+    norms = _sign_norms(data, orthogonal_tolerance)
+    y, rows, outer = _targets(data), [], []
+    for sign, size in zip((1, -1), norms, strict=True):
+        if size > 0:
+            length = row_norms(data.x)
+            share = np.maximum(sign * y, 0.0) / length / np.sqrt(size)
+            rows.append(share @ (data.x / length[:, None]))
+            outer.append(sign * np.sqrt(size))
+    if not rows:
+        raise ValueError("every target is zero, and so is the network of least norm; give other targets.")
+    return Network((np.array(rows), np.array([outer])), leak=0.0)
+
+
+def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> float:
+    """½|θ|² = ½(|W₁|² + |W₂|²) of the ReLU network of least norm that fits every sample.
+
+    ½|θ|² = n₊ + n₋, n± = √(Σ_{±y>0} y_i²/|x_i|²). Right to rounding.
+
+    Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output.
+    Reference: Boursier et al. (2022).
+    """
+    return float(_sign_norms(data, orthogonal_tolerance).sum())
+
+
+def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[np.ndarray, "2"]:
+    """The times at which the positive and the negative targets are learnt, to leading order as γ → 0.
+
+    t± = ln(√n±/γ±)/|D±|, γ±² = Σ_hγ_h² over the neurons of that sign active on all its samples: when the
+    growing part γ±²e^{2|D±|t} of the map has the size n± of the one it ends at. γ_h = (w_h·D̂ + |a_h|)/2,
+    D̂ = ±D±/|D±|, for a neuron that is active on no sample of the other sign; those it leaves first are
+    accounted for, exactly as γ → 0. Infinite for a sign that no target has. The paper has ln(1/γ)/|D±|, and
+    its loss has no ½: its times are half of these.
+
+    At t±, Σ y f = ½Σ y² over the samples of the sign: where their inputs have one length up to terms that
+    vanish with γ, otherwise up to a time that stays bounded as γ → 0; never earlier by more than
+    ln(2|D±|n±P/Σy²)/(2|D±|).
+
+    Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); for each sign a neuron active on all its samples
+    (cover_tolerance=0, the signs without); no neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient descent);
+    small initial weights (small_tolerance=1e-2); and until t± neurons active on some samples of their sign
+    only fit little of any (ahead_tolerance=0.1, the largest share of a target).
+    Reference: Boursier et al. (2022); n± and γ± in the logarithm, and the last hypothesis, are derived here.
+    """
+    check(ASSUMES, network, data, tolerances)
+    return _escape_times(network, data)
+
+
+def covers_all_samples(network: Network, data: Dataset) -> bool:
+    """Whether for each sign of the targets some neuron of that sign is active on all its samples.
+
+    A neuron exactly on the hyperplane of a sample is not active on it, σ′(0) = 0.
+
+    Assumes: two layers, one output.
+    Reference: Boursier et al. (2022), on which their limit rests; it takes a width of about 2ⁿ.
+    """
+    check_sizes(network, data)
+    for hypothesis in SETTING[1:]:
+        hypothesis.check(network, data)
+    return _uncovered(network, data) == 0
+
+
+def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
+    if data.outputs != 1:
+        raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
+    return data.targets[:, 0]
+
+
+def _sign_norms(data: Dataset, tolerance: float) -> Float[np.ndarray, "2"]:
+    """(n₊, n₋), n±² = Σ_{±y>0} y_i²/|x_i|²."""
+    y = _targets(data)
+    ORTHOGONAL_INPUTS.check(None, data, tolerance)
+    with np.errstate(over="ignore"):
+        ratio = representable("y/|x|", y / row_norms(data.x))
+    return row_norms(np.array([np.where(sign * y > 0, ratio, 0.0) for sign in (1, -1)]))
+
+
+def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
+    """t₊ and t₋, infinite where nothing covers the samples of a sign or no target has it."""
+    norms, phase = _sign_norms(data, np.inf), grown(network, data)
+    found = np.full(2, np.inf)
+    for k, sign in enumerate((1, -1)):
+        covering = covering_neurons(network, data, sign)
+        if norms[k] > 0 and covering.any():
+            log_gamma = np.logaddexp.reduce(2 * phase.log_gamma[covering]) / 2
+            found[k] = (np.log(norms[k]) / 2 - log_gamma) / phase.rates[covering].max()
+    return representable("t±", found, infinite=True)
+
+
+def covering_neurons(network: Network, data: Dataset, sign: int) -> np.ndarray:
+    """Which neurons of this sign are active on all samples of this sign.
+
+    Reference: Boursier et al. (2022), the neurons that grow first.
+    """
+    samples = data.x[sign * data.targets[:, 0] > 0]
+    return (sign * network.weights[1][0] > 0) & (network.weights[0] @ samples.T > 0).all(axis=1)
+
+
+def _uncovered(network: Network, data: Dataset) -> float:
+    """How many signs of the targets have no neuron active on all their samples."""
+    if network.depth != 2 or network.sizes[-1] != 1 or data.dimensions != network.sizes[0]:
+        return np.nan
+    present = [sign for sign in (1, -1) if (sign * data.targets > 0).any()]
+    return sum(not covering_neurons(network, data, sign).any() for sign in present)
+
+
+def _ahead(network: Network, data: Dataset) -> float:
+    """The largest share of a target that partial neurons have fitted when those covering its sign escape.
+
+    Along D_S the map of a neuron is γ_h²e^{2|D_S|t}D̂_S, and D̂_S·x_i = y_i|x_i|²/(P|D_S|) for i in S.
+    """
+    if not _two_layers(network, data) or _uncovered(network, data) > 0:
+        return np.nan
+    times, phase = _escape_times(network, data), grown(network, data)
+    shares = [0.0]
+    for sign, time in zip((1, -1), times, strict=True):
+        partial = (sign * network.weights[1][0] > 0) & ~covering_neurons(network, data, sign)
+        if np.isfinite(time) and partial.any():
+            shares.append(float(phase.shares(partial, np.full(len(partial), time)).max()))
+    return max(shares)
+
+
+def _two_layers(network: Network, data: Dataset) -> bool:
+    sizes = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
+    return sizes == (2, data.dimensions, 1, 1)
+
+
+def largest_cosine(data: Dataset) -> float:
+    """The largest |cos(x_i, x_j)| of two different samples: 0 for orthogonal inputs, NaN where one is zero.
+
+    Of more than 2000 samples and D + 1, only that many are compared: they cannot all be orthogonal.
+
+    Reference: Boursier et al. (2022), Frei et al. (2022): what orthogonal inputs are.
+    """
+    size = row_norms(data.x)
+    if not size.all():
+        return np.nan
+    few = max(data.dimensions + 1, 2000)
+    unit = data.x[:few] / size[:few, None]
+    return float(np.abs(unit @ unit.T - np.diag(np.sum(unit**2, axis=1))).max())
+
+
+def _dominance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    if network.depth != 2 or network.sizes[-1] != 1:
+        return np.nan
+    inner, outer = row_norms(network.weights[0]), np.abs(network.weights[1][0])
+    larger = inner > outer  # elsewhere both may be zero
+    return float(np.max((inner[larger] - outer[larger]) / inner[larger], initial=0.0))
+
+
+def _small_defect(network: Network, data: Dataset) -> float:
+    """|f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|; what that adds to the force, over the least |y||x|/P.
+
+    The larger of the two norms decides: a layer that is zero grows from the other.
+    """
+    y, size = data.targets[:, 0], row_norms(data.x)
+    if not _two_layers(network, data) or not y.any() or not size.any():
+        return np.nan
+    norm = np.hypot(*(row_norms(w.reshape(1, -1))[0] for w in network.weights))
+    with np.errstate(over="ignore", divide="ignore"):
+        least = np.min((np.abs(y) * (size / size.max()))[y != 0])
+        return float((norm / np.sqrt(least) * np.sqrt(size.max())) ** 2 / 2)
+
+
+def _kinked(network: Network, data: Dataset) -> float:
+    """How many neurons and samples there are with w_h·x_i = 0 to rounding and a_h y_i > 0; ReLU only."""
+    if not _two_layers(network, data):
+        return np.nan
+    if network.leak > 0:
+        return 0.0
+    pushed = np.outer(np.sign(network.weights[1][0]), np.sign(data.targets[:, 0])) > 0
+    return float(np.count_nonzero(on_hyperplanes(network, data) & pushed))
+
+
+ORTHOGONAL_INPUTS = Hypothesis(
+    "orthogonal",
+    "orthogonal inputs (Boursier et al. 2022, Frei et al. 2022)",
+    "the largest |cos(x_i, x_j)|",
+    lambda _, data: largest_cosine(data),
+    "draw such data with bf.data.orthogonal, or simulate with bf.gradient_flow",
+    tolerance=1e-8,
+)
+DOMINATED = Hypothesis(
+    "dominated",
+    "|a_h| ≥ |w_h| for every neuron (Boursier et al. 2022), which keeps the sign of a_h,",
+    "the largest 1 − |a_h|/|w_h|",
+    _dominance_defect,
+    "start from bf.networks.balanced, or simulate with bf.gradient_flow",
+    tolerance=1e-12,
+)
+COVER = Hypothesis(
+    "cover",
+    "for each sign of the targets a neuron active on all its samples (Boursier et al. 2022)",
+    "the number of signs without",
+    _uncovered,
+    "widen the network (about 2ⁿ neurons for n samples), or simulate with bf.gradient_flow",
+    tolerance=0.0,
+)
+KINKS = Hypothesis(
+    "kinks",
+    "no neuron exactly on the hyperplane of a sample of its sign, where the flow is not unique,",
+    "the number of such neurons and samples",
+    _kinked,
+    "move the weights a little, or relax kinks_tolerance= for σ′(0) = 0: such neurons stay there, as under "
+    "bf.gradient_descent, while bf.gradient_flow may take them off",
+    tolerance=0.0,
+)
+SMALL = Hypothesis(
+    "small",
+    "small initial weights, in both layers",
+    "½(|W₁|² + |W₂|²)max|x|²/min|y||x|, targets of zero apart,",
+    _small_defect,
+    "start smaller (scale=), or simulate with bf.gradient_flow",
+    tolerance=1e-2,
+)
+AHEAD = Hypothesis(
+    "ahead",
+    "neurons that cover all samples of their sign escape before those that cover some",
+    "the largest share of a target that the latter have fitted by then",
+    _ahead,
+    "see bf.theory.neighbors.vanishing_escapes for one escape after another, start smaller (scale=), or "
+    "simulate with bf.gradient_flow",
+    tolerance=0.1,
+)
+ASSUMES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, COVER, KINKS, SMALL, AHEAD)

@@ -1,0 +1,124 @@
+"""Any independent inputs: the shortest neurons, one for each sign, that fit the samples of their sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import real, row_norms
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis
+from biasfree.theory.parts._linear_phase import representable
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_DEPENDENT = 1e-6  # singular values of unit inputs below it: rounding would decide what is fitted
+
+
+@dataclass(frozen=True, eq=False)
+class SignInterpolator:
+    """f(x) = σ(v₊·x) − σ(v₋·x): `neurons` are v₊ and v₋, zero for a sign that no target has.
+
+    `error` bounds how far they are from the shortest ones, relative to their norm, by the multipliers of the
+    constraints. It is the square root of a difference, so about 1e-8 where they are right to rounding.
+    """
+
+    neurons: Float[np.ndarray, "2 D"]
+    error: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "neurons", real("neurons", self.neurons))
+
+    @property
+    def linear(self) -> Float[np.ndarray, "D"]:
+        """v₊ − v₋ = W₂W₁, twice the linear part of f."""
+        return self.neurons[0] - self.neurons[1]
+
+    @property
+    def network(self) -> Network:
+        """The balanced network: one neuron for each sign of the targets, w± = v±/√|v±|, a± = ±√|v±|."""
+        root = np.sqrt(row_norms(self.neurons))
+        there = root > 0
+        outer = np.array([1.0, -1.0]) * root
+        return Network((self.neurons[there] / root[there, None], outer[None, there]), leak=0.0)
+
+
+def sign_interpolator(data: Dataset) -> SignInterpolator:
+    """The shortest v± with ±v±·x_i = y_i on the samples of their sign and v±·x_j ≤ 0 on the others.
+
+    Of all networks through the samples with one neuron for each sign, silent on all other samples, it has the
+    least |v₊|² + |v₋|², and the least ½|θ|² = |v₊| + |v₋|. On orthogonal inputs it is
+    `minimum_norm_interpolator`, and v₊ − v₋ is `least_squares`; elsewhere other networks may be shorter.
+    `error` says how accurate they are.
+
+    Assumes: linearly independent inputs, so at most D; one output; a target that is not zero.
+    Reference: derived here; Boursier et al. (2022) for orthogonal inputs, Lai et al. (2026) for the setting.
+    """
+    if data.outputs != 1:
+        raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
+    y = data.targets[:, 0]
+    if not y.any():
+        raise ValueError("every target is zero, and so are both neurons; give other targets.")
+    INDEPENDENT.check(None, data)
+    size = row_norms(data.x)  # the same problem for unit inputs, whatever their lengths
+    with np.errstate(over="ignore"):
+        unit, wanted = data.x / size[:, None], representable("y/|x|", y / size)
+    largest = np.abs(wanted).max()
+    found = [_shortest(unit, sign * wanted / largest) for sign in (1, -1)]
+    neurons = np.array([v for v, _ in found])
+    error = np.linalg.norm([distance for _, distance in found]) / np.linalg.norm(neurons)
+    return SignInterpolator(largest * neurons, float(error))
+
+
+def _shortest(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+    """The shortest v with v·x_i = y_i where y_i > 0 and v·x_j ≤ 0 elsewhere, and a bound on |v − shortest|.
+
+    v = u − Σλ_j z_j, u the shortest on the equalities alone, z_j the part of x_j across their inputs, λ ≥ 0.
+    """
+    met, silent = x[y > 0], x[y <= 0]
+    inverse = np.linalg.pinv(met)
+    base = inverse @ y[y > 0]
+    across = silent - silent @ inverse @ met
+    multipliers = _least_distance(across, silent @ base)
+    v = base - multipliers @ across
+    slack = -(silent @ v)  # |v − shortest|² ≤ λ·slack + λ*·violation, and λ* is λ but for rounding
+    square = np.abs(multipliers * slack).sum() + multipliers.sum() * np.max(-slack, initial=0.0)
+    missed = np.linalg.norm(inverse @ (met @ v - y[y > 0]))  # how far v is from fitting its own samples
+    return v, float(np.sqrt(square) + missed)
+
+
+def _least_distance(z: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """λ ≥ 0 of the shortest u = −Zᵀλ with Zu ≤ −g, by non-negative least squares (Lawson and Hanson)."""
+    from scipy.optimize import nnls
+
+    if (g <= 0).all():
+        return np.zeros(len(g))
+    length, size = np.linalg.norm(z, axis=1).max(), g.max()
+    z, g = z / length, g / size  # 1 − g·shares keeps its digits where |u| is about 1
+    target = np.zeros(z.shape[1] + 1)
+    target[-1] = 1.0
+    shares = nnls(np.vstack([-z.T, g]), target, maxiter=100 * len(g))[0]
+    return shares / (1 - g @ shares) * size / length**2
+
+
+def _dependent(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    """How many samples fewer would be independent, at least."""
+    if len(data) > data.dimensions:
+        return len(data) - data.dimensions  # among very many no more need be known
+    size = row_norms(data.x)[:, None]
+    unit = np.divide(data.x, size, out=np.zeros_like(data.x), where=size > 0)
+    return len(data) - int(np.sum(np.linalg.svd(unit, compute_uv=False) > _DEPENDENT))
+
+
+INDEPENDENT = Hypothesis(
+    "rank",
+    "linearly independent inputs",
+    "the least number of samples that depend on the others",
+    _dependent,
+    "give more dimensions than samples, or find what a network ends at with bf.gradient_flow",
+)
+ASSUMES = (*SETTING, RELU, INDEPENDENT)

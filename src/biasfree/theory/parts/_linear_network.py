@@ -1,0 +1,122 @@
+"""Two-layer linear networks in the span of their neurons, for any Σ and either loss.
+
+The columns of W₁ and the rows of W₂ never leave the space they span at the start: W₁ = RA, W₂ = BRᵀ with R
+fixed, so a network of any width is one of at most D + K neurons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.losses import Loss
+from biasfree.networks import Network
+from biasfree.theory.parts._integration import integrated
+from biasfree.theory.parts._linear_loss import check_scale, linear_loss
+from biasfree.trajectory import Factored, Stats, Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearNetwork:
+    """W₁ = size·RA, W₂ = size·BRᵀ at t = 0, and the slope it follows; Q = [A, Bᵀ] is its state."""
+
+    basis: Float[np.ndarray, "H k"]
+    state: Float[np.ndarray, "k Q"]
+    size: float
+    data: Dataset
+    loss: Loss
+    l2: float
+
+    @classmethod
+    def of(cls, network: Network, data: Dataset, *, loss: Loss, l2: float) -> LinearNetwork:
+        """A basis of what the neurons span, and the network in it."""
+        stacked = np.hstack([network.weights[0], network.weights[1].T])
+        size = float(np.abs(stacked).max())
+        if size == 0:
+            raise ValueError("the weights are zero, and stay so: there is no flow to solve.")
+        u, s, vt = np.linalg.svd(stacked / size, full_matrices=False)
+        kept = s > s[0] * max(stacked.shape) * np.finfo(float).eps
+        return cls(u[:, kept], s[kept, None] * vt[kept], size, data, loss, l2)
+
+    def slope(self) -> Callable[[Float[np.ndarray, "k Q"]], Float[np.ndarray, "k Q"]]:
+        """[Ȧ, Ḃᵀ] = [BᵀG, AGᵀ] − λ[A, Bᵀ], with G(w) = −∂L/∂w at w = size²·BA."""
+        d, scale, g = self.data.dimensions, self.size**2, negative_gradient(self.loss, self.data)
+
+        def slope(state: Float[np.ndarray, "k Q"]) -> Float[np.ndarray, "k Q"]:
+            a, bt = state[:, :d], state[:, d:]
+            pull = g(scale * (bt.T @ a))
+            return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
+
+        return slope
+
+    def flow(
+        self, ts: Float[np.ndarray, "T"], *, name: str, rtol: float, method: str
+    ) -> tuple[Float[np.ndarray, "T k Q"], Stats]:
+        """The states at the times, in units of the initial size, and how they were obtained."""
+        slope, shape = self.slope(), self.state.shape
+        states, stats = integrated(
+            lambda state: slope(state.reshape(shape)).ravel(),
+            self.state.ravel(),
+            ts,
+            name=name,
+            method=method,
+            rtol=rtol,
+            atol=1e-3 * rtol,
+        )
+        return states.reshape(-1, *shape), stats
+
+    def descent(self, step: float, saves: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T k Q"]:
+        """The states after `saves` steps of gradient descent."""
+        slope, state, kept = self.slope(), self.state, []
+        wanted = set(saves.tolist())
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(int(saves[-1]) + 1):
+                if i in wanted:
+                    kept.append(state)
+                    _check_finite(state, i, step)
+                state = state + step * slope(state)
+        return np.array(kept)
+
+    def trajectory(
+        self, ts: Float[np.ndarray, "T"], states: Float[np.ndarray, "T k Q"], *, leak: float, stats: Stats
+    ) -> Trajectory:
+        """The (leaky) ReLU network of which this one is the twin, W = √(1/c)·W_lin."""
+        c, d = (1 + leak) / 2, self.data.dimensions
+        a, b = self.size * states[:, :, :d], self.size * states[:, :, d:].swapaxes(1, 2)
+        found = linear_loss(b @ a, self.data, self.loss)
+        basis = self.basis[None]
+        norms = np.einsum("tkd,tkd->t", a, a) + np.einsum("tkh,tkh->t", b, b)
+        return Trajectory(
+            ts=ts,
+            weights=Factored((basis, a / np.sqrt(c)), (b / np.sqrt(c), basis.swapaxes(1, 2))),
+            loss=found,
+            objective=found + self.l2 / 2 * norms,  # λ|W|² = λ_lin|W_lin|²
+            leak=leak,
+            stats=stats,
+        )
+
+
+def negative_gradient(
+    loss: Loss, data: Dataset
+) -> Callable[[Float[np.ndarray, "K D"]], Float[np.ndarray, "K D"]]:
+    """G(w) = −∂L/∂w of the linear function wx; the square loss needs only Σ and β."""
+    if loss.name == "square":
+        check_scale(data)
+        sigma, beta = data.sigma, data.beta.reshape(-1, data.dimensions)
+        return lambda w: beta - w @ sigma
+    x, y = data.x, data.targets
+    return lambda w: loss.residual(x @ w.T, y).T @ x / len(y)
+
+
+def _check_finite(state: np.ndarray, steps: int, step: float) -> None:
+    if not np.isfinite(state).all():
+        raise RuntimeError(
+            f"descent diverged within {steps} steps of {step:g} of the linear network; use a smaller step."
+        )

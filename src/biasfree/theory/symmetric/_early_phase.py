@@ -1,0 +1,217 @@
+"""The early phase: small random initial weights while outputs do not matter yet, and how long that lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, non_negative
+from biasfree.data import Dataset
+from biasfree.losses import Loss, Square, named
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import SETTING, SMALL, SYMMETRY, check, strength
+from biasfree.theory.symmetric._aligned import LINEARISED, SMALL_START, growing_part, sides
+from biasfree.trajectory import Factored, Stats, Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+
+ASSUMES_BOUND = (*SETTING, SYMMETRY)
+_SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
+
+
+def linearised_flow(
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    **tolerances: float,
+) -> Trajectory:
+    """The early phase: gradient flow while outputs are negligible, solved exactly.
+
+    W₁ = e^{−λt}[e^{κt}r₁β̄ᵀ + e^{−κt}r₂β̄ᵀ + W₁(0)(I − β̄β̄ᵀ)],  W₂ = e^{−λt}[e^{κt}r₁ − e^{−κt}r₂]ᵀ,
+    r₁, r₂ = (W₁(0)β̄ ± W₂(0)ᵀ)/2; κ = cs for the square loss, cs/2 for the logistic one. Refused at times at
+    which outputs are no longer negligible; `early_error` bounds what is left out, of the relative order of
+    the `small` defect at the last of `ts`. Thm. 13 says O(w_init) for the whole of `lemma12_window`, which
+    fails where cs > ⅔(s + TrΣ) (erratum 8).
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), labels ±1 for the logistic loss; β ≠ 0
+    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time asked for, u the larger norm (small_tolerance=1e-2).
+    Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
+    """
+    ts, l2, kind = increasing_times(ts), non_negative("l2", l2), named(loss)
+    kind.check(data.y)
+    defects = check(LINEARISED, network, data, tolerances)
+    kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
+    factors = _modes(network, direction, kappa, ts, l2)
+    defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
+    networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
+    found = np.array([kind.value(net(data.x), data.targets[:, 0]).mean() for net in networks])
+    return Trajectory(
+        ts=ts,
+        weights=factors,
+        loss=found,
+        objective=found + l2 / 2 * np.array([np.sum(net.norms**2) for net in networks]),
+        leak=network.leak,
+        stats=Stats("linearised_flow", defects=defects),
+    )
+
+
+def growth_rate(
+    network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
+) -> float:
+    """The rate at which the weights grow while outputs are negligible: cs − λ, or cs/2 − λ (logistic).
+
+    Assumes: two layers of one output, no biases; Condition 3 (symmetry_tolerance=1e-8); labels ±1 for the
+    logistic loss.
+    Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
+    """
+    kind, l2 = named(loss), non_negative("l2", l2)
+    kind.check(data.y)
+    check(ASSUMES_BOUND, network, data, tolerances)
+    return _rate(network, data, kind) - l2
+
+
+def plateau_end(
+    network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
+) -> float:
+    """When small random initial weights leave their plateau: their larger side stops its own growth.
+
+    t = ln[κ/(κ₂β̄ᵀΣβ̄(½(1+α²)ρ + αρ′))]/2κ, ρ ≥ ρ′ the two of |r₁±|², κ = cκ₁s − λ: a side that grows as
+    e^{κt} is slowed by its own outputs and, where α > 0, by those of the other. (κ₁, κ₂) = (1, 1) for the
+    square loss, (½, ¼) for the logistic one. For sides of equal size the bracket is κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and
+    for Σ = νI and the square loss t is the middle of the sigmoid; from one sign only it comes ln 2/s earlier
+    (α = 0), and the other side never leaves. Infinity where L2 allows no growth. Accuracy: the
+    growing part as the `growing` defect has it, shifting t by as much over κ.
+
+    Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
+    Reference: derived here from [ZSL25] Thm. 13.
+    """
+    kind, l2 = named(loss), non_negative("l2", l2)
+    kind.check(data.y)
+    check(SMALL_START, network, data, tolerances)
+    growing, alpha = growing_part(network, data), network.leak
+    rate, curvature = _rate(network, data, kind) - l2, _SLOPES[kind.name][1]
+    smaller, larger = np.sort(sides(growing)) ** 2
+    own = (
+        curvature
+        * float(growing.r @ data.sigma @ growing.r)
+        * ((1 + alpha**2) / 2 * larger + alpha * smaller)
+    )
+    if rate <= 0:
+        return np.inf
+    grown = np.log(rate / own) - 2 * np.log(growing.norm)
+    return float(grown / (2 * rate)) if grown > 0 else np.inf
+
+
+def lemma12_bound(
+    network: Network, data: Dataset, ts: ArrayLike, *, any_data: bool = False, **tolerances: float
+) -> Float[np.ndarray, "T"]:
+    """The bound u(t) ≤ u(0)e^{(s + TrΣ)t/τ} on the larger norm of a layer, up to `lemma12_window`.
+
+    With `any_data` the rate is √(⟨y²⟩TrΣ) + TrΣ and no symmetry is needed: a half-space may see more of the
+    target than β, |⟨1[r·x>0]yx⟩| ≤ √(⟨y²⟩TrΣ). Print does not say that s + TrΣ rests on Condition 3, through
+    Lemma 11: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
+
+    Assumes: two layers of one output, no biases, square loss; Condition 3 (symmetry_tolerance=1e-8) unless
+    `any_data`.
+    Reference: [ZSL25] Lemma 12, Eq. 17; the rate for any data is derived here.
+    """
+    rate = _lemma12_rate(network, data, any_data, tolerances)
+    return _grown(network, rate * increasing_times(ts))
+
+
+def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, **tolerances: float) -> float:
+    """The time τ·ln(1/u(0))/(s + TrΣ) until which Lemma 12 holds: far shorter than the plateau.
+
+    With `any_data` the rate is that of `lemma12_bound`. Infinity where nothing moves: zero weights or inputs.
+
+    Assumes: as `lemma12_bound`.
+    Reference: [ZSL25] Lemma 12; 0 for u(0) ≥ 1, which it does not cover.
+    """
+    rate, size = _lemma12_rate(network, data, any_data, tolerances), network.norms.max()
+    if size >= 1:
+        return 0.0
+    return -float(np.log(size)) / rate if size > 0 and rate > 0 else np.inf
+
+
+def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
+    """The bound u(t) ≤ u(0)e^{cst/τ} on the larger norm of a layer: sharper than Lemma 12, for all times.
+
+    Assumes: two layers of one output, square loss, any weights; Condition 3 (symmetry_tolerance=1e-8).
+    Reference: derived here; compare [ZSL25] Lemma 12.
+    """
+    check(ASSUMES_BOUND, network, data, tolerances)
+    return _grown(network, _rate(network, data, Square()) * increasing_times(ts))
+
+
+def early_error(
+    network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
+) -> Float[np.ndarray, "T"]:
+    """A bound on |W(t) − W̃(t)|, the flow against `linearised_flow`, both layers together, for all times.
+
+    √2·TrΣ·u(0)³·e^{κt}(e^{2κt} − 1)/(2κ), κ = cs: what is left out of the slope has norm at most √2·TrΣ·u³
+    (Lemmas 8 and 9), and u(t) ≤ u(0)e^{κt}.
+
+    Assumes: as `norm_bound`.
+    Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
+    """
+    check(ASSUMES_BOUND, network, data, tolerances)
+    kappa, ts = _rate(network, data, Square()), increasing_times(ts)
+    with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0, and one of infinity is one too
+        mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
+        factor = np.log(np.sqrt(2) * np.trace(data.sigma))
+        return np.exp(factor + 3 * (np.log(network.norms.max()) + kappa * ts) + mean)
+
+
+def _rate(network: Network, data: Dataset, kind: Loss) -> float:
+    """cκ₁s."""
+    return (1 + network.leak) / 2 * _SLOPES[kind.name][0] * strength(data)
+
+
+def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: Mapping[str, float]) -> float:
+    check(SETTING if any_data else ASSUMES_BOUND, network, data, tolerances)
+    trace = float(np.trace(data.sigma))
+    target = np.sqrt(np.mean(data.targets**2) * trace) if any_data else strength(data)
+    return float(target) + trace
+
+
+def _grown(network: Network, exponents: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T"]:
+    """u(0)e^{…}; infinity is a bound too."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.exp(np.log(network.norms.max()) + exponents)
+
+
+def _modes(
+    network: Network,
+    direction: Float[np.ndarray, "D"],
+    kappa: float,
+    ts: Float[np.ndarray, "T"],
+    l2: float,
+) -> Factored:
+    """The three terms of Eq. 23: W₁ = [r₁, r₂, I]·[e^{κt}β̄ᵀ; e^{−κt}β̄ᵀ; W₁(0)(I − β̄β̄ᵀ)], W₂ in r₁, r₂."""
+    first, second = network.weights
+    along = first @ direction
+    pair = np.stack([(along + second[0]) / 2, (along - second[0]) / 2], axis=1)
+    grown = np.exp(np.stack([kappa * ts, -kappa * ts], axis=1) - l2 * ts[:, None])
+    rest = first - np.outer(along, direction)
+    moving = np.concatenate(
+        [grown[:, :, None] * direction, np.exp(-l2 * ts)[:, None, None] * np.eye(len(direction))], axis=1
+    )
+    return Factored((np.hstack([pair, rest])[None], moving), ((grown * [1, -1])[:, None], pair.T[None]))
+
+
+def _check_still_small(
+    network: Network, data: Dataset, t: float, tolerances: Mapping[str, float]
+) -> dict[str, float]:
+    late = replace(
+        SMALL, remedy=f"at t = {t:g} outputs matter: ask for earlier times, or simulate with bf.gradient_flow"
+    )
+    return {"small": late.check(network, data, tolerances.get("small_tolerance"))}

@@ -1,0 +1,154 @@
+"""Theorem 5 (TMLR 8): on symmetric data a (leaky) ReLU network is a linear one, slower and larger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, non_negative, positive, whole
+from biasfree.data import Dataset
+from biasfree.losses import named
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import (
+    HYPERPLANE,
+    SETTING,
+    SIGNS,
+    SYMMETRY,
+    Hypothesis,
+    check,
+    under,
+)
+from biasfree.theory.parts._linear_network import LinearNetwork
+from biasfree.theory.parts._rank_one import RankOne
+from biasfree.trajectory import Stats, Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def _direction_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    parts = RankOne.maybe(network)
+    if parts is None:
+        return np.nan
+    first = network.weights[0] / np.abs(network.weights[0]).max()
+    away = first - np.outer(parts.neurons, parts.neurons @ first)
+    return float(np.linalg.norm(away) / np.linalg.norm(first))
+
+
+ONE_DIRECTION = Hypothesis(
+    "rank_one",
+    "Assumption 4 (TMLR 7) but for |r| = 1, W₁ = W₂ᵀvᵀ,",
+    "the relative distance of W₁ from W₂ᵀvᵀ",
+    _direction_defect,
+    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
+    tolerance=1e-8,
+)
+ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)
+
+
+def linear_twin(network: Network) -> Network:
+    """The linear network that shadows `network` on symmetric data: W_lin(0) = √c·W(0), c = (1+α)/2.
+
+    From weights W₁ = W₂ᵀrᵀ with |W₂⁺| = |W₂⁻| it does so exactly, W_lin(ct) = √c·W(t); from a small random
+    start up to the error that `final_weight_error` gives.
+
+    Assumes: two layers, no biases.
+    Reference: [ZSL25] Thm. 5 (TMLR 8).
+    """
+    _check_two_layers(network)
+    c = (1 + network.leak) / 2
+    return Network(tuple(np.sqrt(c) * w for w in network.weights), leak=1.0)
+
+
+def from_linear_twin(network: Network, *, leak: float) -> Network:
+    """The (leaky) ReLU network whose linear twin is `network`: W(0) = √(1/c)·W_lin(0), c = (1+α)/2.
+
+    Assumes: two layers, no biases, linear.
+    Reference: [ZSL25] Thm. 5 (TMLR 8).
+    """
+    _check_two_layers(network)
+    if network.leak != 1:
+        raise ValueError(f"a linear twin has leak 1, got {network!r}; pass linear_twin(network) instead.")
+    other = Network(network.weights, leak=leak)
+    return Network(tuple(w / np.sqrt((1 + other.leak) / 2) for w in network.weights), leak=other.leak)
+
+
+def equivalent_flow(
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    rtol: float = 1e-10,
+    method: str = "DOP853",
+    **tolerances: float,
+) -> Trajectory:
+    """Gradient flow by way of the linear twin: W(t) = √(1/c)·W_lin(ct), with λ_lin = λ/c.
+
+    The twin's own flow is integrated in the span of its neurons: at most D + 1 directions, at any width.
+    With both tolerances of Assumption 4 opened to 1 it is what the equivalence says of any start, which a
+    small random one follows up to its ± imbalance (`final_weight_error`).
+
+    Accuracy: a local error of `rtol` relative to the largest weight.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    (signs_tolerance=1e-8), Assumption 4 (TMLR 7) without |r| = 1, which the proof does not need; v·x ≠ 0 on
+    the samples (hyperplane_tolerance=0).
+    Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c is derived here.
+    """
+    ts, rtol = increasing_times(ts), positive("rtol", rtol)
+    twin, defects = _twin(network, data, loss, l2, tolerances)
+    c = (1 + network.leak) / 2
+    states, stats = twin.flow(c * ts, name="equivalent_flow", rtol=rtol, method=method)
+    return twin.trajectory(ts, states, leak=network.leak, stats=replace(stats, defects=defects))
+
+
+def equivalent_descent(
+    network: Network,
+    data: Dataset,
+    step: float,
+    steps: int,
+    *,
+    save_every: int = 1,
+    loss: str = "square",
+    l2: float = 0.0,
+    **tolerances: float,
+) -> Trajectory:
+    """Gradient descent by way of the linear twin: step η is the twin's step cη, whatever its size.
+
+    Saved as `bf.gradient_descent` saves: every `save_every` steps, the first and the last. The set
+    W₁ = W₂ᵀvᵀ with |W₂⁺| = |W₂⁻| is invariant under descent; |v| = 1 is not.
+
+    Assumes: as `equivalent_flow`.
+    Reference: [ZSL25] Thm. 5 (TMLR 8) for the flow; for descent derived here.
+    """
+    step, steps, every = positive("step", step), whole("steps", steps), whole("save_every", save_every)
+    twin, defects = _twin(network, data, loss, l2, tolerances)
+    began, saves = time.perf_counter(), np.unique([*range(0, steps + 1, every), steps])
+    states = twin.descent((1 + network.leak) / 2 * step, saves)
+    wall_time = time.perf_counter() - began
+    stats = Stats("equivalent_descent", steps, accepted=steps, defects=defects, wall_time=wall_time)
+    return twin.trajectory(step * saves, states, leak=network.leak, stats=stats)
+
+
+def _twin(
+    network: Network, data: Dataset, loss: str, l2: float, tolerances: Mapping[str, float]
+) -> tuple[LinearNetwork, dict[str, float]]:
+    kind, l2 = named(loss), non_negative("l2", l2)
+    kind.check(data.y)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
+    return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects
+
+
+def _check_two_layers(network: Network) -> None:
+    if network.depth != 2 or network.biases is not None:
+        raise ValueError(
+            f"the equivalence is about two layers without biases, got {network!r}; "
+            "deeper networks have a twin of another form (Conjecture 11), bf.theory.deep_linear_twin."
+        )

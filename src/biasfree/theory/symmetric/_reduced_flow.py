@@ -1,0 +1,70 @@
+"""The reduced flow: D + 1 equations that are the whole network, for any Σ and either loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, non_negative, positive
+from biasfree.data import Dataset
+from biasfree.losses import named
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import EQUIVALENCE, check, under
+from biasfree.theory.parts._integration import direction_flow
+from biasfree.theory.parts._linear_network import negative_gradient
+from biasfree.theory.parts._rank_one import RankOne
+from biasfree.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ASSUMES = EQUIVALENCE
+
+
+def reduced_flow(
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    rtol: float = 1e-10,
+    method: str = "DOP853",
+    **tolerances: float,
+) -> Trajectory:
+    """Gradient flow of a rank-one network, by integrating its norm and direction only.
+
+    d ln u/dt̃ = g·r − λ/c,  dr/dt̃ = g − (g·r)r,  t̃ = ct/τ,  w = u²r,
+    g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one.
+    Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; "Radau" suits
+    a Σ of widely spread eigenvalues over long times.
+
+    Accuracy: `rtol` in ln u and r, and as much in the loss.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
+    (signs_tolerance=1e-8), Assumption 4 (TMLR 7); r·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of
+    them). A linear network needs only W₁ = W₂ᵀrᵀ.
+    Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
+    """
+    ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
+    kind = named(loss)
+    kind.check(data.y)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
+    start = RankOne.of(network)
+    pull = negative_gradient(kind, data)
+    log_u, r, stats = direction_flow(
+        lambda w: pull(w[None])[0],
+        float(np.log(start.u)),
+        start.r,
+        start.c * ts,
+        name="reduced_flow",
+        method=method,
+        rtol=rtol,
+        decay=l2 / start.c,
+    )
+    return start.trajectory(
+        ts, np.exp(log_u), r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects)
+    )

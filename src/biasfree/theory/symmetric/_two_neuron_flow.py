@@ -1,0 +1,122 @@
+"""What a small draw becomes before its outputs matter: two neurons, one of each sign, for any leak."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import increasing_times, positive
+from biasfree.data import Dataset
+from biasfree.losses import Loss, named
+from biasfree.networks import Network
+from biasfree.theory.hypotheses._hypothesis import check, strength, under
+from biasfree.theory.parts._integration import Field, integrated
+from biasfree.theory.parts._rank_one import RankOne
+from biasfree.theory.symmetric._aligned import SMALL_START, growing_part, parts, sides
+from biasfree.trajectory import Factored, Stats, Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
+
+ASSUMES = SMALL_START
+_SIGNS = np.array([1.0, -1.0])
+_ABSENT = -1e4  # ln|a| of a neuron that is not there, far below the smallest number
+_BEYOND = 30.0  # of ln|a| in a trial step, above its value at the transition
+
+
+def two_neuron_flow(
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    loss: str = "square",
+    rtol: float = 1e-8,
+    **tolerances: float,
+) -> Trajectory:
+    """Gradient flow from small random initial weights at any width, by integrating two neurons only.
+
+    The growing part W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ has one direction, so neurons of one sign see the same samples and
+    stay proportional: they act as one, |a| = |r₁±| and w = |a|ρ with ρ = ±β̄ at the start. Of each,
+    d ln|a|/dt = g·ρ,  dρ/dt = g − (g·ρ)ρ,  g = ±⟨e σ′(ρ·x)x⟩, e = y − f for the square loss and
+    y/(1 + e^{yf}) for the logistic one. Where `reduced_flow` of `aligned` rescales the signs to equal size,
+    this keeps the imbalance of the initial weights, for any Σ; a sign that no neuron has stays absent. Exact
+    as the scale → 0; at a finite one weights and loss are within twice the `growing` defect, relative
+    to their size at the end and at t = 0.
+
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
+    (mirror_tolerance=0) and labels ±1; β ≠ 0 (target_tolerance=1e8); small initial weights
+    (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1).
+    Reference: derived here from [ZSL25] Thm. 13.
+    """
+    ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), named(loss)
+    kind.check(data.y)
+    defects = check(under(kind, ASSUMES), network, data, tolerances)
+    growing = growing_part(network, data)
+    look = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
+    states, stats = integrated(_field(data, network.leak, kind), _start(growing), ts, **look)
+    return _trajectory(ts, states, growing, data, kind, stats=replace(stats, defects=defects))
+
+
+def _start(growing: RankOne) -> Float[np.ndarray, "N"]:
+    """ln|r₁±| and ±β̄; a sign that no neuron has is not there, and stays so: `_field` leaves it out."""
+    with np.errstate(divide="ignore"):
+        log_sizes = np.log(growing.norm) + np.log(sides(growing))
+    return np.concatenate([np.maximum(log_sizes, _ABSENT), growing.r, -growing.r])
+
+
+def _field(data: Dataset, leak: float, kind: Loss) -> Field:
+    x, y, largest = data.x, data.targets[:, 0], _transition(data) + _BEYOND
+
+    def field(state: np.ndarray) -> np.ndarray:
+        rho, there = _directions(state), state[:2] > _ABSENT
+        z = x @ rho.T
+        slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
+        f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
+        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * there).T @ x / len(x)
+        along = np.sum(g * rho, axis=1)
+        return np.concatenate([along, (g - along[:, None] * rho).ravel()])
+
+    return field
+
+
+def _transition(data: Dataset) -> float:
+    """ln|a| where the outputs of one neuron stop its growth: |a|² = s³/βᵀΣβ."""
+    beta = data.beta.reshape(-1)
+    s = strength(data)
+    return float((np.log(s) - np.log(beta / s @ data.sigma @ (beta / s))) / 2)
+
+
+def _directions(state: np.ndarray) -> Float[np.ndarray, "2 D"]:
+    rho = state[2:].reshape(2, -1)
+    return rho / np.linalg.norm(rho, axis=1)[:, None]
+
+
+def _sizes(state: np.ndarray) -> Float[np.ndarray, "2"]:
+    return np.where(state[:2] > _ABSENT, np.exp(state[:2]), 0.0)
+
+
+def _outputs(state: np.ndarray, x: Float[np.ndarray, "P D"], leak: float) -> Float[np.ndarray, "P"]:
+    z = x @ _directions(state).T
+    return np.where(z > 0, z, leak * z) @ (_SIGNS * _sizes(state) ** 2)
+
+
+def _trajectory(
+    ts: np.ndarray, states: np.ndarray, growing: RankOne, data: Dataset, kind: Loss, *, stats: Stats
+) -> Trajectory:
+    """All neurons again, each its share of the neuron of its sign: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
+    shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
+    sizes, rho = np.array([_sizes(state) for state in states]), np.array([_directions(s) for s in states])
+    y = data.targets[:, 0]
+    found = np.array([np.mean(kind.value(_outputs(state, data.x, growing.leak), y)) for state in states])
+    first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
+    return Trajectory(
+        ts=ts,
+        weights=Factored((shares[None], first), (sizes[:, None, :], shares.T[None])),
+        loss=found,
+        objective=found,
+        leak=growing.leak,
+        stats=stats,
+    )

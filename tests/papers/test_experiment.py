@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from biasfree_papers.experiment import Claim
+from biasfree_papers.registry import REGISTRY, named
+
+
+def claim(measured, bound, kind="ours"):
+    return Claim("s", "[ZSL25]", kind, measured, bound, "o", tuple(range(len(measured))))
+
+
+def test_verdicts():
+    assert claim((1.0, 2.0), (2.0,)).verdict == "holds"
+    assert claim((1.0, 2.0), (1.5,)).verdict == "holds for 1 of 2 seeds"
+    assert claim((1.0, 2.0), (1.5, 2.5)).verdict == "holds"
+    assert claim((1.0, 2.0), (0.5,)).verdict == "holds for 0 of 2 seeds"
+    assert claim((1.0,), (0.5,)).verdict == "does not hold"
+    assert not claim((np.nan, 1.0), (2.0,)).holds
+    assert not claim((1.0,), (np.inf,)).holds
+    assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
+    with pytest.raises(ValueError, match="one for each value"):
+        Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))
+
+
+def test_a_claim_says_where_its_bound_comes_from():
+    assert claim((1.0,), (2.0,)).record()["basis"] == "derived"
+    assert claim((1.0,), (2.0,), "paper").basis == claim((1.0,), (2.0,), "observed").basis == "chosen"
+    assert replace(claim((1.0,), (2.0,), "paper"), basis="stated").record()["basis"] == "stated"
+    with pytest.raises(ValueError, match="a claim of ours needs a derived bound"):
+        replace(claim((1.0,), (2.0,)), basis="chosen")
+
+
+def test_an_identity_is_ours():
+    assert replace(claim((1.0,), (2.0,)), identity=True).record()["identity"] is True
+    with pytest.raises(ValueError, match="an identity is a claim of ours"):
+        replace(claim((1.0,), (2.0,), "observed"), identity=True)
+
+
+@pytest.mark.parametrize("experiment", REGISTRY.values(), ids=lambda experiment: experiment.name)
+def test_defaults_pass_their_own_checks_and_survive_being_typed(experiment):
+    typed = {name: setting.written for name, setting in experiment.settings.items()}
+    assert experiment.settle(typed) == experiment.settle()
+
+
+def test_settings_are_checked():
+    fig3 = named("fig3")
+    assert fig3.settle({"leaks": "1,0"})["leaks"] == (0.0, 1.0)
+    assert fig3.settle({"scale": 1})["scale"] == 1.0
+    with pytest.raises(ValueError, match="fig3 has no setting 'depth'; it has: width, dimensions"):
+        fig3.settle({"depth": "3"})
+    with pytest.raises(ValueError, match="cannot read width='wide'; expected a number of neurons"):
+        fig3.settle({"width": "wide"})
+    with pytest.raises(ValueError, match=r"width must be a whole number of at least 2, got 1\.5"):
+        fig3.settle({"width": "1.5"})
+    with pytest.raises(ValueError, match="include 0 and 1"):
+        fig3.settle({"leaks": "0,0.5"})
+    with pytest.raises(ValueError, match="no experiment 'fig33'; there are: fig1, fig3"):
+        named("fig33")

@@ -1,0 +1,163 @@
+"""Frei et al. in small: the same runs, claims and picture, with few neurons, samples and steps."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.files import load_npz, save_npz
+from biasfree_papers import frei2022
+from biasfree_papers.experiment import silent
+from biasfree_papers.frei2022.boundary import Boundary, angle
+from biasfree_papers.frei2022.condition import expected, reached
+from biasfree_papers.frei2022.one_step import any_gates, bounds, ceiling, one_step
+from biasfree_papers.shared.sign_blocks import shrunk
+
+SMALL = {
+    "samples": 8,
+    "width": 6,
+    "dimensions": (20, 60),
+    "factors": (0.02, 1),
+    "leaks": (0.2, 1),
+    "step": 0.05,
+    "orthogonal_step": 0.05,
+    "large_step": 1.0,
+    "doublings": 4,
+    "long": 7,
+    "seeds": 2,
+}
+OURS = 7
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return frei2022.EXPERIMENT.run(frei2022.EXPERIMENT.settle(SMALL), silent)
+
+
+def test_numbers(numbers):
+    assert numbers["ranks"].shape == (2, 2, 2, len(numbers["steps"]), 3)
+    assert numbers["large_ranks"].shape == (2, 3, len(numbers["long_steps"]), 3)
+    assert numbers["orthogonal_ranks"].shape == (2, 3, len(numbers["long_steps"]), 3)
+    assert numbers["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16]
+    mixtures = {"first_ceiling", "large_first_ceiling", "curve_first_ceiling"}  # too far from orthogonal
+    assert all(np.isfinite(value).all() for name, value in numbers.items() if name not in mixtures)
+    leaks = numbers["cases"][:, 1]
+    np.testing.assert_allclose(numbers["orthogonal_limit"][0], 2 * (1 + leaks**2) / (1 + leaks) ** 2)
+
+
+def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
+    claims = frei2022.EXPERIMENT.claims(numbers)
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 8 + ["observed"] * 4
+    assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
+    ranks, limits, orthogonal = frei2022.EXPERIMENT.tables(numbers)
+    assert len(ranks.rows) == 7
+    assert [row[0] for row in limits.rows] == [20, 60]
+    assert [row[1] for row in orthogonal.rows] == [0.2, 1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "factor", "falls"),
+    [
+        ("first_error", None, {0}),
+        ("first_high", 0.1, {1}),
+        ("large_first_low", 10, {1}),
+        ("orthogonal_first_gradient", 2, {2}),
+        ("orthogonal_first_ceiling", 0.5, {2}),
+        ("orthogonal_first_ceiling", 2, {2}),
+        ("orthogonal_moved", None, {3}),
+        ("orthogonal_z", 1.01, {4}),
+        ("orthogonal_limit", 1.5, {5}),
+        ("limit_beyond", None, {6}),
+        ("limit_agree", 0.99, {6}),
+    ],
+)
+def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls):
+    values = numbers[spoilt]
+    changed = {**numbers, spoilt: values + 0.01 if factor is None else values * factor}
+    found = {i for i, claim in enumerate(frei2022.EXPERIMENT.claims(changed)[:OURS]) if not claim.holds}
+    assert found == falls
+
+
+def test_only_networks_with_their_own_gates_are_limits(numbers):
+    """The others decide nothing, and are counted."""
+    known = np.array([[True, False], [True, True]])
+    shares = np.where(known, 1.0, 0.5)
+    changed = {**numbers, "limit_consistent": known, "limit_on_margin": shares}
+    claim = frei2022.EXPERIMENT.claims(changed)[OURS + 6]
+    assert claim.measured == (1, 1, 1)
+    assert "3 of 4 draws" in claim.sentence
+    assert "1 are undecided" in claim.sentence
+    assert "20 dimensions" in claim.note
+    none = {**changed, "limit_consistent": ~known & known}
+    assert not frei2022.EXPERIMENT.claims(none)[OURS + 6].holds
+
+
+def test_picture(numbers, tmp_path):
+    save_npz(tmp_path / "numbers.npz", numbers)
+    figure = frei2022.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+
+
+def test_too_few_dimensions_are_refused():
+    with pytest.raises(ValueError, match="dimensions must be at least samples"):
+        frei2022.EXPERIMENT.run(frei2022.EXPERIMENT.settle({**SMALL, "dimensions": (5,)}), silent)
+
+
+def started(d, *, seed, leak=0.2):
+    data = bf.data.gaussian_mixture(8, d, 2.0, seed=seed + 100)
+    network = bf.networks.xavier((d, 6, 1), leak=leak, seed=seed, signs=True)
+    return bf.networks.in_span(network, data)
+
+
+def test_norms_bound_what_a_step_does():
+    """Any start and step: against the stable rank of the whole matrix."""
+    for seed in range(20):
+        start = shrunk(started(9 + seed, seed=seed), 10.0 ** -(seed % 5))
+        move = 0.1 * bf.theory.neighbors.logistic_slope(start.network, start.data)
+        moved = start.network.weights[0] + move
+        whole = start.restored(bf.Network((moved, start.network.weights[1]), leak=0.2)).weights[0]
+        low, high = bounds(start.network.weights[0], start.rest, move)
+        assert low <= bf.diagnostics.stable_rank(whole) * (1 + 1e-12)
+        assert bf.diagnostics.stable_rank(whole) <= high * (1 + 1e-12)
+        parts = start.network.weights[0], start.rest
+        all_of, largest = (sum(np.linalg.norm(w, ord=k) ** 2 for w in parts) for k in ("fro", 2))
+        np.testing.assert_allclose(bounds(*parts, 0 * move)[0], all_of / largest, rtol=1e-9)
+
+
+def test_the_gradient_of_nearly_orthogonal_inputs_has_a_low_rank():
+    """The bound holds for near-orthogonal inputs, is at most that for any gates, and infinite beyond."""
+    for seed in range(2):
+        start = started(20_000, seed=seed)
+        gradient = one_step(start, None, 1.0)["first_gradient"][0]
+        off = bf.diagnostics.near_orthogonality(start.data)
+        assert gradient <= ceiling(start) < (1 + off) / (1 - off) * any_gates(np.array(0.2))
+    assert ceiling(started(20, seed=0)) == np.inf
+
+
+@pytest.mark.parametrize("leak", [0.1, 0.25, 1.0])
+def test_no_gates_pass_their_bound(leak):
+    """⟨φ′²⟩/⟨φ′⟩² over all shares of neurons that are on, up to the worst, α/(1 + α)."""
+    on = np.append(np.linspace(0, 1, 101), leak / (1 + leak))
+    ratio = (on + leak**2 * (1 - on)) / (on + leak * (1 - on)) ** 2
+    bound = any_gates(np.array(leak))
+    assert (ratio <= bound * (1 + 1e-12)).all()
+    np.testing.assert_allclose(ratio[-1], bound, rtol=1e-12)
+
+
+def test_held_out_samples_are_seen_by_all_of_the_network():
+    """In the span and off it together: the output of the restored network."""
+    start, fresh = started(30, seed=1), bf.data.gaussian_mixture(40, 30, 2.0, seed=9)
+    boundary = Boundary.of(start, fresh, seed=0)
+    f = start.restored(start.network)(fresh.x)
+    assert boundary.measured(start.network, 1.0)["accuracy"] == np.mean(np.sign(f) == fresh.y)
+
+
+def test_angle():
+    np.testing.assert_allclose(angle(np.array([1.0, 0]), np.array([1.0, 1])), 45)
+    assert angle(np.array([2.0, 1]), np.array([4.0, 2])) == 0
+
+
+def test_the_dimension_at_which_inputs_are_nearly_orthogonal():
+    d = reached(1.0, 100)
+    assert 1e5 < d < 3e5
+    np.testing.assert_allclose(expected(np.array(d), 100), 1, rtol=0.01)

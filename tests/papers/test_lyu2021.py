@@ -1,0 +1,192 @@
+"""Lyu et al. in small: few samples, widths and draws, short times."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.files import load_npz, save_npz
+from biasfree.trajectory import Stats
+from biasfree_papers import lyu2021
+from biasfree_papers.experiment import silent
+from biasfree_papers.lyu2021 import beyond, extra, linear, margins
+from biasfree_papers.lyu2021 import numbers as runs
+
+# widths up to 50 have one shape, which `extra_width` shares; four runs at a time everywhere
+SMALL = {
+    "widths": (2, 4),
+    "leaks": (0.0, 0.5),
+    "dimensions": 2,
+    "others": (2,),
+    "samples": 3,
+    "horizon": 1e4,
+    "sizes": (3.0,),
+    "extra_leaks": (0.25, 0.5),
+    "scales": (1e-3,),
+    "extra_width": 50,
+    "extra_horizon": 1e6,
+    "late_horizon": 1e6,
+    "seeds": 2,
+}
+OURS, OBSERVED = 5, 7
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return lyu2021.EXPERIMENT.run(lyu2021.EXPERIMENT.settle(SMALL), silent)
+
+
+def test_numbers(numbers):
+    assert all(np.isfinite(value).all() for value in numbers.values())
+    assert numbers["width2_share"].shape == (len(numbers["width2_ts"]), 2, 2)
+    assert numbers["extra_margin"].shape == (2, 121, 2, 1, 2)  # sizes, times, leaks, scales, seeds
+    assert numbers["width4_angle"][-1].max() < numbers["width4_angle"][2].max()
+
+
+def test_the_largest_margin_by_hand(numbers):
+    """|W₁|² = |W₂|² = |w|/c makes min y f/|θ|² = 1·c/(2|w|); by neurons of one sign α/(2|w|)."""
+    np.testing.assert_allclose(numbers["width2_embedded"], 1, rtol=1e-12)
+    np.testing.assert_allclose(numbers["width2_embedded_one_signed"], [[0, 0], [2 / 3, 2 / 3]], atol=1e-12)
+    np.testing.assert_allclose(numbers["extra_w"], [np.sqrt(2), 0], atol=1e-12)
+
+
+def test_narrow_networks_are_what_they_are_without_padding():
+    data = runs.separable({"samples": 3, "gap": 0.3, "data_seed": 1}, 2, 0)
+    network = bf.networks.gaussian((2, 3, 1), scale=0.1, leak=0.2)
+    wide = runs._widened(network, 50)
+    assert wide.sizes == (2, 50, 1)
+    np.testing.assert_allclose(wide(data.x), network(data.x), rtol=1e-14)
+    course = runs._narrowed(standing(wide), 3)
+    assert course.leak == 0.2
+    for own, given in zip(course[-1].weights, network.weights, strict=True):
+        np.testing.assert_array_equal(own, given)
+
+
+def standing(network):
+    """A trajectory along which nothing moves."""
+    weights, loss = tuple(np.stack([w, w]) for w in network.weights), np.ones(2)
+    return bf.Trajectory(np.arange(2.0), weights, loss, loss, network.leak, Stats("none"))
+
+
+def test_extra_sample_is_on_the_right_side():
+    """So that it changes neither the classifier nor the largest margin."""
+    for size in (1.0, 10.0):
+        without, one_more = (bf.theory.max_margin(extra.with_extra(s)).w for s in (0.0, size))
+        np.testing.assert_allclose(one_more, without, atol=1e-12)
+    turned = bf.theory.max_margin(extra.with_extra(2.0, 95.0)).w
+    assert abs(turned[1]) > 0.1
+
+
+def test_better_network_has_the_margin_of_the_programme(numbers):
+    data = extra.with_extra(2.0, 95.0)
+    network = beyond.better_network(data, leak=0.0)
+    assert network.sizes[1] <= len(data)
+    np.testing.assert_allclose((data.y * network(data.x)).min(), 1, rtol=1e-9)
+    assert numbers["beyond_better"][0] == pytest.approx(1 / np.sum(network.norms**2), rel=1e-9)
+    assert numbers["beyond_better"][0] > numbers["beyond_linear"][0]
+
+
+def test_our_claims_hold(numbers):
+    claims = lyu2021.EXPERIMENT.claims(numbers)
+    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 4 + ["observed"] * OBSERVED
+    assert [claim.holds for claim in claims[:OURS]] == [True] * OURS
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "change", "falls"),
+    [
+        ("width4_share", 0.3, {0}),
+        ("extra_margin", 0.1, {0}),
+        ("width2_embedded", 1e-9, {1}),
+        ("extra_linear", 1e-9, {1}),
+        ("width2_embedded_one_signed", 1e-9, {2}),
+        ("twin_gap", 1e-6, {3}),
+        ("extra_bound_ratio", 1e-3, {4}),
+    ],
+)
+def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
+    ours = lyu2021.EXPERIMENT.claims({**numbers, spoilt: numbers[spoilt] + change})[:OURS]
+    assert {i for i, claim in enumerate(ours) if not claim.holds} >= falls
+
+
+def test_every_draw_has_its_own_data():
+    settings = lyu2021.EXPERIMENT.settle(SMALL)
+    one, other = runs.draws_of(settings, 2)
+    assert not np.allclose(one.x, other.x)
+    np.testing.assert_array_equal(runs.draws_of({**settings, "seed": 1}, 2)[0].x, other.x)
+
+
+def test_the_papers_are_judged_by_their_limit_and_one_layers_rate_is_a_claim_of_its_own(numbers):
+    """1/ln t halves the angle while ln t doubles; 1/ln²t leaves a quarter, and is not that rate."""
+    ts = numbers["width2_ts"]
+    for power, falls, as_one_layer in (
+        (1, True, True),
+        (2, True, False),
+        (0.5, True, False),
+        (-1, False, False),
+    ):
+        angle = np.ones((1, 2, 2)) / np.log(np.maximum(ts, 1.1)).reshape(-1, 1, 1) ** power
+        claims = lyu2021.EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})
+        rate = next(claim for claim in claims if "as one linear layer does" in claim.sentence)
+        assert (claims[OURS].kind, claims[OURS].holds, claims[OURS].basis) == ("paper", falls, "stated"), (
+            power
+        )
+        assert (rate.kind, rate.holds) == ("observed", as_one_layer), power
+
+
+def test_draws_of_one_sign_and_larger_starts_do_not_count_against_the_papers(numbers):
+    """Neither what no theorem is about, nor scales that are not the least."""
+    axes = {"extra_margin": 3, "extra_exponent": 2, "beyond_margin": 2}  # those of the scales
+    two = {name: np.repeat(numbers[name], 2, axis=axis) for name, axis in axes.items()}
+    numbers = {**numbers, **two, "extra_scales": np.array([1e-3, 1e-2])}
+    spoilt = {name: value.copy() for name, value in numbers.items()}
+    for width in (2, 4):
+        one_signed = numbers[f"width{width}_one_signed"] & (numbers["leaks"] < 1)[:, None]
+        spoilt[f"width{width}_share"][:, one_signed] = -1.0
+    spoilt["extra_margin"][:, :, :, 1:] = 1.0
+    spoilt["beyond_margin"][:, :, 1:] = 1.0
+    kept, lost = (
+        [claim.measured for claim in lyu2021.EXPERIMENT.claims(one) if claim.kind == "paper"]
+        for one in (numbers, spoilt)
+    )
+    assert kept == lost
+    larger = [claim for claim in lyu2021.EXPERIMENT.claims(spoilt) if "from larger starts" in claim.sentence]
+    assert [(claim.kind, claim.holds) for claim in larger] == [("observed", False)] * 2
+
+
+def test_angles_while_ln_t_doubles():
+    ts = np.append(0, np.geomspace(1, 1e8, 40))
+    for power in (1.0, 0.5):
+        values = 1 / (1 + np.log(np.maximum(ts, 1)))[:, None] ** power
+        wanted = ((1 + np.log(1e4)) / (1 + np.log(1e8))) ** power
+        np.testing.assert_allclose(linear.while_log_doubles(ts, values), wanted, rtol=1e-3)
+
+
+def test_two_linear_layers_turn_as_the_support_spans_or_not():
+    """In the plane with one sample on the margin, W₁ off it stands still: angle ∝ 1/|W₁| ∝ 1/√ln t."""
+    one = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0], [2, 1], [3, 1]]), np.ones(3)))
+    two = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.5], [1, -0.2], [2, 1]]), np.ones(3)))
+    assert [linear.spans(data) for data in (one, two)] == [False, True]
+    starts = [bf.networks.rank_one(data.beta, width=2, scale=0.1, leak=1.0) for data in (one, two)]
+    courses = bf.long_descent(starts, [one, two], horizon=1e100)
+    ratios = linear.while_log_doubles(courses[0].ts, margins.angles(courses, [one, two]))
+    np.testing.assert_allclose(ratios, [0.5**0.5, 0.5], atol=0.05)  # corrections are some 1/ln t, ln t = 230
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="horizon must be 100 or more, got 10"):
+        lyu2021.EXPERIMENT.settle({"horizon": 10})
+    with pytest.raises(ValueError, match="sizes must be 1 or more different numbers from 1"):
+        lyu2021.EXPERIMENT.settle({"sizes": (0.5,)})
+
+
+def test_tables(numbers):
+    by_width, by_scale = lyu2021.EXPERIMENT.tables(numbers)
+    assert len(by_width.rows) == 2
+    assert len(by_scale.rows) == 4
+
+
+def test_picture(numbers, tmp_path):
+    save_npz(tmp_path / "numbers.npz", numbers)
+    figure = lyu2021.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)

@@ -1,0 +1,57 @@
+"""Figures in processes of their own: the same bits as alone, failures named, none left when stopped."""
+
+import multiprocessing
+from dataclasses import replace
+
+import numpy as np
+
+from biasfree_papers.experiment import silent
+from biasfree_papers.registry import named
+from biasfree_papers.reproduction import Failure, make, make_all
+from biasfree_papers.reproduction.storage import load_numbers
+
+NAME, SMALL = "bias", {"width": 4, "epochs": 100, "times": 10, "seeds": 1}
+
+
+def heard():
+    events = []
+    return events, lambda *event: events.append(event)
+
+
+def test_a_process_gives_the_same_bits_as_a_call(tmp_path):
+    experiment = named(NAME)
+    events, watch = heard()
+    task = (experiment, experiment.settle(SMALL))
+    assert make_all([task], tmp_path / "there", jobs=2, watch=watch) == []
+    make(*task, tmp_path / "here", silent)
+    here, there = (load_numbers(tmp_path / place / NAME)[0] for place in ("here", "there"))
+    assert all(
+        np.array_equal(here[name], there[name], equal_nan=here[name].dtype.kind == "f") for name in here
+    )
+    assert events[0] == (NAME, "began", "")
+    assert events[-1] == (NAME, "ended", "")
+
+
+def test_a_failure_is_named_and_stops_nothing_else(tmp_path):
+    tasks = [(replace(named(NAME), name=name), {}) for name in ("fig98", "fig99")]
+    failures = make_all(tasks, tmp_path, jobs=1, watch=heard()[1])
+    assert all(isinstance(failure, Failure) for failure in failures)
+    assert {failure.reason.split(";")[0] for failure in failures} == {
+        "no experiment 'fig98'",
+        "no experiment 'fig99'",
+    }
+
+
+def test_a_stop_kills_the_processes(tmp_path):
+    experiment, (events, watch) = named(NAME), heard()
+    task = (experiment, experiment.settle(SMALL))
+    assert make_all([task], tmp_path, jobs=1, watch=watch, stopped=lambda: events) == []
+    assert events == [(NAME, "began", "")]
+    assert multiprocessing.active_children() == []
+    assert not (tmp_path / NAME / "claims.json").exists()
+
+
+def test_nothing_is_started_once_stopped(tmp_path):
+    events, watch = heard()
+    assert make_all([(named(NAME), {})], tmp_path, jobs=1, watch=watch, stopped=lambda: True) == []
+    assert events == []
