@@ -81,6 +81,42 @@ def test_balanced_networks_have_outputs_of_both_signs():
     assert 25 < (a > 0).sum() < 75
 
 
+@given(d=integers(1, 8), pairs=integers(1, 8), k=integers(1, 4), scale=scales, leak=leaks, seed=seeds)
+@settings(deadline=None)
+def test_opposite_neurons_have_no_even_part(d, pairs, k, scale, leak, seed):
+    network = bf.networks.opposite((d, 2 * pairs, k), scale=scale, leak=leak, seed=seed)
+    (w1, v1), (w2, v2) = np.split(network.weights[0], 2), np.split(network.weights[1], 2, axis=1)
+    assert np.array_equal(v1, -w1)
+    assert np.array_equal(v2, -w2)
+    assert network.leak == leak
+    x = np.random.default_rng(seed).normal(size=(7, d))
+    # sums of 16 terms a·σ(w·x), of 9 roundings each, and none of them above the product of the norms
+    atol = 1e-14 * network.norms.prod() * np.linalg.norm(x, axis=1).max()
+    np.testing.assert_allclose(network(x), -network(-x), atol=atol)
+    linear = (1 + leak) / 2 * x @ (network.weights[1] @ network.weights[0]).T
+    np.testing.assert_allclose(network(x), linear.reshape(network(x).shape), atol=atol)
+
+
+def test_opposite_pairs_are_gaussian_and_have_the_scale_as_norm():
+    network = bf.networks.opposite((3, 4000, 1), scale=0.1, seed=3)
+    half = bf.networks.gaussian((3, 2000, 1), scale=0.1 / np.sqrt(2), seed=3)
+    assert np.array_equal(network.weights[0][:2000], half.weights[0])
+    assert np.array_equal(network.weights[1][:, :2000], half.weights[1])
+    # 2000 independent Gaussians in the second layer: the norm has relative error 1/√(2·2000); five of those
+    np.testing.assert_allclose(network.norms, 0.1, rtol=5 / np.sqrt(4000))
+
+
+def test_opposite_pairs_learn_as_their_linear_twin():
+    """Derived here: on symmetric data descent keeps pairs, and a pair is linear."""
+    data = bf.data.odd_sine(15, 3, seed=0)
+    network = bf.networks.opposite((3, 6, 1), scale=0.5, seed=1)
+    run = bf.gradient_descent(network, data, step=0.1, steps=50)
+    twin = bf.gradient_descent(bf.theory.linear_twin(network), data, step=0.05, steps=50)
+    for one, other in zip(run, twin, strict=True):
+        # 50 steps, each a sum of 30 samples: rounding of 1e-16 a term
+        np.testing.assert_allclose(one(data.x), other(data.x), atol=1e-12)
+
+
 @given(
     d=integers(1, 8), h=integers(1, 8), k=integers(1, 8), balance=floats(-10, 10), scale=scales, seed=seeds
 )
@@ -161,6 +197,9 @@ nets = bf.networks
             "balance below 0 needs a width of at most the inputs, 2, got 4",
         ),
         (lambda: nets.lambda_balanced((2, 2, 2), scale=1, balance=np.nan), "balance must be finite"),
+        (lambda: nets.opposite((2, 3, 1), scale=1), "the width must be even, since neurons come in .* got 3"),
+        (lambda: nets.opposite((2, 4, 4, 1), scale=1), "opposite is about two layers"),
+        (lambda: nets.opposite((2, 4, 1), scale=-1), "scale must be positive, got -1"),
         (lambda: nets.xavier((2, 3, 1), factor=-1), "factor must be positive"),
         (lambda: nets.xavier((2, 3, 2), signs=True), "a hidden layer and one output"),
         (lambda: nets.xavier((2, 1), signs=True), "a hidden layer and one output"),

@@ -82,15 +82,6 @@ def test_refusals(changes, message):
         relax.EXPERIMENT.settle(changes)
 
 
-def test_opposite_neurons_have_no_even_part_and_the_scale_asked_for():
-    twin = opposites.opposite_neurons(3, 4000, scale=0.1, seed=0)
-    relu = bf.theory.from_linear_twin(twin, leak=0.0)
-    x = np.random.default_rng(0).normal(size=(7, 3))
-    np.testing.assert_allclose(relu(x), -relu(-x), rtol=1e-9)
-    np.testing.assert_allclose(relu(x), twin(x), rtol=1e-9)
-    np.testing.assert_allclose(twin.norms, 0.1, rtol=0.1)  # 2000 independent Gaussians in the second layer
-
-
 def test_halves_of_symmetric_data_are_the_whole():
     data = bf.data.odd_sine(40, 3, seed=0)
     np.testing.assert_allclose(opposites.of_halves(data), opposites.least_squares(data), atol=1e-12)

@@ -1,7 +1,7 @@
 """What learns: networks, their initializations, and the bridge to PyTorch."""
 
 from biasfree.arguments import public
-from biasfree.networks._initializations import balanced, gaussian, lambda_balanced, xavier
+from biasfree.networks._initializations import balanced, gaussian, lambda_balanced, opposite, xavier
 from biasfree.networks._network import Network
 from biasfree.networks._rescaling import rebalanced
 from biasfree.networks._span import Span, in_span
@@ -15,6 +15,7 @@ __all__ = [
     "in_span",
     "lambda_balanced",
     "low_rank",
+    "opposite",
     "rank_one",
     "rebalanced",
     "xavier",

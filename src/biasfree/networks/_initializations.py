@@ -49,6 +49,23 @@ def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     return Network(tuple(weights), leak=leak)
 
 
+def opposite(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
+    """Two layers of Gaussian neurons (w, a), each paired with its opposite (−w, −a); layers of norm `scale`.
+
+    A pair is linear, a·σ(w·x) − a·σ(−w·x) = (1+α)·a·w·x, so the network has no even part. On symmetric data
+    pairs stay pairs: the equivalence of Thm. 5 holds at any width and scale, for flow and for descent. The
+    first half of the neurons is drawn as by `gaussian` at scale/√2, the second half are their opposites.
+
+    Assumes: two layers; an even width.
+    Reference: derived here; compare [ZSL25] Thm. 5 (TMLR 8).
+    """
+    scale, (d, h, k) = positive("scale", scale), _two_layers(sizes, "opposite")
+    if h % 2:
+        raise ValueError(f"the width must be even, since neurons come in opposite pairs, got {h}.")
+    first, second = gaussian((d, h // 2, k), scale=scale / np.sqrt(2), seed=seed).weights
+    return Network((np.vstack([first, -first]), np.hstack([second, -second])), leak=leak)
+
+
 def lambda_balanced(
     sizes: Sequence[int], *, scale: float, balance: float, leak: float = 1.0, seed: int = 0
 ) -> Network:
@@ -60,7 +77,7 @@ def lambda_balanced(
     Assumes: two layers; width ≤ K for λ > 0 and width ≤ D for λ < 0, any width for λ = 0.
     Reference: Dominé et al. (2024); Braun et al. (2022) for λ = 0.
     """
-    d, h, k = _two_layers(sizes)
+    d, h, k = _two_layers(sizes, "lambda_balanced")
     lam, scale, rng = finite("balance", balance), positive("scale", scale), generator(seed)
     _check_width(d, h, k, lam)
     small, drawn = np.zeros(h), np.abs(rng.normal(size=min(d, h, k)))
@@ -101,12 +118,10 @@ def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip(counts[1:], counts, strict=False))
 
 
-def _two_layers(sizes: Sequence[int]) -> tuple[int, int, int]:
+def _two_layers(sizes: Sequence[int], name: str) -> tuple[int, int, int]:
     shapes = _shapes(sizes)
     if len(shapes) != 2:
-        raise ValueError(
-            f"lambda_balanced is about two layers, sizes (inputs, width, outputs), got {tuple(sizes)}."
-        )
+        raise ValueError(f"{name} is about two layers, sizes (inputs, width, outputs), got {tuple(sizes)}.")
     return shapes[0][1], shapes[0][0], shapes[1][0]
 
 

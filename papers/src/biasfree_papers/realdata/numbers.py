@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biasfree import data as tasks
-from biasfree import diagnostics
+from biasfree import diagnostics, networks
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -49,7 +49,8 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _start(settings: Mapping[str, Any], data: Dataset, seed: int) -> Network:
-    return opposites.opposite_neurons(data.dimensions, settings["width"], scale=settings["scale"], seed=seed)
+    sizes = (data.dimensions, settings["width"], 1)
+    return networks.opposite(sizes, scale=settings["scale"], leak=1.0, seed=seed)
 
 
 def _compared(runs: list[Trajectory], linear: list[Trajectory], data: Dataset) -> Numbers:

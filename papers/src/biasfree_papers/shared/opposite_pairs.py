@@ -1,4 +1,4 @@
-"""Starts from which only data can part a ReLU network from its linear twin, and how far they do."""
+"""Distances of ReLU networks of opposite pairs from their linear twins, and fits to half of the data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from biasfree import networks, theory
+from biasfree import theory
 from biasfree.arrays import whole
 from biasfree.data import Dataset
-from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
 
@@ -19,17 +18,6 @@ def even_width(name: str, value: Any) -> int:
     if width % 2:
         raise ValueError(f"{name} must be even, since neurons come in opposite pairs, got {value!r}.")
     return width
-
-
-def opposite_neurons(inputs: int, width: int, *, scale: float, seed: int) -> Network:
-    """A linear network of Gaussian neurons (w, a), each with its opposite (−w, −a); layers of norm `scale`.
-
-    As a (leaky) ReLU network it has no even part, a(σ(w·x) − σ(−w·x)) = (1+α)a w·x, and on symmetric data
-    none ever arises: the equivalence of Theorem 5 is exact at every width and scale, for flow and descent.
-    """
-    half = networks.gaussian((inputs, width // 2, 1), scale=scale / np.sqrt(2), leak=1.0, seed=seed)
-    first, second = half.weights
-    return Network((np.vstack([first, -first]), np.hstack([second, -second])), leak=1.0)
 
 
 def gap(run: Trajectory, twin: Trajectory, data: Dataset, unit: float) -> np.ndarray:
