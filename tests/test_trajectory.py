@@ -239,3 +239,55 @@ def test_map_trajectory(tmp_path):
     np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
     with pytest.raises(ValueError, match="as many states as times"):
         bf.MapTrajectory([0, 1], maps, [3.0, 2.0], stats)
+
+
+def test_time_of_a_level_is_on_straight_lines_between_saved_times():
+    run = trajectory(4, ts=[0.0, 1.0, 3.0, 4.0], loss=[1.0, 0.5, 0.5, 0.1])
+    assert run.time_of(2.0) == 0
+    assert run.time_of(1.0) == 0
+    assert run.time_of(0.75) == 0.5
+    assert run.time_of(0.5) == 1  # the first of the times at which it is
+    assert run.time_of(0.3) == pytest.approx(3.5, rel=1e-15)
+    assert run.time_of(0.1) == 4
+    assert run.time_of(0.05) == np.inf
+
+
+def test_time_of_several_levels_is_an_array():
+    run = trajectory(3, ts=[0.0, 1.0, 2.0], loss=[1.0, 0.5, 0.0])
+    assert run.time_of([1.0, 0.25, -1.0]).tolist() == [0, 1.5, np.inf]
+    assert run.time_of(np.array([[1.0], [0.25]])).shape == (2, 1)
+    assert run.time_of([]).shape == (0,)
+    assert isinstance(run.time_of(np.float64(0.5)), float)
+
+
+def test_time_of_a_level_is_the_first_where_the_loss_rises_again():
+    run = trajectory(4, ts=[0.0, 1.0, 2.0, 3.0], loss=[1.0, 0.2, 1.0, 0.0])
+    assert run.time_of(0.5) == pytest.approx(0.625, rel=1e-15)
+    assert run.time_of(0.1) == pytest.approx(2.9, rel=1e-15)
+
+
+def test_time_of_a_level_below_the_last_finite_loss_is_infinite():
+    """Between a finite time and the limit nothing is known of when the loss falls."""
+    maps = bf.MapTrajectory(
+        np.array([0, 1, np.inf]), np.ones((3, 1, 2)), np.array([1, 0.5, 0]), Stats("test")
+    )
+    assert maps.time_of([0.75, 0.5, 0.25, 0.0]).tolist() == [0.5, 1, np.inf, np.inf]
+
+
+@given(times=integers(1, 12), seed=integers(0, 99), level=floats(-0.1, 1.1))
+@settings(deadline=None)
+def test_before_the_time_of_a_level_the_loss_is_above_it(times, seed, level):
+    run = trajectory(times, seed)
+    t = run.time_of(level)
+    if t == np.inf:
+        assert run.loss.min() > level
+        return
+    assert (run.loss[run.ts < t - 1e-12] > level).all()
+    # the loss at a time rounded to 1e-15 of itself, with slopes of at most 2
+    assert np.interp(t, run.ts, run.loss) <= level + 1e-14 or t == run.ts[0]
+
+
+@pytest.mark.parametrize("level", [np.nan, np.inf, "low", None, [0.1, np.nan]])
+def test_time_of_refuses_what_is_no_level(level):
+    with pytest.raises(ValueError, match="level must"):
+        trajectory().time_of(level)

@@ -8,7 +8,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,18 @@ class Trajectory:
         """`measure` of the network at every saved time, stacked along a leading time axis."""
         return np.array([measure(network) for network in self])
 
+    @overload
+    def time_of(self, level: float) -> float: ...
+    @overload
+    def time_of(self, level: Sequence[float] | np.ndarray) -> Float[np.ndarray, "*levels"]: ...
+    def time_of(self, level: ArrayLike) -> float | Float[np.ndarray, "*levels"]:
+        """The first time at which `loss` is at or below `level`; an array for several levels.
+
+        Between saved times the loss is a straight line. Infinity where the loss never falls that low, or
+        only at an infinite time.
+        """
+        return _time_of(self.ts, self.loss, level)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trajectory to a `.npz` file that `Trajectory.load` reads."""
         last = self[-1]
@@ -279,6 +292,14 @@ class MapTrajectory:
         """`measure` of the linear map at every saved time, stacked along a leading time axis."""
         return np.array([measure(w) for w in self.maps])
 
+    @overload
+    def time_of(self, level: float) -> float: ...
+    @overload
+    def time_of(self, level: Sequence[float] | np.ndarray) -> Float[np.ndarray, "*levels"]: ...
+    def time_of(self, level: ArrayLike) -> float | Float[np.ndarray, "*levels"]:
+        """The first time at which `loss` is at or below `level`, as `Trajectory.time_of`."""
+        return _time_of(self.ts, self.loss, level)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trajectory to a `.npz` file that `MapTrajectory.load` reads."""
         arrays: dict[str, Any] = {"ts": self.ts, "maps": self.maps, "loss": self.loss}
@@ -291,6 +312,22 @@ class MapTrajectory:
         arrays = load_npz(path, needs=("ts", "maps", "loss", "stats"))
         stats = Stats.from_json(single(path, arrays, "stats"))
         return cls(arrays["ts"], arrays["maps"], arrays["loss"], stats, arrays.get("gram"))
+
+
+def _time_of(ts: np.ndarray, loss: np.ndarray, level: ArrayLike) -> float | np.ndarray:
+    """When a loss, a straight line between the times, first comes down to each level."""
+    levels = real("level", level)
+    found = np.array([_first_time(ts, loss, one) for one in levels.flat]).reshape(levels.shape)
+    return float(found) if levels.ndim == 0 else found
+
+
+def _first_time(ts: np.ndarray, loss: np.ndarray, level: float) -> float:
+    below = loss <= level
+    if not below.any():
+        return np.inf
+    after = int(np.argmax(below))
+    around = slice(max(after - 1, 0), after + 1)
+    return float(np.interp(-level, -loss[around], ts[around]))
 
 
 def _check_lengths(trajectory: Trajectory) -> None:

@@ -96,18 +96,8 @@ def _quartiles(rates: np.ndarray) -> np.ndarray:
 def _plateau(run: Trajectory, delta: float, left: float) -> tuple[float, float]:
     """From half-way down to the least-squares loss until `left` times it; infinite if the run ends before."""
     level = least_squares_loss(six_points(delta))
-    start = _reaches(run, (run.loss[0] + level) / 2)
-    return start, _reaches(run, left * level) - start
-
-
-def _reaches(run: Trajectory, level: float) -> float:
-    """When the loss first falls to a level, on straight lines between saved times; infinite for never."""
-    below = run.loss <= level
-    if not below.any():
-        return np.inf
-    after = int(np.argmax(below))
-    around = slice(max(after - 1, 0), after + 1)
-    return float(np.interp(-level, -run.loss[around], run.ts[around]))
+    start = run.time_of((run.loss[0] + level) / 2)
+    return start, run.time_of(left * level) - start
 
 
 def _shown(settings: Mapping[str, Any], starts: list[Network], report: Report) -> Numbers:

@@ -82,14 +82,7 @@ def _told(run: Trajectory, due: theory.neighbors.Escapes) -> Numbers:
     at = np.minimum(np.searchsorted(run.ts, between), len(run.ts) - 1)
     before = np.append(run.loss[0], due.left[:-1])
     middle = (before + due.left) / 2
-    fell = [_first(run, level) for level in middle]
-    return {"due": due.times, "came": np.array(fell), "directions": np.asarray(run.saved)[at, 1]}
-
-
-def _first(run: Trajectory, level: float) -> float:
-    """When the loss is down to a level; infinity for never."""
-    lowest = np.minimum.accumulate(run.loss)
-    return float(np.interp(-level, -lowest, run.ts)) if lowest[-1] <= level else np.inf
+    return {"due": due.times, "came": run.time_of(middle), "directions": np.asarray(run.saved)[at, 1]}
 
 
 def _filled(values: np.ndarray, length: int) -> np.ndarray:
