@@ -7,9 +7,9 @@ import biasfree as bf
 from biasfree.files import load_npz, save_npz
 from biasfree_papers import fig6
 from biasfree_papers.experiment import silent
-from biasfree_papers.fig6 import escape, sentences
 from biasfree_papers.fig6 import numbers as runs
-from biasfree_papers.shared.trajectories import least_squares_loss
+from biasfree_papers.fig6 import sentences
+from biasfree_papers.fig6.slopes import neuron_slopes
 
 SMALL = {
     "width": 40,
@@ -118,26 +118,8 @@ def test_a_share_of_the_plateau_is_below_one():
         fig6.EXPERIMENT.settle({"left": 1.0})
 
 
-def test_at_small_delta_the_rate_is_two_ninths_of_it():
-    # corrections are of relative order δ
-    assert escape.growth_rate(1e-4) == pytest.approx(2e-4 / 9, rel=1e-3)
-
-
 def test_slopes_vanish_with_delta_outside_the_wedge():
     """At least squares a neuron sees δ/9 + O(δ²); the wedge and its opposite, two sets of eight, see 2/9."""
-    slopes = np.sort(escape.neuron_slopes(bf.data.six_points(1e-3)))
+    slopes = np.sort(neuron_slopes(bf.data.six_points(1e-3)))
     np.testing.assert_allclose(slopes[:6], 1e-3 / 9, rtol=1e-2)
     np.testing.assert_allclose(slopes[6:], 2 / 9, rtol=1e-2)
-
-
-def test_no_wedge_neuron_no_escape():
-    aligned = np.array([[1e-3, 5e-4], [-1e-3, 2e-4]]), np.array([[1e-3, -1e-3]])  # w₁a > 0: neither turns
-    still = bf.Network(aligned)
-    assert escape.kappa(still, 0.1) == 0
-    assert escape.duration(still, 0.1, 0.8) == np.inf
-
-
-def test_levels_fall_in_order():
-    data = bf.data.six_points(0.2)
-    assert 0 < escape.stuck_level(0.2) < least_squares_loss(data) < 4 / 9
-    assert escape.plateau_share(0.0) == pytest.approx(0, abs=1e-30)

@@ -32,6 +32,7 @@ ELSEWHERE = {  # judged in OTHERS
     "largest_path_norm",
     "uncovered_samples", "loss_floor", "vanishing_escapes", "circle_rates", "halving_times",
     "interpolation_probability", "margin_rates", "margin_course", "stable_rank", "stable_rank_of_gram",
+    "six_point_escape",  # in tests/theorems/test_six_point_escape.py: it takes no data
 }  # fmt: skip
 NEITHER = {  # take neither a network nor data
     "separation_network", "odd_network", "mode_course", "mode_time", "final_norm", "final_weight_error_law",

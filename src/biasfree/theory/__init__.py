@@ -23,6 +23,7 @@ from biasfree.theory.asymmetric._gated_flow import (
     pattern_classes,
 )
 from biasfree.theory.asymmetric._independent_flow import independent_flow, independent_network, learning_times
+from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_point_escape
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._coverage import Coverage, coverage
@@ -132,6 +133,8 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "pattern_classes",
     "pattern_changes",
     "PatternClasses",
+    "six_point_escape",
+    "SixPointEscape",
     "neighbors",
 ]
 

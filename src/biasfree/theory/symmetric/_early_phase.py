@@ -69,6 +69,9 @@ def growth_rate(
 ) -> float:
     """The rate at which the weights grow while outputs are negligible: cs − λ, or cs/2 − λ (logistic).
 
+    It is the rate of the first escape, from zero outputs; `six_point_escape` has that of the second one, from
+    least squares, on data that are nearly symmetric.
+
     Assumes: two layers of one output, no biases; Condition 3 (symmetry_tolerance=1e-8); labels ±1 for the
     logistic loss.
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
@@ -89,7 +92,8 @@ def plateau_end(
     square loss, (½, ¼) for the logistic one. For sides of equal size the bracket is κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and
     for Σ = νI and the square loss t is the middle of the sigmoid; from one sign only it comes ln 2/s earlier
     (α = 0), and the other side never leaves. Infinity where L2 allows no growth. Accuracy: the
-    growing part as the `growing` defect has it, shifting t by as much over κ.
+    growing part as the `growing` defect has it, shifting t by as much over κ. This plateau is the first
+    one, at zero outputs; `six_point_escape` is about the end of a second one, at least squares.
 
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
