@@ -8,6 +8,7 @@ from biasfree.losses import Logistic
 from biasfree.theory import _expressivity as expressivity
 from biasfree.theory.asymmetric import _gated_flow as gated
 from biasfree.theory.asymmetric import _independent_flow as independent
+from biasfree.theory.asymmetric import _six_point_escape as six_points
 from biasfree.theory.deep import _deep_flow as deep
 from biasfree.theory.hypotheses._hypothesis import Hypothesis, under
 from biasfree.theory.limits import _largest_margin as margin_bound
@@ -235,6 +236,12 @@ RESULTS = (
         ("gated_flow",),
         "derived here",
         gated.ASSUMES,
+    ),
+    Result(
+        "six points, nearly symmetric: the plateau ends by wedge neurons, at a rate of 2δ/9",
+        ("six_point_escape",),
+        "derived here; [ZSL25] TMLR Fig. 6",
+        six_points.ASSUMES,
     ),
     Result(
         "orthogonal inputs: two escapes, interpolator of least norm",
