@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import biasfree as bf
-from biasfree.plots import leak_colours, panel_label, simulated_points, style, theory_curve
+from biasfree.plots import leak_colors, panel_label, simulated_points, style, theory_curve
 from biasfree.theory import equivalent_descent, equivalent_flow, from_linear_twin
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _draw_flow(axes: Axes, twin: bf.Network, data: bf.Dataset) -> None:
     times = np.linspace(0, 14, 101)
     solved = equivalent_flow(twin, data, times)
     theory_curve(axes, times, solved.loss, color="k", label="linear twin")
-    looks = zip(LEAKS, leak_colours(LEAKS), "os^", strict=True)
+    looks = zip(LEAKS, leak_colors(LEAKS), "os^", strict=True)
     for i, (leak, colour, marker) in enumerate(looks):
         network, c = from_linear_twin(twin, leak=leak), (1 + leak) / 2
         run = bf.gradient_flow(network, data, times / c)

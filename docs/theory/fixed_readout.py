@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import biasfree as bf
-from biasfree.plots import leak_colours, panel_label, style, theory_curve
+from biasfree.plots import leak_colors, panel_label, style, theory_curve
 from biasfree.theory.neighbors import fixed_readout_flow
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def draw() -> Figure:
 def _draw_losses(axes: Axes, data: bf.Dataset) -> None:
     own = np.append(0.0, np.geomspace(0.01, 100, 80))
     for loss, line in (("square", "--"), ("logistic", "-")):
-        for i, (leak, colour) in enumerate(zip(LEAKS, leak_colours(LEAKS), strict=True)):
+        for i, (leak, colour) in enumerate(zip(LEAKS, leak_colors(LEAKS), strict=True)):
             c = (1 + leak) / 2
             network = bf.Network((np.outer(OUTER, START / c), OUTER[None]), leak=leak)
             if i == 0:

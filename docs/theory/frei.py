@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.diagnostics import stable_rank
-from biasfree.plots import leak_colours, leak_legend, style
+from biasfree.plots import leak_colors, leak_legend, style
 from biasfree.theory.neighbors import stable_rank_limit
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw() -> Figure:
     steps = np.unique(np.round(np.logspace(0, 4, 25)).astype(int))
     with style():
         figure = Figure(figsize=(5.0, 2.6), layout="constrained")
-        axes, colours = figure.subplots(), leak_colours(LEAKS)
+        axes, colours = figure.subplots(), leak_colors(LEAKS)
         for leak, colour in zip(LEAKS, colours, strict=True):
             network = bf.networks.xavier((10, 20, 1), factor=1 / 50, leak=leak, signs=True)
             run = bf.gradient_descent(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import biasfree as bf
-from biasfree.plots import leak_colours, panel_label, simulated_points, style, theory_curve
+from biasfree.plots import leak_colors, panel_label, simulated_points, style, theory_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def _margins(axes: Axes, run: bf.Trajectory, data: bf.Dataset) -> None:
     since = int(np.searchsorted(run.ts, STEP * SETTLED * (1 - 1e-9)))
     solved = bf.theory.neighbors.orthogonal_margins(run[since], data, run.ts[since:] - run.ts[since])
     for i, (norm, colour) in enumerate(
-        zip(NORMS, leak_colours([norm / max(NORMS) for norm in NORMS]), strict=True)
+        zip(NORMS, leak_colors([norm / max(NORMS) for norm in NORMS]), strict=True)
     ):
         simulated_points(axes, run.ts[1:], found[1:, i], color=colour, shown=30)
         theory_curve(axes, run.ts[since:], solved[:, i], color=colour, label=f"|x| = {norm:g}")

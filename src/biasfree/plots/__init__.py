@@ -8,7 +8,7 @@ from biasfree.arguments import public
 from biasfree.plots._curves import leak_legend, level, simulated_points, spread, theory_curve
 from biasfree.plots._functions import energies, output_map, parity
 from biasfree.plots._networks import NEGATIVE, POSITIVE, directions, spectra, weights
-from biasfree.plots._style import WIDTH, leak_colours, panel_label, style
+from biasfree.plots._style import WIDTH, leak_colors, panel_label, style
 from biasfree.plots._trajectories import loss
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "WIDTH",
     "directions",
     "energies",
-    "leak_colours",
+    "leak_colors",
     "leak_legend",
     "level",
     "loss",

@@ -39,7 +39,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def leak_colours(leaks: Iterable[float]) -> list[tuple[float, ...]]:
+def leak_colors(leaks: Iterable[float]) -> list[tuple[float, ...]]:
     """One colour a leak, dark for ReLU to light for linear: viridis, whose lightness rises evenly."""
     import matplotlib
 

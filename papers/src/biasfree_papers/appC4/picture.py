@@ -42,7 +42,7 @@ def _losses(axes: Axes, numbers: Numbers) -> None:
 def _ends(axes: Axes, numbers: Numbers) -> None:
     strengths, fine = numbers["strengths"], numbers["fine"]
     for i, (leak, colour) in enumerate(
-        zip(numbers["leaks"], plots.leak_colours(numbers["leaks"]), strict=True)
+        zip(numbers["leaks"], plots.leak_colors(numbers["leaks"]), strict=True)
     ):
         c = (1 + leak) / 2
         plots.theory_curve(axes, c * fine, numbers["solution_size"][0], color=colour)
@@ -50,7 +50,7 @@ def _ends(axes: Axes, numbers: Numbers) -> None:
         axes.plot(c * strengths, sizes, ls="none", marker="o", mfc="none", color=colour)
     axes.set(xlabel="strength $\\lambda/s$", ylabel="$|w|/s$ at the end", xlim=(-0.03, 1.3))
     plots.leak_legend(
-        axes, numbers["leaks"], plots.leak_colours(numbers["leaks"]), loc="upper right", fontsize=6.5
+        axes, numbers["leaks"], plots.leak_colors(numbers["leaks"]), loc="upper right", fontsize=6.5
     )
 
 

@@ -87,7 +87,7 @@ def _plateau(axes: Axes, numbers: Numbers) -> None:
     """Differences of growth rates, in units of s: Euler's as lines, those of the first draw as markers."""
     steps, leaks = numbers["fractions"], numbers["leaks"]
     fine = np.geomspace(steps[0] / 1.2, min(1, 1.2 * steps[-1]), 60)
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         c = (1 + leak) / 2
         plots.theory_curve(axes, fine, np.log1p(c * fine) / (c * fine) - np.log1p(fine) / fine, color=colour)
         rates = np.log1p(numbers["plateau_error"][0, :, i, 0]) / numbers["plateau_time"][:, i]

@@ -42,7 +42,7 @@ def draw(numbers: Numbers) -> Figure:
 
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
+    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
     t = numbers["shown"]
     for i, (leak, colour) in enumerate(zip(leaks, colours, strict=True)):
         plots.theory_curve(axes, t, numbers["reduced_shown"][i], color=colour)
@@ -58,7 +58,7 @@ def _leaks(axes: Axes, leaks: np.ndarray, **place: Any) -> None:
     """The leaks by colour, in short lines."""
     from matplotlib.lines import Line2D
 
-    colours: Any = plots.leak_colours(leaks)
+    colours: Any = plots.leak_colors(leaks)
     handles = [Line2D([], [], color=c, lw=2, label=f"{a:g}") for a, c in zip(leaks, colours, strict=True)]
     look = {"ncol": 2, "title": "leak $\\alpha$", "title_fontsize": 7, "fontsize": 6.5, "handlelength": 1.2}
     axes.add_artist(axes.legend(handles=handles, columnspacing=0.8, labelspacing=0.25, **look, **place))
@@ -75,7 +75,7 @@ def _kinds(axes: Axes, kinds: dict[str, dict[str, Any]], **place: Any) -> None:
 def _gaps(axes: Axes, numbers: Numbers) -> None:
     """How far each theory is from the simulation, over rescaled time, for every leak."""
     t, unit = numbers["rescaled"], drop(numbers)
-    for i, colour in enumerate(plots.leak_colours(numbers["leaks"])):
+    for i, colour in enumerate(plots.leak_colors(numbers["leaks"])):
         for name, look in _GAPS.values():
             gap = np.abs(numbers["simulated"][i] - numbers[name][i]) / unit
             plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=colour, **look)
@@ -86,7 +86,7 @@ def _gaps(axes: Axes, numbers: Numbers) -> None:
 
 
 def _collapse(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
+    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
     plots.theory_curve(axes, numbers["rescaled"], numbers["reduced"][0], color="0.3", label="reduced flow")
     for i, colour in enumerate(colours):
         look = {"shown": 10, "shift": i / len(leaks), "color": colour, "ms": 2.8}
@@ -98,7 +98,7 @@ def _collapse(axes: Axes, numbers: Numbers) -> None:
 
 
 def _error(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colours(numbers["leaks"])
+    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
     for leak, colour, error in zip(leaks, colours, numbers["weight_error"], strict=True):
         if leak < 1:
             plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=25, ms=2.8, color=colour)
@@ -112,7 +112,7 @@ def _logistic(axes: Axes, numbers: Numbers) -> None:
     """The collapse for the logistic loss."""
     t, leaks = numbers["logistic_rescaled"], numbers["logistic_leaks"]
     plots.theory_curve(axes, t, numbers["logistic_reduced"], color="0.3", label="reduced flow")
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         marker = MARKERS[i % len(MARKERS)]
         look = {"shown": 14, "shift": i / len(leaks), "color": colour, "marker": marker, "ms": 2.8}
         plots.simulated_points(
@@ -125,7 +125,7 @@ def _logistic(axes: Axes, numbers: Numbers) -> None:
 def _descent(axes: Axes, numbers: Numbers) -> None:
     """How far descent at one step for all leaks is from the flow, and some real steps of ReLU."""
     t, unit, flow = numbers["rescaled"], drop(numbers), numbers["flow_loss"]
-    for colour, loss in zip(plots.leak_colours(numbers["leaks"]), numbers["descent_loss"], strict=True):
+    for colour, loss in zip(plots.leak_colors(numbers["leaks"]), numbers["descent_loss"], strict=True):
         plots.theory_curve(axes, t, 100 * (loss - flow) / unit, color=colour, lw=1)
     real = 100 * (numbers["real_loss"] - numbers["real_flow"]) / unit
     axes.plot(numbers["real_rescaled"], real, "o", mfc="none", ms=2.8, color="k", label="ReLU, real steps")

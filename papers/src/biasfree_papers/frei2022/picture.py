@@ -109,7 +109,7 @@ def _step_axis(axes: Axes) -> None:
 def _orthogonal(axes: Axes, numbers: Numbers) -> None:
     steps, cases = _shifted(numbers["long_steps"]), numbers["cases"]
     ranks, limits = np.median(numbers["orthogonal_ranks"][..., 0], axis=0), numbers["orthogonal_limit"][0]
-    shades = plots.leak_colours(cases[:-1, 1])
+    shades = plots.leak_colors(cases[:-1, 1])
     for i, (shade, leak) in enumerate(zip(shades, cases[:-1, 1], strict=True)):
         axes.axhline(limits[i], color=shade, lw=1)
         look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": shade}

@@ -38,7 +38,7 @@ def _widest(numbers: Numbers) -> str:
 def _courses(axes: Axes, numbers: Numbers, values: np.ndarray) -> None:
     """The first draw of the widest networks, leak by leak, in the linear network's time."""
     leaks, ts = numbers["leaks"], numbers[f"{_widest(numbers)}_ts"]
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
         label = f"$\\alpha$ = {leak:g}"
         at = slice(1 + i % 3, None, 3)
@@ -82,7 +82,7 @@ def _margin(axes: Axes, numbers: Numbers) -> None:
 def _widths(axes: Axes, numbers: Numbers) -> None:
     """The share at the last time, all draws; crosses are draws of one sign, with their level 2α/(1+α)."""
     widths, leaks = numbers["widths"], numbers["leaks"]
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         axes.axhline(2 * leak / (1 + leak), color=colour, lw=0.8, ls=":")
         for j, width in enumerate(widths):
             share = numbers[f"width{width}_share"][-1, i]
@@ -148,7 +148,7 @@ def _catching_up(axes: Axes, numbers: Numbers) -> None:
     ts, i = numbers["extra_ts"], len(numbers["extra_leaks"]) - 1
     top, leak = numbers["extra_largest"][i], float(numbers["extra_leaks"][i])
     for k, scale in enumerate(numbers["extra_scales"]):
-        look: Any = {"color": plots.leak_colours([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 0.9}
+        look: Any = {"color": plots.leak_colors([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 0.9}
         curves = numbers["extra_margin"][-1, :, i, k] / top
         axes.plot(ts, curves, **look)
         axes.plot([], [], label=f"scale {scale:g}", **look)
@@ -165,7 +165,7 @@ def _short(axes: Axes, numbers: Numbers) -> None:
     """ReLU networks with the sample beyond the margin, against the better network and the linear one."""
     ts, margin = numbers["beyond_ts"][1:], numbers["beyond_margin"][1:, 0] / numbers["beyond_better"][0]
     for k, scale in enumerate(numbers["extra_scales"]):
-        look: Any = {"color": plots.leak_colours([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 1.0}
+        look: Any = {"color": plots.leak_colors([0.35 * k])[0], "ls": _DASHES[k % 4], "lw": 1.0}
         if k == 0:  # a pale band: others lie on it
             look |= {"color": 0.4 * np.array(look["color"]) + 0.6, "lw": 4.0}
         axes.plot(ts, margin[:, k], **look)

@@ -114,7 +114,7 @@ def _model(axes: Axes, numbers: Numbers) -> None:
     for j, (loss, style) in enumerate((("square", _STYLES[1]), ("logistic", "-"))):
         solved = numbers["exact_solved"][j, 0, 1:]
         plots.theory_curve(axes, own[1:], solved, color="0.3", ls=style, label=f"linear model, {loss}")
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colours(leaks), strict=True)):
+    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
         at = slice(1 + i % 4, None, 4)
         for j, label in enumerate((None, f"$\\alpha$ = {leak:g}")):

@@ -36,7 +36,7 @@ def fill(
 
 def colours(n: int) -> list[tuple[float, ...]]:
     """n colours from dark to light."""
-    return plots.leak_colours(np.linspace(0, 1, n))
+    return plots.leak_colors(np.linspace(0, 1, n))
 
 
 def broken(figure: Figure, cell: SubplotSpec) -> tuple[Axes, Axes]:
