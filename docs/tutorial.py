@@ -12,7 +12,7 @@ from biasfree import plots
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = {"ReLU": "C0", "linear": "C1"}
+COLORS = {"ReLU": "C0", "linear": "C1"}
 
 
 def draw_1() -> Figure:
@@ -29,7 +29,7 @@ def draw_1() -> Figure:
         for (name, run), marker in zip(runs.items(), "ox", strict=True):
             plots.simulated_points(
                 panel, ts, run.loss, shown=14, shift=0.5 * (name == "linear"), marker=marker, ms=5,
-                color=COLOURS[name], label=name + (" at $t/2$" if name == "linear" else ""),
+                color=COLORS[name], label=name + (" at $t/2$" if name == "linear" else ""),
             )  # fmt: skip
         panel.set(xlabel="time $t/\\tau$ of the ReLU network", ylabel="loss", ylim=(0, None))
     solved = bf.theory.reduced_flow(bf.theory.aligned(relu, data), data, ts)
@@ -78,7 +78,7 @@ def draw_3() -> Figure:
         panel.set_title(f"{name}: {panel.get_title()}")
         values = np.linalg.svd(last.weights[1])[1][:8]
         marker = {"ReLU": "o", "linear": "x"}[name]
-        axes[2].plot(np.arange(1, 9), values, marker, color=COLOURS[name], mfc="none", ms=5, label=name)
+        axes[2].plot(np.arange(1, 9), values, marker, color=COLORS[name], mfc="none", ms=5, label=name)
     axes[2].set(xlabel="order", ylabel="singular value of $W_2$", ylim=(0, None))
     axes[2].legend()
     return figure

@@ -25,15 +25,15 @@ def draw() -> Figure:
     with style():
         figure = Figure(figsize=(5.6, 2.6), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for scale, colour in zip(SCALES, ("C0", "C1", "C2"), strict=True):
+        for scale, color in zip(SCALES, ("C0", "C1", "C2"), strict=True):
             network = bf.networks.balanced((4, 40, 1), scale=scale)
             run = bf.gradient_flow(network, data, ts)
             name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"
-            simulated_points(left, ts, run.loss, color=colour, label=name)
-            simulated_points(right, ts, run.map(lambda net: np.sum(net.norms**2) / 2), color=colour)
+            simulated_points(left, ts, run.loss, color=color, label=name)
+            simulated_points(right, ts, run.map(lambda net: np.sum(net.norms**2) / 2), color=color)
             for t in escape_times(network, data):
                 for axes in (left, right):
-                    axes.axvline(t, ymax=0.86, color=colour, lw=0.9)
+                    axes.axvline(t, ymax=0.86, color=color, lw=0.9)
         right.axhline(interpolator_norm(data), color="k", lw=0.8, ls=":", label="interpolator of least norm")
         left.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(-0.02, 0.75))
         right.set(xlabel="time $t/\\tau$", ylabel="½|θ|²", ylim=(-0.1, 4.0))

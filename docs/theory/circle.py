@@ -46,10 +46,10 @@ def _losses(axes: Axes) -> None:
     rates = circle_rates(SHOWN, scale=SCALE, points=POINTS)
     runs = trained(np.array(SHOWN), biased=False)
     for k, rate, run, marker in zip(SHOWN, rates, runs, "os^D", strict=True):
-        colour = f"C{k - 1}"
-        theory_curve(axes, run.ts[1:], (1 - STEP * rate) ** (2 * run.ts[1:] / STEP) / 4, color=colour)
+        color = f"C{k - 1}"
+        theory_curve(axes, run.ts[1:], (1 - STEP * rate) ** (2 * run.ts[1:] / STEP) / 4, color=color)
         at = np.unique(np.geomspace(1, STEPS, 24).astype(int))
-        axes.plot(run.ts[at], run.loss[at], marker, mfc="none", color=colour, label=f"$k$ = {k}")
+        axes.plot(run.ts[at], run.loss[at], marker, mfc="none", color=color, label=f"$k$ = {k}")
     axes.set(
         xlabel="time $t/\\tau$",
         ylabel="loss",
@@ -62,12 +62,12 @@ def _losses(axes: Axes) -> None:
 
 def _rates(axes: Axes) -> None:
     fine = {False: np.arange(2, 9, 2), True: np.arange(2, 9)}
-    for biased, colour, marker, name in ((True, "C1", "s", "with"), (False, "C0", "o", "without")):
+    for biased, color, marker, name in ((True, "C1", "s", "with"), (False, "C0", "o", "without")):
         ks = fine[biased]
         rates = circle_rates(ks, scale=SCALE, points=POINTS, biases=biased)
-        theory_curve(axes, ks, rates / SCALE**2, color=colour)
+        theory_curve(axes, ks, rates / SCALE**2, color=color)
         found = [_measured(run) for run in trained(ks, biased=biased)]
-        axes.plot(ks, np.array(found) / SCALE**2, marker, mfc="none", color=colour, label=f"{name} biases")
+        axes.plot(ks, np.array(found) / SCALE**2, marker, mfc="none", color=color, label=f"{name} biases")
     axes.set(
         xlabel="frequency $k$",
         ylabel="rate $\\lambda_k/\\gamma^2$",

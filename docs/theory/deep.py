@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DATA = bf.data.linear_teacher(n=30, d=4, seed=0)
-COLOURS = {3: "tab:blue", 4: "tab:orange"}
+COLORS = {3: "tab:blue", 4: "tab:orange"}
 
 
 def draw() -> Figure:
@@ -33,13 +33,13 @@ def draw() -> Figure:
 
 def _losses(axes: Axes) -> None:
     ts = np.linspace(0, 22, 111)
-    for depth, colour in COLOURS.items():
+    for depth, color in COLORS.items():
         network = low_rank(DATA.beta + 0.3, widths=(20,) * (depth - 1), scale=0.4)
         solved = deep_flow(network, DATA, ts)
         relu, twin = _descended(network, 22), _descended(deep_linear_twin(network), 11)
-        bf.plots.theory_curve(axes, ts, solved.loss, color=colour, label=f"theory, $L$ = {depth}")
-        bf.plots.simulated_points(axes, relu.ts, relu.loss, color=colour, shown=16)
-        bf.plots.simulated_points(axes, 2 * twin.ts, twin.loss, color=colour, shown=16, shift=0.5, marker="x")
+        bf.plots.theory_curve(axes, ts, solved.loss, color=color, label=f"theory, $L$ = {depth}")
+        bf.plots.simulated_points(axes, relu.ts, relu.loss, color=color, shown=16)
+        bf.plots.simulated_points(axes, 2 * twin.ts, twin.loss, color=color, shown=16, shift=0.5, marker="x")
     axes.plot([], [], "o", color="0.4", mfc="none", label="ReLU")
     axes.plot([], [], "x", color="0.4", label="linear twin at $t/2$")
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None))

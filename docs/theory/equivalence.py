@@ -37,10 +37,10 @@ def _draw_flow(axes: Axes, twin: bf.Network, data: bf.Dataset) -> None:
     solved = equivalent_flow(twin, data, times)
     theory_curve(axes, times, solved.loss, color="k", label="linear twin")
     looks = zip(LEAKS, leak_colors(LEAKS), "os^", strict=True)
-    for i, (leak, colour, marker) in enumerate(looks):
+    for i, (leak, color, marker) in enumerate(looks):
         network, c = from_linear_twin(twin, leak=leak), (1 + leak) / 2
         run = bf.gradient_flow(network, data, times / c)
-        look = {"marker": marker, "color": colour, "label": f"simulated, $\\alpha$ = {leak:g}"}
+        look = {"marker": marker, "color": color, "label": f"simulated, $\\alpha$ = {leak:g}"}
         simulated_points(axes, times, run.loss, shown=12, shift=i / 3, **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss", ylim=(0.1, 0.6))
     axes.legend(loc="upper right")
@@ -48,11 +48,11 @@ def _draw_flow(axes: Axes, twin: bf.Network, data: bf.Dataset) -> None:
 
 
 def _draw_descent(axes: Axes, network: bf.Network, data: bf.Dataset) -> None:
-    for step, colour in zip(STEPS, ("C0", "C1", "C3"), strict=True):
+    for step, color in zip(STEPS, ("C0", "C1", "C3"), strict=True):
         solved = equivalent_descent(network, data, step, 40)
         run = bf.gradient_descent(network, data, step=step, steps=40)
-        theory_curve(axes, range(41), solved.loss, color=colour, lw=0.9)
-        axes.plot(run.loss, "o", mfc="none", color=colour, label=f"$\\eta$ = {step:g}")
+        theory_curve(axes, range(41), solved.loss, color=color, lw=0.9)
+        axes.plot(run.loss, "o", mfc="none", color=color, label=f"$\\eta$ = {step:g}")
     axes.set(xlabel="steps of gradient descent", ylabel="loss", ylim=(0.1, 0.6))
     axes.legend(loc="upper right")
     panel_label(axes, "b")

@@ -32,12 +32,12 @@ def draw() -> Figure:
 
 def _draw_law(axes: Axes, data: bf.Dataset) -> None:
     errors = np.geomspace(1e-4, 0.77, 200)
-    for width, colour, at in ((20, "C1", (0.27, 0.5)), (500, "C0", (0.0115, 0.93))):
-        theory_curve(axes, errors, final_weight_error_law(width).cdf(errors), color=colour)
+    for width, color, at in ((20, "C1", (0.27, 0.5)), (500, "C0", (0.0115, 0.93))):
+        theory_curve(axes, errors, final_weight_error_law(width).cdf(errors), color=color)
         networks = (bf.networks.gaussian((2, width, 1), scale=1e-8, seed=i) for i in range(300))
         drawn = np.sort([final_weight_error(network, data) for network in networks])
-        axes.plot(drawn[::12], (np.arange(300)[::12] + 0.5) / 300, "o", mfc="none", color=colour)
-        axes.annotate(f"H = {width}", at, color=colour)
+        axes.plot(drawn[::12], (np.arange(300)[::12] + 0.5) / 300, "o", mfc="none", color=color)
+        axes.annotate(f"H = {width}", at, color=color)
     for error, name in ((0.003, "0.3 %"), (0.01, "1 %")):
         axes.axvline(error, color="0.5", lw=0.8, ls=":")
         axes.annotate(name, (error, 1.02), xycoords=("data", "axes fraction"), ha="center", fontsize=7)
@@ -46,7 +46,7 @@ def _draw_law(axes: Axes, data: bf.Dataset) -> None:
 
 def _draw_simulated(axes: Axes, data: bf.Dataset) -> None:
     ts = [0.0, 120.0]
-    for leak, first, marker, colour in ((0.0, 0, "o", "C0"), (0.3, 12, "s", "C2")):
+    for leak, first, marker, color in ((0.0, 0, "o", "C0"), (0.3, 12, "s", "C2")):
         seeds = range(first, first + 12)
         networks = [bf.networks.gaussian((2, 20, 1), scale=1e-4, leak=leak, seed=i) for i in seeds]
         twins = [linear_twin(network) for network in networks]
@@ -54,7 +54,7 @@ def _draw_simulated(axes: Axes, data: bf.Dataset) -> None:
         straight = [run[-1] for run in bf.gradient_flow(twins, data, ts)]
         found = [_error(a, b) for a, b in zip(ends, straight, strict=True)]
         predicted = [final_weight_error(network, data) for network in networks]
-        axes.plot(predicted, found, marker, mfc="none", color=colour, label=f"$\\alpha$ = {leak:g}")
+        axes.plot(predicted, found, marker, mfc="none", color=color, label=f"$\\alpha$ = {leak:g}")
     axes.plot([0, 0.4], [0, 0.4], "k", lw=0.8)
     axes.set(xlabel="predicted error", ylabel="simulated error")
     axes.legend(loc="upper left")

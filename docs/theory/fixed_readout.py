@@ -37,7 +37,7 @@ def draw() -> Figure:
 def _draw_losses(axes: Axes, data: bf.Dataset) -> None:
     own = np.append(0.0, np.geomspace(0.01, 100, 80))
     for loss, line in (("square", "--"), ("logistic", "-")):
-        for i, (leak, colour) in enumerate(zip(LEAKS, leak_colors(LEAKS), strict=True)):
+        for i, (leak, color) in enumerate(zip(LEAKS, leak_colors(LEAKS), strict=True)):
             c = (1 + leak) / 2
             network = bf.Network((np.outer(OUTER, START / c), OUTER[None]), leak=leak)
             if i == 0:
@@ -47,7 +47,7 @@ def _draw_losses(axes: Axes, data: bf.Dataset) -> None:
             run = bf.gradient_flow(network, data, own / c**2, loss=loss, train=(True, False), method="smooth")
             at, label = slice(1 + 2 * i, None, 6), f"$\\alpha$ = {leak:g}" if loss == "logistic" else None
             axes.plot(
-                own[at], run.loss[at], ls="none", mfc="none", color=colour, marker="osD"[i], label=label
+                own[at], run.loss[at], ls="none", mfc="none", color=color, marker="osD"[i], label=label
             )
     axes.text(0.2, 0.42, "square", ha="right")
     axes.text(5.0, 0.55, "logistic")

@@ -25,15 +25,15 @@ def draw() -> Figure:
     steps = np.unique(np.round(np.logspace(0, 4, 25)).astype(int))
     with style():
         figure = Figure(figsize=(5.0, 2.6), layout="constrained")
-        axes, colours = figure.subplots(), leak_colors(LEAKS)
-        for leak, colour in zip(LEAKS, colours, strict=True):
+        axes, colors = figure.subplots(), leak_colors(LEAKS)
+        for leak, color in zip(LEAKS, colors, strict=True):
             network = bf.networks.xavier((10, 20, 1), factor=1 / 50, leak=leak, signs=True)
             run = bf.gradient_descent(
                 network, data, step=0.1, steps=int(steps[-1]), loss="logistic", train=(True, False)
             )
             ranks = np.array([stable_rank(w) for w in run.weights[0][steps]])
-            axes.plot(steps, ranks, "o", mfc="none", color=colour)  # evenly spaced in ln t as they are
-            axes.axhline(stable_rank_limit(network, data), color=colour, lw=1)
+            axes.plot(steps, ranks, "o", mfc="none", color=color)  # evenly spaced in ln t as they are
+            axes.axhline(stable_rank_limit(network, data), color=color, lw=1)
         axes.set(xscale="log", xlabel="step", ylabel="stable rank of $W_1$", ylim=(0.9, 4))
-        leak_legend(axes, LEAKS, colours, loc="upper right")
+        leak_legend(axes, LEAKS, colors, loc="upper right")
     return figure

@@ -42,11 +42,11 @@ def _margins(axes: Axes, run: bf.Trajectory, data: bf.Dataset) -> None:
     found = run.map(lambda net: data.y * net(data.x))
     since = int(np.searchsorted(run.ts, STEP * SETTLED * (1 - 1e-9)))
     solved = bf.theory.neighbors.orthogonal_margins(run[since], data, run.ts[since:] - run.ts[since])
-    for i, (norm, colour) in enumerate(
+    for i, (norm, color) in enumerate(
         zip(NORMS, leak_colors([norm / max(NORMS) for norm in NORMS]), strict=True)
     ):
-        simulated_points(axes, run.ts[1:], found[1:, i], color=colour, shown=30)
-        theory_curve(axes, run.ts[since:], solved[:, i], color=colour, label=f"|x| = {norm:g}")
+        simulated_points(axes, run.ts[1:], found[1:, i], color=color, shown=30)
+        theory_curve(axes, run.ts[since:], solved[:, i], color=color, label=f"|x| = {norm:g}")
     axes.set(xscale="log", xlim=(1, None), xlabel="time $t/\\tau$", ylabel="margin $y_i f(x_i)$")
     axes.legend(loc="upper left")
 

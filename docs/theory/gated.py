@@ -31,13 +31,13 @@ def draw() -> Figure:
         simulated_points(left, run.ts, run.loss, color="k", label="network, simulated")
         for i, begin in enumerate(STARTS):
             k = round(begin / (STEP * EVERY))
-            state, ts, colour = run[k], run.ts[k:], f"C{i}"
+            state, ts, color = run[k], run.ts[k:], f"C{i}"
             gated = gated_flow(state, data, ts - ts[0], patterns_tolerance=1.0)
             changes = pattern_changes(run, data, activation_patterns(state, data.x))[k:]
             first = int(np.argmax(changes > 0))
-            theory_curve(left, ts, gated.loss, color=colour, label=f"gated from $t$ = {begin:g}")
-            left.plot(ts[first], gated.loss[first], "s", color=colour, ms=5)
-            simulated_points(right, ts, 100 * changes, color=colour, shown=30)
+            theory_curve(left, ts, gated.loss, color=color, label=f"gated from $t$ = {begin:g}")
+            left.plot(ts[first], gated.loss[first], "s", color=color, ms=5)
+            simulated_points(right, ts, 100 * changes, color=color, shown=30)
         left.plot([], [], "s", color="0.5", ms=5, label="first gate changes")
         left.set(xlabel="time $t/\\tau$", ylabel="loss", yscale="log")
         right.set(xlabel="time $t/\\tau$", ylabel="gates changed (%)", ylim=(-1, None))

@@ -41,9 +41,9 @@ def _draw_components(
 ) -> None:
     solved = reduced_flow(network, data, ts, loss=loss, l2=l2).maps[:, 0]
     run = _simulated(network, data, ts, loss, l2)
-    for i, colour in enumerate(("C0", "C1", "C2")):
-        theory_curve(axes, ts, solved[:, i], color=colour)
-        look = {"color": colour, "label": f"$\\Sigma_{{{i + 1}{i + 1}}}$ = {data.sigma[i, i]:.2f}"}
+    for i, color in enumerate(("C0", "C1", "C2")):
+        theory_curve(axes, ts, solved[:, i], color=color)
+        look = {"color": color, "label": f"$\\Sigma_{{{i + 1}{i + 1}}}$ = {data.sigma[i, i]:.2f}"}
         seen = np.log(ts) if loss == "logistic" else ts
         shown = simulated_points(axes, seen, run[:, i], shown=14, **look)
         shown.set_xdata(np.exp(shown.get_xdata()) if loss == "logistic" else shown.get_xdata())

@@ -44,13 +44,13 @@ def start(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
 def _escapes(axes: Axes) -> None:
     # along axes, whose products are exactly 0; the weights are turned instead
     turned, data = bf.data.orthogonal(6, 6).x, bf.Dataset(np.eye(6), [2.0, -1.6, 1.2, -1.0, 0.8, -0.6])
-    for scale, colour, marker in zip(SCALES, ("C0", "C1"), ("o", "s"), strict=True):
+    for scale, color, marker in zip(SCALES, ("C0", "C1"), ("o", "s"), strict=True):
         drawn, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
         network = bf.Network((drawn.weights[0] @ turned.T, drawn.weights[1]))
         ts = np.linspace(0, 7 * unit, 800)
         run = bf.gradient_flow(network, data, ts)
         name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"
-        simulated_points(axes, ts / unit, run.loss, color=colour, marker=marker, shown=40, label=name)
+        simulated_points(axes, ts / unit, run.loss, color=color, marker=marker, shown=40, label=name)
     found = vanishing_escapes(network, data)
     limit = _steps(found, run.loss[0], ts[-1], unit)
     theory_curve(axes, *limit, color="k", lw=1, zorder=1, label="$\\gamma$ → 0")
@@ -66,12 +66,12 @@ def _steps(found: Escapes, first: float, last: float, unit: float) -> tuple[np.n
 
 
 def _shares(axes: Axes) -> None:
-    for n, colour, marker in zip(SAMPLES, ("C0", "C1", "C2"), "os^", strict=True):
+    for n, color, marker in zip(SAMPLES, ("C0", "C1", "C2"), "os^", strict=True):
         every = np.arange(1, WIDTHS[-1] + 1)
         chances = [interpolation_probability(n // 2, n // 2, m) for m in every]
-        theory_curve(axes, every, chances, color=colour)
+        theory_curve(axes, every, chances, color=color)
         share = [_share(n, int(m)) for m in WIDTHS]
-        axes.plot(WIDTHS, share, marker, mfc="none", color=colour, label=f"{n} samples")
+        axes.plot(WIDTHS, share, marker, mfc="none", color=color, label=f"{n} samples")
     axes.set(xlabel="width", ylabel="share of draws that fit", ylim=(-0.03, 1.03))
     axes.legend(loc="lower right")
 

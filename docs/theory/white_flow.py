@@ -34,11 +34,11 @@ def draw() -> Figure:
 
 def _draw_angles(axes: Axes, data: bf.Dataset) -> None:
     ts = np.linspace(0, 60, 361)
-    for degrees, colour in zip(DEGREES, ("C0", "C1", "C2", "C3"), strict=True):
+    for degrees, color in zip(DEGREES, ("C0", "C1", "C2", "C3"), strict=True):
         network = bf.networks.rank_one(_turned(data, degrees), width=6, scale=0.3)
-        theory_curve(axes, ts, _along(white_flow(network, data, ts), data), color=colour)
+        theory_curve(axes, ts, _along(white_flow(network, data, ts), data), color=color)
         run = bf.gradient_flow(network, data, ts)
-        look = {"color": colour, "label": f"{degrees}°"}
+        look = {"color": color, "label": f"{degrees}°"}
         simulated_points(axes, ts, _along(run, data), shown=14, **look)
     axes.set(xlabel="time $t/\\tau$", ylabel="$w\\cdot\\bar\\beta\\,/\\,s$")
     axes.legend(loc="center right", title="angle of $r$", title_fontsize=7)

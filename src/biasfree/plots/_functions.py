@@ -12,7 +12,7 @@ from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.networks._pytorch import function_of, is_module
-from biasfree.plots._networks import signed_colours
+from biasfree.plots._networks import signed_colors
 from biasfree.theory import even_part, odd_part
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def output_map(
     grid = np.stack(np.meshgrid(line, line), axis=-1)
     f = _column(_values(network, grid.reshape(-1, 2)), output).reshape(grid.shape[:2])
     y = np.zeros(0) if data is None else _column(data.targets, output)
-    scale = signed_colours(np.append(f, y))
+    scale = signed_colors(np.append(f, y))
     edge = extent + (line[1] - line[0]) / 2  # values belong to the middles of pixels
     box = (-edge, edge, -edge, edge)
     image = axes.imshow(f, **{"origin": "lower", "extent": box, "interpolation": "nearest", **scale, **look})
@@ -98,8 +98,8 @@ def energies(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[
     """
     shares = 100 * _parts(network, x).shares
     at, below, bars = np.arange(1, len(shares) + 1), np.zeros(len(shares)), []
-    for share, (kind, colour) in zip(shares.T, KINDS.items(), strict=True):
-        bar = {"width": 0.6, "bottom": below, "color": colour, "label": kind}
+    for share, (kind, color) in zip(shares.T, KINDS.items(), strict=True):
+        bar = {"width": 0.6, "bottom": below, "color": color, "label": kind}
         bars.append(axes.bar(at, share, **{**bar, **look}))
         below = below + share
     axes.set(xlabel="output", ylabel="share of energy (%)", ylim=(0, 100), xlim=(0.4, max(len(at), 3) + 0.6))

@@ -37,7 +37,7 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
     signs = [None, *(_neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
     rows, columns = _order(signs[layer + 1], len(w)), _order(signs[layer], w.shape[1])
     shown = w[np.ix_(rows, columns)]
-    mesh = axes.pcolormesh(shown, **{**signed_colours(shown), "rasterized": True, **look})
+    mesh = axes.pcolormesh(shown, **{**signed_colors(shown), "rasterized": True, **look})
     axes.set(
         xlim=(0, w.shape[1]), ylim=(len(w), 0), title=f"$W_{{{layer + 1}}}$, colours to ±{mesh.norm.vmax:.2g}"
     )
@@ -116,7 +116,7 @@ def checked(network: Any) -> Network:
     return network
 
 
-def signed_colours(*values: np.ndarray) -> dict[str, Any]:
+def signed_colors(*values: np.ndarray) -> dict[str, Any]:
     """A colour map that is white at zero and reaches as far up as down: red positive, blue negative."""
     bound = max(float(np.abs(v).max()) for v in values) or 1.0
     return {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
@@ -201,9 +201,9 @@ def _spokes(axes: Axes, at: np.ndarray) -> None:
 def _neuron_look(network: Network, sign: int) -> dict[str, Any]:
     name = "a_h" if network.depth == 2 and network.sizes[-1] == 1 else "r_h"
     relation = {1: "$>0$", -1: "$<0$", 0: "$=0$"}[sign]
-    colour = {1: POSITIVE, -1: NEGATIVE, 0: "0.5"}[sign]
+    color = {1: POSITIVE, -1: NEGATIVE, 0: "0.5"}[sign]
     shape = {1: "o", -1: "s", 0: "o"}[sign]
-    look = {"color": colour, "marker": shape, "alpha": 0.7, "lw": 0, "zorder": 2}
+    look = {"color": color, "marker": shape, "alpha": 0.7, "lw": 0, "zorder": 2}
     return {"label": f"${name}${relation}", **look}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from biasfree import plots
-from biasfree_papers.shared.picture import MARKERS, broken, colours, draws_and_median
+from biasfree_papers.shared.picture import MARKERS, broken, colors, draws_and_median
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def draw(numbers: Numbers) -> Figure:
 def _losses(axes: Axes, numbers: Numbers, kind: int) -> None:
     """ReLU as markers on its twin's lines, for the first draw."""
     scales, t, least = numbers["scales"], numbers["rescaled"], float(numbers["least_squares"])
-    for i, (scale, colour) in enumerate(zip(scales, colours(len(scales)), strict=True)):
-        plots.theory_curve(axes, t, numbers["linear_loss"][kind, i] - least, color=colour)
-        look = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "label": f"$\\gamma$ = {scale:g}"}
+    for i, (scale, color) in enumerate(zip(scales, colors(len(scales)), strict=True)):
+        plots.theory_curve(axes, t, numbers["linear_loss"][kind, i] - least, color=color)
+        look = {"color": color, "marker": MARKERS[i % len(MARKERS)], "label": f"$\\gamma$ = {scale:g}"}
         shown = (i % 3, 3)
         axes.plot(t, numbers["relu_loss"][kind, i] - least, ls="none", mfc="none", markevery=shown, **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss above least squares")

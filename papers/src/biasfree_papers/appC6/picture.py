@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree_papers.shared.picture import MARKERS, broken, colours, draws_and_median
+from biasfree_papers.shared.picture import MARKERS, broken, colors, draws_and_median
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def draw(numbers: Numbers) -> Figure:
 def _losses(axes: Axes, numbers: Numbers) -> None:
     """ReLU as markers on its twin's lines, for the first draw."""
     steps = numbers["fractions"]
-    for i, (step, colour) in enumerate(zip(steps, colours(len(steps)), strict=True)):
+    for i, (step, color) in enumerate(zip(steps, colors(len(steps)), strict=True)):
         relu, linear = numbers["relu_loss"][0, i], numbers["linear_loss"][0, i]
         t, every = step * np.arange(len(linear)), max(1, round(0.6 / step))
-        look = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "label": f"{step:g}"}
-        plots.theory_curve(axes, t, linear, color=colour)
+        look = {"color": color, "marker": MARKERS[i % len(MARKERS)], "label": f"{step:g}"}
+        plots.theory_curve(axes, t, linear, color=color)
         axes.plot(t, relu, ls="none", mfc="none", markevery=every, **look)
     axes.set(xlabel="rescaled time $cst/\\tau$", ylabel="loss above least squares", yscale="log")
     axes.set(xlim=(0, 14), ylim=(1e-6, 3))
@@ -87,11 +87,11 @@ def _plateau(axes: Axes, numbers: Numbers) -> None:
     """Differences of growth rates, in units of s: Euler's as lines, those of the first draw as markers."""
     steps, leaks = numbers["fractions"], numbers["leaks"]
     fine = np.geomspace(steps[0] / 1.2, min(1, 1.2 * steps[-1]), 60)
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
+    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         c = (1 + leak) / 2
-        plots.theory_curve(axes, fine, np.log1p(c * fine) / (c * fine) - np.log1p(fine) / fine, color=colour)
+        plots.theory_curve(axes, fine, np.log1p(c * fine) / (c * fine) - np.log1p(fine) / fine, color=color)
         rates = np.log1p(numbers["plateau_error"][0, :, i, 0]) / numbers["plateau_time"][:, i]
-        look = {"marker": MARKERS[i % len(MARKERS)], "color": colour, "label": f"$\\alpha$ = {leak:g}"}
+        look = {"marker": MARKERS[i % len(MARKERS)], "color": color, "label": f"$\\alpha$ = {leak:g}"}
         axes.plot(steps, rates, ls="none", mfc="none", **look)
     axes.set(xscale="log", yscale="log", xlabel=_STEP, ylabel="excess growth rate at equal $\\eta$, / $s$")
     axes.legend(loc="upper left")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = {"plain": ("#56b4e9", "#004c7a"), "mirrored": ("#f0a060", "#a63d00")}  # leaky, ReLU
+_COLORS = {"plain": ("#56b4e9", "#004c7a"), "mirrored": ("#f0a060", "#a63d00")}  # leaky, ReLU
 _STYLES = {"plain": "-", "mirrored": (0, (4, 1.5))}
 
 
@@ -45,7 +45,7 @@ def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
     for version in VERSIONS:
         part = f"{task}_{version}_logistic"
         for loss, leak in zip(numbers[f"{part}_loss"], numbers["leaks"], strict=True):
-            look = {"color": _COLOURS[version][int(leak == 0)], "ls": _STYLES[version], "lw": 1.0}
+            look = {"color": _COLORS[version][int(leak == 0)], "ls": _STYLES[version], "lw": 1.0}
             axes.plot(numbers[f"{part}_ts"][1:], loss[1:], **look)
     if (best := float(numbers[f"{task}_logistic_best"])) > 0:
         plots.level(axes, best, "best linear map", side="right")
@@ -61,7 +61,7 @@ def _legend(axes: Axes, numbers: Numbers) -> None:
         Line2D(
             [],
             [],
-            color=_COLOURS[version][int(leak == 0)],
+            color=_COLORS[version][int(leak == 0)],
             ls=_STYLES[version],
             label=f"{names.get(leak, f'α = {leak:g}')}, {how}",
         )

@@ -50,13 +50,13 @@ def _shifted(axes: Axes, numbers: Numbers) -> None:
     axes.set(
         xlim=(-_EXTENT, _EXTENT), ylim=(-_EXTENT, _EXTENT), aspect="equal", xlabel="$x_1$", ylabel="$x_2$"
     )
-    for kind, colour, style, label in (
+    for kind, color, style, label in (
         ("plain", _PLAIN, "dashed", "network, no bias"),
         ("biased", _BIASED, "solid", "network, biases"),
     ):
         look: Any = {"lw": 2.2, "alpha": 0.4, "ls": style}
-        _zero_line(axes, of_plane(network_of(numbers, f"{kind}_shifted")), colour, **look)
-        axes.plot([], [], color=colour, label=label, **look)
+        _zero_line(axes, of_plane(network_of(numbers, f"{kind}_shifted")), color, **look)
+        axes.plot([], [], color=color, label=label, **look)
     axes.legend(loc="lower left", handlelength=1.6, borderaxespad=0.1, labelspacing=0.2, fontsize=6)
 
 
@@ -74,30 +74,30 @@ def _profile(axes: Axes, numbers: Numbers) -> None:
     kinked = (np.maximum(s * margin + 1, 0) - np.maximum(1 - s * margin, 0)) / (margin**2 + 1)
     plots.theory_curve(axes, s, s / margin, color=_PLAIN, ls=(0, (4, 1.5)), label="without biases")
     plots.theory_curve(axes, s, kinked, color=_BIASED, label="with biases")
-    for kind, colour, marker in (("plain", _PLAIN, "o"), ("biased", _BIASED, "s")):
+    for kind, color, marker in (("plain", _PLAIN, "o"), ("biased", _BIASED, "s")):
         f = of_plane(network_of(numbers, f"{kind}_symmetric"))
         values = f(np.outer(some, normal)) / f(margin * normal[None])
-        axes.plot(some, values, marker, ls="none", mfc="none", color=colour)
+        axes.plot(some, values, marker, ls="none", mfc="none", color=color)
     axes.set(xlabel="distance from the boundary", ylabel="$f$ / value at the margin $\\gamma$")
     axes.legend(loc="upper left")
 
 
 def _margins(axes: Axes, numbers: Numbers) -> None:
-    for kind, colour, marker, text in (
+    for kind, color, marker, text in (
         ("plain", _PLAIN, "o", "$\\gamma/4$"),
         ("biased", _BIASED, "s", "$\\sqrt{\\gamma^2+1}\\,/4$"),
     ):
         for margins in numbers[f"{kind}_margins"]:
-            axes.plot(numbers["ts"], margins, color=colour, lw=0.7)
+            axes.plot(numbers["ts"], margins, color=color, lw=0.7)
         axes.plot(
             numbers["ts"][::4],
             numbers[f"{kind}_margins"][0][::4],
             marker,
             ls="none",
             mfc="none",
-            color=colour,
+            color=color,
         )
-        plots.level(axes, largest(numbers, kind), text, color=colour, side="left")
+        plots.level(axes, largest(numbers, kind), text, color=color, side="left")
     low = min(float(numbers[f"{kind}_margins"].min()) for kind in ("plain", "biased"))
     axes.set(xscale="log", xlabel="time $t/\\tau$", ylabel="smallest normalised margin")
     axes.set_ylim(max(0.0, low - 0.03), largest(numbers, "biased") + 0.06)
@@ -146,12 +146,12 @@ def _six(axes: Axes, numbers: Numbers) -> None:
 def _distances(axes: Axes, numbers: Numbers) -> None:
     at = np.arange(len(numbers["six_y"]))
     looks = (("plain", _PLAIN, "o", "no biases"), ("biased", _BIASED, "s", "biases"))
-    for kind, colour, marker, label in looks:
+    for kind, color, marker, label in looks:
         learnt = numbers[f"six_{kind}_loss"] < LEARNT
         for i, distance in enumerate(numbers[f"six_{kind}_distance"][learnt]):
             look: Any = {"label": label} if i == 0 else {}
-            axes.plot(at + 0.1 * (kind == "biased"), distance, marker, mfc="none", color=colour, **look)
-        plots.level(axes, furthest(numbers, kind), "", color=colour)
+            axes.plot(at + 0.1 * (kind == "biased"), distance, marker, mfc="none", color=color, **look)
+        plots.level(axes, furthest(numbers, kind), "", color=color)
     axes.set_xticks(at, [f"({a:g}, {b:g})".replace("-", "−") for a, b in numbers["six_x"]], rotation=45)
     axes.set(yscale="log", ylim=(0.02, 1.2), xlabel="sample", ylabel="distance to $f=0$")
     axes.legend(loc="lower left")
@@ -159,10 +159,10 @@ def _distances(axes: Axes, numbers: Numbers) -> None:
 
 def _kinks(axes: Axes, numbers: Numbers) -> None:
     looks = (("usual", _BIASED, "-", "usual weights"), ("small", "0.5", (0, (4, 1.5)), "small weights"))
-    for kind, colour, style, label in looks:
+    for kind, color, style, label in looks:
         for i, kinks in enumerate(numbers[f"line_{kind}_kinks"]):
             look: Any = {"label": label} if i == 0 else {}
-            axes.plot(numbers["line_ts"], kinks, color=colour, ls=style, lw=0.8, **look)
+            axes.plot(numbers["line_ts"], kinks, color=color, ls=style, lw=0.8, **look)
     axes.axhline(1.0, color="k", ls=":", lw=0.9, label="nearest sample")
     axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel="mean kink $|b/w|$ / nearest $|x|$")
     axes.set_ylim(1e-9, 20)
@@ -179,7 +179,7 @@ def _line(axes: Axes, classifier: np.ndarray, **look: Any) -> None:
 def _zero_line(
     axes: Axes,
     function: Any,
-    colour: str,
+    color: str,
     *,
     lw: float = 1.4,
     ls: str = "dashed",
@@ -190,4 +190,4 @@ def _zero_line(
     line = np.linspace(-extent, extent, 201)
     grid = np.stack(np.meshgrid(line, line), axis=-1)
     values = function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    axes.contour(line, line, values, levels=[0.0], colors=colour, linewidths=lw, linestyles=ls, alpha=alpha)
+    axes.contour(line, line, values, levels=[0.0], colors=color, linewidths=lw, linestyles=ls, alpha=alpha)

@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree.networks import Network
 from biasfree_papers.boursier2022.picture_below import function, norms, teacher
-from biasfree_papers.shared.picture import MARKERS, colours, fill
+from biasfree_papers.shared.picture import MARKERS, colors, fill
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def draw(numbers: Numbers) -> Figure:
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
     scales = numbers["scales"]
-    looks = zip(scales, colours(len(scales)), MARKERS, strict=False)
-    for i, (scale, colour, marker) in enumerate(looks):
+    looks = zip(scales, colors(len(scales)), MARKERS, strict=False)
+    for i, (scale, color, marker) in enumerate(looks):
         ln, ts = -np.log(scale), numbers["pair_ts"][i]
         look: Any = {
-            "color": colour,
+            "color": color,
             "marker": marker,
             "shown": 22,
             "label": f"$10^{{{round(np.log10(scale))}}}$",
@@ -66,7 +66,7 @@ def _errors(axes: Axes, numbers: Numbers) -> None:
         ("many_scan", "printed", "o", "C1", None, "ln(1/γ)/|D±|, dozen"),
         ("many_scan", "predicted", "s", "C0", None, "with n±, γ±, dozen"),
     )
-    for part, name, marker, colour, face, label in shown:
+    for part, name, marker, color, face, label in shown:
         measured, due = numbers[f"{part}_measured"], numbers[f"{part}_{name}"]
         if part == "pair":
             due = due.reshape(len(scales), -1, 2)
@@ -75,7 +75,7 @@ def _errors(axes: Axes, numbers: Numbers) -> None:
         else:
             continue
         error = np.median(np.abs(due / measured - 1).reshape(len(scales), -1), axis=1)
-        axes.plot(scales, error, marker=marker, color=colour, mfc=face or colour, ls="-", lw=0.8, label=label)
+        axes.plot(scales, error, marker=marker, color=color, mfc=face or color, ls="-", lw=0.8, label=label)
     axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="relative error of escape times")
     low, high = axes.get_ylim()
     axes.set_ylim(low / 100, high)
@@ -84,9 +84,9 @@ def _errors(axes: Axes, numbers: Numbers) -> None:
 
 def _angles(axes: Axes, numbers: Numbers) -> None:
     scales = numbers["scales"]
-    for k, (marker, colour, name) in enumerate((("o", "#b2182b", "$D_+$"), ("s", "#2166ac", "$-D_-$"))):
+    for k, (marker, color, name) in enumerate((("o", "#b2182b", "$D_+$"), ("s", "#2166ac", "$-D_-$"))):
         values = numbers["pair_angle"][..., k]
-        lines = axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=colour)
+        lines = axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=color)
         lines[0].set_label(f"to {name}")
     guide = np.median(numbers["pair_angle"][-1]) * np.sqrt(scales / scales[-1])
     axes.plot(scales, guide, color="0.4", label="∝ √γ")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree_papers.shared.picture import colours
+from biasfree_papers.shared.picture import colors
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def norms(axes: Axes, numbers: Numbers) -> None:
     ratio, limit = (numbers[f"many_{name}"] / numbers["many_minimum"] - 1 for name in ("norm", "limit"))
     scan = numbers["many_scan_norm"] / numbers["many_scan_minimum"] - 1
     left, right = decades.min() - _OFF, decades.max() + _OFF
-    for kind, marker, colour, name in _KINDS:
+    for kind, marker, color, name in _KINDS:
         own, followed = covers == kind, scan[:, numbers["many_scan_covers"][0] == kind]
-        look: Any = {"marker": marker, "mfc": "none", "color": colour, "ms": 3}
+        look: Any = {"marker": marker, "mfc": "none", "color": color, "ms": 3}
         axes.plot(decades, followed, lw=0.7, **look)
         axes.plot(_column(right, own), ratio[own], ls="none", label=f"{name} ({own.sum()})", **look)
     axes.plot(_column(left, ~covers), limit[~covers], ls="none", marker="x", ms=3, color="C1")
@@ -56,11 +56,11 @@ def function(axes: Axes, numbers: Numbers) -> None:
     """The five points, the functions through them, and their kinks."""
     grid, drawn = numbers["grid"], numbers["line_function"]
     looks = ("-", "--", ":")
-    for i, (values, colour) in enumerate(zip(drawn, colours(len(drawn)), strict=True)):
-        axes.plot(grid, values, color=colour, ls=looks[i % 3], label=f"draw {i}")
+    for i, (values, color) in enumerate(zip(drawn, colors(len(drawn)), strict=True)):
+        axes.plot(grid, values, color=color, ls=looks[i % 3], label=f"draw {i}")
         inside = numbers["line_kinks"][i]
         inside = inside[(inside > grid[0]) & (inside < grid[-1])]
-        axes.plot(inside, np.full(len(inside), 0.02), "|", color=colour, transform=axes.get_xaxis_transform())
+        axes.plot(inside, np.full(len(inside), 0.02), "|", color=color, transform=axes.get_xaxis_transform())
     axes.plot(numbers["line_x"][:, 0], numbers["line_y"], ls="none", marker="o", color="k", mfc="w", zorder=3)
     axes.set(xlabel="input $x$ of $(x, 1)$", ylabel="output $f(x, 1)$")
     axes.legend(fontsize=6.5)
@@ -71,8 +71,8 @@ def teacher(axes: Axes, numbers: Numbers) -> None:
     from matplotlib.lines import Line2D
 
     lost = numbers["teacher_lost"] > numbers["teacher_lost_at_start"]
-    for values, colour, dead in zip(numbers["teacher_loss"], colours(len(lost)), lost, strict=True):
-        axes.plot(numbers["teacher_ts"], values, color=colour, ls="--" if dead else "-")
+    for values, color, dead in zip(numbers["teacher_loss"], colors(len(lost)), lost, strict=True):
+        axes.plot(numbers["teacher_ts"], values, color=color, ls="--" if dead else "-")
     names = ((f"all samples kept ({np.sum(~lost)})", "-"), (f"a sample lost ({np.sum(lost)})", "--"))
     axes.legend(handles=[Line2D([], [], color="0.3", ls=ls, label=name) for name, ls in names])
     axes.set(yscale="log", xlabel="time $t/\\tau$", ylabel="loss")

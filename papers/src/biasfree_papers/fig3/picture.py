@@ -42,13 +42,13 @@ def draw(numbers: Numbers) -> Figure:
 
 
 def _loss(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
+    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
     t = numbers["shown"]
-    for i, (leak, colour) in enumerate(zip(leaks, colours, strict=True)):
-        plots.theory_curve(axes, t, numbers["reduced_shown"][i], color=colour)
-        plots.theory_curve(axes, t, numbers["white_shown"][i], color=colour, ls=_DASHED, lw=0.8)
+    for i, (leak, color) in enumerate(zip(leaks, colors, strict=True)):
+        plots.theory_curve(axes, t, numbers["reduced_shown"][i], color=color)
+        plots.theory_curve(axes, t, numbers["white_shown"][i], color=color, ls=_DASHED, lw=0.8)
         own = numbers["rescaled"] * 2 / (1 + leak)
-        plots.simulated_points(axes, own, numbers["simulated"][i], shown=18, ms=2.8, color=colour)
+        plots.simulated_points(axes, own, numbers["simulated"][i], shown=18, ms=2.8, color=color)
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, 1.15 * t[-1]))
     _leaks(axes, leaks, loc="upper right", bbox_to_anchor=(1.03, 1.06))
     _kinds(axes, _KINDS, loc="upper right", bbox_to_anchor=(1.03, 0.62))
@@ -58,8 +58,8 @@ def _leaks(axes: Axes, leaks: np.ndarray, **place: Any) -> None:
     """The leaks by colour, in short lines."""
     from matplotlib.lines import Line2D
 
-    colours: Any = plots.leak_colors(leaks)
-    handles = [Line2D([], [], color=c, lw=2, label=f"{a:g}") for a, c in zip(leaks, colours, strict=True)]
+    colors: Any = plots.leak_colors(leaks)
+    handles = [Line2D([], [], color=c, lw=2, label=f"{a:g}") for a, c in zip(leaks, colors, strict=True)]
     look = {"ncol": 2, "title": "leak $\\alpha$", "title_fontsize": 7, "fontsize": 6.5, "handlelength": 1.2}
     axes.add_artist(axes.legend(handles=handles, columnspacing=0.8, labelspacing=0.25, **look, **place))
 
@@ -75,10 +75,10 @@ def _kinds(axes: Axes, kinds: dict[str, dict[str, Any]], **place: Any) -> None:
 def _gaps(axes: Axes, numbers: Numbers) -> None:
     """How far each theory is from the simulation, over rescaled time, for every leak."""
     t, unit = numbers["rescaled"], drop(numbers)
-    for i, colour in enumerate(plots.leak_colors(numbers["leaks"])):
+    for i, color in enumerate(plots.leak_colors(numbers["leaks"])):
         for name, look in _GAPS.values():
             gap = np.abs(numbers["simulated"][i] - numbers[name][i]) / unit
-            plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=colour, **look)
+            plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=color, **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="gap of the loss / drop", yscale="log")
     axes.set(xlim=(0, t[-1]), ylim=(1e-7, 3))
     kinds = {label: look for label, (_, look) in _GAPS.items()}
@@ -86,10 +86,10 @@ def _gaps(axes: Axes, numbers: Numbers) -> None:
 
 
 def _collapse(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
+    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
     plots.theory_curve(axes, numbers["rescaled"], numbers["reduced"][0], color="0.3", label="reduced flow")
-    for i, colour in enumerate(colours):
-        look = {"shown": 10, "shift": i / len(leaks), "color": colour, "ms": 2.8}
+    for i, color in enumerate(colors):
+        look = {"shown": 10, "shift": i / len(leaks), "color": color, "ms": 2.8}
         plots.simulated_points(axes, numbers["rescaled"], numbers["simulated"][i], **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss", ylim=(0, None))
     axes.set_xlim(0, numbers["rescaled"][-1])
@@ -98,10 +98,10 @@ def _collapse(axes: Axes, numbers: Numbers) -> None:
 
 
 def _error(axes: Axes, numbers: Numbers) -> None:
-    leaks, colours = numbers["leaks"], plots.leak_colors(numbers["leaks"])
-    for leak, colour, error in zip(leaks, colours, numbers["weight_error"], strict=True):
+    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
+    for leak, color, error in zip(leaks, colors, numbers["weight_error"], strict=True):
         if leak < 1:
-            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=25, ms=2.8, color=colour)
+            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=25, ms=2.8, color=color)
     predicted = 100 * float(numbers["final_predicted"][0])
     plots.level(axes, predicted, "predicted, $t\\to\\infty$", ls="-", color="0.3")
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="weight error (%)", ylim=(0, 1.3 * predicted))
@@ -112,9 +112,9 @@ def _logistic(axes: Axes, numbers: Numbers) -> None:
     """The collapse for the logistic loss."""
     t, leaks = numbers["logistic_rescaled"], numbers["logistic_leaks"]
     plots.theory_curve(axes, t, numbers["logistic_reduced"], color="0.3", label="reduced flow")
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
+    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
         marker = MARKERS[i % len(MARKERS)]
-        look = {"shown": 14, "shift": i / len(leaks), "color": colour, "marker": marker, "ms": 2.8}
+        look = {"shown": 14, "shift": i / len(leaks), "color": color, "marker": marker, "ms": 2.8}
         plots.simulated_points(
             axes, t, numbers["logistic_simulated"][i], label=f"$\\alpha$ = {leak:g}", **look
         )
@@ -125,8 +125,8 @@ def _logistic(axes: Axes, numbers: Numbers) -> None:
 def _descent(axes: Axes, numbers: Numbers) -> None:
     """How far descent at one step for all leaks is from the flow, and some real steps of ReLU."""
     t, unit, flow = numbers["rescaled"], drop(numbers), numbers["flow_loss"]
-    for colour, loss in zip(plots.leak_colors(numbers["leaks"]), numbers["descent_loss"], strict=True):
-        plots.theory_curve(axes, t, 100 * (loss - flow) / unit, color=colour, lw=1)
+    for color, loss in zip(plots.leak_colors(numbers["leaks"]), numbers["descent_loss"], strict=True):
+        plots.theory_curve(axes, t, 100 * (loss - flow) / unit, color=color, lw=1)
     real = 100 * (numbers["real_loss"] - numbers["real_flow"]) / unit
     axes.plot(numbers["real_rescaled"], real, "o", mfc="none", ms=2.8, color="k", label="ReLU, real steps")
     top = 100 * (numbers["descent_loss"] - flow).max() / unit

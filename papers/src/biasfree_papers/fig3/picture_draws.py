@@ -19,9 +19,9 @@ _BLUE, _RED = "#2166ac", "#b2182b"
 def draws(axes: Axes, numbers: Numbers) -> None:
     """Predicted and simulated errors, draw by draw."""
     looks = zip(numbers["small_widths"], ("#92c5de", "#4393c3", _BLUE, "#053061"), "^sDv", strict=False)
-    for i, (width, colour, marker) in enumerate(looks):
+    for i, (width, color, marker) in enumerate(looks):
         x, y = 100 * numbers["small_predicted"][i], 100 * numbers["small_measured"][i]
-        look = {"ms": 2.2, "mew": 0.5, "mfc": "none", "color": colour}
+        look = {"ms": 2.2, "mew": 0.5, "mfc": "none", "color": color}
         axes.plot(x, y, marker, label=f"width {width}", **look)
     predicted, measured = 100 * numbers["final_predicted"], 100 * numbers["final_measured"]
     axes.plot(predicted, measured, "o", mfc="none", color=_RED, label=f"width {int(numbers['width'])}")

@@ -19,7 +19,7 @@ _LEAKS = {"linear": 1.0, "relu": 0.0}
 _NAMES = {"linear": "linear", "relu": "ReLU"}
 _MARKERS = {"linear": "x", "relu": "o"}
 _HALVES = {"linear": "x", "ReLU, +": "^", "ReLU, −": "v"}
-_COLOURS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
+_COLORS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
 
 
 def draw(numbers: Numbers) -> Figure:
@@ -65,7 +65,7 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
         line = numbers[f"{name}_course_ts"] - plateau, numbers[f"{name}_course_loss"]
         plots.theory_curve(axes, *line, color="0.4", ls=ls, label=f"Prop. 12, {_NAMES[name]}")
         label = f"{_NAMES[name]}, plateau to $t$ = {plateau:.0f}"
-        axes.plot(ts - plateau, loss, _MARKERS[name], mfc="none", ms=3.5, color=_COLOURS[3], label=label)
+        axes.plot(ts - plateau, loss, _MARKERS[name], mfc="none", ms=3.5, color=_COLORS[3], label=label)
     plots.level(axes, first / 2, "half")
     axes.set(xlabel="time since the plateau, $(t-t_0)/\\tau$", ylabel="loss, $L$ = 3")
     axes.set(xlim=(-0.25 * max(*ends, 1.0), 1.3 * max(*ends, 1.0)), ylim=(-0.03 * first, 1.1 * first))
@@ -80,7 +80,7 @@ def _when(ts: np.ndarray, there: np.ndarray) -> float:
 def _whole(axes: Axes, numbers: Numbers) -> None:
     """u̇ against u of ReLU networks: Proposition 12's, with equal halves, and that of one after the other."""
     for depth in np.unique(numbers["depths"]):
-        look: Any = {"color": _COLOURS[depth]}
+        look: Any = {"color": _COLORS[depth]}
         p = np.linspace(0, numbers["target"] ** (1 / depth), 200)
         half = _slope(numbers, depth, p) / 2
         plots.theory_curve(axes, np.sqrt(2) * p, np.sqrt(2) * half, label=f"$L$ = {depth}", **look)
@@ -106,13 +106,13 @@ def _slope(numbers: Numbers, depth: int, v: np.ndarray) -> np.ndarray:
 def _speeds(axes: Axes, numbers: Numbers) -> None:
     """dv/dt̃ against v: one curve a depth for linear networks and for both halves of a ReLU network."""
     for depth in np.unique(numbers["depths"]):
-        colour, v = _COLOURS[depth], np.linspace(0, numbers["target"] ** (1 / depth), 200)
-        plots.theory_curve(axes, v, _slope(numbers, depth, v), color=colour, label=f"$L$ = {depth}")
+        color, v = _COLORS[depth], np.linspace(0, numbers["target"] ** (1 / depth), 200)
+        plots.theory_curve(axes, v, _slope(numbers, depth, v), color=color, label=f"$L$ = {depth}")
         relu, linear = numbers[f"relu{depth}"], numbers[f"linear{depth}"]
-        plots.simulated_points(axes, *linear[:, 0, :2].T, shown=14, color=colour, marker=_HALVES["linear"])
+        plots.simulated_points(axes, *linear[:, 0, :2].T, shown=14, color=color, marker=_HALVES["linear"])
         for i, name in ((1, "ReLU, +"), (2, "ReLU, −")):
             size, speed = relu[:, i, :2].T
-            plots.simulated_points(axes, size, 2 * speed, shown=14, color=colour, marker=_HALVES[name])
+            plots.simulated_points(axes, size, 2 * speed, shown=14, color=color, marker=_HALVES[name])
     for name, marker in _HALVES.items():
         axes.plot([], [], ls="none", marker=marker, mfc="none", color="0.4", label=name)
     axes.set(
@@ -128,8 +128,8 @@ def _ratios(axes: Axes, numbers: Numbers) -> None:
         here = numbers["depths"] == depth
         x = depth + np.linspace(-0.2, 0.2, int(here.sum()))
         shown = np.where(learnt[here], numbers["ratio"][here], np.nan)
-        axes.plot(x, shown, "o", mfc="none", color=_COLOURS[depth])
-        axes.plot(x[~learnt[here]], np.full((~learnt[here]).sum(), 1.33), "x", color=_COLOURS[depth])
+        axes.plot(x, shown, "o", mfc="none", color=_COLORS[depth])
+        axes.plot(x[~learnt[here]], np.full((~learnt[here]).sum(), 1.33), "x", color=_COLORS[depth])
     plots.level(axes, np.sqrt(2), "$\\sqrt{2}$", ls="-")
     axes.set(xlim=(2.5, 5.5), ylim=(1.32, 1.48), xticks=(3, 4, 5))
     axes.set(xlabel="layers $L$", ylabel="final $u$, ReLU / linear")
@@ -139,7 +139,7 @@ def _alignment(axes: Axes, numbers: Numbers) -> None:
     """The share of |W₂|² along its inputs, from the start to where the run ended."""
     for name, ls in (("linear", (0, (4, 1.5))), ("relu", "-")):
         ts, loss = numbers[f"{name}_ts"], numbers[f"{name}_loss"]
-        axes.plot(ts, numbers[f"{name}_aligned"], ls=ls, color=_COLOURS[3], label=_NAMES[name])
+        axes.plot(ts, numbers[f"{name}_aligned"], ls=ls, color=_COLORS[3], label=_NAMES[name])
         axes.axvline(_when(ts, loss < 0.9 * loss[0]), color="0.6", ls=ls, lw=0.8, zorder=0)
     axes.set(xlabel="time $t/\\tau$", ylabel="share of $|W_2|^2$ aligned", ylim=(0, 1.05), xlim=(0, None))
     axes.legend(loc="upper center")
@@ -147,11 +147,11 @@ def _alignment(axes: Axes, numbers: Numbers) -> None:
 
 def _rows(axes: Axes, numbers: Numbers) -> None:
     """Every row of W₂ of the ReLU network by its cosines with both inputs, before and after training."""
-    for which, colour, marker, label in (
+    for which, color, marker, label in (
         ("first", "0.6", "x", "initial weights"),
-        ("last", _COLOURS[3], "o", "trained"),
+        ("last", _COLORS[3], "o", "trained"),
     ):
-        look: Any = {"ls": "none", "marker": marker, "mfc": "none", "ms": 3.5, "color": colour}
+        look: Any = {"ls": "none", "marker": marker, "mfc": "none", "ms": 3.5, "color": color}
         axes.plot(*numbers[f"relu_rows_{which}"].T, label=label, **look)
     axes.set(xlabel="cosine of a row with $[r_1^+;\\,0]$", ylabel="with $[0;\\,r_1^-]$")
     axes.legend(loc="upper right")

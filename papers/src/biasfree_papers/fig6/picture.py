@@ -37,9 +37,9 @@ def draw(numbers: Numbers) -> Figure:
 def _loss(axes: Axes, numbers: Numbers) -> None:
     ts, losses, level = numbers["shown_ts"], numbers["shown_loss"], float(numbers["shown_level"])
     stuck = losses[:, -1] > float(numbers["left"]) * level
-    for which, colour, label in ((~stuck, _DRAW, "escape"), (stuck, _STUCK, "stay")):
+    for which, color, label in ((~stuck, _DRAW, "escape"), (stuck, _STUCK, "stay")):
         for i, loss in enumerate(losses[which]):
-            axes.plot(ts, loss, lw=0.6, color=colour, alpha=0.6, label=None if i else label)
+            axes.plot(ts, loss, lw=0.6, color=color, alpha=0.6, label=None if i else label)
     plots.simulated_points(axes, ts, losses[0], color="k", shown=18, label="first draw", zorder=6)
     plots.theory_curve(axes, ts, numbers["sigmoids"][0], color="k", lw=0.9, label="predicted", zorder=5)
     axes.plot(

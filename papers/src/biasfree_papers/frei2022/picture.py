@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree_papers.frei2022.condition import expected
-from biasfree_papers.shared.picture import MARKERS, colours, draws_and_median, fill
+from biasfree_papers.shared.picture import MARKERS, colors, draws_and_median, fill
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def draw(numbers: Numbers) -> Figure:
 def _looks(numbers: Numbers, *, tiny: bool = True) -> list[tuple[int, float, dict[str, Any]]]:
     """Sizes of the start in their order: where it is in the numbers, and its colour, marker and line."""
     factors = [*numbers["factors"].tolist(), float(numbers["tiny"])]
-    shades, lines = colours(len(factors)), ("-", "--", "-.", ":")
+    shades, lines = colors(len(factors)), ("-", "--", "-.", ":")
     found = [
         (int(i), factors[i], {"color": shades[k], "marker": MARKERS[k % len(MARKERS)], "ls": lines[k % 4]})
         for k, i in enumerate(np.argsort(factors))
@@ -47,19 +47,19 @@ def _looks(numbers: Numbers, *, tiny: bool = True) -> list[tuple[int, float, dic
 
 def _one_step(axes: Axes, numbers: Numbers) -> None:
     factors = numbers["curve_factors"]
-    for k, (name, colour, line) in enumerate((("step", _ORANGE, "--"), ("large_step", _BLUE, "-"))):
+    for k, (name, color, line) in enumerate((("step", _ORANGE, "--"), ("large_step", _BLUE, "-"))):
         after, low, high = (
             np.median(numbers[f"curve_first_{kind}"], axis=0)[k] for kind in ("after", "low", "high")
         )
-        axes.fill_between(factors, low, high, color=colour, alpha=0.18, lw=0)
+        axes.fill_between(factors, low, high, color=color, alpha=0.18, lw=0)
         label = f"$\\eta$ = {numbers[name]:g}"
-        plots.theory_curve(axes, factors, after[:, 0], color=colour, ls=line, label=label)
+        plots.theory_curve(axes, factors, after[:, 0], color=color, ls=line, label=label)
     paper, n = numbers["factors"], len(numbers["factors"])
-    for ranks, colour, marker in (
+    for ranks, color, marker in (
         (numbers["ranks"][-1, :, :, 1, 0], _ORANGE, "v"),
         (numbers["large_ranks"][:, :n, 1, 0], _BLUE, "o"),
     ):
-        axes.plot(paper, ranks.T, ls="none", marker=marker, mfc="none", color=colour, **_SMALL)
+        axes.plot(paper, ranks.T, ls="none", marker=marker, mfc="none", color=color, **_SMALL)
     before = float(np.median(numbers["curve_first_before"][:, 0, 0, 0]))
     axes.axhline(before, color="0.4", lw=0.8, ls=":")
     axes.text(factors[-1], 1.06 * before, "before", fontsize=7, color="0.3", va="bottom")
@@ -187,16 +187,16 @@ def _shares(axes: Axes, numbers: Numbers) -> None:
     _limit(axes, numbers, "limit_on_margin", "on the margin")
     around = np.outer(d, 10 ** np.linspace(-0.03, 0.03, numbers["limit_on_margin"].shape[1]))
     known = numbers["limit_consistent"].astype(bool)
-    for chosen, fill_colour in ((known, "k"), (~known, "none")):
+    for chosen, fill_color in ((known, "k"), (~known, "none")):
         at = around[chosen], numbers["limit_on_margin"][chosen]
-        axes.plot(*at, "s", color="k", mfc=fill_colour, **_SMALL)
+        axes.plot(*at, "s", color="k", mfc=fill_color, **_SMALL)
     quantities = (
         ("o", _BLUE, ":", "gates on their side", numbers["on_side"][:, :, i]),
         ("v", _ORANGE, "-.", "class of linear part", numbers["agree"][:, :, i]),
     )
-    for marker, colour, line, label, values in quantities:
+    for marker, color, line, label, values in quantities:
         draws_and_median(
-            axes, d, values, spread=0.03, color=colour, marker=marker, ls=line, label=label, **_SMALL
+            axes, d, values, spread=0.03, color=color, marker=marker, ls=line, label=label, **_SMALL
         )
     least = min(values.min() for values in (numbers["limit_on_margin"], *(one[-1] for one in quantities)))
     axes.set(xscale="log", xlabel=_INPUTS, ylabel="share", ylim=(1 - 1.6 * max(1 - least, 0.05), 1.01))

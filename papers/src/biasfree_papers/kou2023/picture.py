@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree_papers.kou2023.sentences import ratio
 from biasfree_papers.kou2023.sentences_exponents import exponents, law, standard_errors
-from biasfree_papers.shared.picture import MARKERS, colours, draws_and_median, fill
+from biasfree_papers.shared.picture import MARKERS, colors, draws_and_median, fill
 from biasfree_papers.shared.sign_blocks import gaussian_ratio
 from biasfree_papers.types import Numbers
 
@@ -49,7 +49,7 @@ def _looks(numbers: Numbers) -> list[tuple[str, dict[str, Any]]]:
             "ReLU" if leak == 0 else f"leak {leak:g}",
             {"color": shade, "marker": MARKERS[j], "ls": _LINES[j % 4]},
         )
-        for j, (leak, shade) in enumerate(zip(leaks, colours(len(leaks) + 1), strict=False))
+        for j, (leak, shade) in enumerate(zip(leaks, colors(len(leaks) + 1), strict=False))
     ]
 
 
@@ -103,7 +103,7 @@ def _blocks(axes: Axes, numbers: Numbers) -> None:
 
 def _turned(axes: Axes, numbers: Numbers) -> None:
     d, factors, shares = (numbers[f"turned_{name}"] for name in ("dimensions", "factors", "shares"))
-    for k, shade in enumerate(colours(len(d) + 1)[: len(d)]):
+    for k, shade in enumerate(colors(len(d) + 1)[: len(d)]):
         draws_and_median(
             axes, factors, shares[k].T, spread=0.08, color=shade, marker=MARKERS[k % 10], ls=_LINES[k % 4],
             label=f"$d$ = {d[k]:g}", **_SMALL,

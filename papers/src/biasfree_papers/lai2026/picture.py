@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree_papers.lai2026.models import KINDS
 from biasfree_papers.lai2026.sentences_law import FITTED, law
-from biasfree_papers.shared.picture import colours, fill
+from biasfree_papers.shared.picture import colors, fill
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def draw(numbers: Numbers) -> Figure:
 def _two(axes: Axes, numbers: Numbers) -> None:
     _distances(axes, numbers, "two_linear")
     axes.set_ylabel("relative distance\nfrom $X^+y$, two neurons")
-    for n, colour in zip(numbers["samples"], colours(len(numbers["samples"])), strict=True):
-        axes.plot([], [], color=colour, lw=2, label=f"$n$ = {n}")
+    for n, color in zip(numbers["samples"], colors(len(numbers["samples"])), strict=True):
+        axes.plot([], [], color=color, lw=2, label=f"$n$ = {n}")
     axes.legend(loc="upper left", handlelength=1.2, labelspacing=0.25)
 
 
@@ -58,7 +58,7 @@ def _relu(axes: Axes, numbers: Numbers) -> None:
 
 def _distances(axes: Axes, numbers: Numbers, name: str, ylim: tuple[float, float] = (0.02, 1.2)) -> None:
     """Medians over draws with their quartiles, the line ½√(n/d), and the fitted exponents."""
-    x, shades = 1 / numbers["ratios"], colours(len(numbers["samples"]))
+    x, shades = 1 / numbers["ratios"], colors(len(numbers["samples"]))
     ends = np.array([0.6 * x.min(), 1.6 * x.max()])
     plots.theory_curve(axes, ends, np.sqrt(ends) / 2, color="k", lw=1.0, label="$\\frac{1}{2}\\sqrt{n/d}$")
     for i, kind in enumerate(KINDS):
@@ -77,14 +77,14 @@ def _distances(axes: Axes, numbers: Numbers, name: str, ylim: tuple[float, float
 def _bounds(axes: Axes, numbers: Numbers) -> None:
     """Every run: 0 at the lower bound and 1 at the upper one."""
     x = np.broadcast_to((1 / numbers["ratios"])[:, None], numbers["two_linear"].shape)
-    for model, marker, colour, shift, label in (
+    for model, marker, color, shift, label in (
         ("two", "o", _BLUE, 0.92, "two neurons"),
         ("wide", "x", _ORANGE, 1.08, "networks"),
     ):
         low, high = numbers[f"{model}_low"], numbers[f"{model}_high"]
         share = np.log(numbers[f"{model}_linear"] / low) / np.log(high / low)
         axes.plot(
-            shift * x.ravel(), share.ravel(), marker, ls="none", mfc="none", color=colour, ms=2.2, mew=0.5,
+            shift * x.ravel(), share.ravel(), marker, ls="none", mfc="none", color=color, ms=2.2, mew=0.5,
             label=label, rasterized=True,
         )  # fmt: skip
     for edge, text in (
@@ -98,12 +98,12 @@ def _bounds(axes: Axes, numbers: Numbers) -> None:
 
 def _fits(axes: Axes, numbers: Numbers) -> None:
     x = 1 / numbers["ratios"]
-    for model, colour, ls in (("two", _BLUE, "-"), ("wide", _ORANGE, "--")):
+    for model, color, ls in (("two", _BLUE, "-"), ("wide", _ORANGE, "--")):
         for i, kind in enumerate(KINDS):
             share = (numbers[f"{model}_loss"][i] < FITTED).mean(axis=(0, 2))
             label = f"{'two neurons' if model == 'two' else 'networks'}, {kind}"
             axes.plot(
-                x, 100 * share, ls=ls, lw=0.8, marker=_MARKERS[kind], mfc="none", color=colour, label=label
+                x, 100 * share, ls=ls, lw=0.8, marker=_MARKERS[kind], mfc="none", color=color, label=label
             )
     axes.set(xscale="log", xlabel=_ABSCISSA, ylabel="runs that interpolate (%)", ylim=(-4, 165))
     axes.set_yticks([0, 25, 50, 75, 100])

@@ -33,10 +33,10 @@ def draw(numbers: Numbers) -> Figure:
 def _leaks(axes: Axes, numbers: Numbers, ts: np.ndarray, curves: np.ndarray) -> None:
     """One course a leak, as markers that take turns; the rows of `curves` are leaks."""
     leaks = numbers["leaks"]
-    colours = plots.leak_colors(leaks)
-    for i, (colour, curve) in enumerate(zip(colours, curves, strict=True)):
+    colors = plots.leak_colors(leaks)
+    for i, (color, curve) in enumerate(zip(colors, curves, strict=True)):
         chosen = slice(i * 2 + 1, None, 2 * len(leaks))
-        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
+        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": color}
         axes.plot(ts[chosen], curve[chosen], **look)
 
 
@@ -45,8 +45,8 @@ def _legend(axes: Axes, numbers: Numbers, **where: Any) -> None:
 
     leaks, names = numbers["leaks"], {0.0: " (ReLU)", 1.0: " (linear)"}
     looks: list[Any] = [
-        {"ls": "none", "mfc": "none", "marker": MARKERS[i % len(MARKERS)], "color": colour}
-        for i, colour in enumerate(plots.leak_colors(leaks))
+        {"ls": "none", "mfc": "none", "marker": MARKERS[i % len(MARKERS)], "color": color}
+        for i, color in enumerate(plots.leak_colors(leaks))
     ]
     handles = [Line2D([], [], **look) for look in looks]
     labels = [f"$\\alpha$ = {leak:g}{names.get(float(leak), '')}" for leak in leaks]

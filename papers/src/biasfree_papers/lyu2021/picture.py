@@ -38,8 +38,8 @@ def _widest(numbers: Numbers) -> str:
 def _courses(axes: Axes, numbers: Numbers, values: np.ndarray) -> None:
     """The first draw of the widest networks, leak by leak, in the linear network's time."""
     leaks, ts = numbers["leaks"], numbers[f"{_widest(numbers)}_ts"]
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
-        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
+    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
+        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": color}
         label = f"$\\alpha$ = {leak:g}"
         at = slice(1 + i % 3, None, 3)
         axes.plot(ts[at] * (1 + leak) / 2, values[at, i, 0], label=label, **look)
@@ -82,8 +82,8 @@ def _margin(axes: Axes, numbers: Numbers) -> None:
 def _widths(axes: Axes, numbers: Numbers) -> None:
     """The share at the last time, all draws; crosses are draws of one sign, with their level 2α/(1+α)."""
     widths, leaks = numbers["widths"], numbers["leaks"]
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
-        axes.axhline(2 * leak / (1 + leak), color=colour, lw=0.8, ls=":")
+    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
+        axes.axhline(2 * leak / (1 + leak), color=color, lw=0.8, ls=":")
         for j, width in enumerate(widths):
             share = numbers[f"width{width}_share"][-1, i]
             one = numbers[f"width{width}_one_signed"][i] & (leak < 1)
@@ -95,9 +95,9 @@ def _widths(axes: Axes, numbers: Numbers) -> None:
                 marker=MARKERS[i % len(MARKERS)],
                 mfc="none",
                 ms=3,
-                color=colour,
+                color=color,
             )
-            axes.plot(x[one], share[one], ls="none", marker="x", ms=4, mew=1.2, color=colour)
+            axes.plot(x[one], share[one], ls="none", marker="x", ms=4, mew=1.2, color=color)
     axes.plot([], [], ls="none", marker="x", color="0.3", ms=4, label="neurons of one sign")
     axes.plot([], [], ls=":", color="0.3", lw=0.8, label="their level $2\\alpha/(1+\\alpha)$")
     axes.set_xticks(range(len(widths)), [f"{w}" for w in widths])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a5195")
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#7a5195")
 _LINES = ("-", "--", "-.", (0, (1, 1)))
 _STEP = "step $\\eta/\\eta_c$"
 
@@ -35,7 +35,7 @@ def draw(numbers: Numbers) -> Figure:
 
 def _looks(numbers: Numbers) -> list[dict[str, Any]]:
     names = (str(name) for name in numbers["sets"])
-    looks = zip(_COLOURS, MARKERS, _LINES, names, strict=False)
+    looks = zip(_COLORS, MARKERS, _LINES, names, strict=False)
     return [{"color": c, "marker": m, "ls": ls, "label": name, "mfc": "none"} for c, m, ls, name in looks]
 
 
@@ -100,7 +100,7 @@ def _function(axes: Axes, numbers: Numbers, *, which: int) -> None:
     shown = numbers["shown"][which][[0, 2]]
     looks: tuple[dict[str, Any], ...] = (
         {"color": "0.55", "ls": "--"},
-        {"color": _COLOURS[which], "ls": "-"},
+        {"color": _COLORS[which], "ls": "-"},
     )
     for f, rung, look in zip(numbers["functions"][which], shown, looks, strict=True):
         label = f"$\\eta$ = {numbers['rungs'][rung]:.2g} $\\eta_c$"
@@ -114,10 +114,10 @@ def _function(axes: Axes, numbers: Numbers, *, which: int) -> None:
 
 
 def _losses(axes: Axes, numbers: Numbers) -> None:
-    looks: tuple[Any, ...] = (("0.55", "--"), ("0.2", "-."), (_COLOURS[0], "-"))
-    for loss, rung, (colour, ls) in zip(numbers["curves"], numbers["shown"][0], looks, strict=True):
+    looks: tuple[Any, ...] = (("0.55", "--"), ("0.2", "-."), (_COLORS[0], "-"))
+    for loss, rung, (color, ls) in zip(numbers["curves"], numbers["shown"][0], looks, strict=True):
         label = f"$\\eta$ = {numbers['rungs'][rung]:.2g} $\\eta_c$"
-        axes.plot(np.arange(1, len(loss) + 1), loss, color=colour, ls=ls, lw=1, label=label)
+        axes.plot(np.arange(1, len(loss) + 1), loss, color=color, ls=ls, lw=1, label=label)
     axes.set(
         xscale="log", yscale="log", xlabel="steps, from 1 at the start", ylabel="loss", ylim=(1e-16, 1e2)
     )

@@ -50,11 +50,11 @@ def _losses(axes: Axes, numbers: Numbers, loss: str) -> None:
     t = numbers["rescaled"][1:]
     linear = numbers[f"{loss}_centred_loss"][0, 1, 1:]
     plots.theory_curve(axes, t, linear, color="k", label="linear twin")
-    for shift, (kind, (colour, marker)) in enumerate(_LOOKS.items()):
+    for shift, (kind, (color, marker)) in enumerate(_LOOKS.items()):
         y = numbers[f"{loss}_{kind}_loss"][0, 0, 1:]
         chosen = spread(np.log(t), np.log(y), shown=20, shift=shift / 2)
         axes.plot(
-            t[chosen], y[chosen], ls="none", marker=marker, mfc="none", color=colour, label=f"ReLU, {kind}"
+            t[chosen], y[chosen], ls="none", marker=marker, mfc="none", color=color, label=f"ReLU, {kind}"
         )
     axes.set(xscale="log", yscale="log", xlabel=_TIME, ylabel=f"{loss} loss", xlim=(t[0] / 3, 1.2 * t[-1]))
 
@@ -62,10 +62,10 @@ def _losses(axes: Axes, numbers: Numbers, loss: str) -> None:
 def _gap(axes: Axes, numbers: Numbers) -> None:
     t = numbers["rescaled"][1:]
     for loss, style in (("square", "-"), ("logistic", (0, (4, 2)))):
-        for kind, (colour, _) in _LOOKS.items():
+        for kind, (color, _) in _LOOKS.items():
             for row in numbers[f"{loss}_{kind}_gap"]:
-                axes.plot(t, np.maximum(row[1:], 1e-17), ls=style, color=colour, lw=0.8)
-            axes.plot([], [], ls=style, color=colour, label=f"{kind}, {loss}")
+                axes.plot(t, np.maximum(row[1:], 1e-17), ls=style, color=color, lw=0.8)
+            axes.plot([], [], ls=style, color=color, label=f"{kind}, {loss}")
     axes.set(xscale="log", yscale="log", xlabel=_TIME, ylim=(1e-17, 3))
     axes.set_yticks([1e-15, 1e-10, 1e-5, 1])
     axes.set_ylabel("gap $\\langle(f-f_{lin})^2\\rangle^{1/2}/\\langle f_{lin}^2\\rangle^{1/2}$", fontsize=7)
@@ -75,9 +75,9 @@ def _gap(axes: Axes, numbers: Numbers) -> None:
 def _wrong(axes: Axes, numbers: Numbers) -> None:
     t = numbers["rescaled"][1:]
     for loss, style in (("square", "-"), ("logistic", (0, (4, 2)))):
-        for which, (colour, name) in enumerate(((_ORANGE, "ReLU"), ("k", "linear"))):
+        for which, (color, name) in enumerate(((_ORANGE, "ReLU"), ("k", "linear"))):
             wrong = 100 * np.median(numbers[f"{loss}_centred_wrong"][:, which, 1:], axis=0)
-            axes.plot(t, wrong, ls=style, color=colour, label=f"{name}, {loss}")
+            axes.plot(t, wrong, ls=style, color=color, label=f"{name}, {loss}")
     axes.set(xscale="log", xlabel=_TIME, ylabel="training samples wrong (%)", ylim=(-0.1, 6))
     axes.legend(loc="upper right")
 
@@ -85,10 +85,10 @@ def _wrong(axes: Axes, numbers: Numbers) -> None:
 def _symmetry(axes: Axes, numbers: Numbers) -> None:
     names = ("inputs $T_x$", "targets $T_y$")
     looks = zip(numbers["null"], numbers["defects"], (_BLUE, _ORANGE), names, ("-", "--"), strict=True)
-    for null, defect, colour, name, style in looks:
-        axes.hist(null, bins=12, histtype="stepfilled", color=colour, alpha=0.35, lw=0)
-        axes.axvline(float(defect), color=colour, lw=1.5, ls=style)
-        place = {"xycoords": ("data", "axes fraction"), "ha": "right", "fontsize": 7, "color": colour}
+    for null, defect, color, name, style in looks:
+        axes.hist(null, bins=12, histtype="stepfilled", color=color, alpha=0.35, lw=0)
+        axes.axvline(float(defect), color=color, lw=1.5, ls=style)
+        place = {"xycoords": ("data", "axes fraction"), "ha": "right", "fontsize": 7, "color": color}
         axes.annotate(name, (float(defect) - 0.02, 0.92), **place)
     p = f"$p$ = {float(numbers['p_values'][-1]):.2g}"
     axes.set(xlabel=f"symmetry defect ({p})", ylabel="number of sign-flipped copies", xlim=(0, 1))

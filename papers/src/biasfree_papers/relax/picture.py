@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree.plots import spread
-from biasfree_papers.shared.picture import MARKERS, colours, fill
+from biasfree_papers.shared.picture import MARKERS, colors, fill
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def draw(numbers: Numbers) -> Figure:
 
 def _looks(numbers: Numbers) -> list[dict[str, Any]]:
     """A colour and a marker for every amount."""
-    shades = colours(len(numbers["amounts"]))
+    shades = colors(len(numbers["amounts"]))
     return [
         {"color": shade, "marker": marker, "mfc": "none"}
         for shade, marker in zip(shades, cycle(MARKERS), strict=False)
@@ -77,11 +77,11 @@ def _gap(axes: Axes, numbers: Numbers) -> None:
 def _parting(axes: Axes, numbers: Numbers) -> None:
     looks = (("o", _BLUE, "weights"), ("v", _ORANGE, "loss"))
     never = 2.2 * numbers["rescaled"][-1]
-    for kind, (marker, colour, label) in enumerate(looks):
+    for kind, (marker, color, label) in enumerate(looks):
         times = numbers["parted"][:, :, kind]
         at = np.repeat(_places(numbers), times.shape[1]) * (1.06 if kind else 0.94)
         axes.plot(
-            at, np.minimum(times.ravel(), never), ls="none", marker=marker, mfc="none", color=colour,
+            at, np.minimum(times.ravel(), never), ls="none", marker=marker, mfc="none", color=color,
             ms=3, mew=0.7, label=label,
         )  # fmt: skip
     axes.axhline(1.4 * numbers["rescaled"][-1], color="0.5", lw=0.8, ls=":")
@@ -111,11 +111,11 @@ def _growth(axes: Axes, numbers: Numbers) -> None:
         ("o", _BLUE, "gap when settled", settled),
         ("v", _ORANGE, "gap at the end", numbers["gap"][:, :, -1]),
     )
-    for marker, colour, label, values in quantities:
+    for marker, color, label, values in quantities:
         low, middle, high = np.quantile(100 * values, [0.25, 0.5, 0.75], axis=1)[:, shown]
         bars = np.array([middle - low, high - middle])
         axes.errorbar(
-            at[shown], middle, bars, fmt=marker, mfc="none", color=colour, elinewidth=0.7, label=label
+            at[shown], middle, bars, fmt=marker, mfc="none", color=color, elinewidth=0.7, label=label
         )
     last = 100 * np.median(numbers["defect"][-1])
     plots.theory_curve(

@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree import plots
 from biasfree_papers.sarussi2021.sentences import by_scale, exponent
-from biasfree_papers.shared.picture import MARKERS, colours, fill
+from biasfree_papers.shared.picture import MARKERS, colors, fill
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def draw(numbers: Numbers) -> Figure:
 def _by_samples(axes: Axes, numbers: Numbers) -> None:
     """Medians at the early time, a line a scale, with bars from the least to the largest of the draws."""
     n, differ = numbers["samples"], 100 * by_scale(numbers, "differ")[:, 0]
-    for i, (scale, colour) in enumerate(zip(numbers["scales"], colours(len(differ)), strict=True)):
+    for i, (scale, color) in enumerate(zip(numbers["scales"], colors(len(differ)), strict=True)):
         middle = np.median(differ[i], axis=1)
         bars = np.abs(np.array([differ[i].min(axis=1), differ[i].max(axis=1)]) - middle)
-        look: Any = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "elinewidth": 0.6}
+        look: Any = {"color": color, "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "elinewidth": 0.6}
         at = n * 1.05 ** (i - (len(differ) - 1) / 2)
         axes.errorbar(at, middle, yerr=bars, ls=_STYLES[i % 4], label=f"scale {scale:g}", **look)
     axes.set(xscale="log", xlabel="samples $P$", ylabel=_DIFFER, ylim=(0, 1.45 * differ.max()))
@@ -51,8 +51,8 @@ def _by_samples(axes: Axes, numbers: Numbers) -> None:
 def _over_time(axes: Axes, numbers: Numbers) -> None:
     """From the least scale, a line a number of samples, medians of the draws."""
     ts, course = numbers["scale0_ts"][1:], 100 * np.median(numbers["scale0_course"], axis=-1)
-    for i, (n, colour) in enumerate(zip(numbers["samples"], colours(course.shape[1]), strict=True)):
-        axes.plot(ts, course[:, i], color=colour, ls=_STYLES[i % 4], label=f"$P$ = {n}")
+    for i, (n, color) in enumerate(zip(numbers["samples"], colors(course.shape[1]), strict=True)):
+        axes.plot(ts, course[:, i], color=color, ls=_STYLES[i % 4], label=f"$P$ = {n}")
     axes.set(xscale="log", xlabel="time $t/\\tau$", ylabel=_DIFFER, ylim=(0, None))
     axes.legend(loc="upper left", labelspacing=0.25)
 
@@ -60,8 +60,8 @@ def _over_time(axes: Axes, numbers: Numbers) -> None:
 def _by_leak(axes: Axes, numbers: Numbers) -> None:
     """The most samples, the least scale, early and late."""
     leaks = numbers["leaks"]
-    for i, (name, colour) in enumerate(((f"$t$ = {float(numbers['early']):g}", "C0"), ("last time", "C3"))):
-        look: Any = {"color": colour, "marker": MARKERS[i], "mfc": "none"}
+    for i, (name, color) in enumerate(((f"$t$ = {float(numbers['early']):g}", "C0"), ("last time", "C3"))):
+        look: Any = {"color": color, "marker": MARKERS[i], "mfc": "none"}
         values = 100 * numbers["leak_differ"][i]
         axes.plot(leaks, values, ls="none", alpha=0.5, ms=2.5, **look)
         axes.plot(leaks, np.median(values, axis=1), ls=_STYLES[i], label=name, **look)
@@ -72,7 +72,7 @@ def _by_leak(axes: Axes, numbers: Numbers) -> None:
 def _neurons(axes: Axes, numbers: Numbers) -> None:
     """The angle of every neuron to the linear part, those with a < 0 to its opposite."""
     last = len(numbers["scales"]) - 1
-    for k, (i, colour) in enumerate(((0, "C0"), (last, "C3"))):
+    for k, (i, color) in enumerate(((0, "C0"), (last, "C3"))):
         first, second = numbers[f"scale{i}_W1"], numbers[f"scale{i}_W2"][0]
         w = second @ first
         cosine = np.sign(second) * (first @ w) / np.linalg.norm(first, axis=1) / np.linalg.norm(w)
@@ -84,7 +84,7 @@ def _neurons(axes: Axes, numbers: Numbers) -> None:
             marker=MARKERS[k],
             mfc="none",
             ls="none",
-            color=colour,
+            color=color,
             label=label,
         )
     axes.set(xlabel="neuron, by angle", ylabel="angle to $\\pm\\ell$ (degrees)", ylim=(0, None))
@@ -95,12 +95,12 @@ def _by_scale(axes: Axes, numbers: Numbers) -> None:
     """Mirrored data: distance from the linear model, and the even part, against the scale."""
     scales, found = numbers["scales"], exponent(numbers)
     gap, even = numbers["mirrored_gap"], np.sqrt(numbers["mirrored_even"])
-    for values, marker, colour, label in (
+    for values, marker, color, label in (
         (gap, "o", "C0", "$|W_1-W_2^{\\top}v^{\\top}|\\,/\\,|W_1|$"),
         (even, "s", "C3", "even part, rms share"),
     ):
-        axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=colour)
-        axes.plot([], [], ls="none", marker=marker, mfc="none", color=colour, label=label)
+        axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=color)
+        axes.plot([], [], ls="none", marker=marker, mfc="none", color=color, label=label)
     line = np.median(gap[0]) / scales[0] * scales
     axes.plot(scales, line, color="0.3", label=f"∝ scale (fit: {found.estimate:.3f} ± {found.error:.1g})")
     axes.set(xscale="log", yscale="log", xlabel="initial scale $|W_1(0)|$", ylabel="mirrored data, distance")
@@ -114,8 +114,8 @@ def _model(axes: Axes, numbers: Numbers) -> None:
     for j, (loss, style) in enumerate((("square", _STYLES[1]), ("logistic", "-"))):
         solved = numbers["exact_solved"][j, 0, 1:]
         plots.theory_curve(axes, own[1:], solved, color="0.3", ls=style, label=f"linear model, {loss}")
-    for i, (leak, colour) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
-        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": colour}
+    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
+        look: Any = {"ls": "none", "marker": MARKERS[i % len(MARKERS)], "mfc": "none", "color": color}
         at = slice(1 + i % 4, None, 4)
         for j, label in enumerate((None, f"$\\alpha$ = {leak:g}")):
             axes.plot(own[at], numbers["exact_simulated"][j, i, at], label=label, **look)

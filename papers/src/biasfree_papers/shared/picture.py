@@ -34,7 +34,7 @@ def fill(
         plots.panel_label(axes, letter)
 
 
-def colours(n: int) -> list[tuple[float, ...]]:
+def colors(n: int) -> list[tuple[float, ...]]:
     """n colours from dark to light."""
     return plots.leak_colors(np.linspace(0, 1, n))
 

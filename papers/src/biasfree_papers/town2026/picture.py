@@ -9,7 +9,7 @@ import numpy as np
 from biasfree import plots
 from biasfree.theory.neighbors import interpolation_probability
 from biasfree_papers.shared.exponents import mean_and_error
-from biasfree_papers.shared.picture import MARKERS, colours, fill
+from biasfree_papers.shared.picture import MARKERS, colors, fill
 from biasfree_papers.town2026.sentences_fits import exponents, slopes, trained_limit
 from biasfree_papers.types import Numbers
 
@@ -62,7 +62,7 @@ def _grown(axes: Axes, numbers: Numbers) -> None:
 def _times(axes: Axes, numbers: Numbers) -> None:
     ratio = numbers["one_came"] / numbers["one_due"]
     for k, marker in zip(range(ratio.shape[1]), MARKERS, strict=False):
-        look = {"ls": "none", "marker": marker, "mfc": "none", "color": colours(ratio.shape[1])[k]}
+        look = {"ls": "none", "marker": marker, "mfc": "none", "color": colors(ratio.shape[1])[k]}
         axes.plot(numbers["one_due"][:, k], ratio[:, k], label=f"{k + 1}", **look)
     axes.axhline(1, color="0.4", lw=0.8)
     far = 1.3 * np.nanmax(np.abs(np.where(np.isfinite(ratio), ratio, np.nan) - 1))
@@ -71,18 +71,18 @@ def _times(axes: Axes, numbers: Numbers) -> None:
 
 
 def _probability(axes: Axes, numbers: Numbers) -> None:
-    draws, kinds = float(numbers["draws"]), colours(len(numbers["samples"]))
-    for i, (n, colour) in enumerate(zip(numbers["samples"], kinds, strict=True)):
+    draws, kinds = float(numbers["draws"]), colors(len(numbers["samples"]))
+    for i, (n, color) in enumerate(zip(numbers["samples"], kinds, strict=True)):
         wide = np.arange(1, numbers["widths"].max() + 1)
         half = (int(n) + 1) // 2
         chance = [interpolation_probability(half, int(n) - half, int(m)) for m in wide]
-        axes.plot(wide, chance, color=colour)
+        axes.plot(wide, chance, color=color)
         share = numbers["covered"][i] / draws
         error = 2 * np.sqrt(share * (1 - share) / draws)
-        look = {"ls": "none", "marker": MARKERS[i], "color": colour, "ms": 3, "lw": 0.8}
+        look = {"ls": "none", "marker": MARKERS[i], "color": color, "ms": 3, "lw": 0.8}
         axes.errorbar(numbers["widths"][i], share, error, mfc="none", label=f"n = {n}", **look)
         fit = np.mean(numbers["half_excess"][i] + numbers["half_floor"][i] < 1e-6)
-        axes.plot(numbers["narrow"][i], fit, marker=MARKERS[i], color=colour, ms=5, mec="k", mew=0.6)
+        axes.plot(numbers["narrow"][i], fit, marker=MARKERS[i], color=color, ms=5, mec="k", mew=0.6)
     axes.set(xlabel="width $m$", ylabel="probability to fit all samples")
     axes.legend(fontsize=6.5, loc="lower right", handletextpad=0.2)
 
@@ -130,8 +130,8 @@ def _norm(axes: Axes, numbers: Numbers) -> None:
 def _exponents(axes: Axes, numbers: Numbers) -> None:
     """Of ½|θ|² over the numbers of samples that were trained: of the runs, and of their limit."""
     n, shown = numbers["samples"], (("k", numbers["wide_norm"]), ("C0", trained_limit(numbers)))
-    for i, (colour, norms) in enumerate(shown):
+    for i, (color, norms) in enumerate(shown):
         mean, error = mean_and_error(exponents(n, norms))
         text = f"½|θ|² ~ $n^{{{mean:.2f}\\pm{error:.2f}}}$, n ≤ {n[-1]}"
-        look = {"ha": "right", "transform": axes.transAxes, "fontsize": 6.5, "color": colour}
+        look = {"ha": "right", "transform": axes.transAxes, "fontsize": 6.5, "color": color}
         axes.text(0.99, 0.13 - 0.09 * i, text, **look)

@@ -77,9 +77,9 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
 
 def _outputs(axes: Axes, numbers: Numbers) -> None:
     ts = numbers["ts"]
-    for i, (x, (colour, marker, dashes)) in enumerate(zip(numbers["x"], _LOOKS, strict=False)):
-        plots.theory_curve(axes, ts, numbers["solved_outputs"][0, :, i], color=colour, ls=dashes)
-        look = {"color": colour, "marker": marker, "shown": 14, "label": point_name(x)}
+    for i, (x, (color, marker, dashes)) in enumerate(zip(numbers["x"], _LOOKS, strict=False)):
+        plots.theory_curve(axes, ts, numbers["solved_outputs"][0, :, i], color=color, ls=dashes)
+        look = {"color": color, "marker": marker, "shown": 14, "label": point_name(x)}
         plots.simulated_points(axes, ts, numbers["simulated_outputs"][0, :, i], **look)
     _snapshots(axes, numbers)
     axes.set(xlabel="time $t/\\tau$", ylabel="output $y_i f(x_i)$", xlim=(-0.01 * ts[-1], ts[-1]))
@@ -104,8 +104,8 @@ def _kinds(part: SubFigure) -> None:
         "$x_i$, $y_i<0$": (_SIGNS[-1], "k"),
     }
     handles = [
-        Line2D([], [], ls="none", marker=marker, color=colour, label=name)
-        for name, (marker, colour) in looks.items()
+        Line2D([], [], ls="none", marker=marker, color=color, label=name)
+        for name, (marker, color) in looks.items()
     ]
     part.legend(handles=handles, loc="outside lower center", ncols=4, handletextpad=0.1, columnspacing=1.0)
 
