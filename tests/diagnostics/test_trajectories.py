@@ -298,12 +298,12 @@ def test_normalised_margins_know_no_scale(seed, leak, sizes, stretch):
     f = oracles.forward(*oracles.layers(network), leak, data.x)[-1].reshape(data.y.shape)
     size = np.sqrt(sum(np.sum(w**2) for w in network.weights)) ** network.depth
     np.testing.assert_allclose(found.values, data.y * f, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(found.normalised, data.y * f / size, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.normalized, data.y * f / size, rtol=0, atol=1e-13)
     assert found.smallest == found.values.min()
     spread = (found.values.max() - found.values.min()) / np.abs(found.values).max()
     assert found.spread == pytest.approx(spread, rel=1e-14)
     other = margins(bf.Network(tuple(stretch * w for w in network.weights), leak=leak), data)
-    np.testing.assert_allclose(other.normalised, found.normalised, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(other.normalized, found.normalized, rtol=0, atol=1e-13)
     assert other.spread == pytest.approx(found.spread, rel=1e-10)
 
 
@@ -311,12 +311,12 @@ def test_margins_of_other_models():
     data = bf.Dataset(np.array([[1.0, 0], [0, -2.0]]), np.array([1.0, -1.0]))
     found = margins(lambda x: x.sum(axis=1), data)
     np.testing.assert_array_equal(found.values, [1, 2])
-    assert (found.smallest, found.spread, found.normalised) == (1, 0.5, None)
+    assert (found.smallest, found.spread, found.normalized) == (1, 0.5, None)
     for network in (
         bf.Network((np.zeros((2, 2)), np.zeros((1, 2)))),
         oracles.with_biases(bf.networks.gaussian((2, 2, 1), scale=1)),
     ):
-        assert margins(network, data).normalised is None
+        assert margins(network, data).normalized is None
     with pytest.raises(ValueError, match="labels −1 and"):
         margins(lambda x: x[:, 0], bf.Dataset(data.x, [0.0, 1.0]))
     with pytest.raises(ValueError, match="the model has 2 outputs and the data 1"):

@@ -64,12 +64,12 @@ class PartingTime:
 class Margins:
     """Margins y·f(x) of labelled samples: `smallest`, and `spread` = (largest − smallest)/largest size.
 
-    `normalised` = y·f(x)/|θ|^L, the margins of the same network with weights of total norm 1; None for
+    `normalized` = y·f(x)/|θ|^L, the margins of the same network with weights of total norm 1; None for
     networks with biases, which are not homogeneous, for zero networks and for other functions.
     """
 
     values: Float[np.ndarray, "*K P"]
-    normalised: Float[np.ndarray, "*K P"] | None
+    normalized: Float[np.ndarray, "*K P"] | None
     smallest: float
     spread: float
 
@@ -167,11 +167,11 @@ def margins(model: Model, data: Dataset) -> Margins:
     """
     LABELS.check(None, data)
     values = _margins(model, data)
-    largest, normalised = np.abs(values).max(), None
+    largest, normalized = np.abs(values).max(), None
     if isinstance(model, Network) and model.biases is None and any(w.any() for w in model.weights):
-        normalised = _margins(_of_norm_one(model), data)
+        normalized = _margins(_of_norm_one(model), data)
     spread = float((values.max() - values.min()) / largest) if largest > 0 else 0.0
-    return Margins(values, normalised, float(values.min()), spread)
+    return Margins(values, normalized, float(values.min()), spread)
 
 
 def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list[tuple[float, float]]:

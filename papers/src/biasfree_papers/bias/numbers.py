@@ -158,9 +158,9 @@ def _measured(runs: list[Trajectory], data: Dataset, chosen: np.ndarray) -> Numb
 
 
 def _margin(network: Network, data: Dataset) -> float:
-    normalised = diagnostics.margins(network, data).normalised
-    assert normalised is not None  # bias-free, on [x, 1]
-    return float(normalised.min())
+    normalized = diagnostics.margins(network, data).normalized
+    assert normalized is not None  # bias-free, on [x, 1]
+    return float(normalized.min())
 
 
 def _bias_ratio(network: Network) -> float:

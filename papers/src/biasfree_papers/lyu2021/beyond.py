@@ -11,7 +11,7 @@ from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree_papers.lyu2021.extra import linear_margin, starts, with_extra
-from biasfree_papers.lyu2021.margins import along, normalised
+from biasfree_papers.lyu2021.margins import along, normalized
 from biasfree_papers.shared.trajectories import layers, named
 from biasfree_papers.types import Numbers, Report
 
@@ -35,8 +35,8 @@ def runs(settings: Mapping[str, Any], report: Report) -> Numbers:
         "y": data.y,
         "leaks": np.array(leaks),
         "ts": courses[0].ts,
-        "margin": along(courses, lambda net: normalised(net, data)).reshape(-1, *shape),
-        "better": np.array([normalised(net, data) for net in better]),
+        "margin": along(courses, lambda net: normalized(net, data)).reshape(-1, *shape),
+        "better": np.array([normalized(net, data) for net in better]),
         "neurons": np.array([net.sizes[1] for net in better]),
         "width": np.array(settings["extra_width"]),
         "linear": np.array([linear_margin(w, leak, data) for leak in leaks]),

@@ -12,7 +12,7 @@ from biasfree import networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.lyu2021.margins import along, embedded, normalised
+from biasfree_papers.lyu2021.margins import along, embedded, normalized
 from biasfree_papers.settings import seeds_of
 from biasfree_papers.shared.trajectories import layers, named, stacked
 from biasfree_papers.types import Numbers, Report
@@ -78,7 +78,7 @@ def _row(settings: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
     shape = (len(settings["extra_leaks"]), len(settings["scales"]), settings["seeds"])
     begun = starts(settings, settings["extra_leaks"])
     courses = long_descent(begun, data, horizon=settings["extra_horizon"])
-    margin, share = along(courses, lambda net: normalised(net, data)), along(courses, opposite_share)
+    margin, share = along(courses, lambda net: normalized(net, data)), along(courses, opposite_share)
     leaks, best = np.array([net.leak for net in begun]), theory.max_margin(with_extra(0.0))
     bound = (leaks + (1 - leaks) * share) / 2 * best.margin
     return {
@@ -94,7 +94,7 @@ def _row(settings: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
 
 def linear_margin(w: np.ndarray, leak: float, data: Dataset) -> float:
     """The normalised margin of the balanced network that is the linear function w·x."""
-    return normalised(embedded(w, width=2, leak=leak), data)
+    return normalized(embedded(w, width=2, leak=leak), data)
 
 
 def _exponents(courses: Sequence[Trajectory]) -> np.ndarray:

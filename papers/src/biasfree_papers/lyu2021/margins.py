@@ -33,12 +33,12 @@ def shares(runs: Sequence[Trajectory], data: Sequence[Dataset]) -> np.ndarray:
 
 
 def _share(run: Trajectory, data: Dataset) -> np.ndarray:
-    return run.map(lambda net: normalised(net, data)) / theory.largest_margin(data, leak=run.leak)
+    return run.map(lambda net: normalized(net, data)) / theory.largest_margin(data, leak=run.leak)
 
 
-def normalised(network: Network, data: Dataset) -> float:
+def normalized(network: Network, data: Dataset) -> float:
     """min y f/|θ|²."""
-    found = diagnostics.margins(network, data).normalised
+    found = diagnostics.margins(network, data).normalized
     assert found is not None  # a network without biases that is not zero
     return float(found.min())
 
@@ -51,7 +51,7 @@ def embedded(w: np.ndarray, *, width: int, leak: float) -> Network:
 def embedded_share(data: Dataset, leak: float, width: int) -> float:
     """The share of the balanced network that is the max-margin classifier."""
     network = embedded(theory.max_margin(data).w, width=width, leak=leak)
-    return normalised(network, data) / theory.largest_margin(data, leak=leak)
+    return normalized(network, data) / theory.largest_margin(data, leak=leak)
 
 
 def one_signed_share(data: Dataset, leak: float, width: int) -> float:
@@ -59,4 +59,4 @@ def one_signed_share(data: Dataset, leak: float, width: int) -> float:
     best = theory.max_margin(data)
     outer = np.abs(embedded(best.w, width=width, leak=leak).weights[1])
     network = Network((outer.T * best.direction, outer), leak=leak)
-    return normalised(network, data) / theory.largest_margin(data, leak=leak)
+    return normalized(network, data) / theory.largest_margin(data, leak=leak)
