@@ -49,8 +49,8 @@ def trained(data, *, bias, saves, width=50, seed=0):
 def prepared(x, y):
     """The data as they are, centred, and centred with their mirror images added."""
     data = bf.Dataset(x, y)
-    centred = bf.data.center(data)
-    return {"as given": data, "centred": centred, "centred, mirrored": bf.data.symmetrize(centred)}
+    centered = bf.data.center(data)
+    return {"as given": data, "centred": centered, "centred, mirrored": bf.data.symmetrize(centered)}
 
 
 def main():

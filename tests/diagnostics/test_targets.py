@@ -142,8 +142,8 @@ def test_preparation_of_shifted_data():
     shifted = bf.Dataset(data.x + np.array([3.0, 0, 0]), data.y + 1)
     found = preparation(shifted)
     assert found.given.symmetry > 0.9
-    assert found.centred.symmetry < 1e-12  # mirror images again, to the rounding of means
-    assert found.centred.linear == pytest.approx(preparation(data).given.linear, rel=1e-10)
+    assert found.centered.symmetry < 1e-12  # mirror images again, to the rounding of means
+    assert found.centered.linear == pytest.approx(preparation(data).given.linear, rel=1e-10)
     assert found.offset == pytest.approx(3 / np.sqrt(9 + np.trace(data.sigma)), rel=1e-12)
     assert found.whitened is not None
     assert found.whitened.linear == pytest.approx(found.given.linear, rel=1e-10)  # the same maps
@@ -153,7 +153,7 @@ def test_preparation_of_shifted_data():
 def test_preparation_leaves_symmetric_data_symmetric_and_says_where_whitening_fails():
     found = preparation(bf.data.odd_sine(n=20, d=3, seed=0))
     assert found.whitened is not None
-    assert (found.given.symmetry, found.centred.symmetry, found.whitened.symmetry) == (0, 0, 0)
+    assert (found.given.symmetry, found.centered.symmetry, found.whitened.symmetry) == (0, 0, 0)
     flat = preparation(bf.Dataset(np.array([[1.0, 1], [2, 2], [-1, -1]]), [1.0, 2, 3]))
     assert flat.whitened is None
     assert flat.condition == np.inf

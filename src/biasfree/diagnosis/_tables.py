@@ -83,7 +83,7 @@ def _part(part: Part) -> str:
 def _preparation(found: Findings) -> Table:
     made = found.preparation
     assert made is not None
-    kinds = (("as given", made.given), ("centred", made.centred), ("whitened", made.whitened))
+    kinds = (("as given", made.given), ("centred", made.centered), ("whitened", made.whitened))
     rows = [(name, None, None) if one is None else (name, one.symmetry, one.linear) for name, one in kinds]
     title = f"Preparation: |⟨x⟩|/rms = {made.offset:.2g}, condition number of Σ = {made.condition:.2g}"
     return Table(title, ("inputs", "symmetry defect (at least)", "linear share of ⟨y²⟩"), tuple(rows))

@@ -208,11 +208,11 @@ def _centring(found: Findings) -> str | None:
     seen, made = found.symmetry, found.preparation
     if seen is None or made is None or seen.exact or made.offset < 0.1:
         return None
-    if made.centred.symmetry > seen.defect / 2:
+    if made.centered.symmetry > seen.defect / 2:
         return None
     return (
         f"the inputs are not centred: bf.data.center would lower the symmetry defect from "
-        f"{_percent(seen.defect)} to {_percent(made.centred.symmetry)} and make a bias-free network more "
+        f"{_percent(seen.defect)} to {_percent(made.centered.symmetry)} and make a bias-free network more "
         "nearly linear; keep the offset, or add a bias, if that is not wanted."
     )
 

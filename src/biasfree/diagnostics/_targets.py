@@ -206,7 +206,7 @@ class Preparation:
     """What centring and whitening would change."""
 
     given: Prepared
-    centred: Prepared
+    centered: Prepared
     """With x − ⟨x⟩ and y − ⟨y⟩."""
     whitened: Prepared | None
     """With Σ^{−1/2}x; None where Σ is singular."""
@@ -223,7 +223,7 @@ def preparation(data: Dataset) -> Preparation:
     size = np.sqrt(np.trace(data.sigma))
     return Preparation(
         given=_prepared(data),
-        centred=_prepared(center(data, targets=True)),
+        centered=_prepared(center(data, targets=True)),
         whitened=_prepared(white) if (white := _whitened(data)) is not None else None,
         condition=np.inf if singular else float(spread[0] / spread[-1]),
         offset=float(np.linalg.norm(data.x.mean(axis=0)) / size) if size > 0 else 0.0,

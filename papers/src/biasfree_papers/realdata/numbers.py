@@ -25,14 +25,14 @@ SAVES = 100  # of every run
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Digits 3 against 5: how symmetric they are, and training with both losses on both kinds of data."""
-    centred = tasks.center(tasks.digits())
-    data = dict(zip(KINDS, (centred, tasks.symmetrize(centred)), strict=True))
+    centered = tasks.center(tasks.digits())
+    data = dict(zip(KINDS, (centered, tasks.symmetrize(centered)), strict=True))
     seeds = seeds_of(settings)
-    starts = [_start(settings, centred, int(seed)) for seed in seeds]
+    starts = [_start(settings, centered, int(seed)) for seed in seeds]
     found = {}
     for loss in LOSSES:
         report(f"{loss} loss, linear twins")
-        linear = _descend(settings, starts, centred, loss, leak=1.0)  # which do not see mirror images
+        linear = _descend(settings, starts, centered, loss, leak=1.0)  # which do not see mirror images
         found["rescaled"] = linear[0].ts
         for kind in KINDS:
             report(f"{loss} loss, digits {kind}")
@@ -42,8 +42,8 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     return {
         "seeds": seeds,
         **found,
-        **_symmetry(centred, settings["flips"]),
-        **_halves(centred),
+        **_symmetry(centered, settings["flips"]),
+        **_halves(centered),
         "rounding": np.array(rounding(data["mirrored"], settings["width"], settings["steps"])),
     }
 

@@ -13,7 +13,7 @@ from biasfree_papers.types import Numbers
 
 def claims(numbers: Numbers) -> list[Claim]:
     """With mirror images the networks are one; without, they part."""
-    return [claim(numbers, loss) for claim in (_mirrored, _centred) for loss in LOSSES]
+    return [claim(numbers, loss) for claim in (_mirrored, _centered) for loss in LOSSES]
 
 
 def tables(numbers: Numbers) -> list[Table]:
@@ -34,7 +34,7 @@ def _mirrored(numbers: Numbers, loss: str) -> Claim:
     )
 
 
-def _centred(numbers: Numbers, loss: str) -> Claim:
+def _centered(numbers: Numbers, loss: str) -> Claim:
     return Claim(
         sentence=f"on the digits as they are, ReLU networks and their linear twin part ({loss} loss, last "
         "gap)",

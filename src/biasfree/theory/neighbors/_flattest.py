@@ -131,7 +131,7 @@ class _Programme:
         triangle = np.concatenate([(i == j) / self.samples, np.zeros(len(self.y))])
         mu = 1.0
         while True:
-            triangle = self._centred(triangle, mu)
+            triangle = self._centered(triangle, mu)
             best = triangle[len(i) :] @ self.y
             if mu * (self.samples + 2 * len(self.angle)) <= gap * best:
                 return self._matrix(triangle), triangle[len(i) :]
@@ -168,7 +168,7 @@ class _Programme:
             return np.inf
         return float(-2 * np.log(np.diag(root)).sum() - np.log(room).sum())
 
-    def _centred(self, state: np.ndarray, mu: float) -> np.ndarray:
+    def _centered(self, state: np.ndarray, mu: float) -> np.ndarray:
         """The minimum at this μ, Tr V kept: steps halved until they help, and until the next one cannot."""
         i, j = np.triu_indices(self.samples)
         trace = np.concatenate([(i == j).astype(float), np.zeros(len(self.y)), [0.0]])
