@@ -167,8 +167,8 @@ def test_escapes(seed):
     for scale in scales:
         run = bf.gradient_flow(small(seed, scale), data, TS)
         f = run.map(lambda network: network(data.x))
-        learnt = [np.where(s * data.y > 0, data.y, 0) for s in (1, -1)]
-        measured.append([np.interp(0.5, f @ y / (y @ y), TS) for y in learnt])
+        learned = [np.where(s * data.y > 0, data.y, 0) for s in (1, -1)]
+        measured.append([np.interp(0.5, f @ y / (y @ y), TS) for y in learned])
         predicted.append(escape_times(small(seed, scale), data))
     rates = [np.linalg.norm(d) for d in alignment_directions(data)]
     growth = np.diff(measured, axis=0)[0]

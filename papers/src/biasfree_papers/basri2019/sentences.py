@@ -12,14 +12,14 @@ from biasfree_papers.shared.exponents import Exponent, fitted
 from biasfree_papers.types import Numbers
 
 PAPER = "Basri et al. 2019"
-LEARNT = 0.05  # the last loss over the first one below which a frequency is learnt
+LEARNED = 0.05  # the last loss over the first one below which a frequency is learnt
 NAMES = {"two": "two layers", "biased": "two layers with biases", "three": "three layers"}
 _KERNEL = ("two", "biased")  # whose rates are known
 
 
 def claims(numbers: Numbers) -> list[Claim]:
     """What is derived, what the paper says of each kind of network, and how times grow."""
-    paper = [_learnt(numbers, kind) for kind in KINDS]
+    paper = [_learned(numbers, kind) for kind in KINDS]
     return [
         *sentences_proved.claims(numbers),
         *paper,
@@ -58,7 +58,7 @@ def _ends(numbers: Numbers, kind: str) -> np.ndarray:
     return loss[:, :, -1] / loss[:, :, 0]
 
 
-def _learnt(numbers: Numbers, kind: str) -> Claim:
+def _learned(numbers: Numbers, kind: str) -> Claim:
     can = ~odd(numbers["frequencies"]) if kind == "two" else numbers["frequencies"] > 0
     which = "k = 1 and even k" if kind == "two" else "every k"
     ends = _ends(numbers, kind)[can]
@@ -69,7 +69,7 @@ def _learnt(numbers: Numbers, kind: str) -> Claim:
         kind="paper",
         basis="chosen with runs at hand",
         measured=tuple(ends.ravel()),
-        bound=(LEARNT,),
+        bound=(LEARNED,),
         origin="the paper gives no number; we take 5 %, against 100 % for what cannot be learnt",
         seeds=tuple(numbers["seeds"]),
         each="runs",

@@ -10,7 +10,7 @@ from biasfree import plots
 from biasfree.data import Dataset
 from biasfree_papers.bias.numbers import POSITIVES, of_plane
 from biasfree_papers.bias.sentences import largest
-from biasfree_papers.bias.sentences_square import LEARNT, furthest
+from biasfree_papers.bias.sentences_square import LEARNED, furthest
 from biasfree_papers.shared.picture import fill, network_of
 from biasfree_papers.types import Numbers
 
@@ -147,8 +147,8 @@ def _distances(axes: Axes, numbers: Numbers) -> None:
     at = np.arange(len(numbers["six_y"]))
     looks = (("plain", _PLAIN, "o", "no biases"), ("biased", _BIASED, "s", "biases"))
     for kind, color, marker, label in looks:
-        learnt = numbers[f"six_{kind}_loss"] < LEARNT
-        for i, distance in enumerate(numbers[f"six_{kind}_distance"][learnt]):
+        learned = numbers[f"six_{kind}_loss"] < LEARNED
+        for i, distance in enumerate(numbers[f"six_{kind}_distance"][learned]):
             look: Any = {"label": label} if i == 0 else {}
             axes.plot(at + 0.1 * (kind == "biased"), distance, marker, mfc="none", color=color, **look)
         plots.level(axes, furthest(numbers, kind), "", color=color)

@@ -12,7 +12,7 @@ from biasfree_papers.experiment import Claim
 from biasfree_papers.types import Numbers
 
 KINDS = {"plain": "without biases", "biased": "with hidden biases"}
-LEARNT = 0.01  # of the first loss: a run below has learned the six points
+LEARNED = 0.01  # of the first loss: a run below has learned the six points
 _CLOSE, _FAR, _HARDLY = 0.25, 0.5, 0.1
 
 
@@ -86,14 +86,14 @@ def bound_claim(numbers: Numbers) -> Claim:
 
 def _ended(numbers: Numbers, kind: str) -> dict[str, Any]:
     """Least over largest distance of the draws that learned all six points, and a word on the others."""
-    learnt = numbers[f"six_{kind}_loss"] < LEARNT
-    share = (least(numbers, kind) / furthest(numbers, kind))[learnt]
-    stuck = f"{(~learnt).sum()} of {learnt.size} draws have not learned the six points, and are not judged. "
+    learned = numbers[f"six_{kind}_loss"] < LEARNED
+    share = (least(numbers, kind) / furthest(numbers, kind))[learned]
+    stuck = f"{(~learned).sum()} of {learned.size} draws have not learned the six points, and are not judged. "
     return {
         "measured": tuple(share) or (np.nan,),
         "seeds": tuple(numbers["seeds"]),
         "each": "runs",
-        "note": "" if learnt.all() else stuck,
+        "note": "" if learned.all() else stuck,
     }
 
 

@@ -107,13 +107,13 @@ def _distances(runs: list[Trajectory], data: Dataset) -> Numbers:
     lasts = [_of_plane(run[-1]) for run in runs]
     found = [diagnostics.adversarial_direction(network, data) for network in lasts]
     signs = np.array([np.sign(network(data.x)) for network in lasts]) * data.y
-    learnt = next((i for i, run in enumerate(runs) if run.loss[-1] < run.loss[0] / 100), 0)
+    learned = next((i for i, run in enumerate(runs) if run.loss[-1] < run.loss[0] / 100), 0)
     return {
         "loss": np.array([run.loss[-1] / run.loss[0] for run in runs]),
         "distance": signs * np.array([each.nearest.distance for each in found]),
         "exact": np.array([each.nearest.exact.all() for each in found]),
         "steps": np.array([each.steps for each in found]),
-        **layers(lasts[learnt]),
+        **layers(lasts[learned]),
     }
 
 

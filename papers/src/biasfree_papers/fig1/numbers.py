@@ -20,7 +20,7 @@ TASKS = ("six", "g")
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
 _COUNTED = ("g", "three")  # the task and kind whose draws are all trained for as long as the first
-_LEARNT = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
+_LEARNED = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 
 
@@ -66,7 +66,7 @@ def _runs(
     starts = [_start(settings, int(seed), kind) for seed in seeds_of(settings)]
     runs = _descended(starts, data, steps, settings, report)
     done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
-    if most > steps and loss[-1] > _LEARNT:
+    if most > steps and loss[-1] > _LEARNED:
         report("the first draw for longer")
         (rest,) = _descended([last], data, most - steps, settings, report)
         done, last = most, rest[-1]

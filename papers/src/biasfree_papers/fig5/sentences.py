@@ -15,7 +15,7 @@ from biasfree_papers.types import Numbers
 #: The share of |W|² that may lie outside a structure where it is said to be there.
 SHARE = 0.05
 #: A draw has learnt its linear target where so much of the loss is left.
-LEARNT = 1e-4
+LEARNED = 1e-4
 _NO_NUMBER = "the paper gives no number; "
 
 
@@ -66,7 +66,7 @@ def _of_runs(numbers: Numbers, chosen: np.ndarray, kind: Literal["paper", "obser
     value = {"bound": (np.sqrt(SHARE),), "origin": f"{level}we take {100 * SHARE:g} % of the square"}
 
     def measured(values: np.ndarray) -> tuple[float, ...]:
-        return tuple(np.array(_learnt(numbers, values))[chosen])
+        return tuple(np.array(_learned(numbers, values))[chosen])
 
     return [
         Claim(
@@ -148,7 +148,7 @@ def _norms(numbers: Numbers) -> Claim:
     found = Claim(
         sentence="at the end of training the ReLU network's norm is √2 times the linear one's (relative gap)",
         source="derived here from [ZSL25] TMLR Proposition 12",
-        measured=_learnt(numbers, np.abs(numbers["ratio"] / np.sqrt(2) - 1)),
+        measured=_learned(numbers, np.abs(numbers["ratio"] / np.sqrt(2) - 1)),
         bound=(SHARE,),
         origin=f"weights outside Eqs. 39 and 40 change |W|² by their share, of which we allow "
         f"{100 * SHARE:g} %",
@@ -193,10 +193,10 @@ def _speeds(numbers: Numbers) -> list[Claim]:
 
 def _explained(claim: Claim, kept: np.ndarray) -> Claim:
     """With a note where it fails: draws that have not learnt, and how large initial weights are."""
-    held, unlearnt = np.array(claim.held), np.isnan(claim.measured)
-    failed, notes = ~held & ~unlearnt, []
-    if unlearnt.any():
-        notes.append(f"{unlearnt.sum()} of {unlearnt.size} draws have not learnt their target")
+    held, unlearned = np.array(claim.held), np.isnan(claim.measured)
+    failed, notes = ~held & ~unlearned, []
+    if unlearned.any():
+        notes.append(f"{unlearned.sum()} of {unlearned.size} draws have not learnt their target")
     if failed.any():
         notes.append(f"weights start from {kept[failed].min():.2f} of the linear network's last norm or more")
     if failed.any() and held.any():
@@ -210,6 +210,6 @@ def path_gap(path: np.ndarray) -> float:
     return float(np.abs(speed - theory).max() / np.abs(theory).max())
 
 
-def _learnt(numbers: Numbers, values: np.ndarray) -> tuple[float, ...]:
+def _learned(numbers: Numbers, values: np.ndarray) -> tuple[float, ...]:
     """The values of draws that learnt their target, NaN for the others: these do not count as agreement."""
-    return tuple(np.where(numbers["left"] < LEARNT, values, np.nan))
+    return tuple(np.where(numbers["left"] < LEARNED, values, np.nan))
