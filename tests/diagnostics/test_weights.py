@@ -121,11 +121,11 @@ def test_what_flow_conserves(leak, shapes):
 def test_known_clusters(seed, scale):
     """Three directions 90° apart or more, each with neurons up to 4° off it, and neurons that are nothing."""
     rng = np.random.default_rng(seed)
-    centres = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]])
+    centers = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]])
     owner = np.array([0] * 4 + [1] * 3 + [2] * 2)
-    across = np.cross(centres[owner], rng.normal(size=(9, 3)))
+    across = np.cross(centers[owner], rng.normal(size=(9, 3)))
     across /= np.linalg.norm(across, axis=1, keepdims=True)
-    turned = centres[owner] + np.tan(np.radians(4 * rng.uniform(size=9)))[:, None] * across
+    turned = centers[owner] + np.tan(np.radians(4 * rng.uniform(size=9)))[:, None] * across
     sizes = np.array([3.0, 2.0, 1.0])[owner] * rng.uniform(0.9, 1.1, size=9)
     w = np.vstack([sizes[:, None] * turned, 1e-3 * rng.normal(size=(2, 3)), np.zeros((1, 3))])
     order = rng.permutation(12)

@@ -46,11 +46,11 @@ def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
     rng = np.random.default_rng(seed)
     weights = []
     for inputs, outputs in pairwise(sizes):
-        centre = np.abs(rng.standard_normal(inputs)) if weights else rng.standard_normal(inputs)
-        centre /= np.linalg.norm(centre)
+        center = np.abs(rng.standard_normal(inputs)) if weights else rng.standard_normal(inputs)
+        center /= np.linalg.norm(center)
         strength = rng.standard_normal(outputs)
         noise = rng.standard_normal((outputs, inputs)) * spread / np.sqrt(inputs)
-        weights.append(strength[:, None] * centre + np.abs(strength)[:, None] * noise)
+        weights.append(strength[:, None] * center + np.abs(strength)[:, None] * noise)
     network = bf.Network(tuple(weights), leak=leak)
     return oracles.with_biases(network) if biased else network
 

@@ -204,9 +204,9 @@ def test_diverse_neurons_have_no_classes(eager):
 
 def test_logistic_losses_have_no_classes(eager):
     data = bf.data.odd_sine(n=40, d=3, seed=0)
-    labelled = bf.Dataset(data.x, np.sign(data.y))
+    labeled = bf.Dataset(data.x, np.sign(data.y))
     network = bf.networks.gaussian((3, 6, 1), scale=1e-3, seed=0)
-    run, _ = watched(eager, network, labelled, [0, 10], rtol=1e-5, loss="logistic")
+    run, _ = watched(eager, network, labeled, [0, 10], rtol=1e-5, loss="logistic")
     assert run.stats.by_class == 0
 
 

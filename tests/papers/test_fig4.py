@@ -147,9 +147,9 @@ def test_picture(numbers, solved_xor, tmp_path):
     left = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in left] == ["(a)", "(b)", "(d)", "(e)"]
     assert [part.get_suptitle() for part in figure.subfigs] == ["orthogonal points", "XOR"]
-    labelled = [axes for axes in figure.axes if axes.get_ylabel()]
-    assert len(labelled) == 8
-    assert (labelled[0].lines[0].get_marker(), labelled[0].lines[-5].get_linestyle()) == ("None", "None")
+    labeled = [axes for axes in figure.axes if axes.get_ylabel()]
+    assert len(labeled) == 8
+    assert (labeled[0].lines[0].get_marker(), labeled[0].lines[-5].get_linestyle()) == ("None", "None")
 
 
 def test_settings_are_checked():

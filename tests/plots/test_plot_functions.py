@@ -17,8 +17,8 @@ def test_the_map_is_f_at_the_middles_of_its_pixels(axes):
     left, right, bottom, _ = image.get_extent()
     step = (right - left) / 5
     for i, j in ((0, 0), (4, 1), (2, 3)):
-        centre = np.array([left + (j + 0.5) * step, bottom + (i + 0.5) * step])
-        assert shown[i, j] == pytest.approx(PLANE(centre), rel=1e-12, abs=1e-14)
+        center = np.array([left + (j + 0.5) * step, bottom + (i + 0.5) * step])
+        assert shown[i, j] == pytest.approx(PLANE(center), rel=1e-12, abs=1e-14)
     assert axes.get_xlim() == axes.get_ylim() == (-2, 2)
     low, high = image.get_clim()
     assert -low == high == np.abs(shown).max()

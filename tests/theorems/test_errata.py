@@ -11,7 +11,7 @@ import biasfree as bf
 import oracles
 
 
-def labelled(seed):
+def labeled(seed):
     data = bf.data.odd_sine(n=8, d=3, seed=seed)
     return bf.Dataset(data.x, np.sign(data.y))
 
@@ -29,7 +29,7 @@ def slopes(network, data, *, printed):
 @pytest.mark.parametrize("leak", [0.0, 0.4, 1.0])
 def test_erratum_1_the_logistic_slope(leak):
     """One step of `gradient_descent` is W + ηẆ with y, not with W₂σ(W₁x), on top of 1/(e^{yf} + 1)."""
-    data, step = labelled(0), 0.1
+    data, step = labeled(0), 0.1
     network = bf.networks.gaussian((3, 5, 1), scale=1.0, leak=leak, seed=0)
     after = bf.gradient_descent(network, data, step=step, steps=1, loss="logistic")[-1]
     moved = [(new - old) / step for new, old in zip(after.weights, network.weights, strict=True)]
@@ -41,7 +41,7 @@ def test_erratum_1_the_logistic_slope(leak):
 
 def test_erratum_1_the_logistic_loss():
     """ln(1 + e^{−yf}) falls along the simulated path; the printed ln(1 + e^{+yf}) rises."""
-    data, network = labelled(1), bf.networks.rank_one([1.0, 0.5, -0.2], width=4, scale=0.5)
+    data, network = labeled(1), bf.networks.rank_one([1.0, 0.5, -0.2], width=4, scale=0.5)
     path = bf.gradient_descent(network, data, step=0.1, steps=20, save_every=5, loss="logistic")
     right = [np.log1p(np.exp(-data.y * net(data.x))).mean() for net in path]
     wrong = [np.log1p(np.exp(data.y * net(data.x))).mean() for net in path]

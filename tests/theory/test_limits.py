@@ -14,7 +14,7 @@ from biasfree.theory.limits._max_margin import max_margin
 seeds = integers(0, 2**31)
 
 
-def labelled(samples, d, seed, *, lattice=False):
+def labeled(samples, d, seed, *, lattice=False):
     """Labels of a linear teacher, on Gaussian inputs or, with ties and repeats, on a lattice."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(samples, d))
@@ -34,7 +34,7 @@ def least_distance(z):
 @settings(deadline=None, max_examples=200)
 @given(samples=integers(1, 60), d=integers(1, 9), seed=seeds, lattice=booleans())
 def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     z = data.y[:, None] * data.x
     margins, size = z @ found.w, np.linalg.norm(z, axis=1) / found.margin
@@ -52,7 +52,7 @@ def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
 @settings(deadline=None, max_examples=60)
 @given(samples=integers(1, 30), d=integers(1, 6), seed=seeds, lattice=booleans())
 def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     # nnls works on the normal equations of [Zᵀ; 1ᵀ], of entries up to max(|z|, 1): some eps·(that·|w|)²
     largest = max(1.0, np.abs(data.x).max())
@@ -62,7 +62,7 @@ def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice
 
 @pytest.mark.parametrize("seed", range(5))
 def test_same_classifier_by_quadratic_programming(seed):
-    data = labelled(6, 2, seed)
+    data = labeled(6, 2, seed)
     z = data.y[:, None] * data.x
     constraint = {"type": "ineq", "fun": lambda w: z @ w - 1, "jac": lambda _: z}
     first = least_squares(data) * 1e2
@@ -74,7 +74,7 @@ def test_same_classifier_by_quadratic_programming(seed):
 @settings(deadline=None, max_examples=40)
 @given(samples=integers(1, 20), d=integers(1, 6), seed=seeds, lattice=booleans(), size=floats(1e-6, 1e6))
 def test_mirrors_copies_and_scale(samples, d, seed, lattice, size):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     best = max_margin(data)
     atol = 1e-9 * np.linalg.norm(best.w)
     mirrored = max_margin(bf.data.symmetrize(data))
@@ -108,7 +108,7 @@ def test_one_dimension_and_spread_norms():
 
 
 def test_many_samples_in_many_dimensions():
-    data = bf.data.symmetrize(labelled(2000, 20, 0))
+    data = bf.data.symmetrize(labeled(2000, 20, 0))
     found = max_margin(data)
     z = data.y[:, None] * data.x
     # |x||w| is below 1e3 here

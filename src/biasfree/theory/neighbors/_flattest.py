@@ -48,17 +48,17 @@ def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> F
     angle = (cones.ends[:, :1] + width[:, None] * shares).ravel()
     basis, now = _basis(cones), 1e-3  # where directions are still missing, digits are of no use
     while True:
-        programme = _Programme.of(cones, cone, angle, y, basis)
-        v, m = programme.solved(now)
+        program = _Program.of(cones, cone, angle, y, basis)
+        v, m = program.solved(now)
         ratio, at = _worst(cones, v, basis @ m)
         if now == gap and ratio.max() <= 1 + gap:
             value = float((basis @ m) @ y / max(ratio.max(), 1.0) / np.trace(v))
-            return Flattest(value, programme.cone, programme.angle, *programme.network(v, m))
+            return Flattest(value, program.cone, program.angle, *program.network(v, m))
         missing = ratio > 1 + gap
         now = gap if ratio.max() <= 1 + now else now
         cone, angle = (
-            np.append(programme.cone, np.flatnonzero(missing)),
-            np.append(programme.angle, at[missing]),
+            np.append(program.cone, np.flatnonzero(missing)),
+            np.append(program.angle, at[missing]),
         )
 
 
@@ -90,7 +90,7 @@ def _worst(cones: Cones, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 @dataclass(frozen=True, eq=False)
-class _Programme:
+class _Program:
     """max m·y with a_u b_u > (m·σ_u)², a_u = 2σᵀVσ/P and b_u = 2⟨V, K_u⟩/P, V by its upper triangle."""
 
     cone: Int[np.ndarray, "N"]
@@ -104,7 +104,7 @@ class _Programme:
     @classmethod
     def of(
         cls, cones: Cones, cone: np.ndarray, angle: np.ndarray, y: np.ndarray, basis: np.ndarray
-    ) -> _Programme:
+    ) -> _Program:
         p, active = len(cones.x), cones.active[cone]
         sigma = np.maximum(unit(angle) @ cones.x.T, 0) * active
         kept = sigma.max(axis=1) > _SEEN * np.abs(cones.x).max()

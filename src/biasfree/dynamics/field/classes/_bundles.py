@@ -22,7 +22,7 @@ MOST_CLUSTERS, NEAR = 6, 0.97
 class Clusters(NamedTuple):
     """Directions around ±centres: the cluster of every neuron, its sign (0 for w = 0), and the spreads."""
 
-    centres: Float[np.ndarray, "m D"]
+    centers: Float[np.ndarray, "m D"]
     cluster: Int[np.ndarray, "H"]
     sign: Float[np.ndarray, "H"]
     spread: Float[np.ndarray, "m"]
@@ -32,25 +32,25 @@ def clusters_of(directions: Float[np.ndarray, "H D"]) -> Clusters | None:
     """The clusters of unit vectors; None if they are too many. Vectors of zeros are in the first."""
     present = directions.any(axis=1)
     cluster, sign = np.zeros(len(directions), int), np.zeros(len(directions))
-    left, centres, spread = present.copy(), [], []
+    left, centers, spread = present.copy(), [], []
     while left.any():
-        if len(centres) == MOST_CLUSTERS:
+        if len(centers) == MOST_CLUSTERS:
             return None
-        centre = _mean(directions, left & _near(directions, directions[np.argmax(left)]))
-        near = left & _near(directions, centre)
+        center = _mean(directions, left & _near(directions, directions[np.argmax(left)]))
+        near = left & _near(directions, center)
         if not near.any():
             return None
-        centre = _mean(directions, near)
-        sides = np.sign(directions @ centre)
-        cluster[near], sign[near] = len(centres), sides[near]
-        spread.append(np.linalg.norm(directions[near] - sides[near, None] * centre, axis=1).max())
-        centres.append(centre)
+        center = _mean(directions, near)
+        sides = np.sign(directions @ center)
+        cluster[near], sign[near] = len(centers), sides[near]
+        spread.append(np.linalg.norm(directions[near] - sides[near, None] * center, axis=1).max())
+        centers.append(center)
         left &= ~near
-    return Clusters(np.array(centres), cluster, sign, np.array(spread)) if centres else None
+    return Clusters(np.array(centers), cluster, sign, np.array(spread)) if centers else None
 
 
-def _near(directions: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    return np.abs(directions @ centre) > NEAR
+def _near(directions: np.ndarray, center: np.ndarray) -> np.ndarray:
+    return np.abs(directions @ center) > NEAR
 
 
 def _mean(directions: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def sort_by_clusters(
     found = clusters_of(directions)
     if found is None:
         return None
-    along = inputs @ found.centres.T
+    along = inputs @ found.centers.T
     scaled = np.abs(along) / np.where(sizes > 0, sizes, 1.0)[:, None]
     rounding = 8 * (directions.shape[1] + 2) * np.finfo(float).eps
     margin = np.min(scaled - found.spread, axis=1) - rounding

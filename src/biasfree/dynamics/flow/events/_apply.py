@@ -81,8 +81,8 @@ class Decisions:
         lines = self.lines.normals[(neuron.signs == 0) | hit]
         if not hit.any() or np.linalg.matrix_rank(lines) < self.rank:
             return False
-        travelled = since * np.linalg.norm(self._velocity(neuron))
-        return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * travelled)
+        traveled = since * np.linalg.norm(self._velocity(neuron))
+        return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * traveled)
 
     def implied(self, on: np.ndarray) -> np.ndarray:
         """The lines that a neuron on these lines is on: those whose normals the others span."""
