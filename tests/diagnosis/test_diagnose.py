@@ -248,7 +248,7 @@ def test_even_targets_on_mirrored_inputs_are_named():
     assert "100 % even" in report.reasons[-1]
 
 
-def test_advice_respects_what_the_model_is_and_has_learnt():
+def test_advice_respects_what_the_model_is_and_has_learned():
     biased = bf.Network(rank_one_fit(LEAST_SQUARES).weights, biases=[np.zeros(6), np.zeros(1)])
     assert "this model is not barred from learning" in bf.diagnose(biased, SYMMETRIC).reasons[-1]
     labels = bf.Dataset(SYMMETRIC.x, np.sign(SYMMETRIC.x[:, 0]))

@@ -291,7 +291,7 @@ def test_biases_and_l2_conserve_nothing():
     sizes=sampled_from([(3, 4, 1), (3, 4, 4, 1), (3, 4, 2)]),
     stretch=floats(1e-50, 1e50),
 )
-def test_normalised_margins_know_no_scale(seed, leak, sizes, stretch):
+def test_normalized_margins_know_no_scale(seed, leak, sizes, stretch):
     network = bf.networks.gaussian(sizes, scale=1, leak=leak, seed=seed)
     data = oracles.random_data(9, 3, outputs=None if sizes[-1] == 1 else 2, labels=True)
     found = margins(network, data)

@@ -301,7 +301,7 @@ def test_branch_points_are_counted_with_their_times():
 @pytest.mark.parametrize(
     ("data", "end"), [(bf.data.orthogonal_pair(), 40.0), (bf.data.xor(), 80.0)], ids=["pair", "xor"]
 )
-def test_each_point_is_learnt_by_its_own_neurons(data, end):
+def test_each_point_is_learned_by_its_own_neurons(data, end):
     """One sigmoid a point, ρ̇_i = 2ρ_i(s_i − |x_i|²ρ_i/P), s_i = |y_i||x_i|/P: the larger s_i, the earlier."""
     network, ts = bf.networks.balanced((2, 20, 1), scale=1e-6, seed=0), np.linspace(0, end, 81)
     run = bf.gradient_flow(network, data, ts)

@@ -87,7 +87,7 @@ def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, value, falls):
     assert [i for i, claim in enumerate(ours) if not claim.holds] == [falls]
 
 
-def test_a_draw_that_has_not_learnt_proves_nothing(numbers):
+def test_a_draw_that_has_not_learned_proves_nothing(numbers):
     claims = fig5.EXPERIMENT.claims({**numbers, "left": np.ones_like(numbers["left"])})
     assert all(np.isnan(claim.measured).all() and not claim.holds for claim in [*claims[OURS:-4], claims[-3]])
     assert claims[OURS].note == "1 of 1 draws have not learnt their target"

@@ -76,7 +76,7 @@ def test_extra_sample_is_on_the_right_side():
     assert abs(turned[1]) > 0.1
 
 
-def test_better_network_has_the_margin_of_the_programme(numbers):
+def test_better_network_has_the_margin_of_the_program(numbers):
     data = extra.with_extra(2.0, 95.0)
     network = beyond.better_network(data, leak=0.0)
     assert network.sizes[1] <= len(data)

@@ -24,7 +24,7 @@ def test_the_map_is_f_at_the_middles_of_its_pixels(axes):
     assert -low == high == np.abs(shown).max()
 
 
-def test_samples_share_the_colours_of_the_map(axes):
+def test_samples_share_the_colors_of_the_map(axes):
     data = bf.data.six_points()
     image = bf.plots.output_map(axes, lambda x: 0.01 * x[:, 0], data=data, resolution=11)
     assert image.get_clim() == (-1, 1)
@@ -34,7 +34,7 @@ def test_samples_share_the_colours_of_the_map(axes):
     np.testing.assert_array_equal(minus.get_array(), data.y[data.y < 0])
 
 
-def test_samples_keep_to_the_colours_asked_for(axes):
+def test_samples_keep_to_the_colors_asked_for(axes):
     image = bf.plots.output_map(
         axes, lambda x: 9 * x[:, 0], data=bf.data.six_points(), resolution=11, vmin=-2, vmax=2
     )

@@ -192,7 +192,7 @@ def least_cost(columns, costs, y):
     return linprog(np.tile(costs, 2), A_eq=both, b_eq=y, method="highs-ipm").fun
 
 
-def test_the_least_norm_by_minimisation():
+def test_the_least_norm_by_minimization():
     """Least ½|θ|² with f(x_i) = y_i over three neurons, from SLSQP and six starts."""
     data = SETS["orthogonal pair"]
 

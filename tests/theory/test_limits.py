@@ -203,7 +203,7 @@ def test_l2_solution_on_white_inputs(seed, size, share):
     np.testing.assert_allclose(l2_solution(data, share * s, leak=1.0), expected, rtol=0, atol=atol)
 
 
-def test_l2_solution_by_direct_minimisation():
+def test_l2_solution_by_direct_minimization():
     data = bf.data.odd_sine(n=10, d=3, seed=5)
     w = l2_solution(data, 0.1, leak=0.0)
     assert w.shape == (3,)

@@ -53,7 +53,7 @@ def test_nothing_overflows(scale, balance, shape):
     np.testing.assert_allclose(solved.maps[5:], np.broadcast_to(best, (4, 3, 4)), rtol=0, atol=1e-13)
 
 
-def test_modes_are_learnt_one_after_the_other():
+def test_modes_are_learned_one_after_the_other():
     """From scale 1e-8 mode i appears at about ln(1/scale²)/(2s_i): the staircase of a small start."""
     data = spectral([3.0, 1.0, 0.3], k=3, d=3)
     network = bf.networks.lambda_balanced((3, 3, 3), scale=1e-8, balance=0.0, seed=2)
