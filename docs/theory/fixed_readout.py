@@ -46,9 +46,7 @@ def _draw_losses(axes: Axes, data: bf.Dataset) -> None:
                 theory_curve(axes, own[1:], solved.loss[1:], color="0.3", ls=line, label=name)
             run = bf.gradient_flow(network, data, own / c**2, loss=loss, train=(True, False), method="smooth")
             at, label = slice(1 + 2 * i, None, 6), f"$\\alpha$ = {leak:g}" if loss == "logistic" else None
-            axes.plot(
-                own[at], run.loss[at], ls="none", mfc="none", color=color, marker="osD"[i], label=label
-            )
+            axes.plot(own[at], run.loss[at], ls="none", mfc="none", color=color, marker="osD"[i], label=label)
     axes.text(0.2, 0.42, "square", ha="right")
     axes.text(5.0, 0.55, "logistic")
     axes.set(xscale="log", xlabel="its time $c^2|W_2|^2t/\\tau$", ylabel="loss", ylim=(0, None))

@@ -33,9 +33,7 @@ def draw() -> Figure:
 def _draw_margin(axes: Axes, data: bf.Dataset) -> None:
     best, ends = max_margin(data), np.array([-4.0, 4.0])
     for sign, color in ((1, "C0"), (-1, "C3")):
-        axes.plot(
-            *data.x[data.y == sign].T, ".", color=color, ms=5, label=f"y = {sign:+d}".replace("-", "−")
-        )
+        axes.plot(*data.x[data.y == sign].T, ".", color=color, ms=5, label=f"y = {sign:+d}".replace("-", "−"))
     axes.plot(*data.x[best.support].T, "o", mfc="none", mec="k", ms=8, label="support")
     for w, offsets, looks in ((best.w, (0, 1, -1), ("-", "--", "--")), (least_squares(data), (0,), (":",))):
         along, across = np.array([-w[1], w[0]]) / np.linalg.norm(w), w / (w @ w)

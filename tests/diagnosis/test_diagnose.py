@@ -42,7 +42,9 @@ def test_deep_networks_are_linear_only_so_far():
     assert report.verdict == "linear so far"
     assert any("Proposition 12" in reason for reason in report.reasons)
     learned = np.linalg.lstsq(LINEAR.x, LINEAR.y)[0]
-    exact = bf.networks.low_rank(learned, widths=(6, 6), scale=np.sqrt(2) * np.linalg.norm(learned) ** (1 / 3))
+    exact = bf.networks.low_rank(
+        learned, widths=(6, 6), scale=np.sqrt(2) * np.linalg.norm(learned) ** (1 / 3)
+    )
     assert bf.diagnose(exact, LINEAR).verdict == "effectively linear"  # nothing is left to learn
 
 

@@ -88,7 +88,9 @@ def _ended(numbers: Numbers, kind: str) -> dict[str, Any]:
     """Least over largest distance of the draws that learned all six points, and a word on the others."""
     learned = numbers[f"six_{kind}_loss"] < LEARNED
     share = (least(numbers, kind) / furthest(numbers, kind))[learned]
-    stuck = f"{(~learned).sum()} of {learned.size} draws have not learned the six points, and are not judged. "
+    stuck = (
+        f"{(~learned).sum()} of {learned.size} draws have not learned the six points, and are not judged. "
+    )
     return {
         "measured": tuple(share) or (np.nan,),
         "seeds": tuple(numbers["seeds"]),
