@@ -10,7 +10,7 @@ from biasfree.diagnostics._trajectories import (
     alignment_time,
     conserved_drift,
     margins,
-    parting_time,
+    divergence_time,
     plateaus,
 )
 from biasfree.trajectory import MapTrajectory, Stats, Trajectory
@@ -231,12 +231,12 @@ def test_twins_part_where_they_are_made_to():
     ts = np.array([0.0, 1, 2, 4])
     one = path(*moved, ts=ts, loss=np.array([2.0, 1.0, 1.0, 1.0]))
     other = path(*[twin] * 4, ts=c * ts, loss=np.array([2.0, 1.0, 1.09, 0.8]))
-    found = parting_time(one, other)
+    found = divergence_time(one, other)
     assert (found.weights, found.loss) == (2.0, 4.0)
-    found = parting_time(one, other, tolerance=0.3)
+    found = divergence_time(one, other, tolerance=0.3)
     assert (found.weights, found.loss) == (None, None)
     with pytest.raises(ValueError, match=r"run it with ts=c\*trajectory.ts"):
-        parting_time(one, one)
+        divergence_time(one, one)
 
 
 def test_twins_on_symmetric_data_never_part():
@@ -246,7 +246,7 @@ def test_twins_on_symmetric_data_never_part():
     relu = bf.theory.reduced_flow(network, data, ts)
     linear = bf.theory.reduced_flow(bf.theory.linear_twin(network), data, ts / 2)
     # both integrated to 1e-10 a step
-    found = parting_time(relu, linear, tolerance=1e-6)
+    found = divergence_time(relu, linear, tolerance=1e-6)
     assert (found.weights, found.loss) == (None, None)
 
 

@@ -48,12 +48,12 @@ from biasfree.diagnostics._targets import (
 from biasfree.diagnostics._trajectories import (
     AlignmentTime,
     Margins,
-    PartingTime,
+    DivergenceTime,
     Plateau,
     alignment_time,
     conserved_drift,
     margins,
-    parting_time,
+    divergence_time,
     plateaus,
 )
 from biasfree.diagnostics._weights import (
@@ -134,8 +134,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "Plateau",
     "alignment_time",
     "AlignmentTime",
-    "parting_time",
-    "PartingTime",
+    "divergence_time",
+    "DivergenceTime",
     "conserved_drift",
     "margins",
     "Margins",

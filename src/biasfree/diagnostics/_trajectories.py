@@ -53,7 +53,7 @@ class AlignmentTime:
 
 
 @dataclass(frozen=True)
-class PartingTime:
+class DivergenceTime:
     """The first saved times at which the weights, and the losses, of two networks differ; None for never."""
 
     weights: float | None
@@ -125,7 +125,7 @@ def alignment_time(
     return AlignmentTime(_first(trajectory, away <= tolerance), _first(trajectory, turned <= tolerance))
 
 
-def parting_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float = 0.05) -> PartingTime:
+def divergence_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float = 0.05) -> DivergenceTime:
     """When a network and its linear twin part ways, in the time of the network.
 
     First saved time with a `weight_error` above the tolerance, and with |L − L_twin| above it times L(0). The
@@ -136,7 +136,7 @@ def parting_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float =
     tolerance = non_negative("tolerance", tolerance)
     weights = weight_errors(trajectory, twin) > tolerance
     loss = np.abs(trajectory.loss - twin.loss) > tolerance * trajectory.loss[0]
-    return PartingTime(_first(trajectory, weights), _first(trajectory, loss))
+    return DivergenceTime(_first(trajectory, weights), _first(trajectory, loss))
 
 
 def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndarray, "T"]:

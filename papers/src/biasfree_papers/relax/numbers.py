@@ -77,7 +77,7 @@ def _compared(
     runs = _descend(settings, starts, data, leak=0.0)
     again = _descend(settings, starts, data, leak=1.0)
     beside = list(zip(runs, linear, data, strict=True))
-    parted = [diagnostics.parting_time(run, twin, tolerance=PARTED) for run, twin, _ in beside]
+    parted = [diagnostics.divergence_time(run, twin, tolerance=PARTED) for run, twin, _ in beside]
     return {
         "loss": np.array([run.loss for run in runs]),
         "gap": np.array([opposites.gap(run, twin, sample, unit) for run, twin, sample in beside]),
