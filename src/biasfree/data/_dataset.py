@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 
-def once_a_dataset(function: Callable[[Dataset], Found]) -> Callable[[Dataset], Found]:
+def cached_per_dataset(function: Callable[[Dataset], Found]) -> Callable[[Dataset], Found]:
     """A function of a dataset, computed once for each and remembered while the dataset lives; what it returns
     must be read-only."""
     found: WeakKeyDictionary[Dataset, Found] = WeakKeyDictionary()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data._dataset import Dataset, once_a_dataset
+from biasfree.data._dataset import Dataset, cached_per_dataset
 
 if TYPE_CHECKING:
     from jaxtyping import Int
 
 
-@once_a_dataset
+@cached_per_dataset
 def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
     """Indices (i, j) that pair every sample with its mirror image, or None if some sample has none.
 

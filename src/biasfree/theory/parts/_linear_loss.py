@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.arrays import compressed
 from biasfree.data import Dataset
-from biasfree.data._dataset import once_a_dataset
+from biasfree.data._dataset import cached_per_dataset
 from biasfree.losses import Loss
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def check_scale(data: Dataset) -> None:
         )
 
 
-@once_a_dataset
+@cached_per_dataset
 def least_squares_fit(data: Dataset) -> tuple[Float[np.ndarray, "K D"], float]:
     """The shortest map that minimises ⟨|y − Wx|²⟩/2, and that minimum."""
     best = np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0].T

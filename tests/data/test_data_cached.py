@@ -6,13 +6,13 @@ import weakref
 import numpy as np
 
 import biasfree as bf
-from biasfree.data._dataset import once_a_dataset
+from biasfree.data._dataset import cached_per_dataset
 
 
-def test_a_function_is_called_once_a_dataset_and_forgets_it():
+def test_a_function_is_called_once_per_dataset_and_forgets_it():
     called = []
 
-    @once_a_dataset
+    @cached_per_dataset
     def samples(data):
         called.append(len(data))
         return len(data)
