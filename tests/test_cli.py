@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import biasfree
 from biasfree.cli._command import app
-from biasfree.files import alone_in
+from biasfree.files import locked_folder
 from biasfree_papers import reproduction
 from biasfree_papers.experiment import silent
 from biasfree_papers.registry import REGISTRY
@@ -119,7 +119,7 @@ def test_folders_that_cannot_be_made_or_read(tmp_path):
 @pytest.mark.usefixtures("registry")
 def test_two_runs_in_one_folder_are_refused(tmp_path):
     for command in ("run", "draw"):
-        with alone_in(tmp_path):
+        with locked_folder(tmp_path):
             assert "another process is at work" in refusal(command, "fig3", "--out", tmp_path)
     assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
 

@@ -17,7 +17,7 @@ from hypothesis.strategies import booleans, floats, integers, lists
 
 import biasfree as bf
 from biasfree import files
-from biasfree.files import alone_in, existing, load_npz, remove_partial, replacing, save_npz
+from biasfree.files import locked_folder, existing, load_npz, remove_partial, replacing, save_npz
 
 
 @given(
@@ -83,11 +83,11 @@ def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypat
 
 
 def test_a_folder_is_for_one_process_at_a_time(tmp_path):
-    with alone_in(tmp_path):
-        code = f"import pathlib, biasfree.files as f\nwith f.alone_in(pathlib.Path({str(tmp_path)!r})): pass"
+    with locked_folder(tmp_path):
+        code = f"import pathlib, biasfree.files as f\nwith f.locked_folder(pathlib.Path({str(tmp_path)!r})): pass"
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert f"another process is at work in the folder {tmp_path}; wait for its end" in ended.stderr
-    with alone_in(tmp_path):
+    with locked_folder(tmp_path):
         pass
     assert os.listdir(tmp_path) == []
 

@@ -71,7 +71,7 @@ def remove_partial(folder: Path, name: str = "") -> None:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Refuses a folder in which another process is; the lock ends with the process, however it ends."""
     if sys.platform == "win32":  # folders cannot be opened there
         yield

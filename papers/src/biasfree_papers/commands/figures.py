@@ -61,7 +61,7 @@ def run(
         if jobs is not None and jobs < 1:
             raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
         make_folder(out)
-        with _alone_in(out):
+        with _locked(out):
             failures = _make(settled, out, jobs or cores(), anew)
             _tell([experiment.name for experiment in chosen], out, failures)
 
@@ -77,7 +77,7 @@ def draw(
 
     chosen = [one for one in _chosen(names or [], every) if not every or (out / one.name).is_dir()]
     _require(out)
-    with _alone_in(out):
+    with _locked(out):
         for experiment in chosen:
             figure = drawn(experiment, out)
             if not is_current(figure):
@@ -128,12 +128,12 @@ def _require(out: Path) -> None:
 
 
 @contextmanager
-def _alone_in(out: Path) -> Iterator[None]:
+def _locked(out: Path) -> Iterator[None]:
     """The folder of results for this process alone, without what killed ones left half-written."""
-    from biasfree.files import alone_in, remove_partial
+    from biasfree.files import locked_folder, remove_partial
     from biasfree_papers.registry import REGISTRY
 
-    with alone_in(out):
+    with locked_folder(out):
         for folder in (out, *(out / name for name in REGISTRY)):
             remove_partial(folder)
         yield
