@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 import biasfree
 from biasfree.cli._diagnose import diagnose
-from biasfree.cli._messages import mistakes_in_one_sentence
+from biasfree.cli._messages import brief_errors
 
 #: Packages add commands under this group.
 GROUP = "biasfree.commands"
@@ -30,7 +30,7 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with mistakes_in_one_sentence():
+        with brief_errors():
             return super().invoke(ctx)
 
 

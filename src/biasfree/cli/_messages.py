@@ -16,7 +16,7 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def mistakes_in_one_sentence() -> Iterator[None]:
+def brief_errors() -> Iterator[None]:
     """Wrong input, and files that cannot be used, end the command with exit code 2 and what is wrong; other
     errors are shown in full."""
     try:
