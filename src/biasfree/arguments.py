@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import is_tensor, plain
+from biasfree.arrays import is_tensor, as_array
 
 _NOUNS = {
     "Network": "bf.Network",
@@ -122,7 +122,7 @@ def _array(optional: bool, name: str, value: Any) -> Any:
         return value
     if type(value).__name__ in _NOUNS:
         raise ValueError(f"{name} must be an array of numbers, got {_kind(value)}.")
-    array = plain(name, value)
+    array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
     return array
@@ -138,7 +138,7 @@ def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
     if value is None and optional:
         return value
     if isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1):
-        items = list(plain(name, value)) if is_tensor(value) else list(value)
+        items = list(as_array(name, value)) if is_tensor(value) else list(value)
         check = _ITEMS.get(kind, lambda _, item: item)
         return [check(f"{name}[{i}]", item) for i, item in enumerate(items)]
     raise ValueError(f"{name} must be a list of {_SEVERAL[kind]}, got {_kind(value)}.")

@@ -19,7 +19,7 @@ class _Owner(np.ndarray):
 
 def real(name: str, value: Any) -> NDArray[np.float64]:
     """`value` as a read-only float64 array of its own, refused unless every entry is a finite real number."""
-    array = plain(name, value)
+    array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
     if not _is_ours(array):
@@ -50,7 +50,7 @@ def written(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> ND
     return owner.view(np.ndarray)
 
 
-def plain(name: str, value: Any) -> NDArray[Any]:
+def as_array(name: str, value: Any) -> NDArray[Any]:
     """`value` as a NumPy array; a PyTorch tensor is taken to the CPU without its gradient, and bfloat16 and
     other floating-point types that NumPy lacks become float64, which is exact."""
     if _masked(value):
@@ -58,7 +58,7 @@ def plain(name: str, value: Any) -> NDArray[Any]:
     if is_tensor(value):
         return _of_tensor(name, value)
     if isinstance(value, list | tuple) and any(is_tensor(item) for item in value):
-        value = [plain(name, item) for item in value]
+        value = [as_array(name, item) for item in value]
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -123,7 +123,7 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
 
     With `infinite=True` the last of them may be infinity, the limit that a closed form knows.
     """
-    times = plain("ts", ts)
+    times = as_array("ts", ts)
     if infinite and times.ndim == 1 and times.dtype.kind == "f" and times.size and times[-1] == np.inf:
         return frozen(np.append(increasing_times(times[:-1]) if times.size > 1 else times[:0], np.inf))
     times = real("ts", ts)

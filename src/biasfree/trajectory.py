@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from biasfree.arrays import frozen, increasing_times, plain, real, rebuilt
+from biasfree.arrays import frozen, increasing_times, as_array, real, rebuilt
 from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
@@ -157,7 +157,7 @@ class Trajectory:
         if self.biases is not None:
             object.__setattr__(self, "biases", tuple(real(f"b_{i}", b) for i, b in enumerate(self.biases, 1)))
         if self.saved is not None:
-            object.__setattr__(self, "saved", frozen(plain("saved", self.saved)))
+            object.__setattr__(self, "saved", frozen(as_array("saved", self.saved)))
         _check_lengths(self)
         if not self.weights and self.last is None:
             raise ValueError("a trajectory without weights needs its last network.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import plain, real
+from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.networks._pytorch import function_of, is_module, network_of
@@ -70,7 +70,7 @@ def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
 
 
 def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
-    arrays = tuple(plain(f"W_{i}", w) for i, w in enumerate(weights, 1))
+    arrays = tuple(as_array(f"W_{i}", w) for i, w in enumerate(weights, 1))
     if len(arrays) == 2 and arrays[0].ndim >= 2 and arrays[1].ndim == 1:
         raise ValueError("two arrays that are not weights look like data (x, y): pass them as data=(x, y).")
     network = Network(arrays, leak=0.0 if leak is None else leak)
@@ -126,7 +126,7 @@ def _shaped(function: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Ca
         x = np.array(real("x", x))  # a copy of its own, which the model may write to
         sample = shape or x.shape[1:]
         try:
-            found = plain("the model's outputs", function(x.reshape(len(x), *sample)))
+            found = as_array("the model's outputs", function(x.reshape(len(x), *sample)))
         except Exception as error:  # whatever a stranger's model raises
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import is_tensor, non_negative, plain, real, rebuilt, row_norms
+from biasfree.arrays import is_tensor, non_negative, as_array, real, rebuilt, row_norms
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Network:
 def _layers(name: str, layers: Any) -> Sequence[Any]:
     """One array per layer, in a list or tuple; a single matrix is not taken for a list of its rows."""
     if is_tensor(layers) or (isinstance(layers, np.ndarray) and layers.ndim < 3):
-        layers = plain(name, layers)
+        layers = as_array(name, layers)
         got = f"one array of shape {layers.shape}; a network of one layer is bf.Network((W_1,))"
     elif isinstance(layers, Iterable) and not isinstance(layers, str | bytes | Mapping | Set):
         return tuple(layers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import plain
+from biasfree.arrays import as_array
 from biasfree.networks._network import Network
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
             finally:
                 for module, training in modes:
                     module.training = training
-        return plain("the model's outputs", found).reshape(len(x), -1)
+        return as_array("the model's outputs", found).reshape(len(x), -1)
 
     return function
 
@@ -164,7 +164,7 @@ def floating(name: str, tensor: Any) -> np.ndarray:
         raise ValueError(
             f"{name} must hold floating-point numbers, got {tensor.dtype}; convert it, as .double() does."
         )
-    return plain(name, tensor).astype(np.float64)
+    return as_array(name, tensor).astype(np.float64)
 
 
 def _linear(w: np.ndarray, b: np.ndarray | None) -> Any:
