@@ -26,13 +26,13 @@ class Table:
 
     def record(self) -> dict[str, Any]:
         """The table as plain values, for a JSON file."""
-        record = {"title": self.title, "columns": list(self.columns), "rows": plain(self.rows)}
-        return record if self.brief is None else {**record, "brief": plain(self.brief)}
+        record = {"title": self.title, "columns": list(self.columns), "rows": as_json(self.rows)}
+        return record if self.brief is None else {**record, "brief": as_json(self.brief)}
 
 
 def shown(cell: Any) -> str:
     """A cell as a reader wants it."""
-    cell = plain(cell)
+    cell = as_json(cell)
     if cell is None:
         return "–"
     if isinstance(cell, bool):
@@ -40,14 +40,14 @@ def shown(cell: Any) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """A value as JSON has it: Python's own numbers, lists and dicts; what is not finite is a word."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: as_json(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [as_json(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from biasfree.tables import Table, plain
+from biasfree.tables import Table, as_json
 from biasfree_papers.settings import Setting
 from biasfree_papers.types import Numbers, Report
 
@@ -99,7 +99,7 @@ class Claim:
     def record(self) -> dict[str, Any]:
         """The claim as plain values, for a JSON file."""
         return {
-            **plain(vars(self)),
+            **as_json(vars(self)),
             "held": list(self.held),
             "number of seeds": len(set(self.seeds)),
             "verdict": self.verdict,

@@ -12,7 +12,7 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from biasfree.tables import plain
+from biasfree.tables import as_json
 from biasfree.versions import versions
 from biasfree_papers.experiment import Experiment
 from biasfree_papers.reproduction.sources import sources_of
@@ -40,7 +40,7 @@ def figure_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> s
 def _digest(name: str, settings: Mapping[str, Any], roots: set[str], **texts: Any) -> str:
     used = {package: version for package, version in versions().items() if package != "torch"}
     machine = {"system": platform.system(), "machine": platform.machine()}
-    stated = {"name": name, "settings": plain(settings), "uses": used, **machine, **plain(texts)}
+    stated = {"name": name, "settings": as_json(settings), "uses": used, **machine, **as_json(texts)}
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for module, content in sorted(sources_of(roots).items()):
         digest.update(f"\0{module}\0".encode())

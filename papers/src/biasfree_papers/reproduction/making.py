@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasfree.tables import Table, plain
+from biasfree.tables import Table, as_json
 from biasfree.versions import versions
 from biasfree_papers.experiment import Claim, Experiment
 from biasfree_papers.reproduction.fingerprint import figure_fingerprint, numbers_fingerprint
@@ -84,7 +84,7 @@ def _run(
         raise
     seconds = time.perf_counter() - began
     return numbers, Origin(
-        experiment.name, plain(settings), fingerprint, versions(), seconds, content(numbers)
+        experiment.name, as_json(settings), fingerprint, versions(), seconds, content(numbers)
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.files import load_npz, replacing, save_npz
-from biasfree.tables import plain
+from biasfree.tables import as_json
 from biasfree_papers.types import Numbers
 
 FILE, RECORD = "numbers.npz", "claims.json"
@@ -60,7 +60,7 @@ def save_numbers(folder: Path, numbers: Numbers, origin: Origin) -> None:
     """Write the numbers and their origin to one file."""
     if _ORIGIN in numbers:
         raise ValueError(f"no array may be called {_ORIGIN!r}: that name is taken; rename it.")
-    save_npz(folder / FILE, {**numbers, _ORIGIN: np.array(json.dumps(plain(asdict(origin))))})
+    save_npz(folder / FILE, {**numbers, _ORIGIN: np.array(json.dumps(as_json(asdict(origin))))})
 
 
 def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
