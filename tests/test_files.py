@@ -17,7 +17,7 @@ from hypothesis.strategies import booleans, floats, integers, lists
 
 import biasfree as bf
 from biasfree import files
-from biasfree.files import locked_folder, existing, load_npz, remove_partial, replacing, save_npz
+from biasfree.files import existing, load_npz, locked_folder, remove_partial, replacing, save_npz
 
 
 @given(

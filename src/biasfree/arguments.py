@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import is_tensor, as_array
+from biasfree.arrays import as_array, is_tensor
 
 _NOUNS = {
     "Network": "bf.Network",

@@ -62,7 +62,7 @@ class Logistic:
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Square(), Logistic())}
 
 
-def named(name: str) -> Loss:
+def loss_named(name: str) -> Loss:
     """The loss called `name`."""
     if not isinstance(name, str) or name not in LOSSES:
         raise ValueError(f"unknown loss {name!r}; choose one of {', '.join(LOSSES)}.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from biasfree.arrays import frozen, increasing_times, as_array, real, rebuilt
+from biasfree.arrays import as_array, frozen, increasing_times, real, rebuilt
 from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 

@@ -9,8 +9,8 @@ from biasfree.diagnostics._trajectories import (
     AlignmentTime,
     alignment_time,
     conserved_drift,
-    margins,
     divergence_time,
+    margins,
     plateaus,
 )
 from biasfree.trajectory import MapTrajectory, Stats, Trajectory

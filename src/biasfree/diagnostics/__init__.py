@@ -47,13 +47,13 @@ from biasfree.diagnostics._targets import (
 )
 from biasfree.diagnostics._trajectories import (
     AlignmentTime,
-    Margins,
     DivergenceTime,
+    Margins,
     Plateau,
     alignment_time,
     conserved_drift,
-    margins,
     divergence_time,
+    margins,
     plateaus,
 )
 from biasfree.diagnostics._weights import (

@@ -13,7 +13,7 @@ from biasfree.arrays import non_negative
 from biasfree.data import Dataset
 from biasfree.dynamics._programs import check_process
 from biasfree.dynamics._releases import refuse_wrong_release
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 
@@ -54,7 +54,7 @@ def problem_of(network: Any, data: Any, *, loss: str, l2: float, train: Any) -> 
     _same("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
     _check_fit(networks[0], datasets[0])
     for one in dict.fromkeys(datasets):
-        named(loss).check(one.y)
+        loss_named(loss).check(one.y)
     return Problem(networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import is_tensor, non_negative, as_array, real, rebuilt, row_norms
+from biasfree.arrays import as_array, is_tensor, non_negative, real, rebuilt, row_norms
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:

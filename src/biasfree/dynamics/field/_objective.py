@@ -32,7 +32,7 @@ from biasfree.dynamics.field._layers import (
     product,
 )
 from biasfree.dynamics.field.classes._certificate import Classes, over_classes
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _by_class(form: Form, params: Params, classes: Classes, leak) -> tuple[Any, 
 
 
 def _chunk_slope(form: Form, params: Params, leak, x, y, share) -> tuple[Any, Params]:
-    loss = named(form.loss)
+    loss = loss_named(form.loss)
     if form.kind == "pairs":
         return backpropagate_pairs(params, x, y, share, leak, loss)
 
@@ -239,7 +239,7 @@ def _chunk_slope(form: Form, params: Params, leak, x, y, share) -> tuple[Any, Pa
 
 
 def _chunk_loss(form: Form, params: Params, leak, x, y, share) -> Float[Array, ""]:
-    loss = named(form.loss)
+    loss = loss_named(form.loss)
     if form.kind == "pairs":
         up, down = pair_outputs(params, x, product(params.weights[0], x.T), leak)
         return jnp.sum(share * (loss.value(up, y.T, jnp) + loss.value(down, -y.T, jnp)))

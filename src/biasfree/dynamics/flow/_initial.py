@@ -19,7 +19,7 @@ from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._hyperplanes import Lines, lines_of
 from biasfree.dynamics.flow.events._locate import ROUNDING
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 #: Samples, or lines, whose products with all neurons are held at once.
@@ -172,7 +172,7 @@ def _neuron(
 def _pull(network: Network, data: Dataset, lines: Lines, loss: str) -> Pull:
     """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
     residual = [
-        named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
+        loss_named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
     ]
     each = lines.length[:, None] * np.concatenate(residual) / len(data)
     up, down = np.zeros((2, len(lines.normals), each.shape[1]))
@@ -318,9 +318,9 @@ def _loss_and_gradients(
     """The data loss of every sample and ∇ of its mean for every layer."""
     hs, zs = _states(network, data.x)
     gates = gates or [np.where(z > 0, 1.0, network.leak) for z in zs[:-1]]
-    pull, found = named(loss).residual(zs[-1], data.targets) / len(data), []
+    pull, found = loss_named(loss).residual(zs[-1], data.targets) / len(data), []
     for layer in reversed(range(network.depth)):
         found.insert(0, -pull.T @ _with_ones(network, hs[layer]))
         if layer:
             pull = (pull @ network.weights[layer]) * gates[layer - 1]
-    return named(loss).value(zs[-1], data.targets), found
+    return loss_named(loss).value(zs[-1], data.targets), found

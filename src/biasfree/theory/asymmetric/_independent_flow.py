@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, positive, row_norms
 from biasfree.data import Dataset
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
 from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check
@@ -102,7 +102,7 @@ def independent_flow(
     Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022). The equations, the implicit form of
     the logistic one and the sorted start are derived here.
     """
-    kind = named(loss)
+    kind = loss_named(loss)
     kind.check(data.y)
     ts = increasing_times(ts, infinite=kind.name == "square")
     defects = check(ASSUMES, network, data, tolerances)

@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import PROPOSITION_12, STRUCTURE, DeepParts
 from biasfree.theory.hypotheses._hypothesis import check, under
@@ -57,7 +57,7 @@ def deep_flow(
     (ln v, r) are derived here.
     """
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
-    kind = named(loss)
+    kind = loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)
     start = DeepParts.of(network)

@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, positive, real, whole
 from biasfree.data import Dataset
-from biasfree.losses import Loss, named
+from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import check, under
 from biasfree.theory.parts._integration import integrated
@@ -50,7 +50,7 @@ def fixed_readout_flow(
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
-    kind = named(loss)
+    kind = loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     c, squared = (1 + network.leak) / 2, float(np.sum(network.weights[1] ** 2))
@@ -84,7 +84,7 @@ def fixed_readout_descent(
     Assumes: as `fixed_readout_flow`.
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
-    steps, every, kind = whole("steps", steps), whole("save_every", save_every), named(loss)
+    steps, every, kind = whole("steps", steps), whole("save_every", save_every), loss_named(loss)
     sizes = _step_sizes(step, steps)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)

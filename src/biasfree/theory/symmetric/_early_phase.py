@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset
-from biasfree.losses import Loss, Square, named
+from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import SETTING, SMALL, SYMMETRY, check, strength
 from biasfree.theory.symmetric._aligned import LINEARISED, SMALL_START, growing_part, sides
@@ -46,7 +46,7 @@ def linearised_flow(
     (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time asked for, u the larger norm (small_tolerance=1e-2).
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
-    ts, l2, kind = increasing_times(ts), non_negative("l2", l2), named(loss)
+    ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
     kind.check(data.y)
     defects = check(LINEARISED, network, data, tolerances)
     kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
@@ -76,7 +76,7 @@ def growth_rate(
     logistic loss.
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
-    kind, l2 = named(loss), non_negative("l2", l2)
+    kind, l2 = loss_named(loss), non_negative("l2", l2)
     kind.check(data.y)
     check(ASSUMES_BOUND, network, data, tolerances)
     return _rate(network, data, kind) - l2
@@ -98,7 +98,7 @@ def plateau_end(
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    kind, l2 = named(loss), non_negative("l2", l2)
+    kind, l2 = loss_named(loss), non_negative("l2", l2)
     kind.check(data.y)
     check(SMALL_START, network, data, tolerances)
     growing, alpha = growing_part(network, data), network.leak

@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import (
     HYPERPLANE,
@@ -140,7 +140,7 @@ def equivalent_descent(
 def _twin(
     network: Network, data: Dataset, loss: str, l2: float, tolerances: Mapping[str, float]
 ) -> tuple[LinearNetwork, dict[str, float]]:
-    kind, l2 = named(loss), non_negative("l2", l2)
+    kind, l2 = loss_named(loss), non_negative("l2", l2)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects

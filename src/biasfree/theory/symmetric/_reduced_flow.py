@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import EQUIVALENCE, check, under
 from biasfree.theory.parts._integration import direction_flow
@@ -50,7 +50,7 @@ def reduced_flow(
     Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
     """
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
-    kind = named(loss)
+    kind = loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     start = RankOne.of(network)

@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, positive
 from biasfree.data import Dataset
-from biasfree.losses import Loss, named
+from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import check, strength, under
 from biasfree.theory.parts._integration import Field, integrated
@@ -51,7 +51,7 @@ def two_neuron_flow(
     (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1).
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), named(loss)
+    ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)

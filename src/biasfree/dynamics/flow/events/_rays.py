@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics.flow.events._hyperplanes import Lines
-from biasfree.losses import named
+from biasfree.losses import loss_named
 
 #: Lines evaluated together: their signs, as numbers, fill about a cache.
 CHUNK_LINES = 256
@@ -51,12 +51,12 @@ class Samples(NamedTuple):
 
     def pulls(self, f, bias, loss: str):
         sides, outputs, lines = f.shape
-        e = self.share[:, None] * named(loss).residual(self._outputs(f, bias), self.y, jnp)
+        e = self.share[:, None] * loss_named(loss).residual(self._outputs(f, bias), self.y, jnp)
         sums = jax.ops.segment_sum(self.length[:, None] * e, self.ray, sides * lines)
         return sums.reshape(sides, lines, outputs).transpose(0, 2, 1), jnp.sum(e, axis=0)
 
     def value(self, f, bias, loss: str):
-        return jnp.sum(self.share[:, None] * named(loss).value(self._outputs(f, bias), self.y, jnp))
+        return jnp.sum(self.share[:, None] * loss_named(loss).value(self._outputs(f, bias), self.y, jnp))
 
     def _outputs(self, f, bias):
         by_ray = f.transpose(0, 2, 1).reshape(-1, f.shape[1])
