@@ -104,7 +104,7 @@ def _lock(handle: int) -> bool | None:
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
     """Write named arrays to a `.npz` file; an entry that would need pickling is refused."""
-    if named(path).suffix.lower() != ".npz":
+    if as_path(path).suffix.lower() != ".npz":
         raise ValueError(f"cannot write {path}: the name must end in .npz.")
     stored = {name: np.asarray(value) for name, value in arrays.items()}
     for name, value in stored.items():
@@ -116,8 +116,8 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 
 def load_npz(path: str | os.PathLike[str], *, needs: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Read a `.npz` file that must hold the arrays named in `needs`; pickles are refused."""
-    path = existing(path)
-    modest(path, unpacked(path))
+    path = existing_file(path)
+    check_unpacked_size(path, unpacked_size(path))
     try:
         arrays = _read(path)
     except (
@@ -155,7 +155,7 @@ def single(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], nam
     return arrays[name].item()
 
 
-def named(path: Any) -> Path:
+def as_path(path: Any) -> Path:
     """`path` as a Path, refused unless it is a name."""
     try:
         return Path(path)
@@ -165,15 +165,15 @@ def named(path: Any) -> Path:
         ) from None
 
 
-def existing(path: str | os.PathLike[str]) -> Path:
+def existing_file(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path, refused unless it is a file that exists."""
-    path = named(path)
+    path = as_path(path)
     if not path.is_file():
         raise ValueError(f"no file {path}; check the path, it is read relative to {Path.cwd()}.")
     return path
 
 
-def modest(path: str | os.PathLike[str], size: int) -> None:
+def check_unpacked_size(path: str | os.PathLike[str], size: int) -> None:
     """Refuse a file whose contents would take `size` bytes of memory, far more than the file has itself.
 
     Measured numbers compress by a factor of two or so. Only constants reach a hundred, and of those a small
@@ -187,7 +187,7 @@ def modest(path: str | os.PathLike[str], size: int) -> None:
         )
 
 
-def unpacked(path: Path) -> int:
+def unpacked_size(path: Path) -> int:
     """The bytes that an archive says to hold, and 0 for what is not an archive."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -196,7 +196,7 @@ def unpacked(path: Path) -> int:
         return 0
 
 
-def sentence(error: ValueError | OSError) -> str:
+def error_text(error: ValueError | OSError) -> str:
     """What an error says, without the system's number for it."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)

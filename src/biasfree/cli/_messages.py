@@ -24,7 +24,7 @@ def brief_errors() -> Iterator[None]:
     except BrokenPipeError:  # nobody reads on, as in `biasfree list | head`
         raise
     except (ValueError, OSError) as error:
-        from biasfree.files import sentence
+        from biasfree.files import error_text
 
-        typer.echo(f"biasfree: {sentence(error)}", err=True)
+        typer.echo(f"biasfree: {error_text(error)}", err=True)
         raise typer.Exit(2) from None

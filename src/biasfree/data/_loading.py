@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from biasfree.data._dataset import Dataset
-from biasfree.files import existing, load_npz
+from biasfree.files import existing_file, load_npz
 
 
 def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
@@ -18,7 +18,7 @@ def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
 
     The last column of a `.csv` file is y, unless `target` names another; the other columns are x, in order.
     """
-    path = existing(path)
+    path = existing_file(path)
     kind = path.suffix.lower()
     if kind not in (".npz", ".csv"):
         raise ValueError(f"cannot read {path}: it must be a .npz or a .csv file.")

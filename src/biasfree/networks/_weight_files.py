@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.arrays import non_negative
-from biasfree.files import existing, modest, unpacked
+from biasfree.files import check_unpacked_size, existing_file, unpacked_size
 from biasfree.networks._network import Network
 from biasfree.networks._pytorch import floating
 
@@ -29,7 +29,7 @@ def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> 
     A state dict has weights but no activations, so `leak` says what they are (0 unless given); the network
     alternates its Linear layers, in the order in which they are stored, with that activation.
     """
-    path = existing(path)
+    path = existing_file(path)
     kind = path.suffix.lower()
     leak = None if leak is None else non_negative("leak", leak)
     if kind == ".npz":
@@ -48,7 +48,7 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
         import torch
     except ImportError:
         raise ValueError(f"reading {path} needs PyTorch; pip install 'biasfree[torch]'.") from None
-    modest(path, unpacked(path))
+    check_unpacked_size(path, unpacked_size(path))
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a pickle of anything else fails in as many ways as there are classes
@@ -61,7 +61,7 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
         f"{k!r}, a {type(v).__name__}" for k, v in found.items() if not isinstance(v, torch.Tensor)
     ]:
         raise ValueError(f"{path} holds {foreign[0]}, so it is not a state dict; save one with {_SAVE}.")
-    modest(
+    check_unpacked_size(
         path, sum(8 * value.numel() for value in found.values())
     )  # one number may stand for a large tensor
     return {str(name): floating(f"{name} in {path}", value) for name, value in found.items()}
@@ -76,7 +76,7 @@ def _safetensors(path: Path) -> dict[str, np.ndarray]:
     header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
     names = sorted(header, key=_natural)
     numbers = {name: _numbers(path, name, header[name], body) for name in names}
-    modest(path, sum(8 * value.size for value in numbers.values()))
+    check_unpacked_size(path, sum(8 * value.size for value in numbers.values()))
     return {name: _widened(value).reshape(header[name]["shape"]) for name, value in numbers.items()}
 
 

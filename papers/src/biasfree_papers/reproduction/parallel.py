@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from biasfree.files import remove_partial, sentence
+from biasfree.files import error_text, remove_partial
 from biasfree.stopping import blocked_signals, dependent
 from biasfree.threads import one_thread
 from biasfree_papers.experiment import Experiment
@@ -107,7 +107,7 @@ def _work(name: str, settings: dict[str, Any], out: Path, anew: bool, parent: Co
     try:
         make(named(name), settings, out, lambda text: parent.send(("says", text)), anew=anew)
     except (ValueError, OSError) as error:
-        parent.send(("ended", sentence(error)))
+        parent.send(("ended", error_text(error)))
     except Exception:  # shown in full by the parent, which has other figures to make
         parent.send(("ended", traceback.format_exc()))
     else:
