@@ -17,7 +17,7 @@ from hypothesis.strategies import booleans, floats, integers, lists
 
 import biasfree as bf
 from biasfree import files
-from biasfree.files import existing, load_npz, locked_folder, remove_partial, replacing, save_npz
+from biasfree.files import existing_file, load_npz, locked_folder, remove_partial, replacing, save_npz
 
 
 @given(
@@ -84,7 +84,7 @@ def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypat
 
 def test_a_folder_is_for_one_process_at_a_time(tmp_path):
     with locked_folder(tmp_path):
-        code = f"import pathlib, biasfree.files as f\nwith f.locked_folder(pathlib.Path({str(tmp_path)!r})): pass"
+        code = f"from pathlib import Path\nimport biasfree.files as f\nwith f.locked_folder(Path({str(tmp_path)!r})): pass"
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert f"another process is at work in the folder {tmp_path}; wait for its end" in ended.stderr
     with locked_folder(tmp_path):
@@ -99,7 +99,7 @@ def test_a_disk_that_is_full_is_named_and_nothing_stays(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
         "for size in (640, 100_000):\n"
         "    try: f.save_npz(sys.argv[1], {'x': np.random.default_rng(0).normal(size=size)})\n"
-        "    except OSError as error: print(f.sentence(error))\n"
+        "    except OSError as error: print(f.error_text(error))\n"
     )
     path = tmp_path / "a.npz"
     said = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True).stdout
@@ -226,7 +226,7 @@ def test_arrays_of_other_names_are_passed_over(tmp_path):
     assert repr(bf.Network.load(tmp_path / "a.npz")) == "Network(2→1, leak=0.5)"
 
 
-@pytest.mark.parametrize("load", [bf.Network.load, bf.Trajectory.load, bf.data.load, existing])
+@pytest.mark.parametrize("load", [bf.Network.load, bf.Trajectory.load, bf.data.load, existing_file])
 def test_files_that_do_not_exist(load, tmp_path):
     with pytest.raises(ValueError, match=r"no file .*absent\.npz; check the path"):
         load(tmp_path / "absent.npz")

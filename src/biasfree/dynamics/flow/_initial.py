@@ -172,7 +172,8 @@ def _neuron(
 def _pull(network: Network, data: Dataset, lines: Lines, loss: str) -> Pull:
     """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
     residual = [
-        loss_named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
+        loss_named(loss).residual(network(some.x).reshape(len(some), -1), some.targets)
+        for some in _blocks(data)
     ]
     each = lines.length[:, None] * np.concatenate(residual) / len(data)
     up, down = np.zeros((2, len(lines.normals), each.shape[1]))
