@@ -82,7 +82,7 @@ def blocked_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def dependent(module: str, function: str, *arguments: Any) -> None:
+def run_in_child(module: str, function: str, *arguments: Any) -> None:
     """What a process of `multiprocessing` does: a function, named so that nothing heavy is loaded before this
     process is sure to die with its parent."""
     for number in SIGNALS:

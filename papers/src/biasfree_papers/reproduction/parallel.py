@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from biasfree.files import error_text, remove_partial
-from biasfree.stopping import blocked_signals, dependent
+from biasfree.stopping import blocked_signals, run_in_child
 from biasfree.threads import one_thread
 from biasfree_papers.experiment import Experiment
 from biasfree_papers.registry import named
@@ -78,7 +78,7 @@ def _start(name: str, settings: Mapping[str, Any], out: Path, anew: bool) -> tup
     context = multiprocessing.get_context("spawn")  # forks and the threads of JAX do not mix
     ours, theirs = context.Pipe(duplex=False)
     arguments = (__name__, _work.__name__, name, dict(settings), out, anew, theirs)
-    process = context.Process(target=dependent, args=arguments, daemon=True)
+    process = context.Process(target=run_in_child, args=arguments, daemon=True)
     with one_thread(), blocked_signals():
         process.start()
     theirs.close()  # so that its end is seen when the process dies
