@@ -42,7 +42,7 @@ def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
     return owner.view(np.ndarray)
 
 
-def written(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDArray[np.float64]:
+def filled(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDArray[np.float64]:
     """What `write` puts into the array it is given, read-only from then on: `real` does not copy it."""
     owner = _Owner(shape, np.float64)
     write(owner.view(np.ndarray))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import blocks, compressed, generator, non_negative, written
+from biasfree.arrays import blocks, compressed, filled, generator, non_negative
 from biasfree.data._dataset import Dataset
 from biasfree.data._mirror import mirror_pairs
 
@@ -77,7 +77,7 @@ def whiten(data: Dataset) -> Dataset:
             out[...] = 0.0  # samples (0, 0), which have no partner
             out[pairs[0]], out[pairs[1]] = white, -white
 
-    return Dataset(written(data.x.shape, write), data.y)
+    return Dataset(filled(data.x.shape, write), data.y)
 
 
 def center(data: Dataset, *, targets: bool = False) -> Dataset:
@@ -89,7 +89,7 @@ def center(data: Dataset, *, targets: bool = False) -> Dataset:
         return data
     y = data.y - data.y.mean(axis=0) if targets else data.y
     mean = data.x.mean(axis=0)
-    return Dataset(written(data.x.shape, lambda x: np.subtract(data.x, mean, out=x)), y)
+    return Dataset(filled(data.x.shape, lambda x: np.subtract(data.x, mean, out=x)), y)
 
 
 def _whitened(x: np.ndarray, root: np.ndarray, length: float, out: np.ndarray) -> None:
