@@ -113,7 +113,7 @@ def _all_finite(array: NDArray[np.float64]) -> bool:
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
-def rebuilt(self: Any) -> tuple[Any, ...]:
+def reduce_to_fields(self: Any) -> tuple[Any, ...]:
     """`__reduce__` of a dataclass: `pickle` and `copy` call its class, which makes arrays read-only."""
     return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
 

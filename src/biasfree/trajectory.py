@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from biasfree.arrays import as_array, frozen, increasing_times, real, rebuilt
+from biasfree.arrays import as_array, frozen, increasing_times, real, reduce_to_fields
 from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
@@ -163,7 +163,7 @@ class Trajectory:
             raise ValueError("a trajectory without weights needs its last network.")
         _ = self[-1]  # a Network checks that its layers fit
 
-    __reduce__ = rebuilt
+    __reduce__ = reduce_to_fields
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -276,7 +276,7 @@ class MapTrajectory:
             object.__setattr__(self, name, real(name, getattr(self, name)))
             _check_length(name, getattr(self, name), self.ts)
 
-    __reduce__ = rebuilt
+    __reduce__ = reduce_to_fields
 
     def __len__(self) -> int:
         return len(self.ts)

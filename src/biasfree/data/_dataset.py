@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from biasfree.arrays import real, rebuilt
+from biasfree.arrays import real, reduce_to_fields
 from biasfree.files import save_npz
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Dataset:
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
 
-    __reduce__ = rebuilt
+    __reduce__ = reduce_to_fields
 
     def __len__(self) -> int:
         return len(self.x)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import as_array, is_tensor, non_negative, real, rebuilt, row_norms
+from biasfree.arrays import as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Network:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "biases", _checked_biases(self.biases, weights))
 
-    __reduce__ = rebuilt
+    __reduce__ = reduce_to_fields
 
     def __call__(self, x: Any) -> Any:
         """f(x): (P, D) → (P,) for one output, (P, K) otherwise; a single sample (D,) loses its axis."""
