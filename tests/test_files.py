@@ -84,8 +84,10 @@ def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypat
 
 def test_a_folder_is_for_one_process_at_a_time(tmp_path):
     with locked_folder(tmp_path):
-        code = f"from pathlib import Path\nimport biasfree.files as f\nwith f.locked_folder(Path({str(tmp_path)!r})): pass"
-        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        code = (
+            "import pathlib, sys, biasfree.files as f\nwith f.locked_folder(pathlib.Path(sys.argv[1])): pass"
+        )
+        ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
         assert f"another process is at work in the folder {tmp_path}; wait for its end" in ended.stderr
     with locked_folder(tmp_path):
         pass

@@ -7,7 +7,7 @@ import pytest
 
 import biasfree as bf
 from biasfree import arrays
-from biasfree.diagnosis._findings import Findings
+from biasfree.diagnosis._measurements import Measurements
 from biasfree.theory.parts._linear_loss import least_squares_fit
 
 RNG = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def large(monkeypatch):
         (lambda data: bf.data.center(data, targets=True), 1),
         (bf.data.whiten, 1),
         (lambda data: bf.Dataset(data.x, -data.y), 0),
-        (lambda data: Findings(None, data, 1, 0).few, 0),
+        (lambda data: Measurements(None, data, 1, 0).independent, 0),
     ],
 )
 def test_no_copy_beyond_what_is_returned(large, compute, copies):

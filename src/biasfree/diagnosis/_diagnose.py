@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.arrays import non_negative, positive, whole
 from biasfree.data import Dataset
-from biasfree.diagnosis._findings import PROBES, Findings
+from biasfree.diagnosis._measurements import PROBES, Measurements
 from biasfree.diagnosis._report import Report
 from biasfree.diagnosis._subject import Subject, dataset_of, subject_of
 from biasfree.diagnosis._tables import tables
@@ -53,13 +53,13 @@ def diagnose(
             raise ValueError("leak is about a model; give one.")
     subject = None if model is None else subject_of(model, dataset, leak=leak, shape=shape)
     _check_fit(subject, dataset)
-    found = Findings(subject, dataset, whole("flips", flips), seed)
+    measured = Measurements(subject, dataset, whole("flips", flips), seed)
     return Report(
-        verdict=verdict(found, thresholds),
-        reasons=reasons(found, thresholds),
-        tables=tables(found),
+        verdict=verdict(measured, thresholds),
+        reasons=reasons(measured, thresholds),
+        tables=tables(measured),
         thresholds=thresholds.named(),
-        notes=_notes(found),
+        notes=_notes(measured),
         subject=subject,
         data=dataset,
     )
@@ -84,28 +84,36 @@ def _check_fit(subject: Subject | None, data: Dataset | None) -> None:
         )
 
 
-def _notes(found: Findings) -> tuple[str, ...]:
-    notes = [] if found.subject is None else list(found.subject.notes)
-    if found.data is None:
+def _notes(measured: Measurements) -> tuple[str, ...]:
+    notes = [] if measured.subject is None else list(measured.subject.notes)
+    if measured.data is None:
         notes.append(
             f"no data: the function is measured on {PROBES} Gaussian inputs and their mirror images, and "
             "nothing is known of what is left to learn."
         )
-    if found.symmetry is not None and found.data is not None and found.symmetry.samples < len(found.data):
+    if (
+        measured.symmetry is not None
+        and measured.data is not None
+        and measured.symmetry.samples < len(measured.data)
+    ):
         notes.append(
-            f"the test of Condition 3 searched a random subset of {found.symmetry.samples} samples; the "
-            f"defects are those of all {len(found.data)} in the half-spaces it found."
+            f"the test of Condition 3 searched a random subset of {measured.symmetry.samples} samples; the "
+            f"defects are those of all {len(measured.data)} in the half-spaces it measured."
         )
-    if found.shares is not None and found.data is not None and found.shares.samples < len(found.data):
+    if (
+        measured.shares is not None
+        and measured.data is not None
+        and measured.shares.samples < len(measured.data)
+    ):
         notes.append(
-            f"odd and even shares are estimated on a random subset of {found.shares.samples} samples."
+            f"odd and even shares are estimated on a random subset of {measured.shares.samples} samples."
         )
-    if found.few and found.data is not None:
+    if measured.independent and measured.data is not None:
         notes.append(
-            f"{len(found.data)} samples in {found.data.dimensions} dimensions are linearly independent, so "
+            f"{len(measured.data)} samples in {measured.data.dimensions} dimensions are linearly independent, so "
             "every function of them is linear: N is measured on them and their mirror images, and sees the "
             "even part only; more samples would tell more."
         )
-    if found.data is not None and np.any(np.all(found.data.targets == 0, axis=0)):
+    if measured.data is not None and np.any(np.all(measured.data.targets == 0, axis=0)):
         notes.append("a target is zero on every sample: nothing can be learnt of it.")
     return tuple(notes)

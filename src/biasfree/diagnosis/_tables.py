@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._findings import Findings
+from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
 from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import Part, Shares
@@ -24,26 +24,26 @@ _MEASURED = ("quantity", "value")
 MARGIN_SAMPLES = 5000  # beyond which the hard-margin classifier would take too long
 
 
-def tables(found: Findings) -> dict[str, Table]:
+def tables(measured: Measurements) -> dict[str, Table]:
     """The tables that the model and the data allow."""
     made: dict[str, Table] = {}
-    if found.data is not None:
-        made["data"] = Table("Data", _MEASURED, tuple(_data(found)))
-        made["targets"] = _targets(found)
-        made["preparation"] = _preparation(found)
-    if found.nonlinear is not None:
-        made["function"] = _function(found)
-    network = None if found.subject is None else found.subject.network
+    if measured.data is not None:
+        made["data"] = Table("Data", _MEASURED, tuple(_data(measured)))
+        made["targets"] = _targets(measured)
+        made["preparation"] = _preparation(measured)
+    if measured.nonlinear is not None:
+        made["function"] = _function(measured)
+    network = None if measured.subject is None else measured.subject.network
     if network is not None:
         made["layers"] = _layers(network)
         made["structure"] = Table("Structure of the weights", _MEASURED, tuple(_structure(network)))
-    if found.coverage is not None:
-        made["theory"] = _theory(found)
+    if measured.coverage is not None:
+        made["theory"] = _theory(measured)
     return made
 
 
-def _data(found: Findings) -> Iterator[tuple[str, Any]]:
-    data, seen = found.data, found.symmetry
+def _data(measured: Measurements) -> Iterator[tuple[str, Any]]:
+    data, seen = measured.data, measured.symmetry
     assert data is not None
     assert seen is not None
     yield "samples, dimensions, outputs", f"{len(data)}, {data.dimensions}, {data.outputs}"
@@ -57,8 +57,8 @@ def _data(found: Findings) -> Iterator[tuple[str, Any]]:
     yield "both: p-value under symmetry", seen.p_value
 
 
-def _targets(found: Findings) -> Table:
-    shares = found.shares
+def _targets(measured: Measurements) -> Table:
+    shares = measured.shares
     assert shares is not None
     rows = [(f"output {i}", *_share(one)) for i, one in enumerate(shares.outputs)]
     rows = [("all", *_share(shares.total))] if len(rows) == 1 else [*rows, ("all", *_share(shares.total))]
@@ -80,8 +80,8 @@ def _part(part: Part) -> str:
     )
 
 
-def _preparation(found: Findings) -> Table:
-    made = found.preparation
+def _preparation(measured: Measurements) -> Table:
+    made = measured.preparation
     assert made is not None
     kinds = (("as given", made.given), ("centred", made.centered), ("whitened", made.whitened))
     rows = [(name, None, None) if one is None else (name, one.symmetry, one.linear) for name, one in kinds]
@@ -89,27 +89,27 @@ def _preparation(found: Findings) -> Table:
     return Table(title, ("inputs", "symmetry defect (at least)", "linear share of ⟨y²⟩"), tuple(rows))
 
 
-def _function(found: Findings) -> Table:
-    subject, x, data = found.subject, found.x, found.data
+def _function(measured: Measurements) -> Table:
+    subject, x, data = measured.subject, measured.x, measured.data
     assert subject is not None
     assert x is not None
-    assert found.nonlinear is not None
+    assert measured.nonlinear is not None
     rows: list[tuple[str, Any]] = [
-        (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(found.nonlinear)
+        (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(measured.nonlinear)
     ]
     rows += [("even fraction of the outputs", even_fraction(subject.function, x))]
     rows += [("homogeneity defect, f(ax) against a·f(x)", homogeneity_defect(subject.function, x[:1000]))]
     if subject.network is not None:
         met = linear_regions(subject.network, x)
         rows += [("linear regions met", met.count), ("share of samples in the largest", met.largest)]
-    if data is not None and found.outputs is not None:
-        outputs = found.outputs[: len(data)]
+    if data is not None and measured.outputs is not None:
+        outputs = measured.outputs[: len(data)]
         away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
         for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
         rows.append(("effective map to the maximum margin: angle (degrees)", away.margin_angle))
-        rows.append(("share of the targets left to learn", found.residual))
+        rows.append(("share of the targets left to learn", measured.residual))
     return Table("Function, measured on the data" if data is not None else "Function", _MEASURED, tuple(rows))
 
 
@@ -149,8 +149,8 @@ def _structure(network: Network) -> Iterator[tuple[str, Any]]:
     yield "negligible neurons", clusters.negligible
 
 
-def _theory(found: Findings) -> Table:
-    assert found.coverage is not None
+def _theory(measured: Measurements) -> Table:
+    assert measured.coverage is not None
     rows = [
         (
             row.result.title,
@@ -158,7 +158,7 @@ def _theory(found: Findings) -> Table:
             row.applies,
             ", ".join(f"{one.hypothesis.key} {one.defect:.2g}" for one in row.missing),
         )
-        for row in found.coverage
+        for row in measured.coverage
     ]
     brief = tuple(row for row in rows if row[2])
     title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage has them all)"

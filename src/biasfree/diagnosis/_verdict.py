@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.diagnosis._findings import Findings
+from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnostics._targets import Part
 
 
@@ -24,73 +24,75 @@ class Thresholds:
         return dict(vars(self))
 
 
-def verdict(found: Findings, thresholds: Thresholds) -> str:
+def verdict(measured: Measurements, thresholds: Thresholds) -> str:
     """One of `effectively linear`, `linear so far`, `nonlinear`."""
-    if found.nonlinear is not None and found.nonlinear.max() > thresholds.nonlinear_above:
+    if measured.nonlinear is not None and measured.nonlinear.max() > thresholds.nonlinear_above:
         return "nonlinear"
-    open_ended = _rejected(found, thresholds) or not (found.subject is None or _two_layers(found))
-    return "linear so far" if open_ended and _unfinished(found, thresholds) else "effectively linear"
+    open_ended = _rejected(measured, thresholds) or not (measured.subject is None or _two_layers(measured))
+    return "linear so far" if open_ended and _unfinished(measured, thresholds) else "effectively linear"
 
 
-def reasons(found: Findings, thresholds: Thresholds) -> tuple[str, ...]:
-    """Sentences: what was found, the theorem that applies, and one of advice at the end."""
+def reasons(measured: Measurements, thresholds: Thresholds) -> tuple[str, ...]:
+    """Sentences: what was measured, the theorem that applies, and one of advice at the end."""
     said = [
-        *_of_function(found, thresholds),
-        *_of_symmetry(found, thresholds),
-        *_of_targets(found),
-        *_of_theory(found),
+        *_of_function(measured, thresholds),
+        *_of_symmetry(measured, thresholds),
+        *_of_targets(measured),
+        *_of_theory(measured),
     ]
-    return (*said, _advice(found, thresholds))
+    return (*said, _advice(measured, thresholds))
 
 
-def _rejected(found: Findings, thresholds: Thresholds) -> bool:
+def _rejected(measured: Measurements, thresholds: Thresholds) -> bool:
     """Whether Condition 3 is rejected, as the law of the samples or as a design that they miss."""
-    seen = found.symmetry
+    seen = measured.symmetry
     if seen is None or seen.exact:
         return False
-    return seen.p_value < thresholds.rejected_below or found.mirrored_by_design or found.moments_only
+    return seen.p_value < thresholds.rejected_below or measured.mirrored_by_design or measured.moments_only
 
 
-def _two_layers(found: Findings) -> bool:
+def _two_layers(measured: Measurements) -> bool:
     """Whether the model is known to have two layers without biases, or to be linear."""
-    network = None if found.subject is None else found.subject.network
+    network = None if measured.subject is None else measured.subject.network
     return network is not None and network.biases is None and (network.depth <= 2 or network.leak == 1)
 
 
-def _unfinished(found: Findings, thresholds: Thresholds) -> bool:
+def _unfinished(measured: Measurements, thresholds: Thresholds) -> bool:
     """Whether something is left to learn: by the model, or by a linear map; without data it may be."""
-    left = found.residual
-    if found.subject is None and found.shares is not None:
-        left = 1 - found.shares.total.linear
+    left = measured.residual
+    if measured.subject is None and measured.shares is not None:
+        left = 1 - measured.shares.total.linear
     return left is None or left > thresholds.residual_above
 
 
-def _of_function(found: Findings, thresholds: Thresholds) -> Iterator[str]:
-    if found.nonlinear is None:
+def _of_function(measured: Measurements, thresholds: Thresholds) -> Iterator[str]:
+    if measured.nonlinear is None:
         return
-    worst = int(np.argmax(found.nonlinear))
-    which = "" if len(found.nonlinear) == 1 else f" (output {worst}, the worst of {len(found.nonlinear)})"
-    above = found.nonlinear[worst] > thresholds.nonlinear_above
+    worst = int(np.argmax(measured.nonlinear))
+    which = (
+        "" if len(measured.nonlinear) == 1 else f" (output {worst}, the worst of {len(measured.nonlinear)})"
+    )
+    above = measured.nonlinear[worst] > thresholds.nonlinear_above
     yield (
-        f"the best linear map leaves {_percent(found.nonlinear[worst])} of the model's outputs unexplained"
+        f"the best linear map leaves {_percent(measured.nonlinear[worst])} of the model's outputs unexplained"
         f"{which}: {'more' if above else 'no more'} than {_percent(thresholds.nonlinear_above)}."
     )
-    if found.residual is not None:
-        left = found.residual > thresholds.residual_above
-        amount = _percent(found.residual) if found.residual < 1 else "all"
+    if measured.residual is not None:
+        left = measured.residual > thresholds.residual_above
+        amount = _percent(measured.residual) if measured.residual < 1 else "all"
         yield (
-            f"{amount} of the targets {'is' if left else 'is all that is'} left to learn{_of_worst(found)} "
+            f"{amount} of the targets {'is' if left else 'is all that is'} left to learn{_of_worst(measured)} "
             f"(threshold {_percent(thresholds.residual_above)})."
         )
 
 
-def _of_worst(found: Findings) -> str:
-    several = found.data is not None and found.data.outputs > 1
+def _of_worst(measured: Measurements) -> str:
+    several = measured.data is not None and measured.data.outputs > 1
     return " of the worst output" if several else ""
 
 
-def _of_symmetry(found: Findings, thresholds: Thresholds) -> Iterator[str]:
-    seen = found.symmetry
+def _of_symmetry(measured: Measurements, thresholds: Thresholds) -> Iterator[str]:
+    seen = measured.symmetry
     if seen is None:
         return
     if seen.exact:
@@ -100,27 +102,27 @@ def _of_symmetry(found: Findings, thresholds: Thresholds) -> Iterator[str]:
         f"in the worst half-space found the moments are off by {_percent(seen.inputs)} (inputs) and "
         f"{_percent(seen.targets)} (targets)"
     )
-    if found.moments_only:
+    if measured.moments_only:
         yield (
             "Condition 3 (TMLR 3) holds in second moments only: enough for the square loss, but mirror "
             "images (−x, −y) are missing, and training with the logistic loss needs them."
         )
         return
-    if found.mirrored_by_design:
+    if measured.mirrored_by_design:
         odd = "the targets there are not odd" if seen.evenness == 1 else "not all have their mirror image"
         yield (
             f"Condition 3 (TMLR 3) is rejected: {_percent(seen.evenness)} of the samples have a mirror "
             f"input, which is no accident, but {odd}; {off} (p = {seen.p_value:.3g} for independent samples)."
         )
         return
-    said = "rejected" if _rejected(found, thresholds) else "not rejected"
+    said = "rejected" if _rejected(measured, thresholds) else "not rejected"
     yield f"Condition 3 (TMLR 3) is {said}, p = {seen.p_value:.3g}: {off}."
 
 
-def _of_targets(found: Findings) -> Iterator[str]:
-    if found.shares is None:
+def _of_targets(measured: Measurements) -> Iterator[str]:
+    if measured.shares is None:
         return
-    total = found.shares.total
+    total = measured.shares.total
     if np.isnan(total.linear):
         return
     yield (
@@ -129,8 +131,8 @@ def _of_targets(found: Findings) -> Iterator[str]:
     )
 
 
-def _of_theory(found: Findings) -> Iterator[str]:
-    if found.coverage is not None:
+def _of_theory(measured: Measurements) -> Iterator[str]:
+    if measured.coverage is not None:
         for name, text in (
             (
                 "equivalent_flow",
@@ -143,30 +145,30 @@ def _of_theory(found: Findings) -> Iterator[str]:
             ("deep_flow", "Proposition 12 (App. F.2 of v1) applies: a deep network of low rank is linear"),
             ("loss_split", "on these data the loss is a linear network's plus that of the even part"),
         ):
-            if found.coverage[name].applies:
+            if measured.coverage[name].applies:
                 yield f"{text} (bf.theory.{name})."
                 return
         yield "no result on learning applies to this model and these data; bf.theory.coverage says why."
-    elif _two_layers(found):
+    elif _two_layers(measured):
         yield "Theorem 1: two bias-free layers are a linear map plus an even function."
 
 
-def _advice(found: Findings, thresholds: Thresholds) -> str:
+def _advice(measured: Measurements, thresholds: Thresholds) -> str:
     """One sentence: the first of these that has something to say."""
     said = (
-        _about_odd(found, thresholds),
-        _centring(found),
-        _about_even(found, thresholds),
-        _about_verdict(found, thresholds),
+        _about_odd(measured, thresholds),
+        _centring(measured),
+        _about_even(measured, thresholds),
+        _about_verdict(measured, thresholds),
     )
     return next(sentence for sentence in said if sentence is not None)
 
 
-def _about_odd(found: Findings, thresholds: Thresholds) -> str | None:
-    odd = 0.0 if found.shares is None else found.shares.total.odd.known
-    if not odd > thresholds.residual_above or not _unfinished(found, thresholds):
+def _about_odd(measured: Measurements, thresholds: Thresholds) -> str | None:
+    odd = 0.0 if measured.shares is None else measured.shares.total.odd.known
+    if not odd > thresholds.residual_above or not _unfinished(measured, thresholds):
         return None
-    if found.subject is None or _two_layers(found):
+    if measured.subject is None or _two_layers(measured):
         return (
             f"targets are {_percent(odd)} odd-nonlinear: two bias-free layers cannot fit this; "
             "add a bias or a layer."
@@ -176,9 +178,9 @@ def _about_odd(found: Findings, thresholds: Thresholds) -> str | None:
     )
 
 
-def _about_even(found: Findings, thresholds: Thresholds) -> str | None:
-    even = 0.0 if found.shares is None else found.shares.total.even.known
-    if not even > thresholds.residual_above or not _unfinished(found, thresholds):
+def _about_even(measured: Measurements, thresholds: Thresholds) -> str | None:
+    even = 0.0 if measured.shares is None else measured.shares.total.even.known
+    if not even > thresholds.residual_above or not _unfinished(measured, thresholds):
         return None
     return (
         f"targets are {_percent(even)} even: two bias-free layers can fit an even part that is positively "
@@ -186,26 +188,26 @@ def _about_even(found: Findings, thresholds: Thresholds) -> str | None:
     )
 
 
-def _about_verdict(found: Findings, thresholds: Thresholds) -> str:
-    decided = verdict(found, thresholds)
+def _about_verdict(measured: Measurements, thresholds: Thresholds) -> str:
+    decided = verdict(measured, thresholds)
     if decided == "nonlinear":
         return (
             "the model uses its nonlinearity: keep it, and see the tables for what it adds to a linear map."
         )
     if decided == "linear so far":
-        what = "a two-layer network" if found.subject is None else "this model"
+        what = "a two-layer network" if measured.subject is None else "this model"
         return f"nothing keeps {what} linear: train on, and diagnose it again."
-    if found.subject is not None:
+    if measured.subject is not None:
         return "a linear model computes the same; if that is too little, add a bias or a layer."
-    unknown = 0.0 if found.shares is None else found.shares.total.noise
+    unknown = 0.0 if measured.shares is None else measured.shares.total.noise
     if unknown > thresholds.residual_above:
         return f"{_percent(unknown)} of the targets is noise, or needs more samples to be told apart."
     return "a linear model does as well on these data."
 
 
-def _centring(found: Findings) -> str | None:
+def _centring(measured: Measurements) -> str | None:
     """What centring would do, where the inputs have a mean that matters."""
-    seen, made = found.symmetry, found.preparation
+    seen, made = measured.symmetry, measured.preparation
     if seen is None or made is None or seen.exact or made.offset < 0.1:
         return None
     if made.centered.symmetry > seen.defect / 2:

@@ -23,7 +23,7 @@ PROBES = 1000  # random inputs on which a model without data is measured, before
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Measurements:
     """All measurements of one model and/or one dataset; what is not there is None."""
 
     subject: Subject | None
@@ -72,7 +72,7 @@ class Findings:
         return None if self.data is None else preparation(self.data)
 
     @cached_property
-    def few(self) -> bool:
+    def independent(self) -> bool:
         """Whether the samples are linearly independent, so that every function of them is linear."""
         if self.data is None or len(self.data) > self.data.dimensions:
             return False
@@ -85,7 +85,7 @@ class Findings:
         Of samples that are linearly independent every function is linear: those come with mirror images.
         """
         if self.data is not None:
-            return np.concatenate([self.data.x, -self.data.x]) if self.few else self.data.x
+            return np.concatenate([self.data.x, -self.data.x]) if self.independent else self.data.x
         if self.subject is None or self.subject.network is None:
             return None
         drawn = np.random.default_rng(self.seed).normal(size=(PROBES, self.subject.network.sizes[0]))
