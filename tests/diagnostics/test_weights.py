@@ -133,7 +133,7 @@ def test_known_clusters(seed, scale):
     assert len(found) == 3
     assert found.negligible == 3
     np.testing.assert_array_equal(found.sizes, [4, 3, 2])
-    np.testing.assert_array_equal(found.members, np.append(owner, [-1, -1, -1])[order])
+    np.testing.assert_array_equal(found.cluster_of, np.append(owner, [-1, -1, -1])[order])
     for i, direction in enumerate(found.directions):
         mean = w[:9][owner == i].sum(axis=0)
         np.testing.assert_allclose(direction, mean / np.linalg.norm(mean), rtol=0, atol=1e-14)

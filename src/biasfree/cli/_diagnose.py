@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biasfree.cli._messages import say
+from biasfree.cli._messages import show_progress
 
 
 def diagnose(
@@ -35,7 +35,7 @@ def diagnose(
     for file in (json_file, html_file):
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
-    say("measuring")
+    show_progress("measuring")
     report = diagnosed(network, None if data is None else load(data))
     typer.echo(str(report))
     if model is not None and model.suffix.lower() != ".npz" and leak is None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typer
 
 
-def say(text: str) -> None:
+def show_progress(text: str) -> None:
     """Progress, for a person watching."""
     if sys.stderr.isatty():
         typer.echo(text, err=True)

@@ -12,7 +12,7 @@ from biasfree.data import Dataset
 from biasfree.diagnosis._subject import Subject
 from biasfree.diagnostics._function import outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry, symmetry
-from biasfree.diagnostics._monitor import unfitted
+from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
 from biasfree.theory import Coverage, coverage
 
@@ -108,7 +108,7 @@ class Measurements:
         """The share of ⟨y²⟩ that the model has not fitted, of the worst output."""
         if self.outputs is None or self.data is None:
             return None
-        return unfitted(self.data.targets, self.outputs[: len(self.data)])
+        return residual_share(self.data.targets, self.outputs[: len(self.data)])
 
     @cached_property
     def coverage(self) -> Coverage | None:

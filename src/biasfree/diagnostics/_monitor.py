@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def unfitted(y: np.ndarray, f: np.ndarray) -> float:
+def residual_share(y: np.ndarray, f: np.ndarray) -> float:
     """The share of ⟨y²⟩ that f has not fitted, of the worst output; both are (P, K).
 
     ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
@@ -108,7 +108,7 @@ class LinearityMonitor:
     def _residual(self, f: np.ndarray) -> float:
         if f.shape != self._y.shape:
             raise ValueError(f"the model gives {f.shape[1]} outputs, but y has {self._y.shape[1]} a sample.")
-        return unfitted(self._y, f)
+        return residual_share(self._y, f)
 
     def _keep(self, reading: Reading) -> None:
         """Every so many readings, and the last; when there are too many, every second one goes."""

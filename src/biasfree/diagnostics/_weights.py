@@ -63,14 +63,14 @@ class Balance:
 class Clusters:
     """Neurons of the first layer by direction, the heaviest cluster first.
 
-    `directions` are unit vectors, `sizes` counts neurons, `weights` are shares of |W₁|². `members` is the
+    `directions` are unit vectors, `sizes` counts neurons, `weights` are shares of |W₁|². `cluster_of` is the
     cluster of each neuron, −1 for the `negligible` ones that were left out.
     """
 
     directions: Float[np.ndarray, "C D"]
     sizes: Int[np.ndarray, "C"]
     weights: Float[np.ndarray, "C"]
-    members: Int[np.ndarray, "H"]
+    cluster_of: Int[np.ndarray, "H"]
     negligible: int
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ def path_norm(network: Network, data: Dataset | None = None) -> float:
             f"the network takes {network.sizes[0]} inputs and x has {data.dimensions}; match them."
         )
     norms = row_norms(first) * row_norms(second.T)
-    return float(norms.sum() if data is None else norms[_heard(network, data)].sum())
+    return float(norms.sum() if data is None else norms[_active_somewhere(network, data)].sum())
 
 
 def direction_clusters(network: Network, *, angle: float = 10.0, negligible: float = 0.01) -> Clusters:
@@ -164,7 +164,7 @@ def direction_clusters(network: Network, *, angle: float = 10.0, negligible: flo
     w = network.weights[0] / (np.abs(network.weights[0]).max() or 1.0)
     size = np.sqrt(_sizes(w))
     left = (size > 0) & (size >= non_negative("negligible", negligible) * size.max())
-    members, out = np.full(len(w), -1), int(np.sum(~left))
+    cluster_of, out = np.full(len(w), -1), int(np.sum(~left))
     unit = w / np.where(size > 0, size, 1.0)[:, None]
     chosen: list[np.ndarray] = []
     while left.any():
@@ -173,10 +173,10 @@ def direction_clusters(network: Network, *, angle: float = 10.0, negligible: flo
     share = np.array([np.sum(size[inside] ** 2) for inside in chosen]) / (np.sum(size**2) or 1.0)
     chosen = [chosen[i] for i in np.argsort(-share, kind="stable")]
     for i, inside in enumerate(chosen):
-        members[inside] = i
+        cluster_of[inside] = i
     directions = np.array([_direction(w[inside]) for inside in chosen]).reshape(-1, w.shape[1])
     counts = np.array([np.sum(inside) for inside in chosen], dtype=int)
-    return Clusters(directions, counts, -np.sort(-share), members, out)
+    return Clusters(directions, counts, -np.sort(-share), cluster_of, out)
 
 
 def _summary(name: str, w: Float[np.ndarray, "_ _"]) -> LayerSummary:
@@ -213,7 +213,7 @@ def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
     return np.sum(rows**2, axis=1)
 
 
-def _heard(network: Network, data: Dataset) -> np.ndarray:
+def _active_somewhere(network: Network, data: Dataset) -> np.ndarray:
     """Which hidden neurons are not zero on all samples."""
     along = data.x @ network.weights[0].T
     return (np.maximum(along, network.leak * along) != 0).any(axis=0)
