@@ -15,7 +15,7 @@ outputs, labels = floats(-50, 50), sampled_from([-1.0, 1.0])
 @given(f=outputs, y=floats(-50, 50))
 @settings(deadline=None)
 def test_square(f, y):
-    loss = losses.loss_loss_named("square")
+    loss = losses.loss_named("square")
     assert loss.value(f, y) == pytest.approx((f - y) * (f - y) / 2, rel=1e-15)
     assert loss.residual(f, y) == y - f
 
@@ -23,7 +23,7 @@ def test_square(f, y):
 @given(f=floats(-700, 700), y=labels)
 @settings(deadline=None)
 def test_logistic_agrees_with_many_digits(f, y):
-    loss = losses.loss_loss_named("logistic")
+    loss = losses.loss_named("logistic")
     with localcontext(prec=400):  # e^-700 is 1e-304, to be added to 1
         exact = (-Decimal(y) * Decimal(f)).exp()
         value, slope = float((1 + exact).ln()), y * float(exact / (1 + exact))
@@ -35,7 +35,7 @@ def test_logistic_agrees_with_many_digits(f, y):
 @given(name=sampled_from(list(losses.LOSSES)), f=outputs, y=labels)
 @settings(deadline=None)
 def test_the_residual_is_minus_the_slope(name, f, y):
-    loss, h = losses.loss_loss_named(name), 1e-4
+    loss, h = losses.loss_named(name), 1e-4
     slope = (loss.value(f + h, y) - loss.value(f - h, y)) / (2 * h)
     # central differences: third derivative·h²/6 ≤ 2e-9, and rounding of values up to 1e3 over h: 2e-9
     assert loss.residual(f, y) == pytest.approx(-slope, abs=1e-7)
@@ -43,7 +43,7 @@ def test_the_residual_is_minus_the_slope(name, f, y):
 
 def test_extremes_are_finite():
     f = np.array([1e308, -1e308, 0.0])
-    loss = losses.loss_loss_named("logistic")
+    loss = losses.loss_named("logistic")
     for y in (1.0, -1.0):
         assert np.isfinite(loss.value(f, y)).all()
         assert np.isfinite(loss.residual(f, y)).all()
@@ -51,13 +51,13 @@ def test_extremes_are_finite():
 
 
 def test_logistic_labels_are_plus_and_minus_one():
-    losses.loss_loss_named("logistic").check(np.array([1.0, -1.0]))
-    losses.loss_loss_named("square").check(np.array([0.3]))
+    losses.loss_named("logistic").check(np.array([1.0, -1.0]))
+    losses.loss_named("square").check(np.array([0.3]))
     with pytest.raises(ValueError, match=r"needs labels -1 and \+1, got 0.0; relabel y, as 2\*y - 1 does"):
-        losses.loss_loss_named("logistic").check(np.array([1.0, 0.0]))
+        losses.loss_named("logistic").check(np.array([1.0, 0.0]))
 
 
 @pytest.mark.parametrize("name", ["hinge", "", None, 3, ["square"]])
 def test_unknown_losses_are_refused_with_the_known_ones(name):
     with pytest.raises(ValueError, match=r"unknown loss .*; choose one of square, logistic"):
-        losses.loss_loss_named(name)
+        losses.loss_named(name)
