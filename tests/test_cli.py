@@ -120,7 +120,7 @@ def test_folders_that_cannot_be_made_or_read(tmp_path):
 def test_two_runs_in_one_folder_are_refused(tmp_path):
     for command in ("run", "draw"):
         with locked_folder(tmp_path):
-            assert "another process is at work" in refusal(command, "fig3", "--out", tmp_path)
+            assert "another process is using" in refusal(command, "fig3", "--out", tmp_path)
     assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
 
 
@@ -185,7 +185,7 @@ def test_a_disk_that_takes_nothing_is_named_in_one_sentence(tmp_path, monkeypatc
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("tempfile.mkstemp", refused)
-    remedy = f": {os.strerror(number)}; make room or choose another folder"
+    remedy = f": {os.strerror(number)}; free space or choose another folder"
     path = tmp_path / "fig3" / "numbers.npz"
     assert refusal("run", "fig3", "--out", tmp_path) == f"biasfree: cannot write {path}{remedy}\n"
     shown = RUNNER.invoke(app, ["diagnose", str(data), "--html", str(tmp_path / "r.html")])

@@ -88,7 +88,7 @@ def test_a_folder_is_for_one_process_at_a_time(tmp_path):
             "import pathlib, sys, biasfree.files as f\nwith f.locked_folder(pathlib.Path(sys.argv[1])): pass"
         )
         ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
-        assert f"another process is at work in the folder {tmp_path}; wait for its end" in ended.stderr
+        assert f"another process is using the folder {tmp_path}; wait until it ends" in ended.stderr
     with locked_folder(tmp_path):
         pass
     assert os.listdir(tmp_path) == []
@@ -105,7 +105,7 @@ def test_a_disk_that_is_full_is_named_and_nothing_stays(tmp_path):
     )
     path = tmp_path / "a.npz"
     said = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True).stdout
-    assert said == f"cannot write {path}: File too large; make room or choose another folder\n" * 2
+    assert said == f"cannot write {path}: File too large; free space or choose another folder\n" * 2
     assert os.listdir(tmp_path) == []
 
 
@@ -186,10 +186,10 @@ def pickled(path):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (text, "is not a plain .npz file or holds pickled objects, which are never loaded"),
+        (text, "is not a .npz file of numeric arrays, or contains pickled objects, which are never loaded"),
         (pickled, "holds pickled objects, which are never loaded; save plain numeric arrays"),
         (empty, "is not a readable .npz file"),
-        (bare_array, "is not a readable .npz file: it holds one bare array"),
+        (bare_array, "is not a readable .npz file: it contains one array written by np.save"),
         (truncated, "is not a readable .npz file"),
         (damaged, "is not a readable .npz file"),
         (foreign_entry, "is not a readable .npz file: its entry W1 is not an array"),
@@ -205,14 +205,14 @@ def test_files_that_are_not_what_they_say(write, message, tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({}, "lacks leak, W1; it holds nothing"),
-        ({"W1": np.ones((1, 1))}, "lacks leak; it holds W1, and should hold leak, W1"),
-        ({"leak": 0.0, "W1": np.ones((1, 1)), "W3": np.ones((1, 1))}, "must hold W1, W2, got W1, W3"),
+        ({}, "lacks leak, W1; it contains nothing"),
+        ({"W1": np.ones((1, 1))}, "lacks leak; it contains W1 and needs leak, W1"),
+        ({"leak": 0.0, "W1": np.ones((1, 1)), "W3": np.ones((1, 1))}, "must contain W1, W2, got W1, W3"),
         (
             {"leak": np.zeros(2), "W1": np.ones((1, 1))},
             r"leak in .* must be a single value, got shape \(2,\)",
         ),
-        ({"leak": 0.0, "W1": np.ones((1, 1)), "b2": np.ones(1)}, "must hold b1, got b2"),
+        ({"leak": 0.0, "W1": np.ones((1, 1)), "b2": np.ones(1)}, "must contain b1, got b2"),
         ({"leak": "a", "W1": np.ones((1, 1))}, "leak must be a number, got 'a'"),
         ({"leak": 0.0, "W1": np.full((1, 1), np.nan)}, "W_1 must be finite"),
     ],
@@ -241,7 +241,7 @@ def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
     tracemalloc.start()
     try:
         for load in (bf.Network.load, bf.Trajectory.load, bf.MapTrajectory.load, bf.data.load):
-            with pytest.raises(ValueError, match="would take 12,000,384 in memory, more than 100 times"):
+            with pytest.raises(ValueError, match="needs 12,000,384 in memory, more than 100 times"):
                 load(tmp_path / "a.npz")
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
@@ -252,7 +252,7 @@ def test_an_array_is_as_large_as_its_header_says(tmp_path):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 1), }\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    with pytest.raises(ValueError, match=r"its entry x\.npy is not of the size that it says"):
+    with pytest.raises(ValueError, match=r"its entry x\.npy does not have the size given in its header"):
         bf.data.load(tmp_path / "a.npz")
 
 

@@ -92,7 +92,7 @@ def test_map_adds_the_time_axis():
 def test_a_run_that_saved_a_measurement_knows_only_its_last_network():
     run = saving_run()
     assert run[2] is run[-1] is run.last
-    with pytest.raises(ValueError, match=r"stored a measurement instead of its weights .* without save="):
+    with pytest.raises(ValueError, match=r"stored a measurement instead of weights .* without save="):
         run[0]
     with pytest.raises(ValueError, match="stored a measurement"):
         run.map(lambda network: network.norms)
@@ -118,7 +118,7 @@ def test_arrays_are_copied_and_read_only():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loss": np.ones(2)}, r"as many states as times, got 3 times and loss of shape \(2,\)"),
+        ({"loss": np.ones(2)}, r"one state per time, got 3 times and loss of shape \(2,\)"),
         ({"loss": 1.0}, r"got 3 times and loss of shape \(\)"),
         ({"weights": (np.ones((2, 4, 2)), np.ones((3, 1, 4)))}, r"W_1 of shape \(2, 4, 2\)"),
         ({"biases": (np.ones((2, 4)), np.ones((3, 1)))}, "b_1 of shape"),
@@ -151,7 +151,7 @@ def test_records_of_numpy_numbers_are_plain_and_survive_json():
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"method": "a", "colour": 1}', "{}"])
 def test_unreadable_records_are_refused(text):
-    with pytest.raises(ValueError, match="record of how the trajectory was obtained is not readable"):
+    with pytest.raises(ValueError, match="statistics of the trajectory are not readable"):
         Stats.from_json(text)
 
 
@@ -209,7 +209,7 @@ def test_deep_nonlinear_networks_have_no_map_of_their_weights():
     network = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
     weights = tuple(w[None] for w in network.weights)
     trajectory = bf.Trajectory([0.0], weights, [1.0], [1.0], 0.0, Stats("by hand"))
-    with pytest.raises(ValueError, match=r"does not follow from its weights alone.*linear_map"):
+    with pytest.raises(ValueError, match=r"depends on the samples.*linear_map"):
         _ = trajectory.maps
     linear = bf.Trajectory([0.0], weights, [1.0], [1.0], 1.0, Stats("by hand"))
     w1, w2, w3 = network.weights
@@ -237,7 +237,7 @@ def test_map_trajectory(tmp_path):
     assert len(again) == 3
     assert "4→2, 3 times in [0, inf]" in repr(again)
     np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
-    with pytest.raises(ValueError, match="as many states as times"):
+    with pytest.raises(ValueError, match="one state per time"):
         bf.MapTrajectory([0, 1], maps, [3.0, 2.0], stats)
 
 

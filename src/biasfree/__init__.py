@@ -1,11 +1,11 @@
-"""Learning dynamics of bias-free ReLU and linear networks: simulated, solved, measured.
+"""Learning dynamics of bias-free ReLU and linear networks: simulation, theory, diagnostics.
 
     data = bf.data.odd_sine(n=1000, d=20, seed=0)
     network = bf.networks.gaussian((20, 500, 1), scale=1e-8, seed=1)
     simulated = bf.gradient_flow(network, data, ts)
     predicted = bf.theory.reduced_flow(bf.theory.aligned(network, data), data, ts)
 
-Everything below is loaded when first used, so that the import itself is light.
+Submodules are loaded on first use, so `import biasfree` is fast.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HOMES = {
     "show_versions": "versions",
 }
 
-__all__ = [  # noqa: RUF022 - the order of the stages is the order of the story
+__all__ = [  # noqa: RUF022 - in the order of use
     "data",
     "networks",
     "dynamics",

@@ -1,8 +1,8 @@
-"""The arguments of public functions, checked against their annotations before anything is computed.
+"""Checks of the arguments of public functions, derived from their annotations.
 
-A function is written for networks, data and arrays. What is called from outside may be given anything: data
-where the network belongs, None, a string, a tensor that tracks gradients. `public` stands between the two, so
-that each is answered by one sentence in one place, and functions inside the package call each other directly.
+Users pass anything: data in place of the network, None, a string, a tensor that tracks gradients. `public`
+wraps every exported function, so that a wrong argument raises a one-sentence ValueError before any
+computation. Modules of the package import each other's functions unwrapped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Check = Callable[[str, Any], Any]
 
 
 def public(names: Iterable[str], home: dict[str, Any]) -> None:
-    """Put a check in front of every function of `names` in the namespace `home` of a package."""
+    """Wrap every function in `names`, in the namespace `home` of a package, in a check of its arguments."""
     for name in names:
         if inspect.isfunction(home[name]):
             home[name] = _checked(home[name], home["__name__"])
@@ -59,19 +59,19 @@ def _checked(function: Callable[..., Any], package: str) -> Callable[..., Any]:
                 given.arguments[name] = checks[name](name, value)
         return function(*given.args, **given.kwargs)
 
-    outside.__module__ = package  # where it is found: `pickle` looks there
+    outside.__module__ = package  # `pickle` looks the function up there
     return outside
 
 
 def _written(function: Callable[..., Any]) -> str:
-    """The call without its annotations: gaussian(sizes, *, scale, leak=0.0, seed=0)."""
+    """The signature without annotations, such as gaussian(sizes, *, scale, leak=0.0, seed=0)."""
     signature = inspect.signature(function)
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     return f"{function.__name__}{signature.replace(parameters=bare, return_annotation=signature.empty)}"
 
 
 def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
-    """What an argument of that annotation must pass, or None where the function itself has to look."""
+    """The check for arguments of that annotation, or None if the function checks them itself."""
     optional = " | None" in annotation
     kinds = [kind for kind in re.split(r" \| (?![^\[]*\])", annotation) if kind != "None"]
     if set(kinds) <= _NOUNS.keys():
@@ -145,14 +145,14 @@ def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """What was got, in a word or two: its value where that is short, else its type and shape."""
+    """A short description of a value: the value itself if that is short, else its type and shape."""
     if value is None or (isinstance(value, int | float | str | bool | type) and len(repr(value)) < 60):
         return repr(value)
     shape = getattr(value, "shape", None)
     return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
 
 
-#: How the items of a list are checked, where the function does not look at them itself.
+#: Checks of the items of a list, for functions that do not check them.
 _ITEMS: dict[str, Check] = {
     "float": functools.partial(_number, _NUMBERS["float"], False),
     "ArrayLike": functools.partial(_array, False),

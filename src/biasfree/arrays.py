@@ -1,4 +1,4 @@
-"""Arrays as they enter the package: float64, finite, copied and read-only."""
+"""Validation and conversion of arrays and numbers: float64, finite, copied, read-only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class _Owner(np.ndarray):
-    """The memory of a copy made here. What is handed out are views, which cannot be made writeable again."""
+    """The owner of a copy's memory. Callers get views of it, which cannot be made writeable again."""
 
 
 def real(name: str, value: Any) -> NDArray[np.float64]:
-    """`value` as a read-only float64 array of its own, refused unless every entry is a finite real number."""
+    """A read-only float64 copy of `value`; raises ValueError unless every entry is a finite real number."""
     array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
@@ -35,7 +35,7 @@ def real(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """A copy that nobody can change: read-only, and it cannot be made writeable again."""
+    """A copy that is read-only and cannot be made writeable again."""
     owner = _Owner(array.shape, array.dtype if dtype is None else dtype)
     owner[...] = array
     owner.flags.writeable = False
@@ -43,7 +43,7 @@ def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
 
 
 def filled(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDArray[np.float64]:
-    """What `write` puts into the array it is given, read-only from then on: `real` does not copy it."""
+    """A new array that `write` fills; it is read-only afterwards, and `real` does not copy it."""
     owner = _Owner(shape, np.float64)
     write(owner.view(np.ndarray))
     owner.flags.writeable = False
@@ -51,8 +51,10 @@ def filled(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDA
 
 
 def as_array(name: str, value: Any) -> NDArray[Any]:
-    """`value` as a NumPy array; a PyTorch tensor is taken to the CPU without its gradient, and bfloat16 and
-    other floating-point types that NumPy lacks become float64, which is exact."""
+    """`value` as a NumPy array. PyTorch tensors are detached and moved to the CPU.
+
+    bfloat16 and other floating-point types that NumPy lacks are converted to float64, which is exact.
+    """
     if _masked(value):
         raise ValueError(f"{name} must not be a masked array; use its .filled() or .compressed() values.")
     if is_tensor(value):
@@ -65,14 +67,14 @@ def as_array(name: str, value: Any) -> NDArray[Any]:
         raise ValueError(
             f"{name} must be an array of numbers, got rows of different lengths: {error}"
         ) from None
-    except Exception as error:  # whatever a stranger's __array__ raises
+    except Exception as error:  # a user's __array__ may raise anything
         raise ValueError(
             f"{name} must be an array of numbers, got a {type(value).__name__} NumPy cannot read: {error}"
         ) from None
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a PyTorch tensor; PyTorch is not imported to find out."""
+    """Whether `value` is a PyTorch tensor; does not import PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -99,7 +101,7 @@ def _masked(value: Any) -> bool:
 
 
 def _is_ours(array: NDArray[Any]) -> bool:
-    """Whether `array` is all of what `real` has copied before, so that nobody can change it."""
+    """Whether `array` is a whole array made by `real`, `frozen` or `filled`, and so cannot change."""
     owner = array.base
     while isinstance(owner, np.ndarray) and not isinstance(owner, _Owner):
         owner = owner.base
@@ -108,20 +110,20 @@ def _is_ours(array: NDArray[Any]) -> bool:
 
 
 def _all_finite(array: NDArray[np.float64]) -> bool:
-    """Without an array of a flag per entry: sums are finite only where all terms are, and are cheap."""
+    """Whether all entries are finite. A finite sum proves it and needs no array of flags."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 
 
 def reduce_to_fields(self: Any) -> tuple[Any, ...]:
-    """`__reduce__` of a dataclass: `pickle` and `copy` call its class, which makes arrays read-only."""
+    """`__reduce__` of a dataclass: `pickle` and `copy` then call its constructor, which freezes arrays."""
     return type(self), tuple(getattr(self, entry.name) for entry in fields(self))
 
 
 def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
     """Times at which to save: one-dimensional, non-negative, strictly increasing.
 
-    With `infinite=True` the last of them may be infinity, the limit that a closed form knows.
+    With `infinite=True` the last time may be infinity, for closed forms whose limit is known.
     """
     times = as_array("ts", ts)
     if infinite and times.ndim == 1 and times.dtype.kind == "f" and times.size and times[-1] == np.inf:
@@ -129,13 +131,13 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
     times = real("ts", ts)
     if times.ndim == 0:
         raise ValueError(
-            f"ts must be a one-dimensional array of at least one time, got the number {times:g}; give times "
-            f"at which to save, such as [0, {times:g}] or np.linspace(0, {times:g}, 101)."
+            f"ts must be a one-dimensional array of at least one time, got the number {times:g}; pass the "
+            f"times at which to save, such as [0, {times:g}] or np.linspace(0, {times:g}, 101)."
         )
     if times.ndim != 1 or times.size == 0:
         raise ValueError(f"ts must be a one-dimensional array of at least one time, got shape {times.shape}.")
     if times[0] < 0:
-        raise ValueError(f"ts must not be negative, got {times[0]}; the network given is the state at t = 0.")
+        raise ValueError(f"ts must not be negative, got {times[0]}; the given network is the state at t = 0.")
     if (np.diff(times) <= 0).any():
         i = int(np.argmax(np.diff(times) <= 0))
         raise ValueError(
@@ -146,7 +148,7 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
 
 
 def finite(name: str, value: Any) -> float:
-    """`value` as a float, refused unless it is a finite number."""
+    """`value` as a float; raises ValueError unless it is a finite number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, got {value!r}.")
     try:
@@ -159,7 +161,7 @@ def finite(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """`value` as a float, refused unless it is a finite number above zero."""
+    """`value` as a float; raises ValueError unless it is finite and positive."""
     number = finite(name, value)
     if not number > 0:
         raise ValueError(f"{name} must be positive, got {value!r}.")
@@ -167,7 +169,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def non_negative(name: str, value: Any) -> float:
-    """`value` as a float, refused unless it is a finite number of at least zero."""
+    """`value` as a float; raises ValueError unless it is finite and non-negative."""
     number = finite(name, value)
     if number < 0:
         raise ValueError(f"{name} must not be negative, got {value!r}.")
@@ -175,28 +177,28 @@ def non_negative(name: str, value: Any) -> float:
 
 
 def whole(name: str, value: Any, *, at_least: int = 1) -> int:
-    """`value` as an int, refused unless it is a whole number of at least `at_least`."""
+    """`value` as an int; raises ValueError unless it is a whole number ≥ `at_least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """The random numbers that belong to `seed`, a whole number; the same seed always gives the same ones."""
+    """NumPy's random generator for `seed`, a whole number."""
     return np.random.default_rng(whole("seed", seed, at_least=0))
 
 
-_BLOCK = 2**22  # numbers held at a time
+_BLOCK = 2**22  # numbers per block
 
 
 def blocks(rows: np.ndarray) -> Iterator[slice]:
-    """Slices of a matrix, some rows at a time, so that what is computed of them takes little memory."""
+    """Slices of consecutive rows, to process a large matrix in blocks of limited memory."""
     size = max(1, _BLOCK // max(1, rows.shape[1]))
     return (slice(i, i + size) for i in range(0, len(rows), size))
 
 
 def row_norms(rows: np.ndarray) -> np.ndarray:
-    """|w_h| of every row, also where squares would under- or overflow; a block of rows at a time."""
+    """|w_h| of every row, without under- or overflow of squares; computed in blocks of rows."""
     return np.concatenate([np.zeros(0), *(_norms(rows[part]) for part in blocks(rows))])
 
 
@@ -206,10 +208,10 @@ def _norms(rows: np.ndarray) -> np.ndarray:
 
 
 def compressed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix and a right-hand side with the singular values, rank and least-squares fits of x and y.
+    """A matrix x′ and a right-hand side y′ with the singular values, rank and least-squares fits of x and y.
 
-    Large ones are [x y] = QR, row block by row block, and R = [x′ y′] has D + K rows: orthogonal
-    transformations leave |y − xw| and its rounding as they are. Small ones are returned themselves.
+    For large x, [x y] = QR is computed in blocks of rows, and R = [x′ y′] has D + K rows: orthogonal
+    transformations do not change |y − xw| or its rounding. Small x and y are returned unchanged.
     """
     if x.size <= _BLOCK or len(x) <= 2 * (x.shape[1] + y.shape[1]):
         return x, y

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, folders locked, `.npz` archives read without unpickling."""
+"""Atomic writing of files, locks on folders, and `.npz` archives read without unpickling."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _EXPANSION = 100
 _ALWAYS_READ = 2**28  # bytes
 _STATUS = Path("/proc/self/status")
 _ASKING = threading.Lock()
-#: How the name of a file ends while it is being written.
+#: Suffix of a file that is being written.
 _PARTIAL = ".partial"
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to that takes the name `path` only once it is complete."""
+    """A file to write to, renamed to `path` only after it is complete."""
     path = Path(path)
     if not path.parent.is_dir():
         raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist; create it first.")
     if path.is_dir():
-        raise ValueError(f"cannot write {path}: it is a folder; give the name of a file.")
+        raise ValueError(f"cannot write {path}: it is a folder; pass the name of a file.")
     remove_partial(path.parent, path.name)
     try:
         handle, temporary = _partial(path)
@@ -49,21 +49,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        said = f"cannot write {path}: {error.strerror or error}; make room or choose another folder"
-        raise OSError(error.errno, said) from error
+        message = f"cannot write {path}: {error.strerror or error}; free space or choose another folder"
+        raise OSError(error.errno, message) from error
 
 
 def _partial(path: Path) -> tuple[int, str]:
-    """A new file beside `path`, locked while it is open, which says that its writer lives."""
+    """A new file beside `path`; it stays locked while its writer lives."""
     while True:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
         if _lock(handle) is not False and os.fstat(handle).st_nlink:
             return handle, temporary
-        os.close(handle)  # another process took it for a dead one's before it was locked
+        os.close(handle)  # another process removed it as abandoned before it was locked
 
 
 def remove_partial(folder: Path, name: str = "") -> None:
-    """Remove what killed processes left of a file they were writing, of the name given or of any."""
+    """Remove incomplete files that killed processes left in `folder`: of the given name, or all."""
     for path in folder.glob(f".{glob.escape(name) or '*'}.*{_PARTIAL}"):
         with suppress(OSError), path.open("rb") as file:
             if _lock(file.fileno()):
@@ -72,7 +72,7 @@ def remove_partial(folder: Path, name: str = "") -> None:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Refuses a folder in which another process is; the lock ends with the process, however it ends."""
+    """Lock a folder; raises ValueError if another process holds it. The lock ends with the process."""
     if sys.platform == "win32":  # folders cannot be opened there
         yield
         return
@@ -80,7 +80,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     try:
         if _lock(handle) is False:
             raise ValueError(
-                f"another process is at work in the folder {folder}; wait for its end, or choose another."
+                f"another process is using the folder {folder}; wait until it ends, or choose another."
             )
         yield
     finally:
@@ -88,7 +88,8 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 def _lock(handle: int) -> bool | None:
-    """Lock an open file or folder until it is closed; False if another process has, None if it cannot be."""
+    """Lock an open file or folder until it is closed: False if another process holds it, None if locks
+    are not supported."""
     if sys.platform == "win32":
         return None
     import fcntl
@@ -103,7 +104,7 @@ def _lock(handle: int) -> bool | None:
 
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """Write named arrays to a `.npz` file; an entry that would need pickling is refused."""
+    """Write named arrays to a `.npz` file; raises ValueError for an entry that would need pickling."""
     if as_path(path).suffix.lower() != ".npz":
         raise ValueError(f"cannot write {path}: the name must end in .npz.")
     stored = {name: np.asarray(value) for name, value in arrays.items()}
@@ -115,24 +116,22 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 
 
 def load_npz(path: str | os.PathLike[str], *, needs: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Read a `.npz` file that must hold the arrays named in `needs`; pickles are refused."""
+    """Read a `.npz` file that must contain the arrays `needs`; raises ValueError if it contains pickles."""
     path = existing_file(path)
     check_unpacked_size(path, unpacked_size(path))
     try:
         arrays = _read(path)
-    except (
-        Exception
-    ) as error:  # a damaged archive fails in zipfile, zlib, struct or NumPy, each in its own way
+    except Exception as error:  # zipfile, zlib, struct and NumPy all raise for damaged archives
         if "pickle" in str(error):
             raise ValueError(
-                f"{path} is not a plain .npz file or holds pickled objects, which are never loaded; "
-                f"save plain numeric arrays {', '.join(needs)} with np.savez."
+                f"{path} is not a .npz file of numeric arrays, or contains pickled objects, which are never "
+                f"loaded; save numeric arrays {', '.join(needs)} with np.savez."
             ) from None
         raise ValueError(f"{path} is not a readable .npz file: {error}.") from None
     if missing := [name for name in needs if name not in arrays]:
         raise ValueError(
-            f"{path} lacks {', '.join(missing)}; it holds {', '.join(arrays) or 'nothing'}, "
-            f"and should hold {', '.join(needs)}."
+            f"{path} lacks {', '.join(missing)}; it contains {', '.join(arrays) or 'nothing'} "
+            f"and needs {', '.join(needs)}."
         )
     return arrays
 
@@ -140,23 +139,23 @@ def load_npz(path: str | os.PathLike[str], *, needs: tuple[str, ...]) -> dict[st
 def numbered(
     path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], letter: str
 ) -> tuple[Any, ...]:
-    """The arrays named W1, W2, … for the letter W, in order; a gap is refused."""
+    """The arrays named W1, W2, … for the letter W, in order; raises ValueError if one is missing."""
     found = [name for name in arrays if re.fullmatch(f"{letter}[0-9]+", name)]
     expected = [f"{letter}{i}" for i in range(1, len(found) + 1)]
     if set(found) != set(expected):
-        raise ValueError(f"{path} must hold {', '.join(expected)}, got {', '.join(found)}.")
+        raise ValueError(f"{path} must contain {', '.join(expected)}, got {', '.join(found)}.")
     return tuple(arrays[name] for name in expected)
 
 
 def single(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
-    """The one number or string that the array `name` holds."""
+    """The number or string in the array `name`, which must have one entry."""
     if arrays[name].size != 1:
         raise ValueError(f"{name} in {path} must be a single value, got shape {arrays[name].shape}.")
     return arrays[name].item()
 
 
 def as_path(path: Any) -> Path:
-    """`path` as a Path, refused unless it is a name."""
+    """`path` as a Path; raises ValueError unless it is a string or a Path."""
     try:
         return Path(path)
     except TypeError:
@@ -166,38 +165,38 @@ def as_path(path: Any) -> Path:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """`path` as a Path, refused unless it is a file that exists."""
+    """`path` as a Path; raises ValueError unless the file exists."""
     path = as_path(path)
     if not path.is_file():
-        raise ValueError(f"no file {path}; check the path, it is read relative to {Path.cwd()}.")
+        raise ValueError(f"no file {path}; check the path, which is relative to {Path.cwd()}.")
     return path
 
 
 def check_unpacked_size(path: str | os.PathLike[str], size: int) -> None:
-    """Refuse a file whose contents would take `size` bytes of memory, far more than the file has itself.
+    """Raise ValueError if a file would unpack to `size` bytes, many times its own size.
 
-    Measured numbers compress by a factor of two or so. Only constants reach a hundred, and of those a small
-    file can hold so many that they fill any memory.
+    Measured numbers compress about twofold. Only constants compress a hundredfold, and a small file of
+    constants could fill any memory.
     """
     stored = Path(path).stat().st_size
     if size > max(_ALWAYS_READ, _EXPANSION * stored):
         raise ValueError(
-            f"{path} has {stored:,} bytes but would take {size:,} in memory, more than {_EXPANSION} times as "
-            "many, so it is not read; if you trust it, write it again without compression."
+            f"{path} has {stored:,} bytes but needs {size:,} in memory, more than {_EXPANSION} times as "
+            "many, so it is not read; if you trust it, save it again without compression."
         )
 
 
 def unpacked_size(path: Path) -> int:
-    """The bytes that an archive says to hold, and 0 for what is not an archive."""
+    """The unpacked size in bytes that an archive declares; 0 for other files."""
     try:
         with zipfile.ZipFile(path) as archive:
             return sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # a reader says what is wrong with it
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # the reader raises a clearer error
         return 0
 
 
 def error_text(error: ValueError | OSError) -> str:
-    """What an error says, without the system's number for it."""
+    """The message of an error, without the error number of the operating system."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
@@ -206,16 +205,16 @@ def error_text(error: ValueError | OSError) -> str:
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     with path.open("rb") as file:
         if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
-            raise ValueError("it holds one bare array, as np.save writes it")
+            raise ValueError("it contains one array written by np.save")
         file.seek(0)
-        archive = np.load(file, allow_pickle=False)  # which unpacks nothing yet
+        archive = np.load(file, allow_pickle=False)  # nothing is unpacked yet
         for entry in archive.zip.infolist():
             _check_entry(archive.zip, entry)
         return {name: archive[name] for name in archive.files}
 
 
 def _check_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
-    """An array of numbers or strings, as large as its header says."""
+    """Raise ValueError unless the entry is an array of numbers or strings of the size in its header."""
     with archive.open(entry) as file:
         if file.read(len(npy.MAGIC_PREFIX)) != npy.MAGIC_PREFIX:
             raise ValueError(f"its entry {entry.filename} is not an array")
@@ -225,12 +224,15 @@ def _check_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
         if dtype.hasobject:
             raise ValueError(f"its entry {entry.filename} is a pickle")
         if math.prod(shape) * dtype.itemsize != entry.file_size - file.tell():
-            raise ValueError(f"its entry {entry.filename} is not of the size that it says")
+            raise ValueError(f"its entry {entry.filename} does not have the size given in its header")
 
 
 def _umask() -> int:
-    """The permissions that new files do not get. Linux says them; elsewhere they are known only by setting
-    others for a moment, which one thread at a time may do and which must not open any file to others."""
+    """The umask of this process.
+
+    Linux lists it. Elsewhere it can only be read by setting another one for a moment: one thread at a time,
+    and a strict one, so that no new file is readable by others meanwhile.
+    """
     try:
         return int(re.findall(r"^Umask:\s*([0-7]+)$", _STATUS.read_text(), re.MULTILINE)[0], 8)
     except (OSError, IndexError):

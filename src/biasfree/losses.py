@@ -1,6 +1,6 @@
-"""The two losses of the paper: square and logistic.
+"""The square and the logistic loss.
 
-Each is written once for NumPy and for JAX: `xp` is the array module to compute with.
+The same code serves NumPy and JAX: `xp` is the array module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Loss(Protocol):
-    """A loss ℓ(f, y) of one output, and its negative slope e = −∂ℓ/∂f."""
+    """A loss ℓ(f, y) of one output and its residual, the negative derivative e = −∂ℓ/∂f."""
 
     name: ClassVar[str]
 
@@ -36,12 +36,12 @@ class Square:
         return y - f
 
     def check(self, y) -> None:
-        """Every finite target will do."""
+        """All finite targets are valid."""
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """ℓ = ln(1 + e^{−yf}), e = y/(1 + e^{yf}); the first version prints e^{+yf} (erratum 1)."""
+    """ℓ = ln(1 + e^{−yf}), e = y/(1 + e^{yf}); the first version of the paper prints e^{+yf} (erratum 1)."""
 
     name: ClassVar[str] = "logistic"
 
@@ -63,7 +63,7 @@ LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Square(), Logistic())}
 
 
 def loss_named(name: str) -> Loss:
-    """The loss called `name`."""
+    """The loss with this name."""
     if not isinstance(name, str) or name not in LOSSES:
         raise ValueError(f"unknown loss {name!r}; choose one of {', '.join(LOSSES)}.")
     return LOSSES[name]

@@ -1,6 +1,6 @@
-"""Self-contained pages: text, tables and pictures in one file that fetches nothing.
+"""Self-contained HTML pages: text, tables and pictures in one file without external resources.
 
-Whatever enters a page is text and is escaped, unless it is `Markup`.
+All text is escaped unless it is `Markup`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ figcaption, .note { font-size: 0.85rem; color: #555; }
 
 
 class Markup(str):
-    """HTML: made by the functions of this module, or written in a source file, never read from elsewhere."""
+    """Trusted HTML: made by this module or written in a source file, never read from input."""
 
     __slots__ = ()
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """The parts one after the other, escaped where they are no markup."""
+    """The concatenated parts; those that are not `Markup` are escaped."""
     return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
 
 
 def tag(name: str, *contents: object, **attributes: object) -> Markup:
-    """An element with contents and attributes; empty attributes are left out, and `class_` is class."""
-    said = (f" {key.rstrip('_')}='{joined([value])}'" for key, value in attributes.items() if value != "")
-    return Markup(f"<{name}{''.join(said)}>{joined(contents)}</{name}>")
+    """An HTML element. Empty attributes are omitted; a trailing underscore is dropped, as in `class_`."""
+    written = (f" {key.rstrip('_')}='{joined([value])}'" for key, value in attributes.items() if value != "")
+    return Markup(f"<{name}{''.join(written)}>{joined(contents)}</{name}>")
 
 
 def page(title: str, parts: Iterable[object], *, style: str = "") -> str:
-    """A whole page of these parts."""
+    """A complete HTML page."""
     head = f"<meta charset='utf-8'>{tag('title', title)}<style>{_STYLE}{style}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{joined(parts)}</body></html>\n"
 
@@ -50,7 +50,7 @@ def heading(text: str, *, level: int = 2) -> Markup:
 
 
 def note(text: str) -> Markup:
-    """A paragraph in small letters."""
+    """A paragraph in small type."""
     return tag("p", text, class_="note")
 
 
@@ -60,7 +60,7 @@ def bullets(sentences: Iterable[str]) -> Markup:
 
 
 def table(contents: Table) -> Markup:
-    """A table under its title."""
+    """A table with its title as a heading."""
     return joined([heading(contents.title), rows(contents)])
 
 
@@ -70,17 +70,17 @@ def rows(contents: Table) -> Markup:
 
 
 def grid(columns: Iterable[object], body: Iterable[Markup]) -> Markup:
-    """A table of these columns whose rows are made already."""
+    """A table with these column names and finished rows."""
     return tag("table", tag("tr", *(tag("th", column) for column in columns)), *body)
 
 
 def cells(contents: Iterable[object], **attributes: object) -> Markup:
-    """A row of a table."""
+    """A table row."""
     return tag("tr", *(tag("td", cell) for cell in contents), **attributes)
 
 
 def picture(png: bytes, caption: str) -> Markup:
-    """A picture inside the page, above its caption."""
+    """A picture embedded in the page, with its caption below."""
     data = base64.b64encode(png).decode()
     image = Markup(f"<img alt='{joined([caption])}' src='data:image/png;base64,{data}'>")
     return tag("figure", image, tag("figcaption", caption))

@@ -1,4 +1,4 @@
-"""Stopping the command: signals that no callback can swallow, and processes that die with their parent."""
+"""Signal handling of the command line, and child processes that end with their parent."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from types import FrameType
 from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-#: Seconds within which a signal is the same as the last: `timeout` sends one to the process and to its group.
+#: Signals within so many seconds count as one: `timeout` signals both the process and its group.
 _SAME = 0.5
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 
 
 class Stop:
-    """Ctrl-C and SIGTERM as a flag: an exception raised inside a callback or `__del__` would be lost.
+    """A handler that stores Ctrl-C and SIGTERM: an exception raised in a callback or `__del__` would be lost.
 
-    Unless stopping is `deferred` there is nothing to finish, and the process ends at once; so it does at a
-    second signal. The exit code is 128 + the signal: 130 for Ctrl-C, 143 for SIGTERM.
+    Unless stopping is `deferred`, the process ends at the first signal; it always ends at the second. The
+    exit code is 128 + the signal: 130 for Ctrl-C, 143 for SIGTERM.
     """
 
     def __init__(self):
@@ -31,14 +31,14 @@ class Stop:
         self._deferred = False
 
     def listen(self) -> None:
-        """Handle the signals of this process from now on, but those that it was started to ignore."""
+        """Handle the signals of this process, except those it was started to ignore."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._receive)
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Inside, a first signal only sets `signal`, which must be looked at often."""
+        """Within this context the first signal only sets `signal`, which the caller must poll."""
         self._deferred = True
         try:
             yield
@@ -46,7 +46,7 @@ class Stop:
             self._deferred = False
 
     def leave(self, code: int) -> NoReturn:
-        """End the process, with this exit code or that of a signal received since; nothing runs after it."""
+        """End the process at once, with this exit code or that of a received signal."""
         try:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -62,19 +62,19 @@ class Stop:
             os._exit(128 + self.signal)
 
 
-#: Of this process.
+#: The handler of this process.
 STOP = Stop()
 
 
 @contextmanager
 def blocked_signals() -> Iterator[None]:
-    """Processes started inside receive no signals: their parent does, losing none meanwhile, and decides."""
+    """Processes started within this context receive no signals; the parent gets them afterwards."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # its start would unblock the signals
+    resource_tracker.ensure_running()  # starting it later would unblock the signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -83,18 +83,21 @@ def blocked_signals() -> Iterator[None]:
 
 
 def run_in_child(module: str, function: str, *arguments: Any) -> None:
-    """What a process of `multiprocessing` does: a function, named so that nothing heavy is loaded before this
-    process is sure to die with its parent."""
+    """Target of a `multiprocessing` process: call a function given by name.
+
+    Its module is imported only after the process is set to end with its parent.
+    """
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)  # blocked signals are not inherited everywhere
+        signal.signal(number, signal.SIG_IGN)  # not all systems pass blocked signals on to children
     _die_with_parent()
     getattr(importlib.import_module(module), function)(*arguments)
 
 
 def _die_with_parent() -> None:
-    """On Linux the kernel kills this process, whatever it does, when the thread that started it ends.
+    """Make this process end with its parent.
 
-    Elsewhere, and where the parent is dead already, a thread ends it, once compiled code lets that run.
+    On Linux the kernel kills it when the thread that started it ends. On other systems, and if the parent has
+    ended already, a thread does so as soon as compiled code releases the GIL.
     """
     import threading
 
@@ -102,10 +105,10 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _outlive_nobody() -> None:
+def _exit_with_parent() -> None:
     from multiprocessing import parent_process
 
     if (parent := parent_process()) is not None:

@@ -1,4 +1,4 @@
-"""Tables as they are shown and stored: a title, names of columns, rows of numbers or words."""
+"""Tables for terminals, pages and JSON files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Table:
-    """A title, names of columns, and rows of numbers or words.
+    """A title, column names, and rows of numbers or strings.
 
-    `brief` are the rows that a terminal shows, all unless given.
+    `brief` holds the rows that a terminal shows; by default all.
     """
 
     title: str
@@ -25,13 +25,13 @@ class Table:
             raise ValueError(f"every row of {self.title!r} must have {len(self.columns)} cells.")
 
     def record(self) -> dict[str, Any]:
-        """The table as plain values, for a JSON file."""
+        """The table as JSON-compatible values."""
         record = {"title": self.title, "columns": list(self.columns), "rows": as_json(self.rows)}
         return record if self.brief is None else {**record, "brief": as_json(self.brief)}
 
 
 def shown(cell: Any) -> str:
-    """A cell as a reader wants it."""
+    """A cell as text: three significant digits, yes or no, – for None."""
     cell = as_json(cell)
     if cell is None:
         return "–"
@@ -41,7 +41,7 @@ def shown(cell: Any) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON has it: Python's own numbers, lists and dicts; what is not finite is a word."""
+    """A JSON-compatible value: Python numbers, lists and dicts; NaN and infinity become strings."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

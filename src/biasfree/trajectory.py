@@ -1,4 +1,4 @@
-"""The hinge between how a network learns and what we see: its states at the saved times."""
+"""Trajectories: the states of a network at the saved times, from a simulation or a solution."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stats:
-    """How a trajectory was obtained.
+    """How a trajectory was computed.
 
-    `error` is an estimate of the relative error of the weights along the path, and `error_kind` says which
-    kind of estimate; `by_class` of the `evaluations` were made by activation classes, the others sample by
-    sample (`dense`), to the same value up to rounding; `events` counts the located times at which something
-    happened, by kind; `branch_times` are the times at which the flow is not unique and a convention decided;
-    `defects` says how far a solved problem is from each hypothesis of its solution.
+    `error` estimates the relative error of the weights along the path; `error_kind` names the kind of
+    estimate. `by_class` of the `evaluations` of the gradient used activation classes, the others single
+    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind.
+    `branch_times` are the times at which the flow is not unique and a convention chose the continuation.
+    `defects` holds, for a closed form, the measured defect of each of its hypotheses.
     """
 
     method: str
@@ -62,29 +62,27 @@ class Stats:
 
     @property
     def dense(self) -> int:
-        """Evaluations in which every sample took part by itself."""
+        """The number of evaluations by single samples, without activation classes."""
         return self.evaluations - self.by_class
 
     def to_json(self) -> str:
-        """The record as one line of JSON, which `Stats.from_json` reads back."""
+        """These statistics as one line of JSON, for `Stats.from_json`."""
         return json.dumps({entry.name: getattr(self, entry.name) for entry in fields(self)})
 
     @classmethod
     def from_json(cls, text: str) -> Stats:
-        """The record that `to_json` wrote."""
+        """The statistics that `to_json` wrote."""
         try:
             return cls(**json.loads(text))
         except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"the record of how the trajectory was obtained is not readable: {error}."
-            ) from None
+            raise ValueError(f"the statistics of the trajectory are not readable: {error}.") from None
 
 
 class Factored(Sequence[np.ndarray]):
-    """Layers kept as products, W_l(t) = A_l(t)B_l(t)…, and multiplied out only when one is asked for.
+    """Layers stored as products, W_l(t) = A_l(t)B_l(t)…, and multiplied out on access.
 
-    Each layer is a tuple of factors (T, ·, ·) or, where constant in time, (1, ·, ·). Solutions of low rank
-    are a few vectors a time; their weights would be a thousand times as many numbers.
+    Each layer is a tuple of factors of shape (T, ·, ·) or, if constant in time, (1, ·, ·). Solutions of low
+    rank are a few vectors per time; their weights would take a thousand times the memory.
     """
 
     def __init__(self, *layers: Sequence[Float[np.ndarray, "_ _ _"]]):
@@ -100,7 +98,7 @@ class Factored(Sequence[np.ndarray]):
         return len(self.layers)
 
     def __getitem__(self, i: Any) -> Any:
-        """Layer i at all times, (T, outputs, inputs), formed anew; a tuple of them for a slice."""
+        """Layer i at all times, (T, outputs, inputs), computed at each access; a tuple for a slice."""
         if isinstance(i, slice):
             return tuple(self[j] for j in range(len(self))[i])
         w = functools.reduce(np.matmul, self.layers[i])
@@ -114,8 +112,11 @@ class Factored(Sequence[np.ndarray]):
         )
 
     def product(self) -> Float[np.ndarray, "T K D"]:
-        """W_L⋯W_1 at all times: factors constant in time first, once for all, then from the left, so that no
-        layer is formed where its factors are thin."""
+        """W_L⋯W_1 at all times.
+
+        Adjacent constant factors are multiplied once. Then the product runs from the left, so that layers
+        with thin factors are never formed.
+        """
         factors: list[np.ndarray] = []
         for factor in (factor for layer in reversed(self.layers) for factor in layer):
             if factors and len(factors[-1]) == len(factor) == 1:
@@ -127,11 +128,11 @@ class Factored(Sequence[np.ndarray]):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A network along learning: its weights, loss and objective at the saved times.
+    """The weights, loss and objective of a network at the saved times.
 
-    `weights` holds one array a layer with a leading time axis; a solved trajectory forms it on access. A run
-    told to store a measurement instead (`save=`) has that in `saved` and only the last network in full.
-    `linear`, where a solution knows it, is the linear map that the network is; read it as `maps`.
+    `weights` holds one array per layer with a leading time axis; a solution computes it on access. A run with
+    `save=` stores a measurement in `saved` instead, and only the last network. `linear` is the linear map of
+    the network, if the solution provides it; use `maps` to read it.
     """
 
     ts: Float[np.ndarray, "T"]
@@ -161,7 +162,7 @@ class Trajectory:
         _check_lengths(self)
         if not self.weights and self.last is None:
             raise ValueError("a trajectory without weights needs its last network.")
-        _ = self[-1]  # a Network checks that its layers fit
+        _ = self[-1]  # Network checks the shapes of its layers
 
     __reduce__ = reduce_to_fields
 
@@ -179,8 +180,8 @@ class Trajectory:
         if self.last is not None and i == len(self) - 1:
             return self.last
         raise ValueError(
-            "this run stored a measurement instead of its weights (save=), so only its last network is "
-            "known; run it again without save=."
+            "this run stored a measurement instead of weights (save=), so only its last network is "
+            "available; run it again without save=."
         )
 
     def __iter__(self) -> Iterator[Network]:
@@ -194,17 +195,17 @@ class Trajectory:
 
     @property
     def maps(self) -> Float[np.ndarray, "T K D"]:
-        """The linear map of the network at every saved time: all of its function where the theory applies.
+        """The linear map of the network at every saved time.
 
-        c·W₂W₁ for two layers, whose function is this and an even part; W_L⋯W₁ for linear networks.
+        W_L⋯W₁ for linear networks; c·W₂W₁ for two layers, whose function is this map plus an even part.
         """
         if self.linear is not None:
             return self.linear
         last = self[-1]
         if last.biases is not None or (last.depth > 2 and self.leak < 1) or not self.weights:
             raise ValueError(
-                f"the linear map of {last!r} does not follow from its weights alone; measure it on samples "
-                "with trajectory.map(lambda network: bf.diagnostics.linear_map(network, data.x))."
+                f"the linear map of {last!r} depends on the samples; measure it with "
+                "trajectory.map(lambda network: bf.diagnostics.linear_map(network, data.x))."
             )
         factor = (1 + self.leak) / 2 if last.depth == 2 else 1.0
         if isinstance(self.weights, Factored):
@@ -212,7 +213,7 @@ class Trajectory:
         return factor * functools.reduce(np.matmul, self.weights[::-1])
 
     def map(self, measure: Callable[[Network], Any]) -> np.ndarray:
-        """`measure` of the network at every saved time, stacked along a leading time axis."""
+        """Apply `measure` to the network at every saved time; results are stacked along a time axis."""
         return np.array([measure(network) for network in self])
 
     @overload
@@ -259,9 +260,9 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class MapTrajectory:
-    """A linear network along learning, known by its map W₂W₁ alone: some solutions do not fix the weights.
+    """The map W₂W₁ of a linear network at the saved times, for solutions that do not determine the weights.
 
-    `gram`, where known, is QQᵀ with Q = [W₁ᵀ; W₂], (T, D+K, D+K): its blocks are W₁ᵀW₁, W₂W₂ᵀ and W₂W₁.
+    `gram`, if known, is QQᵀ with Q = [W₁ᵀ; W₂], (T, D+K, D+K): its blocks are W₁ᵀW₁, W₂W₂ᵀ and W₂W₁.
     """
 
     ts: Float[np.ndarray, "T"]
@@ -289,7 +290,7 @@ class MapTrajectory:
         )
 
     def map(self, measure: Callable[[np.ndarray], Any]) -> np.ndarray:
-        """`measure` of the linear map at every saved time, stacked along a leading time axis."""
+        """Apply `measure` to the linear map at every saved time; results are stacked along a time axis."""
         return np.array([measure(w) for w in self.maps])
 
     @overload
@@ -346,6 +347,5 @@ def _check_lengths(trajectory: Trajectory) -> None:
 def _check_length(name: str, values: np.ndarray, ts: np.ndarray) -> None:
     if values.shape[:1] != ts.shape:
         raise ValueError(
-            f"a trajectory needs as many states as times, got {len(ts)} times "
-            f"and {name} of shape {values.shape}."
+            f"a trajectory needs one state per time, got {len(ts)} times and {name} of shape {values.shape}."
         )

@@ -1,4 +1,4 @@
-"""Which versions are in use, for a bug report or beside a figure."""
+"""Versions of biasfree, Python and the packages it uses, for bug reports and stored results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "diffrax", "matplotlib", "torch"
 
 
 def versions() -> dict[str, str]:
-    """Name → version of biasfree, Python and the packages it uses; absent ones are marked so."""
+    """Versions by name: biasfree, Python and the packages it uses, or "not installed"."""
     found = {"biasfree": biasfree.__version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:

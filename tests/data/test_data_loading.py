@@ -104,7 +104,7 @@ def test_other_kinds_of_files(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": np.ones((2, 1))}, "lacks y; it holds x, and should hold x, y"),
+        ({"x": np.ones((2, 1))}, "lacks y; it contains x and needs x, y"),
         ({"x": np.ones((2, 1)), "y": np.ones(3)}, "does not hold a dataset: .* 2 and 3 samples"),
         ({"x": np.full((2, 1), np.nan), "y": np.ones(2)}, "does not hold a dataset: x must be finite"),
         ({"x": np.array([["a"]]), "y": np.ones(1)}, "x must hold real numbers, got an array of dtype <U1"),
