@@ -276,7 +276,7 @@ def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
         (["{data}", "--leak", "0.1"], "--leak is about a model"),
         (["{data}", "--model", "{data}"], "lacks leak, W1"),
         (["{model}"], "lacks x, y"),
-        (["{data}", "--model", "{model}", "--leak", "0.5"], "says that the leak is 0"),
+        (["{data}", "--model", "{model}", "--leak", "0.5"], "is 0, but leak=0.5 was given"),
         (["{data}", "--html", "nowhere/r.html"], "the folder nowhere does not exist"),
     ],
 )

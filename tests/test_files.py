@@ -187,7 +187,7 @@ def pickled(path):
     ("write", "message"),
     [
         (text, "is not a .npz file of numeric arrays, or contains pickled objects, which are never loaded"),
-        (pickled, "holds pickled objects, which are never loaded; save plain numeric arrays"),
+        (pickled, "contains pickled objects, which are never loaded; save numeric arrays"),
         (empty, "is not a readable .npz file"),
         (bare_array, "is not a readable .npz file: it contains one array written by np.save"),
         (truncated, "is not a readable .npz file"),

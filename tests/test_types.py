@@ -153,9 +153,9 @@ def test_datasets_refuse_bad_input(x, y, message):
         (
             (w1, w2),
             {"biases": (np.ones(4),)},
-            r"one vector a layer, of lengths \[4, 1\], got shapes \[\(4,\)\]",
+            r"one vector per layer, of lengths \[4, 1\], got shapes \[\(4,\)\]",
         ),
-        ((w1, w2), {"biases": (np.ones(3), np.ones(1))}, "biases must be one vector a layer"),
+        ((w1, w2), {"biases": (np.ones(3), np.ones(1))}, "biases must be one vector per layer"),
         ((w1, w2), {"biases": (np.ones(4), [np.inf])}, "b_2 must be finite"),
     ],
 )

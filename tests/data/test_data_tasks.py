@@ -253,7 +253,7 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
         (lambda: bf.data.separation_target([1.0, 2.0, 3.0]), "two components"),
         (lambda: bf.data.gaussian_mixture(4, 2, -1), "separation must not be negative"),
         (lambda: bf.data.relu_teacher(4, 3, neurons=0), "neurons must be a whole number of at least 1"),
-        (lambda: bf.data.orthogonal(4, 3), "4 orthogonal inputs need at least as many dimensions, got d=3"),
+        (lambda: bf.data.orthogonal(4, 3), "4 orthogonal inputs need at least 4 dimensions, got d=3"),
         (lambda: bf.data.orthogonal(4, 5, norms=0), "one positive number or 4 of them"),
         (lambda: bf.data.orthogonal(4, 5, norms=[1, 2]), "one positive number or 4 of them"),
         (lambda: bf.data.orthogonal(4, 5, y=[1, 2]), "same length, got 4 and 2"),

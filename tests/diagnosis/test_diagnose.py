@@ -142,7 +142,7 @@ def test_torch_models_of_every_kind():
         report = bf.diagnose(model, (images, y))
         assert ("layers" in report.tables) is readable
         assert "function" in report.tables
-        assert any("cannot read a Conv2d" in note for note in report.notes) is not readable
+        assert any("cannot convert a Conv2d" in note for note in report.notes) is not readable
         assert [m.training for m in (model, model[-1])] == [True, False]
         assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
         assert all(p.grad is None and p.dtype == torch.float32 for p in model.parameters())

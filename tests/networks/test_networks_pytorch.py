@@ -108,11 +108,14 @@ def stack(*parts):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (stack(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)), "cannot read a Tanh; accepted are .*LeakyReLU"),
-        (stack(nn.Conv2d(1, 1, 1)), "cannot read a Conv2d"),
-        (nn.Bilinear(1, 1, 1), "cannot read a Bilinear.*torch.nn.Sequential first"),
-        (Doubling(2, 1), "cannot read a Doubling"),
-        ("model", "cannot read a str"),
+        (
+            stack(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)),
+            "cannot convert a Tanh; allowed are .*LeakyReLU",
+        ),
+        (stack(nn.Conv2d(1, 1, 1)), "cannot convert a Conv2d"),
+        (nn.Bilinear(1, 1, 1), "cannot convert a Bilinear.*torch.nn.Sequential first"),
+        (Doubling(2, 1), "cannot convert a Doubling"),
+        ("model", "cannot convert a str"),
         (stack(), "got no layers"),
         (stack(nn.ReLU()), "start and end with Linear, got ReLU"),
         (stack(nn.Linear(2, 1), nn.ReLU()), "start and end with Linear, got Linear, ReLU"),
@@ -172,7 +175,7 @@ def shadowed(model):
         (lambda m: m[1].register_forward_pre_hook(a_hook), "a ReLU of the model has a forward hook"),
         (lambda m: m.register_forward_hook(a_hook), "a Sequential of the model has a forward hook"),
         (pruned, r"forward hook \(L1Unstructured\).*torch\.nn\.utils\.prune\.remove"),
-        (shadowed, "cannot read a Linear"),
+        (shadowed, "cannot convert a Linear"),
         (lambda m: m.to(torch.complex64), "W_1 must hold floating-point numbers, got torch.complex64"),
         (lambda m: m.to("meta"), "W_1 must be a dense PyTorch tensor, got a meta one"),
     ],

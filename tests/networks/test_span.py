@@ -73,16 +73,16 @@ def test_gram_is_that_of_the_restored_network():
 
 def test_refusals():
     network = bf.networks.gaussian((3, 4, 1), scale=1.0)
-    with pytest.raises(ValueError, match="takes 3 inputs and x has 2"):
+    with pytest.raises(ValueError, match="takes 3 inputs, but x has 2"):
         bf.networks.in_span(network, bf.Dataset(np.ones((2, 2)), np.ones(2)))
-    with pytest.raises(ValueError, match="spans nothing"):
+    with pytest.raises(ValueError, match="all inputs are zero"):
         bf.networks.in_span(network, bf.Dataset(np.zeros((2, 3)), np.ones(2)))
     with pytest.raises(ValueError, match="square and not zero"):
         bf.diagnostics.stable_rank_of_gram(np.ones((2, 3)))
     small = bf.networks.in_span(network, bf.Dataset(np.eye(3)[:2], np.ones(2)))
     for method in (small.gram, small.restored):
         with pytest.raises(
-            ValueError, match=r"must be \(4, 2\), neurons by dimensions of the span, got \(4, 3\)"
+            ValueError, match=r"must have shape \(4, 2\), neurons by dimensions of the span, got \(4, 3\)"
         ):
             method(network)
     with pytest.raises(ValueError, match="read-only"):

@@ -1,4 +1,4 @@
-"""What is learnt: datasets, the tasks of the papers, and ways to make data symmetric or white."""
+"""Datasets, the tasks of the papers, and transformations that symmetrize, center or whiten data."""
 
 from biasfree.arguments import public
 from biasfree.data._dataset import Dataset

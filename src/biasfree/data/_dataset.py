@@ -1,4 +1,4 @@
-"""What is learnt: a finite set of samples with their targets."""
+"""The dataset: a finite set of samples with their targets."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def cached_per_dataset(function: Callable[[Dataset], Found]) -> Callable[[Dataset], Found]:
-    """A function of a dataset, computed once for each and remembered while the dataset lives; what it returns
-    must be read-only."""
-    found: WeakKeyDictionary[Dataset, Found] = WeakKeyDictionary()
+def cached_per_dataset(function: Callable[[Dataset], Result]) -> Callable[[Dataset], Result]:
+    """Decorator: compute a function of a dataset once, and cache the result for the dataset's lifetime.
+
+    The result must be read-only.
+    """
+    results: WeakKeyDictionary[Dataset, Result] = WeakKeyDictionary()
 
     @wraps(function)
-    def remembered(data: Dataset) -> Found:
-        if data not in found:
-            found[data] = function(data)
-        return found[data]
+    def cached(data: Dataset) -> Result:
+        if data not in results:
+            results[data] = function(data)
+        return results[data]
 
-    return remembered
+    return cached
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,22 +78,22 @@ class Dataset:
 
     @property
     def outputs(self) -> int:
-        """K, the number of targets of a sample."""
+        """K, the number of targets per sample."""
         return 1 if self.y.ndim == 1 else self.y.shape[1]
 
     @property
     def targets(self) -> Float[np.ndarray, "P K"]:
-        """y with its output axis, whether or not the dataset was given one."""
+        """y as (P, K), also for one output."""
         return self.y.reshape(len(self), -1)
 
     @cached_property
     def sigma(self) -> Float[np.ndarray, "D D"]:
-        """Σ = ⟨xxᵀ⟩."""
+        """Σ = ⟨xxᵀ⟩, the second moment of the inputs (not centered)."""
         return real("sigma", self.x.T @ self.x / len(self))
 
     @cached_property
     def beta(self) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
-        """β = ⟨yx⟩, of shape (D,) for y of shape (P,) and (K, D) for (P, K)."""
+        """β = ⟨yx⟩, the correlation of inputs and targets: (D,) for y of shape (P,), (K, D) for (P, K)."""
         return real("beta", self.y.T @ self.x / len(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:

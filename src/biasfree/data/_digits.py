@@ -1,4 +1,4 @@
-"""Data that were measured, not made: handwritten digits, which come with the package."""
+"""A real dataset that comes with the package: handwritten digits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from biasfree.data._dataset import Dataset
 def digits() -> Dataset:
     """The handwritten digits 3 and 5 as 365 images of 8 × 8 pixels: x in [0, 1], y = +1 for a 3, −1 for a 5.
 
-    Neither centred nor mirrored: see `center` and `symmetrize`.
+    The data are neither centered nor mirrored: see `center` and `symmetrize`.
 
     Reference: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository
     (CC BY 4.0), the samples that scikit-learn's `load_digits` has.
     """
     lines = (files("biasfree.data") / "digits_3_5.csv").read_text(encoding="utf-8").splitlines()
-    table = np.loadtxt(lines, delimiter=",")  # the line of source and licence starts with #
+    table = np.loadtxt(lines, delimiter=",")  # the line with source and license starts with #
     return Dataset(table[:, :-1] / 16, np.where(table[:, -1] == 3, 1.0, -1.0))

@@ -1,4 +1,4 @@
-"""Datasets read from files; nothing is ever unpickled."""
+"""Datasets read from `.npz` and `.csv` files, without unpickling."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from biasfree.files import existing_file, load_npz
 
 
 def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
-    """The dataset in a `.npz` file (arrays x and y) or a `.csv` file (a line of column names, then numbers).
+    """Read a dataset from a `.npz` file (arrays x and y) or a `.csv` file (column names, then numbers).
 
-    The last column of a `.csv` file is y, unless `target` names another; the other columns are x, in order.
+    `target` names the column of a `.csv` file that is y, by default the last; the other columns are x.
     """
     path = existing_file(path)
     kind = path.suffix.lower()
@@ -24,13 +24,13 @@ def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
         raise ValueError(f"cannot read {path}: it must be a .npz or a .csv file.")
     if kind == ".npz" and target is not None:
         raise ValueError(
-            f"target={target!r} names a column of a .csv file, but {path} is a .npz file with its y."
+            f"target={target!r} names a column of a .csv file, but {path} is a .npz file; leave target out."
         )
     x, y = _npz(path) if kind == ".npz" else _csv(path, target)
     try:
         return Dataset(x, y)
     except ValueError as error:
-        raise ValueError(f"{path} does not hold a dataset: {error}") from None
+        raise ValueError(f"{path} does not contain a dataset: {error}") from None
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def _csv(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     names = _names(path, lines)
     rows = np.array([_numbers(path, line, names, cells) for line, cells in lines[1:]])
     if not rows.size:
-        raise ValueError(f"{path} holds column names but no rows of numbers.")
+        raise ValueError(f"{path} has column names but no rows of numbers.")
     column = _column(path, names, target)
     return np.delete(rows, column, axis=1), rows[:, column]
 
@@ -70,8 +70,8 @@ def _names(path: Path, lines: list[tuple[int, list[str]]]) -> list[str]:
         )
     if "" in names or len(set(names)) < len(names):
         raise ValueError(
-            f"{path} must name every column, each differently, got {names}; "
-            "a nameless first column is often a row index, which pandas leaves out with index=False."
+            f"{path} must give every column a distinct name, got {names}; "
+            "an unnamed first column is often a row index, which pandas omits with index=False."
         )
     return names
 
@@ -84,7 +84,7 @@ def _numbers(path: Path, line: int, names: list[str], cells: list[str]) -> list[
         number = _number(cell)
         if number is None or not isfinite(number):
             raise ValueError(
-                f"line {line}, column {name!r} of {path} holds {cell!r}, which is not a finite number."
+                f"line {line}, column {name!r} of {path} is {cell!r}, which is not a finite number."
             )
         numbers.append(number)
     return numbers

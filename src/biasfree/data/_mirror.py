@@ -1,4 +1,4 @@
-"""Exact mirror images: the pairs (x, y), (−x, −y) that Condition 3 asks for."""
+"""Exact mirror pairs (x, y), (−x, −y), as required by the symmetry condition (Condition 3)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @cached_per_dataset
 def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
-    """Indices (i, j) that pair every sample with its mirror image, or None if some sample has none.
+    """Indices (i, j) that pair every sample with its mirror image, or None if a sample has none.
 
-    {(x, y)} = {(−x, −y)} as multisets, compared exactly. Samples (0, 0) are their own mirror image and are
-    left out.
+    The multisets {(x, y)} and {(−x, −y)} are compared exactly. Samples (0, 0) are their own mirror images and
+    are omitted.
 
     Reference: [ZSL25] Condition 3.
     """
@@ -39,6 +39,6 @@ def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "
 
 
 def _columns_mirrored(data: Dataset) -> bool:
-    """Whether the values of the first input are those of its mirror image: most data fail here, uncopied."""
+    """Whether the first input alone is symmetric: a cheap test that most data without mirror pairs fail."""
     values = np.sort(data.x[:, 0])
     return bool(np.array_equal(values, -values[::-1]))

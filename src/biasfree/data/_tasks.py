@@ -1,6 +1,6 @@
-"""The tasks of the papers: which inputs, and what is asked of them.
+"""The tasks of the papers: inputs and targets.
 
-`n` counts draws before mirroring, and the same `seed` always gives the same data.
+`n` counts samples before mirroring. The same `seed` always gives the same data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
-    """An odd nonlinear target on `n` Gaussian draws and their exact negatives.
+    """An odd nonlinear target on `n` Gaussian samples and their exact mirror images.
 
     y = w·x + sin(4 w·x), x ~ N(0, I), w_i ~ U[−½, ½]; sample n + i is the mirror image of sample i.
 
@@ -31,7 +31,7 @@ def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
 
 
 def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
-    """A linear target y = w·x on the inputs, and with the w, that `odd_sine` has for the same seed.
+    """A linear target y = w·x, with the inputs and the w of `odd_sine` for the same seed.
 
     Reference: [ZSL25] Fig. 3 (TMLR 5).
     """
@@ -39,10 +39,10 @@ def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
 
 
 def six_points(delta: float = 0.15) -> Dataset:
-    """Six points in the plane whose odd, not linearly separable labels lose their symmetry for δ > 0.
+    """Six labeled points of the plane that are not linearly separable; they are symmetric for δ = 0 only.
 
-    x = (1,1), (−1,−1), (1,−1), (−1,1), (−1,0), (1,δ); y = +, −, +, −, +, −. The labels are rebuilt: at δ = 0
-    they are the only odd ones, up to an overall sign, that no line separates.
+    x = (1,1), (−1,−1), (1,−1), (−1,1), (−1,0), (1,δ); y = +, −, +, −, +, −. The paper's labels are not known.
+    At δ = 0 these are the only odd ones, up to an overall sign, that no line separates.
 
     Reference: [ZSL25] Fig. 2 (TMLR 6), where δ = 0.15.
     """
@@ -60,9 +60,9 @@ def orthogonal_pair() -> Dataset:
 
 
 def five_points() -> Dataset:
-    """Five points (x, 1) of a line, not orthogonal: x = −1.5, −1, 0, ¼, 2 → y = 0.7, −0.3, −0.3, 0.4, 0.2.
+    """Five points (x, 1), not orthogonal: x = −1.5, −1, 0, ¼, 2 → y = 0.7, −0.3, −0.3, 0.4, 0.2.
 
-    The second input is constant: as a function of x, the network has a hidden bias.
+    The second input is constant, so as a function of x the network has a hidden bias.
 
     Reference: Boursier et al. (2022), experiments.
     """
@@ -71,9 +71,9 @@ def five_points() -> Dataset:
 
 
 def xor() -> Dataset:
-    """Four points on the axes, the two axes of opposite sign: (0,1), (0,−3) → +1 and (2,0), (−4,0) → −1.
+    """Four points on the axes, labeled by axis: (0,1), (0,−3) → +1 and (2,0), (−4,0) → −1.
 
-    The signs of −3 and −4 and the labels are rebuilt.
+    The signs of −3 and −4 and the labels are reconstructed: the paper's are not known.
 
     Reference: [ZSL25] TMLR Figs. 4 and 8.
     """
@@ -81,7 +81,7 @@ def xor() -> Dataset:
 
 
 def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
-    """The odd nonlinear function of the plane that three bias-free layers can express and two cannot.
+    """An odd nonlinear function of the plane that three bias-free layers can express and two cannot.
 
     g(x) = σ(σ(x₁) − σ(x₂)) − σ(σ(−x₁) − σ(−x₂)), σ(z) = max(z, 0); odd to the last bit.
 
@@ -95,10 +95,10 @@ def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
 
 
 def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
-    """`n` evenly spaced points of the unit circle, from (1, 0) on, with y = target(x) of the (n, 2) array x.
+    """`n` evenly spaced points of the unit circle, starting at (1, 0), with y = target(x), x of shape (n, 2).
 
-    For even n antipodes are exact negatives, and a target that is odd up to rounding (1e-12 of its largest
-    value) is made odd to the last bit.
+    For even n, opposite points are exact negatives, and a target that is odd up to rounding (1e-12 of its
+    largest value) is made exactly odd.
 
     Reference: [ZSL25] Sec. 3; Basri et al. (2019) for targets cos kφ.
     """
@@ -119,10 +119,10 @@ def sphere(
     mirrored: bool = False,
     seed: int = 0,
 ) -> Dataset:
-    """`n` inputs uniform on the sphere of a radius in d dimensions, with y = target(x) of the (n, d) array x.
+    """`n` inputs uniform on the sphere of a radius in d dimensions, with y = target(x), x of shape (n, d).
 
-    Without a target it is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
-    −x_i and its own target(−x_i); one that is odd up to rounding is made odd to the last bit, as in `circle`.
+    The default target is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
+    −x_i and the target target(−x_i); odd targets are made exactly odd, as in `circle`.
 
     Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
     """
@@ -135,7 +135,7 @@ def sphere(
 
 
 def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dataset:
-    """Two Gaussian clouds of unit variance, labelled ±1, whose means lie `separation` apart.
+    """Two Gaussian clusters of unit variance, labeled ±1, whose means are `separation` apart.
 
     x = (y/2)·separation·û + N(0, I), û a random unit vector, so |μ₊ − μ₋| = separation. Labels alternate +1,
     −1, so they are balanced (one more +1 for odd n). The data are not mirrored.
@@ -150,12 +150,12 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
 
 
 def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, seed: int = 0) -> Dataset:
-    """Four Gaussian clouds of unit variance on two random orthogonal axes, labelled by the axis: XOR, noisy.
+    """Four Gaussian clusters of unit variance on two random orthogonal axes, labeled by axis: a noisy XOR.
 
     x = μ + N(0, I), μ = ±½·separation·û for y = +1 and ±½·separation·v̂ for y = −1, û ⟂ v̂ random unit
-    vectors, so that clouds of one label lie `separation` apart. Samples go round the four clouds, so counts
-    differ by one at most. Then every label is turned over with probability `flipped`. Clean labels are even,
-    so the best linear map of the population is 0. The data are not mirrored.
+    vectors, so clusters with the same label are `separation` apart. Samples cycle through the four clusters,
+    so counts differ by at most one. Every label is flipped with probability `flipped`. Unflipped labels are
+    an even function, so the best linear map of the population is 0. The data are not mirrored.
 
     Reference: Frei, Chatterji, Bartlett (2023), Xu et al. (2024), named in [ZSL25] App. A of v1.
     """
@@ -169,10 +169,10 @@ def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, see
 
 
 def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
-    """`n` inputs labelled ±1: acute angles within a label, none between labels.
+    """`n` inputs labeled ±1: inputs with equal labels form acute angles, others obtuse ones.
 
     x = y·Q|z|, z ~ N(0, I), |z| by component, Q a random rotation: products of two inputs are sums of
-    positive terms for equal labels and of negative ones otherwise. Labels alternate +1, −1. Mirror images
+    positive terms for equal labels and of negative terms otherwise. Labels alternate +1, −1. Mirror images
     (−x, −y) lie in the same two cones, so `symmetrize` keeps the property.
 
     Reference: Phuong and Lampert (2021), named with its definition in [ZSL25] App. A of v1.
@@ -187,16 +187,15 @@ def orthogonal(
 ) -> Dataset:
     """`n` inputs in d ≥ n dimensions, orthogonal to rounding, in random directions.
 
-    |x_i| is `norms`, one number for all or one each. Targets are `y`, by default labels alternating +1, −1:
-    equally many of each for even n. The defaults are the equal norms and label counts of Frei et al.;
-    Boursier et al. let both vary.
+    `norms` are the |x_i|: one number, or one per input. `y` are the targets, by default labels alternating
+    +1, −1. The defaults are the equal norms and label counts of Frei et al.; Boursier et al. vary both.
 
     Reference: Frei et al. (2022); Boursier et al. (2022).
     """
     n, d, lengths = whole("n", n), whole("d", d), real("norms", norms)
     if d < n:
         raise ValueError(
-            f"{n} orthogonal inputs need at least as many dimensions, got d={d}; raise d or lower n."
+            f"{n} orthogonal inputs need at least {n} dimensions, got d={d}; increase d or decrease n."
         )
     if lengths.shape not in ((), (n,)) or (lengths <= 0).any():
         raise ValueError(f"norms must be one positive number or {n} of them, got {norms!r}.")
@@ -205,10 +204,10 @@ def orthogonal(
 
 
 def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) -> Dataset:
-    """`n` Gaussian inputs, and as targets what a small ReLU network gives: y = Σ_k ±σ(u_k·x).
+    """`n` Gaussian inputs with the outputs of a small ReLU network as targets: y = Σ_k ±σ(u_k·x).
 
-    x ~ N(0, I), u_k uniform among unit vectors, signs alternating; the data are not mirrored. Inputs, sizes
-    and signs of the teacher are rebuilt.
+    x ~ N(0, I), u_k uniform unit vectors, signs alternating; the data are not mirrored. The law of the inputs
+    and the norms and signs of the teacher are reconstructed: the paper's are not known.
 
     Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
     """

@@ -1,4 +1,4 @@
-"""Ways to make data symmetric or less so, white, or centred; mirror images stay exact wherever they can."""
+"""Transformations that symmetrize, desymmetrize, whiten or center data; exact mirror pairs stay exact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from biasfree.data._mirror import mirror_pairs
 
 
 def symmetrize(data: Dataset) -> Dataset:
-    """The data and the mirror image (−x, −y) of every sample, which together satisfy Condition 3 exactly.
+    """The data with the mirror image (−x, −y) of every sample added, which satisfy Condition 3 exactly.
 
     Sample P + i is the mirror image of sample i. Σ and β do not change.
 
@@ -20,13 +20,12 @@ def symmetrize(data: Dataset) -> Dataset:
 
 
 def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
-    """Symmetric data, with the members of a fraction `amount` of the mirror pairs made independent in sign.
+    """Break the symmetry of a fraction `amount` of the mirror pairs, without changing Σ, β or the odd target.
 
-    Each member of a chosen pair becomes (x, y) or (−x, −y) by a fair coin of its own. At 0 the data are
-    unchanged; at 1 all signs are independent, and the defect ⟨sgn(r·x)xxᵀ⟩ has the variance it has for P
-    samples drawn independently; in between that variance is proportional to `amount`. Σ and β are unchanged
-    to the last bit, and the target stays odd: only p(x) = p(−x) breaks. For one seed, a larger amount keeps
-    every flip of a smaller one.
+    Each sample of a chosen pair becomes (x, y) or (−x, −y) with probability ½, independently. At 0 the data
+    are unchanged; at 1 all signs are independent, and the defect ⟨sgn(r·x)xxᵀ⟩ has the variance of P
+    independent samples; in between that variance is proportional to `amount`. Σ and β keep every bit; only
+    p(x) = p(−x) breaks. For one seed, a larger amount keeps every flip of a smaller one.
 
     Assumes: every sample has an exact mirror image (Condition 3).
     """
@@ -37,21 +36,21 @@ def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
     if pairs is None:
         raise ValueError(
             "desymmetrize needs data in which every sample has an exact mirror image (-x, -y), "
-            "and some have none; add them with bf.data.symmetrize(data) first."
+            "but some samples have none; add them with bf.data.symmetrize(data) first."
         )
-    rng, members = generator(seed), np.stack(pairs)
-    order, coins = rng.permutation(members.shape[1]), rng.choice([-1.0, 1.0], size=members.shape)
-    chosen = order[: round(amount * members.shape[1])]
+    rng, samples = generator(seed), np.stack(pairs)
+    order, coins = rng.permutation(samples.shape[1]), rng.choice([-1.0, 1.0], size=samples.shape)
+    chosen = order[: round(amount * samples.shape[1])]
     signs = np.ones(len(data))
-    signs[members[:, chosen]] = coins[:, chosen]
+    signs[samples[:, chosen]] = coins[:, chosen]
     return Dataset(signs[:, None] * data.x, (signs * data.y.T).T)
 
 
 def whiten(data: Dataset) -> Dataset:
-    """White inputs x → Σ^{−1/2}x with the symmetric root, so that Σ = I; y is kept.
+    """White inputs x → Σ^{−1/2}x with the symmetric root, so that Σ = I; y is unchanged.
 
-    Computed as √P·UVᵀ from the singular vectors of the inputs, X = USVᵀ, which is white to rounding however
-    ill-conditioned Σ is. Of data with exact mirror images one half is whitened and mirrored: they stay exact.
+    Computed as √P·UVᵀ from the singular vectors of the inputs, X = USVᵀ, which is white to rounding for any
+    condition number. Of exact mirror pairs one half is whitened and mirrored, so pairs stay exact.
 
     Assumes: Σ has full rank.
     """
@@ -74,7 +73,7 @@ def whiten(data: Dataset) -> Dataset:
         else:
             _whitened(x, (vt.T / s) @ vt, length, white)
         if pairs is not None:
-            out[...] = 0.0  # samples (0, 0), which have no partner
+            out[...] = 0.0  # samples (0, 0) are in no pair
             out[pairs[0]], out[pairs[1]] = white, -white
 
     return Dataset(filled(data.x.shape, write), data.y)
@@ -83,7 +82,7 @@ def whiten(data: Dataset) -> Dataset:
 def center(data: Dataset, *, targets: bool = False) -> Dataset:
     """Inputs of mean zero, x − ⟨x⟩; with `targets=True` also y − ⟨y⟩.
 
-    Data with exact mirror images have mean zero already and are returned as they are.
+    Data that consist of exact mirror pairs have mean zero and are returned unchanged.
     """
     if mirror_pairs(data) is not None:
         return data
@@ -93,10 +92,10 @@ def center(data: Dataset, *, targets: bool = False) -> Dataset:
 
 
 def _whitened(x: np.ndarray, root: np.ndarray, length: float, out: np.ndarray) -> None:
-    """`length`·x·root into `out`, block by block, with root = (xᵀx)^{−1/2}.
+    """Write `length`·x·root, root = (xᵀx)^{−1/2}, to `out` in blocks of rows.
 
     The columns of x·root are orthonormal to ε = 2.2e-16 times the condition number of x, which is at most
-    1/(εP) at full rank; so their own inverse root is well-conditioned and makes them orthonormal to rounding.
+    1/(εP) at full rank. A second, well-conditioned pass makes them orthonormal to rounding.
     """
     for part in blocks(x):
         out[part] = x[part] @ root

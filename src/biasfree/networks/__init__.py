@@ -1,4 +1,4 @@
-"""What learns: networks, their initializations, and the bridge to PyTorch."""
+"""Networks, their initializations, and changes of coordinates that keep the function."""
 
 from biasfree.arguments import public
 from biasfree.networks._initializations import balanced, gaussian, lambda_balanced, opposite, xavier

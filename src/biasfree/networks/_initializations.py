@@ -1,20 +1,16 @@
-"""Where learning starts: networks drawn at random, by the recipes of the papers.
+"""Random initializations of networks, as in the papers.
 
-`sizes` are (D, width, …, K) from inputs to outputs; the same `seed` always gives the same network.
+`sizes` are (D, width, …, K) from inputs to outputs. The same `seed` always gives the same network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import finite, generator, positive, whole
 from biasfree.networks._network import Network
-
-if TYPE_CHECKING:
-    pass
 
 
 def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
@@ -31,11 +27,11 @@ def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
 
 
 def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
-    """Every hidden neuron has incoming and outgoing weights of equal norm.
+    """Gaussian weights with incoming and outgoing weights of equal norm for every hidden neuron.
 
-    |row h of W_l| = |column h of W_{l+1}|, for two layers |w_h| = |a_h|: the difference of squares is what
-    the flow of a (leaky) ReLU network of any depth conserves. W_1 is drawn as by `gaussian`; later layers
-    have Gaussian columns rescaled to fit, so all layers have the norm of W_1, about `scale`.
+    |row h of W_l| = |column h of W_{l+1}|, for two layers |w_h| = |a_h|: gradient flow of a (leaky) ReLU
+    network of any depth conserves the difference of the squares. W_1 is that of `gaussian`; later layers have
+    Gaussian columns, rescaled, so all layers have the norm of W_1, about `scale`.
 
     Assumes: at least one hidden layer.
     Reference: Du et al. (2018); Boursier et al. (2022).
@@ -69,10 +65,10 @@ def opposite(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
 def lambda_balanced(
     sizes: Sequence[int], *, scale: float, balance: float, leak: float = 1.0, seed: int = 0
 ) -> Network:
-    """Two layers with W_2ᵀW_2 − W_1W_1ᵀ = λI, λ = `balance`, in random directions.
+    """Two layers with W_2ᵀW_2 − W_1W_1ᵀ = λI, λ = `balance`, and random singular vectors.
 
     W_1 = R S_1 Vᵀ and W_2 = U S_2 Rᵀ with S_2² − S_1² = λI. The smaller layer (W_1 for λ > 0) has norm
-    `scale` and singular values |N(0,1)|, rescaled; the other's squared norm is scale² + |λ|·width.
+    `scale` and singular values |N(0,1)|, rescaled; the squared norm of the other is scale² + |λ|·width.
 
     Assumes: two layers; width ≤ K for λ > 0 and width ≤ D for λ < 0, any width for λ = 0.
     Reference: Dominé et al. (2024); Braun et al. (2022) for λ = 0.
@@ -95,8 +91,8 @@ def xavier(
 ) -> Network:
     """Independent Gaussian weights of standard deviation factor·√(2/(inputs + outputs)) in every layer.
 
-    With `signs=True` the last layer is ±1/√width, alternating, whatever the factor: the second layer that
-    Frei et al. hold fixed while the first is trained, `train=(True, False)`.
+    With `signs=True` the last layer is ±1/√width, alternating, for any factor: the second layer that Frei et
+    al. keep fixed while the first is trained, `train=(True, False)`.
 
     Reference: Glorot & Bengio (2010); Frei et al. (2022), experiments.
     """
@@ -121,7 +117,7 @@ def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
 def _two_layers(sizes: Sequence[int], name: str) -> tuple[int, int, int]:
     shapes = _shapes(sizes)
     if len(shapes) != 2:
-        raise ValueError(f"{name} is about two layers, sizes (inputs, width, outputs), got {tuple(sizes)}.")
+        raise ValueError(f"{name} needs two layers, sizes (inputs, width, outputs), got {tuple(sizes)}.")
     return shapes[0][1], shapes[0][0], shapes[1][0]
 
 
@@ -129,8 +125,8 @@ def _check_width(d: int, h: int, k: int, lam: float) -> None:
     side, limit, named = ("above", k, "outputs") if lam > 0 else ("below", d, "inputs")
     if lam and h > limit:
         raise ValueError(
-            f"balance {side} 0 needs a width of at most the {named}, {limit}, got {h}; "
-            "lower the width or use balance=0."
+            f"balance {side} 0 needs a width of at most {limit}, the number of {named}, got {h}; "
+            "decrease the width or use balance=0."
         )
 
 

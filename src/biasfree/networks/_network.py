@@ -1,4 +1,4 @@
-"""What learns: a fully connected network, bias-free unless asked otherwise."""
+"""The fully connected network, by default without biases."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Network:
     """A fully connected network f(x) = W_L σ(… σ(W_1 x)), σ(z) = max(z, αz), σ′(0) = α.
 
-    `weights` are (W_1, …, W_L), each (outputs, inputs); `leak` is α: 0 is ReLU, 1 is linear. `biases`, one
-    vector a layer, is there for contrast: the theory is about networks without. All arrays are copied and
-    made read-only.
+    `weights` are (W_1, …, W_L), each (outputs, inputs); `leak` is α: 0 is ReLU, 1 is linear. `biases` are one
+    vector per layer, for comparison only: the theory is about networks without biases. All arrays are copied
+    and made read-only.
     """
 
     weights: tuple[Float[np.ndarray, "_ _"], ...]
@@ -54,7 +54,7 @@ class Network:
     __reduce__ = reduce_to_fields
 
     def __call__(self, x: Any) -> Any:
-        """f(x): (P, D) → (P,) for one output, (P, K) otherwise; a single sample (D,) loses its axis."""
+        """f(x): (P, D) → (P,) for one output, else (P, K); without the leading axis for one sample (D,)."""
         x = real("x", x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.sizes[0]:
             raise ValueError(f"x must have shape (samples, {self.sizes[0]}), got {x.shape}.")
@@ -63,7 +63,7 @@ class Network:
         return float(h) if h.ndim == 0 else h
 
     def preactivations(self, x: Float[np.ndarray, "*P D"]) -> tuple[Float[np.ndarray, "*P _"], ...]:
-        """h_1 = W_1 x, h_l = W_l σ(h_{l−1}) for every layer; the last is f with its output axis."""
+        """h_1 = W_1 x, h_l = W_l σ(h_{l−1}) for every layer; the last is f(x) with an output axis."""
         found: list[np.ndarray] = []
         for i, w in enumerate(self.weights):
             below = np.where(found[-1] > 0, found[-1], self.leak * found[-1]) if found else x
@@ -76,12 +76,12 @@ class Network:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """(D, width, …, K): the number of inputs, of neurons in each hidden layer, and of outputs."""
+        """(D, width, …, K): the numbers of inputs, of neurons per hidden layer, and of outputs."""
         return (self.weights[0].shape[1], *(w.shape[0] for w in self.weights))
 
     @property
     def depth(self) -> int:
-        """L, the number of weight layers."""
+        """L, the number of weight matrices."""
         return len(self.weights)
 
     @property
@@ -104,7 +104,7 @@ class Network:
 
     @classmethod
     def from_torch(cls, model: torch.nn.Module) -> Network:
-        """The network a PyTorch model is: Linear layers with ReLU or LeakyReLU between them."""
+        """Convert a PyTorch model of Linear layers with ReLU or LeakyReLU between them."""
         from biasfree.networks._pytorch import network_of
 
         return network_of(model)
@@ -117,7 +117,7 @@ class Network:
 
 
 def _layers(name: str, layers: Any) -> Sequence[Any]:
-    """One array per layer, in a list or tuple; a single matrix is not taken for a list of its rows."""
+    """The arrays of all layers as a tuple; a single matrix is refused, not read as a list of rows."""
     if is_tensor(layers) or (isinstance(layers, np.ndarray) and layers.ndim < 3):
         layers = as_array(name, layers)
         got = f"one array of shape {layers.shape}; a network of one layer is bf.Network((W_1,))"
@@ -131,7 +131,7 @@ def _layers(name: str, layers: Any) -> Sequence[Any]:
 
 
 def _norm(w: np.ndarray) -> float:
-    """|w|_F, also where squares would under- or overflow."""
+    """|w|_F, without under- or overflow of squares."""
     size = float(np.linalg.norm(w))
     return size if 1e-150 < size < 1e150 else float(row_norms(w.reshape(1, -1))[0])
 
@@ -144,7 +144,7 @@ def _checked_biases(
     checked = tuple(real(f"b_{i}", b) for i, b in enumerate(_layers("biases", biases), 1))
     if [b.shape for b in checked] != [(w.shape[0],) for w in weights]:
         raise ValueError(
-            f"biases must be one vector a layer, of lengths {[w.shape[0] for w in weights]}, "
+            f"biases must be one vector per layer, of lengths {[w.shape[0] for w in weights]}, "
             f"got shapes {[b.shape for b in checked]}."
         )
     return checked

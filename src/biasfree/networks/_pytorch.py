@@ -1,4 +1,4 @@
-"""The bridge to PyTorch, which is an optional extra: biasfree itself does not need it."""
+"""Conversion to and from PyTorch, an optional dependency."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ACCEPTED = "Sequential, Linear, ReLU, LeakyReLU, Flatten, Identity and Dropout"
 
 
 def network_of(model: torch.nn.Module) -> Network:
-    """The network that a PyTorch model is in evaluation mode, its weights copied in float64.
+    """The network equal to a PyTorch model in evaluation mode, with weights copied in float64.
 
-    Linear layers alternate with ReLU or LeakyReLU of one slope, and that slope is the leak; without any
-    activation the network is linear, leak 1. Flatten, Identity and Dropout are passed over. If only some
-    layers have a bias, the others get zeros.
+    Linear layers must alternate with ReLU or LeakyReLU of one slope, which is the leak; without activations
+    the network is linear, leak 1. Flatten, Identity and Dropout are skipped. If only some layers have a bias,
+    the others get zeros.
     """
     nn = _torch().nn
     parts = list(_flattened(model, nn))
@@ -38,10 +38,10 @@ def network_of(model: torch.nn.Module) -> Network:
 
 
 def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
-    """What the model computes in evaluation mode, (samples, …) → (samples, outputs), as a NumPy function.
+    """The model in evaluation mode as a NumPy function, (samples, …) → (samples, outputs).
 
-    Each call leaves the model as it found it: modes of all submodules, parameters, buffers, gradients, and
-    the state of the random numbers.
+    A call changes neither the model (modes of submodules, parameters, buffers, gradients) nor the state of
+    the random generator.
     """
     torch = _torch()
 
@@ -63,13 +63,13 @@ def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def is_module(model: Any) -> bool:
-    """Whether `model` is a PyTorch module; PyTorch is not imported to find out."""
+    """Whether `model` is a PyTorch module; does not import PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def module_of(network: Network) -> torch.nn.Sequential:
-    """The same network as a float64 Sequential of Linear and (Leaky)ReLU; for leak 1 of Linear alone."""
+    """The same network as a float64 Sequential of Linear and (Leaky)ReLU; only Linear for leak 1."""
     nn = _torch().nn
     biases = network.biases or [None] * network.depth
     modules = [_linear(w, b) for w, b in zip(network.weights, biases, strict=True)]
@@ -86,36 +86,34 @@ def _torch() -> Any:
         import torch
     except ImportError:
         raise ImportError(
-            "exchanging networks with PyTorch needs PyTorch; pip install 'biasfree[torch]'"
+            "PyTorch is needed to convert networks; install it with pip install 'biasfree[torch]'"
         ) from None
     return torch
 
 
 def _is(module: Any, kind: Any) -> bool:
-    """Whether `module` computes what `kind` computes: a subclass, or one object, with a forward or a call of
-    its own may not."""
+    """Whether `module` computes what `kind` does: false if it overrides the forward pass."""
     if not isinstance(module, kind) or "forward" in vars(module):
         return False
     return (type(module).forward, type(module).__call__) == (kind.forward, kind.__call__)
 
 
 def _check_no_hooks(module: Any, nn: Any) -> None:
-    """A hook may change what goes into a module or comes out of it, or the weights themselves before use, as
-    pruning and the older weight and spectral norms do."""
+    """Raise ValueError for forward hooks: they may change inputs, outputs or, as pruning does, weights."""
     hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
     everywhere = nn.modules.module
     hooks += [*everywhere._global_forward_hooks.values(), *everywhere._global_forward_pre_hooks.values()]
     if hooks:
         names = ", ".join(getattr(hook, "__name__", type(hook).__name__) for hook in hooks)
         raise ValueError(
-            f"a {type(module).__name__} of the model has a forward hook ({names}), so its weights do not say "
-            "what it computes; remove the hook, as torch.nn.utils.prune.remove does, or pass the model to "
-            "bf.diagnose, which measures its outputs."
+            f"a {type(module).__name__} of the model has a forward hook ({names}), so its weights do not "
+            "determine its outputs; remove the hook, as torch.nn.utils.prune.remove does, or pass the model "
+            "to bf.diagnose, which measures its outputs."
         )
 
 
 def _flattened(module: Any, nn: Any) -> Iterator[Any]:
-    """The Linear and activation modules inside, in order."""
+    """The Linear and activation modules of a model, in order."""
     if isinstance(module, nn.Module):
         _check_no_hooks(module, nn)
     if _is(module, nn.Sequential):
@@ -125,7 +123,7 @@ def _flattened(module: Any, nn: Any) -> Iterator[Any]:
         yield module
     elif not any(_is(module, kind) for kind in (nn.Flatten, nn.Identity, nn.Dropout)):
         raise ValueError(
-            f"cannot read a {type(module).__name__}; accepted are {_ACCEPTED}, nested as you like. "
+            f"cannot convert a {type(module).__name__}; allowed are {_ACCEPTED}, also nested. "
             "Put the layers of another model into a torch.nn.Sequential first."
         )
 
@@ -135,7 +133,7 @@ def _slope(activation: Any, nn: Any) -> float:
 
 
 def _check_order(parts: list[Any], linears: list[Any], slopes: list[float]) -> None:
-    """Linear layers first and last, activations between them: all of them or none."""
+    """Raise ValueError unless activations are between all Linear layers, or none are."""
     is_linear = [part in linears for part in parts]
     alternate = all(a != b for a, b in pairwise(is_linear))
     if linears and (not slopes or (alternate and is_linear[0] and is_linear[-1])):
@@ -156,9 +154,9 @@ def _filled(biases: list[Any], weights: tuple[np.ndarray, ...]) -> tuple[np.ndar
 
 
 def floating(name: str, tensor: Any) -> np.ndarray:
-    """The numbers of a tensor in float64, refused unless it holds floating-point ones.
+    """The numbers of a floating-point tensor in float64; raises ValueError for other types.
 
-    Whole numbers may be quantized weights, whose scale is kept elsewhere, and truth values a mask.
+    Integers may be quantized weights, whose scale is stored elsewhere, and booleans a mask.
     """
     if not tensor.is_floating_point():
         raise ValueError(
@@ -168,7 +166,7 @@ def floating(name: str, tensor: Any) -> np.ndarray:
 
 
 def _linear(w: np.ndarray, b: np.ndarray | None) -> Any:
-    """A Linear module with these parameters, made without drawing any random numbers."""
+    """A Linear module with these parameters; uses no random numbers."""
     torch = _torch()
     outputs, inputs = w.shape
     layer = torch.nn.utils.skip_init(

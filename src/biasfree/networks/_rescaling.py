@@ -1,4 +1,4 @@
-"""Other weights of the same function: what a neuron takes in can be traded for what it gives out."""
+"""Rescaling of neurons: other weights with the same function."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from biasfree.networks._network import Network
 
 
 def rebalanced(network: Network) -> Network:
-    """The same function with |a_h| = |w_h| for every hidden neuron, and of all such weights the least |θ|.
+    """The same function with |a_h| = |w_h| for every hidden neuron: the least |θ| that rescaling reaches.
 
-    (w_h, a_h) → (kw_h, a_h/k) with k² = |a_h|/|w_h|, which is what aσ(w·x) = (a/k)σ(kw·x) allows. A hidden
-    bias counts as one more weight into its neuron, and a_h is a vector for several outputs. A neuron with
-    a_h = 0 or w_h = 0 gives nothing and becomes zero.
+    (w_h, a_h) → (kw_h, a_h/k) with k² = |a_h|/|w_h|; the function is the same since aσ(w·x) = (a/k)σ(kw·x).
+    A hidden bias counts as one more incoming weight, and a_h is a vector for several outputs. Neurons with
+    a_h = 0 or w_h = 0 contribute nothing and become zero.
 
     Assumes: two layers.
     Reference: Du et al. (2018), whose flow conserves |a_h|² − |w_h|².

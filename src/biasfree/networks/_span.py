@@ -1,4 +1,4 @@
-"""High-dimensional inputs in few dimensions: the first layer moves only where there are samples."""
+"""Exact reduction of high-dimensional inputs: the first layer changes only in the span of the inputs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """A network and its data in coordinates of the span of the inputs, and what stays out of it.
+    """A network and its data in coordinates of the span of the inputs.
 
-    x = zBᵀ with BᵀB = I: `data` holds z and the targets, `network` the first layer W₁B, `basis` is B, and
-    `rest` is W₁(I − BBᵀ), on which no output and no gradient depends.
+    x = zBᵀ with BᵀB = I: `data` has the inputs z, `network` the first layer W₁B, `basis` is B, and `rest` is
+    W₁(I − BBᵀ), on which no output and no gradient depends.
     """
 
     network: Network
@@ -34,7 +34,7 @@ class Span:
             object.__setattr__(self, name, real(name, getattr(self, name)))
 
     def restored(self, network: Network) -> Network:
-        """`network`, trained on `data`, among all the inputs again: W₁ = VBᵀ + rest, V its first layer."""
+        """`network`, trained on `data`, for the original inputs: W₁ = VBᵀ + rest, V its first layer."""
         first, *above = self._checked(network).weights
         return Network((first @ self.basis.T + self.rest, *above), leak=network.leak, biases=network.biases)
 
@@ -47,8 +47,8 @@ class Span:
         expected = (len(self.rest), self.basis.shape[1])
         if (got := network.weights[0].shape) != expected:
             raise ValueError(
-                f"the first layer must be {expected}, neurons by dimensions of the span, got {got}; pass "
-                "what was trained from `network` on `data` of this span."
+                f"the first layer must have shape {expected}, neurons by dimensions of the span, got {got}; "
+                "pass a network trained from `network` on `data` of this span."
             )
         return network
 
@@ -58,22 +58,22 @@ class Span:
 
 
 def in_span(network: Network, data: Dataset) -> Span:
-    """`network` and `data` in the rank(x) dimensions in which training happens, exactly.
+    """`network` and `data` in the rank(x) dimensions of the span of the inputs; the reduction is exact.
 
-    ∂L/∂W₁ = ⟨δxᵀ⟩ has its rows in the span of the inputs, so W₁(t) − W₁(0) does too, and f depends on W₁B
-    alone: simulate `network` on `data` of what is returned, for any depth, loss and step, and put the
-    result back with `restored`. Directions in which the inputs vary by no more than rounding are left out.
+    The rows of ∂L/∂W₁ = ⟨δxᵀ⟩ lie in the span of the inputs, so those of W₁(t) − W₁(0) do too, and f depends
+    on W₁B alone. Train the returned `network` on the returned `data`, with any depth, loss and step, and
+    convert the result with `restored`. Directions in which the inputs vary only by rounding are left out.
 
-    Assumes: no L2, which would shrink what is constant here.
+    Assumes: no L2, which would shrink `rest`.
     Reference: Frei et al. (2022), whose inputs have 10⁴ dimensions and 100 samples.
     """
     if data.dimensions != network.sizes[0]:
         raise ValueError(
-            f"the network takes {network.sizes[0]} inputs and x has {data.dimensions}; match them."
+            f"the network takes {network.sizes[0]} inputs, but x has {data.dimensions} dimensions."
         )
     _, singular, right = np.linalg.svd(data.x, full_matrices=False)
     if not singular[0]:
-        raise ValueError("x is zero and spans nothing; give inputs that are not.")
+        raise ValueError("all inputs are zero, so their span has no dimension; pass other inputs.")
     basis = right[singular > singular[0] * max(data.x.shape) * np.finfo(float).eps].T
     first, *above = network.weights
     inside = first @ basis

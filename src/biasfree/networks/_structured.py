@@ -1,4 +1,4 @@
-"""Networks of the low-rank structure that small initial weights grow into."""
+"""Networks of the low-rank structure that training from small initial weights leads to."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
-    """Two layers, one output, of the rank-one form under which a ReLU network follows its linear twin.
+    """Two layers of rank one, with one output: on symmetric data such a ReLU network follows its linear twin.
 
     W_1 = W_2ᵀrᵀ, r = direction/|direction|, |W_2⁺| = |W_2⁻| = scale/√2, so |W_1| = |W_2| = scale. W_2 is
-    Gaussian but for that rescaling of its parts, and has at least one weight of each sign.
+    Gaussian except for this rescaling of its two sign parts, and has at least one weight of each sign.
 
     Reference: [ZSL25] Assumption 4 (TMLR 7).
     """
@@ -32,20 +32,20 @@ def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.
 def low_rank(
     direction: ArrayLike, *, widths: Sequence[int], scale: float, leak: float = 0.0, seed: int = 0
 ) -> Network:
-    """A network of one output whose layers all have norm `scale` and pass one direction of the input on.
+    """A network with one output whose layers all have norm `scale` and transmit one direction of the input.
 
     W_1 = u r_1 rᵀ, W_L = u r_{L−1}ᵀ, r = direction/|direction|, u = scale, and between them
     W_l = u r_l r_{l−1}ᵀ for linear networks (leak 1),
     W_l = √2·u (r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) for ReLU networks (leak 0), non-negative and of rank two.
-    `widths` are the L − 1 hidden widths. The r_l are Gaussian unit vectors but for |r_l⁺| = |r_l⁻| = 1/√2;
-    the same seed gives both leaks the same r_l, and two layers are what `rank_one` gives.
+    `widths` are the L − 1 hidden widths. The r_l are Gaussian, rescaled to |r_l⁺| = |r_l⁻| = 1/√2;
+    both leaks get the same r_l for the same seed, and two layers are those of `rank_one`.
 
     Reference: [ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11).
     """
     if leak not in (0, 1):
         raise ValueError(
-            f"leak must be 0 or 1, got {leak!r}: deep leaky networks have no such structure; "
-            "for two layers of any leak use bf.networks.rank_one."
+            f"leak must be 0 or 1, got {leak!r}: this structure is not known for deep leaky networks; "
+            "for two layers with any leak use bf.networks.rank_one."
         )
     r, u, rng = _unit(direction), positive("scale", scale), generator(seed)
     neurons = [_neurons(rng, width) for width in _checked(widths)]
@@ -55,7 +55,7 @@ def low_rank(
 def low_rank_layers(
     r: Float[np.ndarray, "D"], neurons: Sequence[Float[np.ndarray, "_"]], *, leak: float
 ) -> list[Float[np.ndarray, "_ _"]]:
-    """The layers for u = 1: r_1rᵀ, then F_l F_{l−1}ᵀ with the frames of the neurons, then r_{L−1}ᵀ."""
+    """The layers for u = 1: r_1rᵀ, F_l F_{l−1}ᵀ with the frames F_l of `frame`, and r_{L−1}ᵀ."""
     frames = [frame(v, leak=leak) for v in neurons]
     middle = [above @ below.T for below, above in pairwise(frames)]
     return [np.outer(neurons[0], r), *middle, neurons[-1][None]]
@@ -87,6 +87,6 @@ def _checked(widths: Sequence[int]) -> list[int]:
 def _unit(direction: ArrayLike) -> Float[np.ndarray, "D"]:
     r = real("direction", direction)
     if r.ndim != 1 or not r.any():
-        raise ValueError(f"direction must be a vector that is not zero, got {direction!r}.")
+        raise ValueError(f"direction must be a nonzero vector, got {direction!r}.")
     r = r / np.abs(r).max()  # so that squaring neither overflows nor underflows
     return r / np.linalg.norm(r)

@@ -1,4 +1,4 @@
-"""Networks read from files of weights: `.npz`, `.pt` and `.safetensors`. Nothing is ever unpickled."""
+"""Networks read from `.npz`, `.pt` and `.safetensors` files, without unpickling."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from biasfree.networks._network import Network
 from biasfree.networks._pytorch import floating
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-#: What pruning, weight and spectral norms and parametrizations store in place of a weight: parts, not layers.
+#: Entries that pruning, weight and spectral norms and parametrizations store in place of a weight.
 _PARTS = re.compile(r"weight_(?:orig|mask|[guv])$|parametrizations\.")
 _SAVE = "torch.save(model.state_dict(), path)"
 
 
 def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> Network:
-    """The network in a file: `.npz` as `Network.save` writes it, a state dict `.pt`, or `.safetensors`.
+    """Read a network from a `.npz` file of `Network.save`, a state dict `.pt`, or a `.safetensors` file.
 
-    A state dict has weights but no activations, so `leak` says what they are (0 unless given); the network
-    alternates its Linear layers, in the order in which they are stored, with that activation.
+    State dicts contain no activations: the Linear layers, in stored order, alternate with (leaky) ReLU of
+    slope `leak`, by default 0.
     """
     path = existing_file(path)
     kind = path.suffix.lower()
@@ -35,11 +35,11 @@ def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> 
     if kind == ".npz":
         network = Network.load(path)
         if leak is not None and leak != network.leak:
-            raise ValueError(f"{path} says that the leak is {network.leak:g}, but leak={leak:g} was given.")
+            raise ValueError(f"the leak in {path} is {network.leak:g}, but leak={leak:g} was given.")
         return network
     readers = {".pt": _state_dict, ".pth": _state_dict, ".safetensors": _safetensors}
     if kind not in readers:
-        raise ValueError(f"cannot read {path}: a model is a .npz, .pt, .pth or .safetensors file.")
+        raise ValueError(f"cannot read {path}: a model must be a .npz, .pt, .pth or .safetensors file.")
     return _chained(path, readers[kind](path), 0.0 if leak is None else leak)
 
 
@@ -51,28 +51,30 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
     check_unpacked_size(path, unpacked_size(path))
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a pickle of anything else fails in as many ways as there are classes
+    except Exception as error:  # unpickling another class may raise anything
         raise ValueError(
-            f"{path} is not a state dict, which is all that is read of a .pt file; save one with {_SAVE}."
+            f"{path} is not a state dict, and no other .pt files are read; save one with {_SAVE}."
         ) from error
     if not isinstance(found, Mapping):
-        raise ValueError(f"{path} holds a {type(found).__name__}, not a state dict; save one with {_SAVE}.")
+        raise ValueError(
+            f"{path} contains a {type(found).__name__}, not a state dict; save one with {_SAVE}."
+        )
     if foreign := [
         f"{k!r}, a {type(v).__name__}" for k, v in found.items() if not isinstance(v, torch.Tensor)
     ]:
-        raise ValueError(f"{path} holds {foreign[0]}, so it is not a state dict; save one with {_SAVE}.")
+        raise ValueError(f"{path} contains {foreign[0]}, so it is not a state dict; save one with {_SAVE}.")
     check_unpacked_size(
         path, sum(8 * value.numel() for value in found.values())
-    )  # one number may stand for a large tensor
+    )  # a tensor expanded from one number is small in the file
     return {str(name): floating(f"{name} in {path}", value) for name, value in found.items()}
 
 
 def _safetensors(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a .safetensors file: the length of a JSON header, the header, then raw numbers."""
+    """The arrays of a .safetensors file, which consists of a header length, a JSON header and raw numbers."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     if not 0 < size <= len(content) - 8:
-        raise ValueError(f"{path} is not a readable .safetensors file: its header is cut off.")
+        raise ValueError(f"{path} is not a readable .safetensors file: its header is incomplete.")
     header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
     names = sorted(header, key=_natural)
     numbers = {name: _numbers(path, name, header[name], body) for name in names}
@@ -100,12 +102,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """2.weight before 10.weight: such files are written in the order of the alphabet."""
+    """A sort key that puts 2.weight before 10.weight; the files are sorted alphabetically."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
 def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
-    """What a tensor is made of, flat and as it is stored: nothing is copied."""
+    """The numbers of a tensor as stored, in one dimension; a view, not a copy."""
     match entry:
         case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
             pass
@@ -121,31 +123,31 @@ def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
     whole = all(isinstance(n, int) and n >= 0 for n in shape)
     if not whole or not 0 <= start <= end <= len(body) or math.prod(shape) * dtype.itemsize != end - start:
         raise ValueError(
-            f"{path} is not a readable .safetensors file: {name} is said to have shape {shape} and to lie at "
-            f"{start} to {end} of {len(body)} bytes, which does not fit."
+            f"{path} is not a readable .safetensors file: shape {shape} of {name} does not match its bytes "
+            f"{start} to {end} of {len(body)}."
         )
     return np.frombuffer(body[start:end], dtype)
 
 
 def _widened(numbers: np.ndarray) -> np.ndarray:
-    """The same in float64, exactly; bfloat16, read as <u2, is the upper half of a float32."""
+    """The numbers in float64, exactly. bfloat16, read as <u2, is the upper half of a float32."""
     halves = numbers.dtype.kind == "u"
     return ((numbers.astype("<u4") << 16).view("<f4") if halves else numbers).astype(np.float64)
 
 
 def _chained(path: Path, arrays: Mapping[str, np.ndarray], leak: float) -> Network:
-    """Matrices as layers, in order, and the vectors of the same name as their biases."""
+    """The network whose layers are the matrices, in order, with the vectors of matching names as biases."""
     matrices = [name for name, value in arrays.items() if value.ndim == 2]
     biases = {name: re.sub(r"weight$", "bias", name) for name in matrices}
     matrices = [name for name in matrices if not _PARTS.search(name)]
     known = {*matrices, *(bias for name, bias in biases.items() if bias != name)}
     if foreign := [f"{name} {value.shape}" for name, value in arrays.items() if name not in known]:
         raise ValueError(
-            f"{path} holds more than the weights and biases of Linear layers: {', '.join(foreign)}; pass the "
-            "model itself to bf.diagnose, which measures what it computes."
+            f"{path} contains more than the weights and biases of Linear layers: {', '.join(foreign)}; pass "
+            "the model itself to bf.diagnose, which measures its outputs."
         )
     if not matrices:
-        raise ValueError(f"{path} holds no weights; it has {', '.join(arrays) or 'nothing'}.")
+        raise ValueError(f"{path} contains no weights, only {', '.join(arrays) or 'no arrays at all'}.")
     weights = tuple(arrays[name] for name in matrices)
     given = [arrays.get(biases[name]) if biases[name] != name else None for name in matrices]
     filled = tuple(np.zeros(len(w)) if b is None else b for w, b in zip(weights, given, strict=True))
