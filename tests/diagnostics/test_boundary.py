@@ -235,9 +235,9 @@ def test_a_zero_network_has_no_direction():
     [
         (
             lambda: boundary_distance(bf.Network((np.eye(2),)), [[1.0, 2]]),
-            "belongs to one output, got a model with 2",
+            "needs a model with one output, got 2",
         ),
-        (lambda: boundary_distance(lambda x: x, [[1.0, 2]]), "belongs to one output"),
+        (lambda: boundary_distance(lambda x: x, [[1.0, 2]]), "needs a model with one output"),
         (
             lambda: boundary_distance(bf.Network((np.ones((1, 2)),)), [[1.0]]),
             r"x must have shape \(samples, 2\)",

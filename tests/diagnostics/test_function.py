@@ -121,7 +121,7 @@ def test_zero_maps_have_no_angle():
     found = map_distances(lambda x: np.column_stack([0 * x[:, 0], x[:, 0]]), data)
     np.testing.assert_array_equal(found.distance, [1, np.inf])
     assert np.isnan(found.angle).all()
-    with pytest.raises(ValueError, match="the model has 1 outputs and the data 2"):
+    with pytest.raises(ValueError, match="the model has 1 outputs, but the data have 2"):
         map_distances(lambda x: x[:, 0], data)
 
 
@@ -172,7 +172,7 @@ def test_regions_of_known_networks():
     ("model", "message"),
     [
         (3.0, "must be a network or a function"),
-        (lambda x: x.sum(), r"one value or row a sample, \(20,\) or \(20, K\), got shape \(\)"),
+        (lambda x: x.sum(), r"one value or row per sample, \(20,\) or \(20, K\), got shape \(\)"),
         (lambda x: x[1:], r"got shape \(19, 3\)"),
         (lambda x: np.full(len(x), np.nan), r"f\(x\) must be finite"),
         (bf.networks.gaussian((4, 5, 1), scale=1), r"x must have shape \(samples, 4\), got \(20, 3\)"),

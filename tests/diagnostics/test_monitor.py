@@ -27,7 +27,7 @@ def test_it_says_when_the_model_stopped_being_linear():
         bend["now"] = 0.0 if step < 3 else 1.0
         monitor(step)
     assert monitor.left_at == 3
-    assert "effectively linear no longer since step 3; at step 4" in repr(monitor)
+    assert "no longer effectively linear since step 3; at step 4" in repr(monitor)
     bend["now"] = 0.0
     monitor(5)
     assert monitor.left_at is None
@@ -83,11 +83,11 @@ def test_torch_models_are_read_as_they_train_and_left_as_found():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="x must hold a row a sample"):
+    with pytest.raises(ValueError, match="x and y must have one row per sample"):
         LinearityMonitor(lambda x: x, DATA.x, DATA.y[:3])
     with pytest.raises(ValueError, match=r"torch\.nn\.Module or a function"):
         LinearityMonitor(3, DATA.x, DATA.y)
-    with pytest.raises(ValueError, match="gives 3 outputs, but y has 1"):
+    with pytest.raises(ValueError, match="has 3 outputs, but y has 1"):
         LinearityMonitor(lambda x: x, DATA.x, DATA.y)(0)
     with pytest.raises(ValueError, match="must be finite"):
         LinearityMonitor(lambda x: np.full(len(x), np.nan), DATA.x, DATA.y)(0)

@@ -159,7 +159,7 @@ def test_networks_without_the_structure():
 
 @pytest.mark.parametrize("orders", [[], [[0, 1, 2]], [[0, 1, 1, 2]], [[0, 1, 2, 3], [0]], [[0.0, 1, 2, 3]]])
 def test_orders_must_be_permutations(orders):
-    with pytest.raises(ValueError, match=r"one permutation a hidden layer, of lengths \[4\]"):
+    with pytest.raises(ValueError, match=r"one permutation per hidden layer, of lengths \[4\]"):
         sorted_by_sign(bf.networks.gaussian((3, 4, 1), scale=1), orders)
 
 

@@ -319,7 +319,7 @@ def test_margins_of_other_models():
         assert margins(network, data).normalized is None
     with pytest.raises(ValueError, match="labels −1 and"):
         margins(lambda x: x[:, 0], bf.Dataset(data.x, [0.0, 1.0]))
-    with pytest.raises(ValueError, match="the model has 2 outputs and the data 1"):
+    with pytest.raises(ValueError, match="the model has 2 outputs, but the data have 1"):
         margins(lambda x: x, data)
 
 

@@ -30,7 +30,7 @@ def test_times_must_be_rescaled():
         weight_errors(relu, relu)
     with pytest.raises(ValueError, match="must be linear"):
         weight_error(network, network)
-    with pytest.raises(ValueError, match="the twin is zero"):
+    with pytest.raises(ValueError, match="all weights of the twin are zero"):
         weight_error(
             bf.theory.linear_twin(network), bf.Network((np.zeros((4, 2)), np.zeros((1, 4))), leak=1.0)
         )

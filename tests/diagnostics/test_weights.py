@@ -157,7 +157,7 @@ def test_the_angle_decides():
     network = bf.Network((np.column_stack([np.cos(phi), np.sin(phi)]), np.ones((1, 2))))
     assert len(direction_clusters(network, angle=12.001)) == 1
     assert len(direction_clusters(network, angle=11.999)) == 2
-    with pytest.raises(ValueError, match="angle must be under 90 degrees"):
+    with pytest.raises(ValueError, match="angle must be below 90 degrees"):
         direction_clusters(network, angle=90)
 
 

@@ -58,5 +58,5 @@ def test_neurons_that_give_nothing_become_zero():
 
 
 def test_other_depths_are_refused():
-    with pytest.raises(ValueError, match="rebalanced is for two layers, got 3"):
+    with pytest.raises(ValueError, match="rebalanced needs two layers, got 3"):
         bf.networks.rebalanced(bf.networks.gaussian((2, 3, 3, 1), scale=1.0))

@@ -1,4 +1,7 @@
-"""What we measure: plain functions of one network, of data, or of both; time is added by `trajectory.map`."""
+"""Diagnostics: measurements of data, functions, weights and trajectories.
+
+Most are functions of one network; `trajectory.map` applies them at every saved time.
+"""
 
 from biasfree.arguments import public
 from biasfree.diagnostics._boundary import (

@@ -1,4 +1,4 @@
-"""How far samples are from the decision boundary f = 0, and in which directions."""
+"""Distances from samples to the decision boundary f = 0, and directions that reach it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
-_OTHERS = 8  # samples of the other sign towards which a boundary is looked for
-_TURNS = 30  # of a direction towards a nearer boundary point
-_FAR = 1e6  # lengths of the problem beyond which no boundary of a network with biases is looked for
+_OTHERS = 8  # nearest samples of the other sign in whose direction the boundary is searched
+_TURNS = 30  # at most so many changes of a direction towards a nearer boundary point
+_FAR = 1e6  # the search of networks with biases ends at this multiple of the problem's lengths
 
 
 @dataclass(frozen=True, eq=False)
 class BoundaryDistance:
-    """How far each sample is from f = 0: `distance` to the nearest boundary point found, `points`.
+    """The distance of each sample to f = 0, and the nearest boundary point found (`points`).
 
-    No boundary point is nearer than `lower`, so the distance is known where the two agree (`exact`, to 1e-9);
-    elsewhere it is an upper bound. 0 for a sample on the boundary, to rounding of f; infinite, with NaN as
+    `lower` is a proven lower bound. The distance is exact, to 1e-9, where the two agree (`exact`), and an
+    upper bound elsewhere. It is 0 for a sample on the boundary, to rounding of f, and infinite, with NaN as
     its point, where no boundary was found.
     """
 
@@ -39,18 +39,18 @@ class BoundaryDistance:
 
     @property
     def exact(self) -> Bool[np.ndarray, "P"]:
-        """Whether the nearest boundary point is known, for every sample."""
+        """Whether the distance is exact, per sample."""
         return self.lower >= self.distance * (1 - 2 * RTOL)
 
 
 @dataclass(frozen=True, eq=False)
 class AdversarialDirection:
-    """Directions in which the sign of f changes: one for each sample, and one for all of them.
+    """Directions in which the sign of f changes: one per sample, and one common to all samples.
 
-    `directions` are unit vectors from the samples to their nearest boundary points (0 where a sample is on
-    it, or none was found), `nearest` what is known of these. `common` is one unit vector v for all: sample i
-    moves along −v where f(x_i) > 0 and along v where f(x_i) < 0, and `steps` says how far, until f is 0;
-    infinite if never.
+    `directions` are unit vectors from the samples to their boundary points in `nearest` (0 for a sample on
+    the boundary, or if none was found). `common` is one unit vector v for all samples: sample i moves along
+    −v if f(x_i) > 0 and along v if f(x_i) < 0, and reaches f = 0 after the length `steps`, infinite if
+    never.
     """
 
     nearest: BoundaryDistance
@@ -59,21 +59,20 @@ class AdversarialDirection:
     steps: Float[np.ndarray, "P"]
 
     def flipped(self, size: float) -> float:
-        """The share of samples whose sign a step of this size along the common direction changes."""
+        """The fraction of samples whose sign changes under a step of this size along the common direction."""
         return float(np.mean(self.steps <= non_negative("size", size)))
 
 
 def boundary_distance(model: Model, data: Dataset | ArrayLike, *, effort: int = 500) -> BoundaryDistance:
     """The distance from every sample to the decision boundary: min |z − x_i| with f(z) = 0.
 
-    Exact to 1e-9 for linear networks, |f(x)|/|w|, for networks of one input, and for two layers, with or
-    without biases, in any dimension: by branch and bound over the signs of neurons, as far as `effort`
-    subproblems a sample go. Where they end, and for deeper networks, `distance` is that of a boundary point
-    found and `lower` what is proved: at least |f(x)| over the product of the norms |W_l|₂. For any other
-    function `distance` is an upper bound from changes of sign met on straight lines, and `lower` is 0.
-    Without biases f(0) = 0, so a distance is never above |x|; with biases boundaries further away than 10⁶
-    times all other lengths count as none. `data` are a dataset or its inputs, (P, D). Memory grows as the
-    square of the width.
+    Exact to 1e-9 for linear networks, |f(x)|/|w|, for networks with one input, and for two layers, with or
+    without biases, by branch and bound over the signs of neurons with at most `effort` subproblems per
+    sample. Beyond these, and for deeper networks, `distance` belongs to the nearest boundary point found,
+    and `lower` is a proven bound: at least |f(x)| over the product of the norms |W_l|₂. For other functions
+    `distance` is an upper bound from sign changes along straight lines, and `lower` is 0. Without biases
+    f(0) = 0, so a distance is at most |x|; with biases, boundaries beyond 10⁶ times all other lengths are
+    ignored. `data` is a dataset or its inputs, (P, D). Memory grows with the square of the width.
 
     Reference: [ZSL25] Fig. 2c and App. B of v1, where boundaries end close to the data.
     """
@@ -86,11 +85,11 @@ def boundary_distance(model: Model, data: Dataset | ArrayLike, *, effort: int = 
 def adversarial_direction(
     model: Model, data: Dataset | ArrayLike, *, effort: int = 500
 ) -> AdversarialDirection:
-    """The direction in which each sample meets the boundary first, and one direction that flips many.
+    """The direction from each sample to its nearest boundary point, and one direction that flips many signs.
 
     d_i = (z_i − x_i)/|z_i − x_i|, z_i the point of `boundary_distance`; the common v is the unit vector with
-    the largest Σ(v·d_i)², turned so that −Σ sgn f(x_i) v·d_i ≥ 0. For a linear network v = w/|w|, and it
-    moves every sample as fast as its own direction does.
+    the largest Σ(v·d_i)², with the sign that makes −Σ sgn f(x_i) v·d_i ≥ 0. For a linear network v = w/|w|,
+    and every d_i is ±v.
 
     Reference: derived here; networks that are non-robust in one direction are those of Vardi et al. (2022)
     and Frei et al. (2023), named in [ZSL25] App. A of v1.
@@ -119,7 +118,7 @@ def adversarial_direction(
 
 
 def _scaled(model: Model, data: Dataset | ArrayLike) -> tuple[Model, Float[np.ndarray, "P D"], float]:
-    """A model with the same zeros, inputs for it, and their unit: for a network, all of about size 1."""
+    """The model and its inputs in units in which both are of order 1, with the same zeros, and the unit."""
     x = samples(model, data.x if isinstance(data, Dataset) else data)
     if not isinstance(model, Network):
         return model, x, 1.0
@@ -132,19 +131,19 @@ def _one(model: Model, x: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "P"]:
     f = outputs(model, x)
     if f.shape[1] != 1:
         raise ValueError(
-            f"a decision boundary f = 0 belongs to one output, got a model with {f.shape[1]}; "
-            "give the output, or the difference of two, as a function of its own."
+            f"a decision boundary f = 0 needs a model with one output, got {f.shape[1]}; "
+            "pass a function that returns one output, or the difference of two."
         )
     return f[:, 0]
 
 
 def _power_of_two(values: np.ndarray) -> float:
-    """About the largest of them, 1 if all are 0; divided by it nothing is rounded."""
+    """A power of two near the largest value, 1 if all are 0; dividing by it causes no rounding."""
     return float(np.ldexp(0.5, np.frexp(np.abs(values).max() or 1.0)[1]))
 
 
 def _in_units(network: Network, unit: float) -> Network:
-    """The network of x/unit, every layer divided by about its largest weight: its zeros without overflow."""
+    """The network of x/unit with the same zeros; layers are divided by about their largest weight."""
     weights, biases, size = [], [], unit
     for i, w in enumerate(network.weights):
         largest = _power_of_two(w)
@@ -169,13 +168,13 @@ def _of_network(network: Network, x: Float[np.ndarray, "P D"], effort: int) -> B
     distances = _lengths(points - x)
     for i in map(int, np.flatnonzero(f)):
         if network.leak == 1 or 1 in (network.depth, network.sizes[0]):
-            lowers[i] = distances[i]  # the only direction, or the only two, have been followed
+            lowers[i] = distances[i]  # all possible directions, one or two, have been followed
         elif network.depth == 2 and effort:
             radius = min(distances[i], _FAR * _extent(network, x[i]))
             search = NearestZero(network, x[i], float(np.sign(f[i])))
             points[i], lowers[i] = search.search(points[i], radius, effort)
     distances = _lengths(points - x)
-    proved = np.abs(f) / speed if speed else np.where(f == 0, 0.0, np.inf)  # f is a constant
+    proved = np.abs(f) / speed if speed else np.where(f == 0, 0.0, np.inf)  # speed 0: f is constant
     return BoundaryDistance(distances, np.minimum(np.maximum(lowers, proved), distances), points)
 
 
@@ -202,10 +201,10 @@ def _found(
     first: Callable[[int, np.ndarray, float], float],
     slope: Callable[[np.ndarray], np.ndarray],
 ) -> Float[np.ndarray, "P D"]:
-    """A boundary point near every sample; itself where f = 0, NaN where none was found.
+    """A boundary point near every sample: the sample itself if f = 0, NaN if none was found.
 
-    From each of several directions, the way to the first zero is turned towards the foot of x on the plane on
-    which f is 0 there, for as long as that is nearer.
+    From several initial directions, find the first zero, then turn towards the projection of x on the plane
+    f = 0 of the linear piece there, as long as this gives a nearer zero.
     """
     points = np.where(f[:, None] == 0, x, np.nan)
     for i in map(int, np.flatnonzero(f)):
@@ -228,7 +227,7 @@ def _found(
 def _directions(
     x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P"], i: int, slope: Callable[[np.ndarray], np.ndarray]
 ) -> Iterator[tuple[Float[np.ndarray, "D"], float]]:
-    """Unit vectors with how far to go: down the slope, to the nearest of the other sign, to the origin."""
+    """Unit vectors and lengths to search: along the gradient, to samples of the other sign, to the origin."""
     far = 2 * float(_lengths(x).max()) or 1.0
     down = -np.sign(f[i]) * slope(x[i])
     other = x[f * f[i] < 0] - x[i]
@@ -240,13 +239,13 @@ def _directions(
 
 
 def _lengths(rows: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "P"]:
-    """|x| of every row, infinite where it is NaN."""
+    """|x| of every row, infinite for NaN."""
     lengths = np.linalg.norm(rows, axis=1)
     return np.where(np.isnan(lengths), np.inf, lengths)
 
 
 def _slope(network: Network, z: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
-    """∇f of the piece that z is in."""
+    """∇f of the linear piece that contains z."""
     back = network.weights[-1][0]
     for w, h in zip(network.weights[-2::-1], network.preactivations(z)[-2::-1], strict=True):
         back = (back * np.where(h > 0, 1.0, network.leak)) @ w
@@ -254,7 +253,7 @@ def _slope(network: Network, z: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"
 
 
 def _extent(network: Network, x: Float[np.ndarray, "D"]) -> float:
-    """The largest of |x| and of the distances from the origin to the hyperplanes of the neurons."""
+    """The largest of |x| and the distances from the origin to the hyperplanes of the neurons."""
     if network.biases is None:
         return float(np.linalg.norm(x))
     sizes = np.linalg.norm(network.weights[0], axis=1)

@@ -1,6 +1,6 @@
-"""What function a network computes: its even part, its linear maps, its homogeneity and its pieces.
+"""Measurements of a function: its even part, linear maps, homogeneity and linear regions.
 
-A model here is a `Network` or any function of an array (P, D) that gives (P,) or (P, K), row by row.
+A model is a `Network` or any function that maps an array (P, D) to (P,) or (P, K), row by row.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 Model = Network | Callable[[Any], Any]
 
-_BLOCK = 2**21  # activations of a layer held at a time
+_BLOCK = 2**21  # activations of a layer per block of samples
 
 
 @dataclass(frozen=True, eq=False)
 class MapDistances:
-    """How far the effective linear map of a model is from where training ends, by output.
+    """The distance of a model's effective linear map from least squares and from maximum margin, per output.
 
-    `map` and `least_squares` are (K, D); `distance` is |w − w*|/|w*| and `angle` that between w and w*, in
-    degrees, NaN where either is zero. `margin_angle` is the angle to the hard-margin classifier, None unless
-    there is one output, and labels ±1 that a plane through the origin separates.
+    `map` and `least_squares` are (K, D); `distance` is |w − w*|/|w*| and `angle` the angle between w and w*
+    in degrees, NaN where either is zero. `margin_angle` is the angle to the hard-margin classifier; it is
+    None unless there is one output with labels ±1 that a hyperplane through the origin separates.
     """
 
     map: Float[np.ndarray, "K D"]
@@ -47,32 +47,32 @@ class MapDistances:
 
 @dataclass(frozen=True)
 class LinearRegions:
-    """The linear pieces of a network that samples meet: how many, and the share of samples in the largest."""
+    """The number of linear regions of a network that contain samples, and the fraction in the largest."""
 
     count: int
     largest: float
 
 
 def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
-    """f(x) with its output axis; of a network in blocks of samples, so that memory does not grow with P·H."""
+    """f(x) as (P, K). Networks are evaluated in blocks of samples, so memory does not grow with P·H."""
     x = samples(model, x)
     if isinstance(model, Network):
         return _by_blocks(model, model, x)
     if not callable(model):
         raise ValueError(f"the model must be a network or a function of (samples, D), got {model!r}.")
-    values = real("f(x)", model(x.copy()))  # a copy of its own, which it may write to
+    values = real("f(x)", model(x.copy()))  # a copy: the model may write to its argument
     if values.ndim not in (1, 2) or len(values) != len(x) or values.size == 0:
         raise ValueError(
-            f"the model must give one value or row a sample, ({len(x)},) or ({len(x)}, K), "
+            f"the model must return one value or row per sample, ({len(x)},) or ({len(x)}, K), "
             f"got shape {values.shape}."
         )
     return values.reshape(len(x), -1)
 
 
 def even_fraction(model: Model, x: ArrayLike) -> float:
-    """The energy of the even part of f over the energy of f, on the samples x and −x: 0 odd, 1 even.
+    """The fraction of the energy of f in its even part, on the samples x and −x: 0 for odd f, 1 for even f.
 
-    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 where f vanishes.
+    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 if f = 0.
 
     Reference: [ZSL25] Thm. 1, f_e = k·W₂|W₁x| for two layers.
     """
@@ -87,8 +87,8 @@ def even_fraction(model: Model, x: ArrayLike) -> float:
 def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
     """The least-squares linear map w of the odd part of f on the samples: min ⟨(f_o(x) − w·x)²⟩.
 
-    For two layers it is c·W₂W₁ exactly, whatever the samples, as long as they span the space; where they do
-    not, it is the shortest such map. (D,) for one output, (K, D) otherwise.
+    For two layers it is exactly c·W₂W₁ if the samples span the input space. Otherwise it is the fit of least
+    norm. (D,) for one output, else (K, D).
 
     Reference: [ZSL25] Thm. 1.
     """
@@ -96,10 +96,10 @@ def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.
 
 
 def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
-    """The least-squares linear map w of f itself on the samples: min ⟨(f(x) − w·x)²⟩, the shortest such map.
+    """The least-squares linear map w of f on the samples, min ⟨(f(x) − w·x)²⟩; of least norm if not unique.
 
-    What a linear model that stands in for f on these samples would be. `linear_map` differs from it by the
-    map that fits the even part of f, which is zero on symmetric inputs and else depends on the samples.
+    It is the best linear replacement of f on these samples. It differs from `linear_map` by the linear fit of
+    the even part of f, which is zero on symmetric inputs.
 
     Reference: derived here.
     """
@@ -107,10 +107,9 @@ def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[
 
 
 def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
-    """N = 1 − R² of the best linear map to the model's outputs, for each: min_w ⟨(f − w·x)²⟩/⟨f²⟩.
+    """N = 1 − R² of the best linear map to the model's outputs, per output: min_w ⟨(f − w·x)²⟩/⟨f²⟩.
 
-    The map goes through the origin and ⟨f²⟩ is not about a mean, so a constant counts as nonlinear. 0 where f
-    vanishes.
+    The map has no intercept and ⟨f²⟩ is not centered, so a constant counts as nonlinear. 0 if f = 0.
 
     Reference: derived here.
     """
@@ -118,7 +117,7 @@ def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
 
 
 def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K"]:
-    """`nonlinear_share` of outputs that are known already."""
+    """`nonlinear_share` of given outputs f."""
     f = f / np.where(f.any(axis=0), np.abs(f).max(axis=0), 1.0)  # no square under- or overflows
     rest, energy = np.sum((f - x @ _fitted(x, f).T) ** 2, axis=0), np.sum(f**2, axis=0)
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
@@ -133,16 +132,16 @@ def linear_r2(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
 
 
 def map_distances(model: Model, data: Dataset, *, margin: bool = True) -> MapDistances:
-    """The effective linear map of a model against least squares and, for separable labels, max margin.
+    """The distance of a model's effective linear map from least squares and, for labels, maximum margin.
 
-    The classifier takes some seconds for thousands of samples of a hundred dimensions, and half a minute for
-    a hundred thousand; `margin=False` leaves it out.
+    The hard-margin classifier takes seconds for thousands of samples of a hundred dimensions, and half a
+    minute for a hundred thousand; `margin=False` skips it.
 
     Reference: [ZSL25] Corollary 6, for where training ends.
     """
     w, best = _fitted(data.x, outputs(model, data.x)), least_squares_fit(data)[0]
     if w.shape != best.shape:
-        raise ValueError(f"the model has {len(w)} outputs and the data {len(best)}; match them.")
+        raise ValueError(f"the model has {len(w)} outputs, but the data have {len(best)}.")
     away, size = np.linalg.norm(w - best, axis=1), np.linalg.norm(best, axis=1)
     distance = np.divide(away, size, out=np.where(away > 0, np.inf, 0.0), where=size > 0)
     angle = np.array([degrees(one, other) for one, other in zip(w, best, strict=True)])
@@ -153,9 +152,9 @@ def map_distances(model: Model, data: Dataset, *, margin: bool = True) -> MapDis
 def homogeneity_defect(
     model: Model, x: ArrayLike, factors: Sequence[float] = (0.125, 0.5, 2.0, 8.0)
 ) -> float:
-    """The largest |f(ax) − a·f(x)| over the factors a > 0, each over the largest |f(ax)| or a|f(x)| at x.
+    """The largest |f(ax) − a·f(x)| over the factors a > 0, relative to the largest |f(ax)| or a|f(x)|.
 
-    `bf.diagnostics.homogeneity_defect`, of any model: 0 for bias-free networks of any depth.
+    It is 0 for bias-free networks of any depth.
 
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
@@ -163,15 +162,15 @@ def homogeneity_defect(
 
 
 def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
-    """How many linear pieces of the network the samples meet: distinct patterns of active neurons.
+    """The number of linear regions that contain samples: distinct activation patterns of the hidden neurons.
 
-    On the samples of one pattern f is one linear map (affine with biases); a linear network has one piece.
+    Samples with the same pattern share one linear map (affine with biases); a linear network has one region.
 
     Reference: derived here; patterns as in `bf.theory.gated_flow`.
     """
 
     def packed(block: np.ndarray) -> np.ndarray:
-        rows = np.ones((len(block), 1), dtype=bool)  # one piece where nothing is hidden
+        rows = np.ones((len(block), 1), dtype=bool)  # one region for a network without hidden layers
         return np.packbits(np.hstack([rows, *activation_patterns(network, block)]), axis=1)
 
     _, counts = np.unique(_by_blocks(packed, network, samples(network, x)), axis=0, return_counts=True)
@@ -179,7 +178,7 @@ def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
 
 
 def degrees(one: Float[np.ndarray, "D"], other: Float[np.ndarray, "D"]) -> float:
-    """The angle between two vectors, accurate where it is small; NaN where one is zero."""
+    """The angle between two vectors, accurate for small angles; NaN if one is zero."""
     if not one.any() or not other.any():
         return float("nan")
     one, other = (v / np.abs(v).max() for v in (one, other))
@@ -188,7 +187,7 @@ def degrees(one: Float[np.ndarray, "D"], other: Float[np.ndarray, "D"]) -> float
 
 
 def samples(model: Model, x: ArrayLike) -> Float[np.ndarray, "P D"]:
-    """x as (P, D), refused unless a network takes it."""
+    """x as (P, D); raises ValueError unless it fits the model."""
     x, d = real("x", x), model.sizes[0] if isinstance(model, Network) else "D"
     if x.ndim != 2 or 0 in x.shape or (isinstance(d, int) and x.shape[1] != d):
         raise ValueError(f"x must have shape (samples, {d}), got {x.shape}.")
@@ -196,14 +195,14 @@ def samples(model: Model, x: ArrayLike) -> Float[np.ndarray, "P D"]:
 
 
 def _by_blocks(function: Callable[[Any], Any], network: Network, x: np.ndarray) -> np.ndarray:
-    """function(x) a few rows at a time, stacked, with an output axis."""
+    """function(x) in blocks of rows, stacked, with an output axis."""
     rows = max(1, _BLOCK // max(network.sizes))
     found = [function(x[i : i + rows]) for i in range(0, len(x), rows)]
     return np.concatenate(found).reshape(len(x), -1)
 
 
 def _parts(model: Model, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """f_o and f_e, with their output axis."""
+    """The odd and even parts f_o and f_e, each (P, K)."""
     x = samples(model, x)
     if isinstance(model, Network):
         odd = _by_blocks(lambda block: odd_part(model, block), model, x)
@@ -221,7 +220,7 @@ def _one_or_all(w: Float[np.ndarray, "K D"]) -> np.ndarray:
 
 
 def _max_margin(data: Dataset) -> Float[np.ndarray, "D"] | None:
-    """The direction of the hard-margin classifier; None where there is none."""
+    """The direction of the hard-margin classifier, or None if there is none."""
     if data.outputs != 1 or LABELS.defect(None, data) > 0:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Are these data symmetric? Exact mirror images, the worst half-space, and what chance would give."""
+"""Tests of the symmetry of data: exact mirror images, the worst half-space, and a randomization test."""
 
 from __future__ import annotations
 
@@ -20,56 +20,60 @@ _STEPS = 12
 
 @dataclass(frozen=True)
 class Mirrors:
-    """Which samples have a mirror input −x among the samples, to rounding: |x + x′| ≤ 1e-12|x|.
+    """Samples matched with a mirror input x′ ≈ −x among the samples, |x + x′| ≤ 1e-12|x|.
 
-    Samples are matched one to one, those at x = 0 with themselves; so evenness is a statement about the
-    multiset of inputs, and `share` is 1 exactly where p(x) = p(−x).
+    Samples are matched one to one, those at x = 0 with themselves. `share` is 1 if and only if p(x) = p(−x).
     """
 
     first: Int[np.ndarray, "M"]
-    """Samples whose mirror input is the sample `second`."""
+    """Indices of the first sample of each pair."""
     second: Int[np.ndarray, "M"]
+    """Indices of the second sample of each pair, the mirror input of the first."""
     share: float
-    """Evenness: the share of samples that have a mirror input."""
+    """The fraction of samples that have a mirror input."""
     mismatch: float
-    """Oddness: the largest |y(x) + y(−x)|/max|y| over those samples, and NaN where there are none."""
+    """The largest |y(x) + y(−x)|/max|y| over the pairs: 0 for odd targets, NaN if there are no pairs."""
 
     @property
     def exact(self) -> bool:
-        """Condition 3 holds to rounding: p(x) = p(−x), y(x) = −y(−x)."""
+        """Whether Condition 3 holds to rounding: p(x) = p(−x), y(x) = −y(−x)."""
         return self.share == 1 and self.mismatch <= _ROUNDING
 
 
 @dataclass(frozen=True)
 class Symmetry:
-    """How far data are from Condition 3, where it shows, and how often symmetric chance does the same."""
+    """The defect of data from the symmetry condition (Condition 3), its location, and its p-value."""
 
     exact: bool
-    """Condition 3 holds to rounding, every sample having its mirror image (−x, −y)."""
+    """Whether every sample has its mirror image (−x, −y), to rounding."""
     evenness: float
-    """The share of samples whose mirror input −x is among the samples: 1 where p(x) = p(−x)."""
+    """The fraction of samples whose mirror input −x is among the samples: 1 if p(x) = p(−x)."""
     oddness: float
-    """The largest |y(x) + y(−x)|/max|y| on those: 0 where y(x) = −y(−x), NaN where there are none."""
+    """The largest |y(x) + y(−x)|/max|y| over these: 0 if y(x) = −y(−x), NaN if there are none."""
     inputs: float
     """T_x = ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ of all samples at `witness_inputs`, from 0 to 1."""
     targets: float
     """T_y = |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ) of all samples at `witness_targets`, from 0 to 1."""
     witness_inputs: Float[np.ndarray, "D"] | None
-    """The unit vector r of the worst half-space found; None for exact mirror images, where all r give 0."""
+    """The unit vector r of the worst half-space found for T_x; None for exact mirror images."""
     witness_targets: Float[np.ndarray, "D"] | None
+    """The same for T_y."""
     p_inputs: float
     """The p-value of T_x against a symmetric distribution, (1 + #{T_b ≥ T})/(1 + B)."""
     p_targets: float
+    """The p-value of T_y."""
     p_value: float
-    """The p-value of both together: of the larger of T_x and T_y, each standardised over data and flips."""
+    """The joint p-value: of the larger of T_x and T_y, each standardized over data and flips."""
     samples: int
-    """Samples that search and null distribution used."""
+    """The number of samples used for the search and the null distribution."""
     flips: int
+    """B, the number of random flips."""
     searched: tuple[float, float]
-    """T_x and T_y as the search found them on those samples: what the p-values compare with the null."""
+    """T_x and T_y that the search found on these samples; the p-values compare them with the null."""
     null_inputs: Float[np.ndarray, "B"]
-    """T_x of every random flip; empty for exact mirror images, whose T = 0 no flip falls below."""
+    """T_x of every random flip; empty for exact mirror images."""
     null_targets: Float[np.ndarray, "B"]
+    """T_y of every random flip."""
 
     @property
     def defect(self) -> float:
@@ -80,15 +84,15 @@ class Symmetry:
 def symmetry(
     data: Dataset, *, flips: int = 199, starts: int | None = None, subsample: int = 5000, seed: int = 0
 ) -> Symmetry:
-    """How far data are from Condition 3, and whether samples of a symmetric distribution are as far.
+    """Measure the symmetry defect of data (Condition 3), and test it against symmetric distributions.
 
-    T_x = max_r ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ and T_y = max_r |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ): exact for one and two
-    dimensions, otherwise by local search from `starts` starts (8 to 32, fewer for larger data), a lower bound
-    with its witness. The null distribution flips whole samples, (x, y) → (−x, −y), by fair coins and searches
-    again in the same way, so p is uniform for independent samples of a symmetric distribution. A small p
-    rejects such a distribution; data more symmetric than chance, such as mirrored ones, have p near 1. Above
-    `subsample` samples (and two dimensions) search and null run on a random subset of that many, and the
-    defects at the witnesses are those of all samples.
+    T_x = max_r ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ and T_y = max_r |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ). The maximum is exact in
+    one and two dimensions; otherwise a local search from `starts` directions (8 to 32, fewer for larger
+    data) gives a lower bound. The null distribution flips each sample, (x, y) → (−x, −y), with probability ½
+    and repeats the search, so p is uniform for independent samples of a symmetric distribution. A small p
+    rejects such a distribution; data more symmetric than chance, such as mirrored data, have p near 1. In
+    more than two dimensions, at most `subsample` randomly chosen samples enter the search and the null
+    distribution; the defects at the directions found use all samples.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10; the test is derived here.
     """
@@ -128,7 +132,7 @@ def _mirrored(data: Dataset, flips: int) -> Symmetry:
 
 
 def _starts(data: Dataset) -> int:
-    """As many as cost some seconds with 199 flips: small data have more local maxima, and cheap ones."""
+    """The number of initial directions that costs some seconds with 199 flips: more for small data."""
     return int(np.clip(1_000_000 // data.x.size, 8, 32))
 
 
@@ -138,15 +142,15 @@ def _p_value(t: np.ndarray) -> float:
 
 
 def _standard(t: np.ndarray) -> np.ndarray:
-    """Mean 0 and variance 1 over data and flips alike, so that they stay exchangeable."""
+    """Values standardized over data and flips together, so that they stay exchangeable."""
     spread = t.std()
     return (t - t.mean()) / spread if spread > 1e-9 * t.max() else np.full_like(t, -np.inf)
 
 
 def mirror_inputs(data: Dataset) -> Mirrors:
-    """Samples matched with their mirror inputs to rounding, and how far the targets there are from odd.
+    """Match samples with their mirror inputs, to rounding, and measure how far their targets are from odd.
 
-    Samples at the same x are matched in the order of their targets, so that the mismatch is 0 whenever the
+    Samples at the same x are matched in the order of their targets, so the mismatch is 0 whenever the
     multisets {(x, y)} and {(−x, −y)} agree.
 
     Reference: [ZSL25] Condition 3 (TMLR 3), parts (1) and (2).
@@ -169,11 +173,10 @@ def mirror_inputs(data: Dataset) -> Mirrors:
 
 
 def sample_lines(x: Float[np.ndarray, "P D"]) -> tuple[Int[np.ndarray, "P"], Float[np.ndarray, "P"]]:
-    """A number for each pair {x, −x}, shared by the samples there to rounding, and on which end they are.
+    """An index per pair {x, −x}, equal for samples that agree to rounding, and the side (±1) of each sample.
 
-    The end is 0 for x = 0. Pairs are told apart by projections on fixed generic directions, each splitting
-    what the last one left together where neighbours lie more than rounding apart; samples that end up
-    together are then compared in full.
+    The side is 0 for x = 0. Samples are sorted by projections on fixed generic directions; each projection
+    splits groups at gaps larger than rounding. The samples of a group are then compared in full.
     """
     size = row_norms(x)
     side = np.sign(x @ _generic(x.shape[1])) * (size > 0)
@@ -190,7 +193,7 @@ def sample_lines(x: Float[np.ndarray, "P D"]) -> tuple[Int[np.ndarray, "P"], Flo
 
 
 def _verified(x, lines, side, first, size):
-    """Lines on which every sample agrees with the first of it; one that does not gets a line of its own."""
+    """The indices, with a new one for each sample that differs from the first sample of its group."""
     other = np.flatnonzero(first != np.arange(len(x)))
     off = np.linalg.norm(side[other, None] * x[other] - side[first[other], None] * x[first[other]], axis=1)
     wrong = other[off > _ROUNDING * size[other]]
@@ -199,7 +202,7 @@ def _verified(x, lines, side, first, size):
 
 
 def _generic(d: int, seed: int = 0) -> np.ndarray:
-    """A fixed direction that no data are likely to be orthogonal to."""
+    """A fixed random direction: no data are likely to be orthogonal to it."""
     g = np.random.default_rng([d, seed]).standard_normal(d)
     return g / np.linalg.norm(g)
 
@@ -209,6 +212,6 @@ def _counts(some: np.ndarray, lines: np.ndarray) -> np.ndarray:
 
 
 def _rank(sorted_lines: np.ndarray) -> np.ndarray:
-    """0, 1, 2, … within every run of equal numbers."""
+    """The position 0, 1, 2, … of each entry within its run of equal numbers."""
     starts = np.flatnonzero(np.diff(sorted_lines, prepend=-1))
     return np.arange(len(sorted_lines)) - np.repeat(starts, np.diff(starts, append=len(sorted_lines)))

@@ -1,4 +1,4 @@
-"""A watch on a model in training: is it still effectively linear?"""
+"""A monitor of a model in training: whether it is still effectively linear."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def residual_share(y: np.ndarray, f: np.ndarray) -> float:
-    """The share of ⟨y²⟩ that f has not fitted, of the worst output; both are (P, K).
+    """The fraction of ⟨y²⟩ that f has not fitted, for the worst output; y and f are (P, K).
 
-    ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩: outputs beyond the label leave nothing to learn.
+    ⟨(y − f)²⟩/⟨y²⟩; for labels ±1 ⟨max(0, 1 − yf)²⟩, so outputs beyond the label count as fitted.
     """
     short = np.maximum(0, 1 - y * f) if np.isin(y, (-1, 1)).all() else y - f
     energy, left = np.mean(y**2, axis=0), np.mean(short**2, axis=0)
@@ -25,7 +25,7 @@ def residual_share(y: np.ndarray, f: np.ndarray) -> float:
 
 
 class Reading(NamedTuple):
-    """What the monitor saw at a step: N of the worst output, and the share of ⟨y²⟩ not fitted."""
+    """A measurement at one step: N of the worst output, and the fraction of ⟨y²⟩ not fitted."""
 
     step: int
     nonlinear: float
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 class LinearityMonitor:
-    """Measures, when called, how linear a model's outputs are, and remembers when they stopped being so.
+    """Measures, at every call, how linear a model's outputs are, and records when they cease to be linear.
 
         monitor = bf.diagnostics.LinearityMonitor(model, x, y)
         for step in range(10_000):
@@ -42,11 +42,11 @@ class LinearityMonitor:
                 monitor(step)
         print(monitor)
 
-    N = 1 − R² of the best linear map to the outputs on x, of the worst output; above `threshold` the model is
-    no longer effectively linear. At most `samples` samples, drawn once, are used. `history` keeps at most
-    `kept` readings, evenly thinned, the last always; `left_at` is the step at which a model that had been
-    linear ceased to be, None while it is or before it has been. A PyTorch model is evaluated as it is at
-    each call, and left as it was found.
+    N = 1 − R² of the best linear map to the outputs on x, for the worst output; above `threshold` the model
+    is not effectively linear. At most `samples` samples, chosen once at random, are used. `history` keeps at
+    most `kept` readings, evenly thinned, always with the last. `left_at` is the step at which the model
+    ceased to be effectively linear, None while it is or before it has been. A call does not change a PyTorch
+    model.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class LinearityMonitor:
     ):
         x, y = (real(name, values) for name, values in (("x", x), ("y", y)))
         if len(x) != len(y) or x.ndim < 2:
-            raise ValueError(f"x must hold a row a sample and y a target each, got {x.shape} and {y.shape}.")
+            raise ValueError(f"x and y must have one row per sample, got shapes {x.shape} and {y.shape}.")
         if not callable(model):
             raise ValueError(f"the model must be a torch.nn.Module or a function of x, got {model!r}.")
         chosen = np.sort(generator(seed).permutation(len(x))[: whole("samples", samples)])
@@ -78,7 +78,7 @@ class LinearityMonitor:
         self._calls = 0
 
     def __call__(self, step: int) -> Reading:
-        """The reading at this step, which is also kept in `history`."""
+        """Measure the model at this step; the reading is also appended to `history`."""
         f = real("the model's outputs", self._function(self._x)).reshape(len(self._x), -1)
         reading = Reading(int(step), self._nonlinear(f), self._residual(f))
         if reading.nonlinear <= self.threshold:
@@ -94,7 +94,7 @@ class LinearityMonitor:
         last, left = self.history[-1], self.left_at
         state = f"effectively linear up to step {last.step}"
         if left is not None:
-            state = f"effectively linear no longer since step {left}"
+            state = f"no longer effectively linear since step {left}"
         elif not self._was_linear:
             state = "not effectively linear yet"
         now = f"at step {last.step} N = {last.nonlinear:.2g}, {last.residual:.2g} left to learn"
@@ -107,11 +107,11 @@ class LinearityMonitor:
 
     def _residual(self, f: np.ndarray) -> float:
         if f.shape != self._y.shape:
-            raise ValueError(f"the model gives {f.shape[1]} outputs, but y has {self._y.shape[1]} a sample.")
+            raise ValueError(f"the model has {f.shape[1]} outputs, but y has {self._y.shape[1]} per sample.")
         return residual_share(self._y, f)
 
     def _keep(self, reading: Reading) -> None:
-        """Every so many readings, and the last; when there are too many, every second one goes."""
+        """Keep every `_every`-th reading and the last; if there are too many, drop every second one."""
         if self.history and (self._calls - 1) % self._every:
             self.history.pop()
         self.history.append(reading)

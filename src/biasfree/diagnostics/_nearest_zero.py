@@ -1,4 +1,4 @@
-"""The nearest zero of a two-layer network: branch and bound over the signs of neurons."""
+"""Branch and bound over the signs of neurons for the nearest zero of a two-layer network."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from biasfree.networks import Network
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-#: Distances are found to this share of them.
+#: Relative accuracy of distances.
 RTOL = 1e-9
-#: What an inequality between unit vectors, whose products have roundings of 1e-16, may be missed by.
+#: Tolerance of inequalities between unit vectors, whose products have rounding errors of 1e-16.
 _FEASIBLE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """A part of space, by signs of some neurons, and the least distance that a relaxed f allows there.
+    """A part of space, given by the signs of some neurons, and a lower bound on the distance to a zero in it.
 
-    `move` is the way to it, `reached` whether it satisfies all that is asked of it, `gaps` how far the
-    relaxed terms of f are below the true ones there.
+    `move` leads to the zero of the relaxed f, `reached` tells whether it satisfies all constraints, and
+    `gaps` are the differences between the terms of f and their relaxations there.
     """
 
     signs: Float[np.ndarray, "H"]
@@ -39,10 +39,10 @@ class _Bound:
 class NearestZero:
     """min |u| with s·f(x + u) ≤ 0, s the sign of f(x), for f(x) = b₂ + Σ a_hσ(w_h·x + b_h).
 
-    Within a radius R a neuron of one sign is linear; another one is replaced by a line, below s·a_hσ: a chord
-    where s·a_h < 0, and one of its two slopes where s·a_h > 0. The least distance that this allows is a lower
-    bound, by a least-distance problem; R is the distance of the nearest zero found. A part is split by the
-    sign of the neuron whose line is furthest off, and left where its bound reaches R.
+    R is the distance of the nearest zero found so far. Neurons with constant sign within R are linear; the
+    others are replaced by a line below s·a_hσ: a chord if s·a_h < 0, and one of the two slopes if s·a_h > 0.
+    The resulting least-distance problem gives a lower bound. A part is split by the sign of the neuron with
+    the largest gap, and discarded when its bound reaches R.
     """
 
     def __init__(self, network: Network, x: Float[np.ndarray, "D"], sign: float):
@@ -54,14 +54,14 @@ class NearestZero:
         self.a, self.offset = sign * second[0], sign * float(biases[1][0])
 
     def search(self, point: Float[np.ndarray, "D"], radius: float, effort: int) -> tuple[np.ndarray, float]:
-        """The nearest zero to rounding, or the nearest found by `effort` problems, and a lower bound.
+        """The nearest zero, to rounding or after `effort` subproblems, and a lower bound on its distance.
 
-        `point` is a zero at distance `radius` or, if there is none, anything, with no zero beyond `radius`
-        of interest: it is returned unless one is found within.
+        `point` is a zero at distance `radius`, or NaN if none is known; it is returned unless a zero within
+        `radius` is found.
         """
         heap: list[tuple[float, int, _Bound]] = []
         self._push(heap, np.zeros(len(self.a)), radius)
-        left = np.inf  # the least bound of parts that rounding keeps from being settled
+        left = np.inf  # least bound of the parts that rounding leaves undecided
         while heap and heap[0][0] < radius * (1 - RTOL) and effort > 0:
             effort -= 1
             _, _, part = heapq.heappop(heap)
@@ -75,14 +75,14 @@ class NearestZero:
                     signs = part.signs.copy()
                     signs[np.argmax(part.gaps)] = sign
                     self._push(heap, signs, radius)
-            elif part.reached:  # nothing is relaxed: it is a zero
+            elif part.reached:  # no term is relaxed, so this is a zero
                 point, radius = self.x + part.move, part.distance
             else:
                 left = min(left, part.distance)
         return point, min(radius, left, heap[0][0] if heap else np.inf)
 
     def _crossing(self, part: _Bound) -> float:
-        """Where f is first 0 on the way that a part's bound points."""
+        """The distance to the first zero of f in the direction of the part's bound."""
         if part.distance == 0:
             return np.inf
         return first_zero(self.network, self.x, part.move / part.distance)
@@ -95,7 +95,7 @@ class NearestZero:
             )  # parts have no order of their own
 
     def _bounded(self, signs: Float[np.ndarray, "H"], radius: float) -> _Bound | None:
-        """The bound of a part; None where it has no zero within the radius."""
+        """The bound of a part, or None if it has no zero within the radius."""
         slopes, offsets = self._lines(signs, radius)
         fixed = signs != 0
         gradient = (self.a * slopes) @ self.w
@@ -112,7 +112,7 @@ class NearestZero:
         return _Bound(signs, float(np.linalg.norm(move)), move, reached, gaps)
 
     def _lines(self, signs: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
-        """Slope and offset of the line that stands for every neuron."""
+        """Slope and offset of the line that replaces each neuron."""
         leak, low, high = self.network.leak, self.q - radius * self.sizes, self.q + radius * self.sizes
         on = (signs > 0) | ((signs == 0) & (low >= 0))
         off = (signs < 0) | ((signs == 0) & (high <= 0) & ~on)
@@ -128,12 +128,12 @@ class NearestZero:
 def _least_move(
     rows: Float[np.ndarray, "M D"], least: Float[np.ndarray, "M"], radius: float
 ) -> tuple[Float[np.ndarray, "D"], bool] | None:
-    """min |u| with rows·u ≥ least and whether it was reached, or None where there is none within the radius.
+    """The least u with rows·u ≥ least, and whether it satisfies this; None if none lies within the radius.
 
     Least-distance programming (Lawson and Hanson 1974, ch. 23): with u in units of the radius and rows of
     length 1, non-negative least squares of [rowsᵀ; leastᵀ]v = (0, 1) leaves r with u = −r_{1…D}/r_{D+1} and
     |u|² = −1/r_{D+1} − 1, so |u| ≤ 1 means r_{D+1} ≤ −½, far from the r = 0 of a problem without solution.
-    Any v ≥ 0 with least·v > 0 proves |u| ≥ least·v/|rowsᵀv|, whether or not it is the best one.
+    Any v ≥ 0 with least·v > 0 proves |u| ≥ least·v/|rowsᵀv|, optimal or not.
     """
     sizes = np.linalg.norm(rows, axis=1)
     if (least[sizes == 0] > 0).any():
@@ -152,10 +152,10 @@ def _least_move(
 
 
 def _non_negative(system: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """min |system·v − target| with v ≥ 0, by the active sets of Lawson and Hanson (1974, ch. 23).
+    """min |system·v − target| with v ≥ 0, by the active-set method of Lawson and Hanson (1974, ch. 23).
 
-    Columns may depend on each other, as those of w·u ≥ q and −w·u ≥ −q do: a column that would enter with a
-    negative weight stays out, for this round.
+    Columns may be linearly dependent, as those of w·u ≥ q and −w·u ≥ −q: a column that would enter with a
+    negative weight is skipped in this round.
     """
     v, inside = np.zeros(system.shape[1]), np.zeros(system.shape[1], dtype=bool)
     barred = inside.copy()
@@ -182,7 +182,7 @@ def _non_negative(system: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def _on(system: np.ndarray, target: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Least squares on some columns, 0 for the others."""
+    """Least squares with the columns `inside`; 0 for the others."""
     v = np.zeros(len(inside))
     v[inside] = np.linalg.lstsq(system[:, inside], target, rcond=1e-13)[0]
     return v

@@ -1,4 +1,4 @@
-"""How nearly orthogonal inputs are, and how nearly orthogonally separable."""
+"""Near-orthogonality of inputs, and orthogonal separability of labeled inputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from biasfree.data import Dataset
 
 @dataclass(frozen=True)
 class OrthogonalSeparability:
-    """Cosines of angles between samples: the least `within` a label, the largest `between` labels.
+    """Cosines of the angles between samples: the least `within` a label, the largest `between` labels.
 
-    `within` counts a sample with itself, 0 for an input of length 0; `between` is −1 where there is one label
-    only.
+    `within` includes each sample with itself, 0 for a zero input; `between` is −1 if there is only one label.
     """
 
     within: float
@@ -23,20 +22,20 @@ class OrthogonalSeparability:
 
     @property
     def defect(self) -> float:
-        """The largest cosine on the wrong side of 0; 0 where there is none."""
+        """The size of the largest cosine of the wrong sign, 0 if there is none."""
         return max(0.0, -self.within, self.between)
 
     @property
     def holds(self) -> bool:
-        """x_i·x_j > 0 within a label and ≤ 0 between labels; a right angle within a label is not enough."""
+        """Whether x_i·x_j > 0 within a label and x_i·x_j ≤ 0 between labels."""
         return self.within > 0 and self.between <= 0
 
 
 def near_orthogonality(data: Dataset) -> float:
-    """How much all other samples may weigh against one: ε = n·max|x_i·x_j|/min|x_i|², over i ≠ j.
+    """The deviation of the inputs from orthogonality, ε = n·max|x_i·x_j|/min|x_i|² over i ≠ j.
 
-    |Σ c_i x_i|² is within a share ε of Σ c_i²|x_i|² for any c. It is 0 for orthogonal inputs, and theorems
-    on nearly orthogonal ones need it to be small; infinite for an input of length 0.
+    |Σ c_i x_i|² = (1 ± ε)Σ c_i²|x_i|² for any c. ε is 0 for orthogonal inputs, and theorems on nearly
+    orthogonal inputs need it to be small. It is infinite if an input is zero.
 
     Reference: Frei et al. (2022), Kou et al. (2023).
     """
@@ -48,23 +47,23 @@ def near_orthogonality(data: Dataset) -> float:
 
 
 def orthogonal_separability(data: Dataset) -> OrthogonalSeparability:
-    """How far labelled samples are from x_i·x_j > 0 for y_i = y_j and x_i·x_j ≤ 0 otherwise.
+    """Test whether labeled samples have x_i·x_j > 0 for y_i = y_j and x_i·x_j ≤ 0 otherwise.
 
-    It is by angles, so lengths do not matter; cosines within rounding of 0 count as 0. Data that have it are
-    linearly separable by Σ y_i x_i: y_i x_i·Σ y_j x_j ≥ |x_i|² > 0.
+    Only angles matter; cosines within rounding of 0 count as 0. Orthogonally separable data are linearly
+    separable by Σ y_i x_i: y_i x_i·Σ y_j x_j ≥ |x_i|² > 0.
 
     Assumes: one output, labels ±1.
     Reference: Phuong and Lampert (2021), defined in [ZSL25] App. A of v1.
     """
     if data.outputs != 1 or not (np.abs(data.y) == 1).all():
         raise ValueError(
-            f"orthogonal separability is about labels +1 and -1, got {data!r} with other targets; "
+            f"orthogonal separability needs labels +1 and -1, got {data!r} with other targets; "
             "use bf.Dataset(x, np.sign(y)) for their signs."
         )
     sizes = row_norms(data.x)
     unit = data.x / np.where(sizes > 0, sizes, 1.0)[:, None]
     cosines = unit @ unit.T
-    # a product of two rounded unit vectors is off by at most D + 4 roundings
+    # the product of two rounded unit vectors has an error of at most D + 4 roundings
     cosines[np.abs(cosines) <= (data.dimensions + 4) * np.finfo(float).eps] = 0.0
     equal = np.equal.outer(data.targets[:, 0], data.targets[:, 0])
     return OrthogonalSeparability(float(cosines[equal].min()), float(cosines[~equal].max(initial=-1.0)))

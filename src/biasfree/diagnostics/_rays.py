@@ -1,4 +1,4 @@
-"""A model along a ray x + td, t ≥ 0: where its sign first changes, exactly for networks of any depth."""
+"""The first sign change of a model along a ray x + td, t ≥ 0; exact for networks of any depth."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from biasfree.networks import Network
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_GRID = 65  # values of a function that is no network, between which a change of sign is looked for
-_HALVINGS = 60  # of an interval between two of them
+_GRID = 65  # points of the grid on which a function that is not a network is searched for a sign change
+_HALVINGS = 60  # bisections of an interval of the grid
 
 
 def first_zero(network: Network, x: Float[np.ndarray, "D"], d: Float[np.ndarray, "D"]) -> float:
-    """The least t ≥ 0 at which f(x + td) is 0 to rounding or has another sign than f(x); infinity if never.
+    """The least t ≥ 0 at which f(x + td) is 0 to rounding or changes sign; infinity if never.
 
-    f is piecewise linear in t, and its pieces are found layer by layer.
+    f is piecewise linear in t; its pieces are computed layer by layer.
     """
     ts, values, slope = _pieces(network, x, d)
     sign = 1.0 if values[0] > 0 else -1.0
@@ -40,7 +40,7 @@ def first_change(
     d: Float[np.ndarray, "D"],
     reach: float,
 ) -> float:
-    """A t ≤ reach at which any f(x + td) changes sign, the first on a grid; infinity where it has none."""
+    """The first sign change of any f(x + td) seen on a grid of t ≤ reach; infinity if there is none."""
     ts = np.linspace(0, reach, _GRID)
     values = function(x + ts[:, None] * d)
     (there,) = np.nonzero(np.sign(values) != np.sign(values[0]))
@@ -55,9 +55,9 @@ def first_change(
 
 
 def rounding(network: Network, x: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "P"]:
-    """A bound on the rounding of f(x), to first order: (Σ widths + L)·ε times f with all signs made positive.
+    """A first-order bound on the rounding error of f(x): (Σ widths + L)·ε times f with all signs positive.
 
-    A sum of n terms is off by at most nε of the sum of their sizes, and each layer adds its own.
+    A sum of n terms has an error of at most nε times the sum of their absolute values, per layer.
     """
     size, terms = np.abs(x), 0
     for i, w in enumerate(network.weights):
@@ -67,7 +67,7 @@ def rounding(network: Network, x: Float[np.ndarray, "P D"]) -> Float[np.ndarray,
 
 
 def _pieces(network: Network, x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Where the pieces of f(x + td) begin, its values there, and its slope on the last one."""
+    """The t at which the linear pieces of f(x + td) begin, their values there, and the last slope."""
     ts, h, slope = np.zeros(1), x[None], d
     for i, w in enumerate(network.weights):
         if i:
@@ -79,7 +79,7 @@ def _pieces(network: Network, x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray,
 
 
 def _split(ts: np.ndarray, h: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same functions with a break wherever one of them changes sign, where it is exactly 0."""
+    """The piecewise linear functions h, with a new break, of value exactly 0, at every sign change."""
     i, inside = np.nonzero(h[:-1] * h[1:] < 0)
     share = h[i, inside] / (h[i, inside] - h[i + 1, inside])
     (beyond,) = np.nonzero(h[-1] * slope < 0)
@@ -93,7 +93,7 @@ def _split(ts: np.ndarray, h: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray
     order = np.argsort(np.concatenate([ts, new]), kind="stable")
     ts, h = np.concatenate([ts, new])[order], np.concatenate([h, values])[order]
     apart = np.concatenate([[True], np.diff(ts) > 0])
-    for k in np.flatnonzero(~apart):  # breaks at the same t: all that are 0 in one of them are 0 in both
+    for k in np.flatnonzero(~apart):  # breaks at the same t: a function that is 0 in one is 0 in both
         h[k] = np.where(h[k - 1] == 0, 0.0, h[k])
     last = np.concatenate([apart[1:], [True]])
     return ts[last], h[last], slope

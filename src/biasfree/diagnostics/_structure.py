@@ -1,4 +1,4 @@
-"""The low-rank structure of deep networks: how far a network is from it, and the order that shows it."""
+"""The low-rank structure of deep networks: the distance from it, and the order of neurons that shows it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """How far a network is from the structures of Eqs. 39 and 40, and the order of neurons that shows them.
+    """The distance of a network from Eqs. 39 and 40, and the order of neurons that shows their structure.
 
-    `linear` and `relu` are √(Σ_l|W_l − Ŵ_l|²/Σ_l|W_l|²) to Eq. 39 and to Eq. 40, whatever the leak (two
-    layers have the same of both; NaN where there is none). `r` and `neurons` are r and r_1 … r_{L−1} of the
-    nearer one, `imbalance` its largest ||r_l⁺|² − |r_l⁻|²|. `orders`, one a hidden layer, lists its neurons
-    from the largest r_l to the least: W_l[order_l][:, order_{l−1}] shows the blocks of signs.
+    `linear` and `relu` are √(Σ_l|W_l − Ŵ_l|²/Σ_l|W_l|²), Ŵ of Eq. 39 and of Eq. 40, for any leak (both are
+    equal for two layers; NaN if undefined). `r` and `neurons` are r and r_1 … r_{L−1} of the nearer
+    structure, `imbalance` is its largest ||r_l⁺|² − |r_l⁻|²|. `orders` lists the neurons of each hidden layer
+    from the largest to the smallest entry of r_l: W_l[order_l][:, order_{l−1}] shows blocks of equal sign.
     """
 
     linear: float
@@ -40,10 +40,10 @@ def structure_distance(network: Network) -> Structure | None:
     """The distance of the weights from Eqs. 39 and 40, with the permutation of neurons that shows them.
 
     W₁ = u r₁rᵀ, W_L = u r_{L−1}ᵀ and between them W_l = u r_l r_{l−1}ᵀ (Eq. 39) or
-    W_l = √2·u(r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) (Eq. 40). The r_l are read off the layers from the last to
-    the first: exactly where the network has the structure in any order of its neurons, and otherwise near the
-    best ones, so that the distances are upper bounds. None unless there are two or more layers without
-    biases, one output, and a product of the layers that is not zero.
+    W_l = √2·u(r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) (Eq. 40). The r_l are computed from the layers, from the last to
+    the first. They are exact if the network has the structure, in any order of its neurons; otherwise they
+    are near the best ones, and the distances are upper bounds. None unless there are two or more layers
+    without biases, one output, and a nonzero product of the layers.
 
     Reference: [ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11).
     """
@@ -59,10 +59,10 @@ def structure_distance(network: Network) -> Structure | None:
 
 @dataclass(frozen=True, eq=False)
 class RowAlignment:
-    """How the rows of a layer point along its two inputs, those at x = r and at x = −r.
+    """The alignment of the rows of a layer with its two inputs, those at x = r and at x = −r.
 
-    `cosines` are those of every row with both, 0 where either vanishes. `share` is the part of |W_l|² along
-    the nearer one, Σ|w_j|²max(cos_j⁺, cos_j⁻, 0)²/Σ|w_j|², from 0 to 1; 0 for a zero layer.
+    `cosines` are those of every row with both inputs, 0 if a vector is zero. `share` is the fraction of
+    |W_l|² along the nearer input, Σ|w_j|²max(cos_j⁺, cos_j⁻, 0)²/Σ|w_j|², from 0 to 1; 0 for a zero layer.
     """
 
     cosines: Float[np.ndarray, "H 2"]
@@ -70,22 +70,23 @@ class RowAlignment:
 
 
 def row_alignment(network: Network, *, layer: int = 2) -> RowAlignment:
-    """The angles between the rows of W_l and what reaches the layer from x = ±r: σ(h_{l−1}(±r)).
+    """The cosines between the rows of W_l and the inputs of that layer for x = ±r, σ(h_{l−1}(±r)).
 
-    r is the leading right singular vector of W₁. In the structure of Eq. 40 W₁ = u r₁rᵀ, so that W₂ sees
-    [r₁⁺; 0] or [0; r₁⁻], and each of its rows is along one of them: `share` 1. Linear networks see ±r₁.
+    r is the leading right singular vector of W₁. In the structure of Eq. 40 W₁ = u r₁rᵀ, so the inputs of W₂
+    are [r₁⁺; 0] and [0; r₁⁻], each of its rows is along one of them, and `share` is 1. In linear networks the
+    inputs are ±r₁.
 
     Assumes: no biases, a layer from the second on.
     Reference: [ZSL25] App. F.1 of v1, the reason given for Eq. 40 (TMLR Conjecture 11).
     """
     if network.biases is not None:
-        raise ValueError("row_alignment is for networks without biases, whose inputs at ±r are two rays.")
+        raise ValueError("row_alignment needs a network without biases.")
     if whole("layer", layer, at_least=2) > network.depth:
         raise ValueError(f"layer must be from 2 to {network.depth}, the number of layers, got {layer}.")
-    # scales of layers do not matter, and without them nothing under- or overflows
-    plain = Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)
-    r, w = np.linalg.svd(plain.weights[0], full_matrices=False)[2][0], plain.weights[layer - 1]
-    below = plain.preactivations(np.stack([r, -r]))[layer - 2]
+    # the scales of the layers do not matter; without them nothing under- or overflows
+    scaled = Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)
+    r, w = np.linalg.svd(scaled.weights[0], full_matrices=False)[2][0], scaled.weights[layer - 1]
+    below = scaled.preactivations(np.stack([r, -r]))[layer - 2]
     inputs = np.where(below > 0, below, network.leak * below)
     cosines, sizes = _units(w) @ _units(inputs).T, row_norms(w) ** 2
     nearer = np.maximum(cosines.max(axis=1), 0.0)
@@ -98,10 +99,10 @@ def _units(rows: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
 
 
 def neuron_orders(network: Network) -> tuple[Int[np.ndarray, "_"], ...]:
-    """The order of the neurons of every hidden layer that `structure_distance` finds, for any network.
+    """The order of the neurons of every hidden layer of `structure_distance`, for any network.
 
-    Several outputs are seen through the leading left singular vector of the last layer; biases are not seen.
-    Where there is no structure to read off, the order is left as it is.
+    Several outputs are projected on the leading left singular vector of the last layer; biases are ignored.
+    If the structure is undefined, the order is unchanged.
 
     Reference: [ZSL25] Fig. 3 (TMLR 5), neurons permuted by sign.
     """
@@ -114,7 +115,7 @@ def neuron_orders(network: Network) -> tuple[Int[np.ndarray, "_"], ...]:
 
 
 def sorted_by_sign(network: Network, orders: Sequence[ArrayLike] | None = None) -> Network:
-    """The same function with the neurons of every hidden layer in another order, by default `neuron_orders`.
+    """The same network with the neurons of every hidden layer in another order, by default `neuron_orders`.
 
     W_l → W_l[order_l][:, order_{l−1}], b_l → b_l[order_l].
 
@@ -146,7 +147,7 @@ def _check(orders: Sequence[np.ndarray], network: Network) -> None:
         for order, width in zip(orders, widths, strict=True)
     ):
         raise ValueError(
-            f"orders must be one permutation a hidden layer, of lengths {list(widths)}, "
+            f"orders must be one permutation per hidden layer, of lengths {list(widths)}, "
             f"got shapes {[order.shape for order in orders]}; take them from "
             "bf.diagnostics.structure_distance(network).orders."
         )

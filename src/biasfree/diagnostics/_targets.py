@@ -1,4 +1,4 @@
-"""What of the targets a linear map explains, and of the rest what is odd and what is even."""
+"""The linear, odd nonlinear and even shares of the targets, and the effect of centering and whitening."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from biasfree.data import Dataset, center, whiten
 from biasfree.diagnostics._mirror_test import mirror_inputs, sample_lines
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 
-_BANDWIDTHS = (0.5, 1.0, 2.0)  # of the median distance
-_ODD = (0.1, 0.5, 0.9)  # weight of the odd kernel against the even one
+_BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
+_ODD = (0.1, 0.5, 0.9)  # weights of the odd kernel; the even one has the rest
 _RIDGES = np.logspace(-6, 3, 10)
 _TRIAL = 400  # training samples that choose bandwidth, weight and ridge
-_OVERLAP = 0.5  # correlation of odd and even predictions above which the data do not tell them apart
+_OVERLAP = 0.5  # correlation of odd and even predictions above which they are not identifiable
 
 
 @dataclass(frozen=True)
 class Part:
-    """A share of ⟨y²⟩ and how it is known.
+    """A share of ⟨y²⟩, its standard error, and how it was obtained.
 
-    "exact": from mirror inputs. "estimate": confirmed on held-out samples, with the standard error over the
-    folds; what they are too few to learn is missing, so it is low rather than high. "not identifiable": below
-    t₀.₉₅·error, no better than predicting zero, or not to be told from the part of the other parity.
+    "exact": from mirror inputs. "estimate": cross-validated, with the standard error over the folds; it
+    misses the part that the samples are too few to learn, so it is rather too low. "not identifiable": below
+    t₀.₉₅·error, so no better than predicting zero, or too correlated with the part of the other parity.
     """
 
     value: float
@@ -34,46 +34,47 @@ class Part:
 
     @property
     def known(self) -> float:
-        """The value, or 0 where it is not identifiable."""
+        """The value, or 0 if it is not identifiable."""
         return 0.0 if self.identified == "not identifiable" else self.value
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of ⟨y²⟩ of one target, or of all together; NaN where y = 0."""
+    """The shares of ⟨y²⟩ of one output, or of all outputs; NaN if y = 0."""
 
     linear: float
-    """Explained by the best linear map through the origin, on all samples: the linear ceiling."""
+    """Explained by the best linear map, without intercept, on all samples."""
     odd: Part
-    """Odd but not linear: out of reach of two bias-free layers."""
+    """Odd but not linear, which two bias-free layers cannot express."""
     even: Part
+    """Even in x."""
     noise: float
-    """What neither explains: exactly, the scatter of y at equal x; else also all that was not identified."""
+    """The rest: if exact, the scatter of y at equal x; else it includes all that was not identified."""
 
 
 @dataclass(frozen=True)
 class TargetShares:
-    """What the targets are made of, per output and in total."""
+    """The shares of the targets, per output and in total."""
 
     outputs: tuple[Shares, ...]
     total: Shares
     samples: int
-    """Samples that the odd and even parts come from."""
+    """The number of samples used for the odd and even parts."""
     folds: int | None
-    """Folds of the cross-validation; None where mirror inputs make the shares exact."""
+    """The number of folds of the cross-validation; None if mirror inputs make the shares exact."""
     overlap: float
-    """Correlation of the odd and the even prediction on held-out samples; 0 where the shares are exact."""
+    """The correlation of the odd and the even prediction on held-out samples; 0 if the shares are exact."""
 
 
 def target_shares(data: Dataset, *, folds: int = 5, subsample: int = 2000, seed: int = 0) -> TargetShares:
-    """The linear, odd nonlinear and even shares of ⟨y²⟩, and what is left.
+    """The linear, odd nonlinear and even shares of ⟨y²⟩, and the rest.
 
-    Where every sample has a mirror input, p(x) = p(−x): y_o = (y(x) − y(−x))/2, y_e = (y(x) + y(−x))/2, means
-    over equal x, and the shares are exact and sum to 1. Otherwise kernel ridge regression of y − w·x with the
-    odd and even kernels (k(x, x′) ∓ k(x, −x′))/2 of a Gaussian k predicts held-out samples; a share is
-    by how much f_o, or f_e, lowers their mean squared error, over ⟨y²⟩. Bandwidth, ridge and the weights
-    of the two kernels are chosen by leave-one-out errors on at most 400 of the training samples. Above
-    `subsample` samples all this runs on a random subset of that many.
+    If every sample has a mirror input, p(x) = p(−x), the shares follow from y_o = (y(x) − y(−x))/2 and
+    y_e = (y(x) + y(−x))/2, with means over equal x; they are exact and sum to 1. Otherwise kernel ridge
+    regression of y − w·x, with the odd and even kernels (k(x, x′) ∓ k(x, −x′))/2 of a Gaussian k, predicts
+    held-out samples; the share of f_o, or f_e, is the reduction of their mean squared error over ⟨y²⟩.
+    Leave-one-out errors on at most 400 training samples select bandwidth, ridge and the weights of the
+    kernels. At most `subsample` samples, chosen at random, are used.
 
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
     """
@@ -112,7 +113,7 @@ def _exact(data: Dataset, fitted: np.ndarray, energy: np.ndarray, linear: np.nda
 
 
 def _means(y: np.ndarray, lines: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The mean target of the samples `where` on every line."""
+    """The mean target, per pair {x, −x}, of the samples `where`."""
     sums = np.zeros((lines.max() + 1, y.shape[1]))
     np.add.at(sums, lines[where], y[where])
     return sums / np.maximum(np.bincount(lines[where], minlength=len(sums)), 1)[:, None]
@@ -133,14 +134,14 @@ def _part(shares: np.ndarray, overlap: float) -> Part:
 
 
 def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.random.Generator):
-    """By how much the odd and the even f lower the error on each fold (2, folds, K); their correlation."""
+    """The reduction of the error on each fold by the odd and the even f, (2, folds, K); their correlation."""
     explained, predicted = np.empty((2, len(tests), y.shape[1])), []
     for i, test in enumerate(tests):
         train = np.setdiff1d(np.arange(len(x)), test)
         w = np.linalg.lstsq(x[train], y[train], rcond=None)[0]
         order = np.concatenate([test, train])
         odd, even = _ridge(x[train], y[train] - x[train] @ w, x[order], rng)
-        # what of the odd part is linear corrects w, which overfits: it is no odd nonlinear part
+        # the linear component of the odd part corrects the overfitted w; it is not an odd nonlinear part
         correction = np.linalg.lstsq(x[train], odd[len(test) :], rcond=None)[0]
         predicted.append((odd[: len(test)], even[: len(test)]))
         odd, even = odd[: len(test)] - x[test] @ correction, even[: len(test)]
@@ -152,7 +153,7 @@ def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.ran
 
 
 def _ridge(x: np.ndarray, e: np.ndarray, at: np.ndarray, rng: np.random.Generator):
-    """The odd and the even part, at other inputs, of the kernel ridge regression of e on x."""
+    """The odd and the even part of the kernel ridge regression of e on x, evaluated at the inputs `at`."""
     from scipy.linalg import solve
 
     few = rng.permutation(len(x))[:_TRIAL]
@@ -161,14 +162,14 @@ def _ridge(x: np.ndarray, e: np.ndarray, at: np.ndarray, rng: np.random.Generato
     trials = [_leave_one_out(np.add(*_kernels(x[few], x[few], *both)), e[few]) for both in grid]
     (_, ridge), (width, odd) = min(zip(trials, grid, strict=True))
     alpha = solve(np.add(*_kernels(x, x, width, odd)) + ridge * np.eye(len(x)), e, assume_a="pos")
-    largest = np.abs(e).max(axis=0)  # truncated, since a far sample may lie where nothing was learnt
+    largest = np.abs(e).max(axis=0)  # clip predictions far from the training samples
     return tuple(np.clip(part @ alpha, -largest, largest) for part in _kernels(at, x, width, odd))
 
 
 def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
-    """The smallest leave-one-out error over the ridges λ, relative for each output, and that ridge.
+    """The smallest leave-one-out error over the ridges λ, relative per output, and that ridge.
 
-    Without sample i the error there is α_i/((K + λ)⁻¹)_ii, α = (K + λ)⁻¹e.
+    The error at sample i of the fit without it is α_i/((K + λ)⁻¹)_ii, α = (K + λ)⁻¹e.
     """
     values, vectors = np.linalg.eigh(kernel)
     rotated = vectors.T @ (e / np.where(e.any(axis=0), np.linalg.norm(e, axis=0), 1.0))
@@ -181,7 +182,7 @@ def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
 
 
 def _kernels(a: np.ndarray, b: np.ndarray, width: float, odd: float) -> tuple[np.ndarray, np.ndarray]:
-    """k(a, b) ∓ k(a, −b), k = exp(−|a − b|²/2h²): the odd kernel times `odd`, the even one by 1 − `odd`."""
+    """k(a, b) ∓ k(a, −b), k = exp(−|a − b|²/2h²): the odd kernel times `odd`, the even times 1 − `odd`."""
     near, far = (np.exp(-_squares(a, c) / (2 * width**2)) for c in (b, -b))
     return odd * (near - far), (1 - odd) * (near + far)
 
@@ -193,31 +194,31 @@ def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What matters of data as they are after some preparation."""
+    """The symmetry defect and the linear share of data after a transformation."""
 
     symmetry: float
-    """The symmetry defect, a lower bound of the largest T_x and T_y."""
+    """The symmetry defect: a lower bound on the larger of T_x and T_y."""
     linear: float
-    """The share of ⟨y²⟩ that the best linear map through the origin explains, all outputs together."""
+    """The share of ⟨y²⟩, over all outputs, that the best linear map without intercept explains."""
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What centring and whitening would change."""
+    """The data as given, centered and whitened."""
 
     given: Prepared
     centered: Prepared
     """With x − ⟨x⟩ and y − ⟨y⟩."""
     whitened: Prepared | None
-    """With Σ^{−1/2}x; None where Σ is singular."""
+    """With Σ^{−1/2}x; None if Σ is singular."""
     condition: float
-    """The condition number of Σ, infinite where it is singular to rounding."""
+    """The condition number of Σ, infinite if it is singular to rounding."""
     offset: float
-    """|⟨x⟩|/√⟨|x|²⟩, from 0 (centred) to 1 (all samples equal)."""
+    """|⟨x⟩|/√⟨|x|²⟩, from 0 (centered) to 1 (all samples equal)."""
 
 
 def preparation(data: Dataset) -> Preparation:
-    """The symmetry defect and the linear share of data as given, centred, and whitened."""
+    """The symmetry defect and the linear share of data as given, centered, and whitened."""
     spread = np.linalg.svd(data.sigma, compute_uv=False)
     singular = spread[-1] <= spread[0] * max(data.x.shape) * np.finfo(float).eps
     size = np.sqrt(np.trace(data.sigma))

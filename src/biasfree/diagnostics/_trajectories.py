@@ -1,4 +1,4 @@
-"""What happens along learning: plateaus, alignment, parting of twins, conserved quantities, margins."""
+"""Measurements along a trajectory: plateaus, alignment and divergence times, conserved drift, margins."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from biasfree.trajectory import MapTrajectory, Trajectory
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_FINE = 10  # levels in a band of the loss
-_SITS = 0.1  # rms distance of f from a map that it sits on, over the rms target
+_FINE = 10  # levels per band of the loss
+_NEAR = 0.1  # largest rms distance of f from a map, over the rms target, to count as that map
 
 
 @dataclass(frozen=True, eq=False)
 class Plateau:
-    """An interval of time in which the loss hardly falls.
+    """A time interval in which the loss hardly decreases.
 
-    `level` is the loss in the middle of it; `finished` is False where the run ends on it. At the saved time
-    next to the middle: `map` is the effective linear map of the network on the data, (D,) or (K, D),
-    `nonlinear_share` the largest share of an output that it misses, and `nearest` says what the network is
-    on the data: "zero", "least squares" or "other". The last three are None without data or saved weights.
+    `level` is the loss in the middle of the interval; `finished` is False if the run ends on the plateau. At
+    the saved time nearest to the middle, `map` is the effective linear map of the network on the data, (D,)
+    or (K, D), `nonlinear_share` is N of the worst output, and `nearest` tells whether the network is near
+    "zero", "least squares" or "other". These three are None without data or saved weights.
     """
 
     start: float
@@ -46,7 +46,7 @@ class Plateau:
 
 @dataclass(frozen=True)
 class AlignmentTime:
-    """The first saved times at which W₁ is of rank one, and at which it is aligned with β; None for never."""
+    """The first saved times at which W₁ has rank one and at which it is aligned with β; None if never."""
 
     rank_one: float | None
     target: float | None
@@ -54,7 +54,7 @@ class AlignmentTime:
 
 @dataclass(frozen=True)
 class DivergenceTime:
-    """The first saved times at which the weights, and the losses, of two networks differ; None for never."""
+    """The first saved times at which the weights and the losses of two networks differ; None if never."""
 
     weights: float | None
     loss: float | None
@@ -62,10 +62,10 @@ class DivergenceTime:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Margins y·f(x) of labelled samples: `smallest`, and `spread` = (largest − smallest)/largest size.
+    """Margins y·f(x) of labeled samples: `smallest`, and `spread` = (largest − smallest)/max|y·f(x)|.
 
-    `normalized` = y·f(x)/|θ|^L, the margins of the same network with weights of total norm 1; None for
-    networks with biases, which are not homogeneous, for zero networks and for other functions.
+    `normalized` = y·f(x)/|θ|^L are the margins of the network rescaled to |θ| = 1; None for networks with
+    biases, which are not homogeneous, for zero networks and for other functions.
     """
 
     values: Float[np.ndarray, "*K P"]
@@ -82,16 +82,16 @@ def plateaus(
     slower: float = 10.0,
     lasting: float = 0.25,
 ) -> tuple[Plateau, ...]:
-    """Where the loss stays for long: intervals in which it falls by `fall` of its whole drop, and slowly.
+    """Plateaus of the loss: intervals in which it decreases slowly, by the fraction `fall` of its total drop.
 
     τ(ℓ) is the time the loss takes from ℓ to ℓ − fall·(L(0) − min L). A plateau is a maximum of τ that is
-    `slower` times the least τ on either side, up to a longer plateau, and that takes `lasting` times the
-    shorter of the falls before and after it: it is long against them, whatever the unit of time and however
-    long the run. What is left of a run after its last fall is unfinished: it may be the limit or may not. A
-    run that falls by less than a thousandth of L(0) is one unfinished plateau. Between saved times the loss
-    is a straight line; where it rises, its least value so far counts. An infinite time is left out.
+    `slower` times the least τ on either side, up to a longer plateau, and at least `lasting` times as long
+    as the shorter of the two drops next to it. So it is long relative to them, for any unit of time and
+    length of the run. The end of a run after its last drop is an unfinished plateau. A run whose loss drops
+    by less than a thousandth of L(0) is one unfinished plateau. The loss is interpolated linearly between
+    saved times, and replaced by its running minimum. An infinite time is ignored.
 
-    f sits on the zero map or on least squares, whichever is nearer, if √⟨|f − wx|²⟩ ≤ 0.1·√⟨|y|²⟩.
+    The network counts as the zero or the least-squares map, the nearer one, if √⟨|f − wx|²⟩ ≤ 0.1·√⟨|y|²⟩.
 
     Reference: derived here; [ZSL25] Figs. 1 to 3 (TMLR 3, 6, 5) show them.
     """
@@ -109,10 +109,11 @@ def plateaus(
 def alignment_time(
     trajectory: Trajectory, data: Dataset | None = None, *, tolerance: float = 0.05
 ) -> AlignmentTime:
-    """When the first layer has become of rank one, and when its rows have turned to β.
+    """The times at which the first layer has become rank one, and at which its rows have aligned with β.
 
-    First saved time with |W₁ − best rank-one matrix| ≤ tolerance·|W₁|, and with |W₁ − W₁P| ≤ tolerance·|W₁|,
-    P = β̄β̄ᵀ, for several outputs the projection on the rows of β. Without data, only the first.
+    The first saved times with |W₁ − best rank-one matrix| ≤ tolerance·|W₁| and with |W₁ − W₁P| ≤
+    tolerance·|W₁|, P = β̄β̄ᵀ or, for several outputs, the projection on the rows of β. Without data, only the
+    first.
 
     Reference: [ZSL25] Thm. 13, W₁ → r₁β̄ᵀ.
     """
@@ -126,10 +127,10 @@ def alignment_time(
 
 
 def divergence_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float = 0.05) -> DivergenceTime:
-    """When a network and its linear twin part ways, in the time of the network.
+    """The time at which a network diverges from its linear twin, in the time of the network.
 
-    First saved time with a `weight_error` above the tolerance, and with |L − L_twin| above it times L(0). The
-    twin is saved at c times the times of the network, as in `weight_errors`.
+    The first saved times at which `weight_error` exceeds the tolerance, and at which |L − L_twin| exceeds the
+    tolerance times L(0). The twin is saved at c times the times of the network, as in `weight_errors`.
 
     Reference: [ZSL25] Thm. 5 (TMLR 8), by which they never do on symmetric data.
     """
@@ -140,7 +141,7 @@ def divergence_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: floa
 
 
 def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndarray, "T"]:
-    """How far what flow conserves has drifted since the first saved time, all hidden layers together.
+    """The drift of the conserved quantities C since the first saved time, over all hidden layers.
 
     |C(t) − e^{−2λt}C(0)|/max_t Σ_l|W_l|², C = W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for linear networks and its diagonal,
     |w_h|² − |v_h|², for (leaky) ReLU ones; λ = `l2`, which does not act on biases: with biases it must be 0.
@@ -148,7 +149,7 @@ def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndar
     Reference: [ZSL25] Eq. 36 for two linear layers.
     """
     if non_negative("l2", l2) > 0 and trajectory.biases is not None:
-        raise ValueError("with biases, which L2 does not shrink, nothing is conserved for l2 > 0; use l2=0.")
+        raise ValueError("L2 does not act on biases, so nothing is conserved for l2 > 0; use l2=0.")
     kept = trajectory.map(lambda network: np.concatenate([[0.0], *(c.ravel() for c in conserved(network))]))
     size = trajectory.map(lambda network: np.sum(network.norms**2)).max()
     decay = np.exp(-2 * l2 * (trajectory.ts - trajectory.ts[0])) if l2 > 0 else np.ones(len(trajectory))
@@ -157,13 +158,13 @@ def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndar
 
 
 def margins(model: Model, data: Dataset) -> Margins:
-    """The margins y·f(x) of all samples, and those normalised by the size of the weights.
+    """The margins y·f(x) of all samples, and the margins normalized by the norm of the weights.
 
     y·f(x)/|θ|^L, |θ|² = Σ_l|W_l|²: for bias-free networks f(x; aθ) = a^L f(x; θ). Over time, use
     `trajectory.map(lambda network: margins(network, data).smallest)`.
 
     Assumes: labels −1 and +1.
-    Reference: [ZSL25] Corollary 6; Kou et al. (2023), whose normalised margins equalise.
+    Reference: [ZSL25] Corollary 6; Kou et al. (2023), whose normalized margins equalize.
     """
     LABELS.check(None, data)
     values = _margins(model, data)
@@ -175,18 +176,18 @@ def margins(model: Model, data: Dataset) -> Margins:
 
 
 def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list[tuple[float, float]]:
-    """Start and end of every plateau of a loss that never rises."""
+    """Start and end of every plateau of a non-increasing loss."""
     from scipy.signal import find_peaks
 
     if loss[0] - loss[-1] <= 1e-3 * loss[0]:
         return [(float(ts[0]), float(ts[-1]))]
     levels = np.linspace(loss[0], loss[-1], round(_FINE / fall) + 1)
     times = _reached(ts, loss, levels)
-    times[-1] = ts[-1]  # the last level is held until the end
+    times[-1] = ts[-1]  # the last level lasts until the end
     log_tau = np.log(times[_FINE:] - times[:-_FINE])
     edge = log_tau.min() - np.log(slower) - 1  # a plateau may be the first or the last
     padded = np.concatenate([[edge], log_tau, [edge]])
-    # windows nearer than that overlap: they are the same plateau
+    # closer windows overlap and belong to the same plateau
     peaks, _ = find_peaks(padded, distance=_FINE, prominence=np.log(slower))
     return [(float(times[i]), float(times[i + _FINE])) for i in peaks - 1]
 
@@ -194,7 +195,7 @@ def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list
 def _long_ones(
     spans: list[tuple[float, float]], first: float, last: float, lasting: float
 ) -> list[tuple[float, float]]:
-    """The spans that are long against the shorter fall next to them; one that is not is part of a fall."""
+    """The spans that are long relative to the shorter drop next to them; others are part of a drop."""
     while spans:
         ends = [first, *(end for _, end in spans)], [*(start for start, _ in spans), last]
         falls = [after - before for before, after in zip(*ends, strict=True)]
@@ -207,7 +208,7 @@ def _long_ones(
 
 
 def _reached(ts: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """The first time at which a loss that never rises is down to each level, on straight lines."""
+    """The first times at which a non-increasing loss reaches the levels, by linear interpolation."""
     i = np.clip(np.searchsorted(-loss, -levels), 1, len(ts) - 1)
     step = loss[i - 1] - loss[i]
     share = np.divide(loss[i - 1] - levels, step, out=np.zeros(len(levels)), where=step > 0)
@@ -236,7 +237,7 @@ def _nearest(network: Network, data: Dataset) -> str:
     f, best = outputs(network, data.x), data.x @ least_squares_fit(data)[0].T
     apart = {"zero": np.linalg.norm(f), "least squares": np.linalg.norm(f - best)}
     name = min(apart, key=lambda name: apart[name])
-    return name if apart[name] <= _SITS * np.linalg.norm(data.targets) else "other"
+    return name if apart[name] <= _NEAR * np.linalg.norm(data.targets) else "other"
 
 
 def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:
@@ -244,7 +245,7 @@ def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:
 
 
 def _away_from_rank_one(w: Float[np.ndarray, "H D"]) -> float:
-    """|W − best rank one|/|W|; infinite for W = 0, which has no direction."""
+    """|W − best rank-one matrix|/|W|; infinite for W = 0."""
     singular = np.linalg.svd(w, compute_uv=False)
     return float(np.linalg.norm(singular[1:] / singular[0]) / _size(singular)) if singular[0] > 0 else np.inf
 
@@ -269,7 +270,7 @@ def _away_from(basis: Float[np.ndarray, "D _"], w: Float[np.ndarray, "H D"]) -> 
 def _margins(model: Model, data: Dataset) -> np.ndarray:
     f = outputs(model, data.x)
     if f.shape != data.targets.shape:
-        raise ValueError(f"the model has {f.shape[1]} outputs and the data {data.outputs}; match them.")
+        raise ValueError(f"the model has {f.shape[1]} outputs, but the data have {data.outputs}.")
     return (data.targets * f).reshape(data.y.shape)
 
 

@@ -1,4 +1,4 @@
-"""What the weights of a network look like: sizes, ranks, balance and the directions of neurons."""
+"""Measurements of weights: norms, ranks, balance and the directions of neurons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LayerSummary:
-    """One layer: `spectrum` are its singular values, largest first, `norm` is |W|_F.
+    """One layer: `spectrum` are the singular values, largest first, `norm` is |W|_F.
 
     `stable_rank` is |W|_F²/|W|₂², 0 for a zero layer; `rank` counts singular values above rounding.
     """
@@ -35,10 +35,10 @@ class LayerSummary:
 
 @dataclass(frozen=True, eq=False)
 class AssumptionDistance:
-    """How far a network is from the assumption of Theorem 5: W₁ = W₂ᵀrᵀ, |r| = 1, |W₂⁺| = |W₂⁻|.
+    """The distance of a network from the assumption of Theorem 5: W₁ = W₂ᵀrᵀ, |r| = 1, |W₂⁺| = |W₂⁻|.
 
     `r` is the best direction, `residual` = |W₁ − W₂ᵀrᵀ|/|W₂|, `imbalance` = (|W₂⁺|² − |W₂⁻|²)/|W₂|², from −1
-    to 1; a linear network needs no balance of signs.
+    to 1. For linear networks the imbalance does not matter.
     """
 
     r: Float[np.ndarray, "D"]
@@ -48,7 +48,7 @@ class AssumptionDistance:
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The balance of a hidden layer, between the weights W into it and V out of it.
+    """The balance of a hidden layer between its incoming weights W and outgoing weights V.
 
     `matrix` = |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|), `neurons` = |w_h|² − |v_h|² of every neuron, and `neuron` =
     √Σ(|w_h|² − |v_h|²)²/√Σ(|w_h|² + |v_h|²)²; the two ratios lie between 0 and 1, and are 0 for zero weights.
@@ -63,8 +63,8 @@ class Balance:
 class Clusters:
     """Neurons of the first layer by direction, the heaviest cluster first.
 
-    `directions` are unit vectors, `sizes` counts neurons, `weights` are shares of |W₁|². `cluster_of` is the
-    cluster of each neuron, −1 for the `negligible` ones that were left out.
+    `directions` are unit vectors, `sizes` the numbers of neurons, `weights` the fractions of |W₁|².
+    `cluster_of` is the cluster of each neuron, −1 for the `negligible` neurons that were left out.
     """
 
     directions: Float[np.ndarray, "C D"]
@@ -88,9 +88,9 @@ def layer_summary(network: Network) -> tuple[LayerSummary, ...]:
 
 
 def assumption_distance(network: Network) -> AssumptionDistance | None:
-    """How far the weights are from the assumption of Theorem 5; None where it has no meaning.
+    """The distance of the weights from the assumption of Theorem 5.
 
-    That is unless there are two layers without biases, one output and W₂W₁ ≠ 0.
+    None unless there are two layers without biases, one output and W₂W₁ ≠ 0.
 
     Reference: [ZSL25] Assumption 4 (TMLR 7).
     """
@@ -101,15 +101,16 @@ def assumption_distance(network: Network) -> AssumptionDistance | None:
 
 
 def half_norm(network: Network) -> float:
-    """½|θ|² = ½Σ_l|W_l|² of all layers, biases not counted: what L2 penalises, and interpolators minimise."""
+    """½|θ|² = ½Σ_l|W_l|² over all layers, without biases: the quantity that L2 regularization penalizes."""
     return float(np.sum(network.norms**2) / 2)
 
 
 def balance_defect(network: Network) -> tuple[Balance, ...]:
-    """How far neighbouring layers are from W_lW_lᵀ = W_{l+1}ᵀW_{l+1}, for every hidden layer.
+    """The deviation of adjacent layers from W_lW_lᵀ = W_{l+1}ᵀW_{l+1}, for every hidden layer.
 
-    Flow keeps W_lW_lᵀ − W_{l+1}ᵀW_{l+1} of linear networks, and its diagonal |w_h|² − |v_h|² of (leaky) ReLU
-    ones; so small initial weights end balanced. A bias counts as one more weight into its neuron.
+    Gradient flow conserves W_lW_lᵀ − W_{l+1}ᵀW_{l+1} in linear networks, and its diagonal |w_h|² − |v_h|² in
+    (leaky) ReLU networks; so training from small initial weights ends balanced. A bias counts as one more
+    incoming weight of its neuron.
 
     Reference: [ZSL25] Eq. 36 for two linear layers.
     """
@@ -117,9 +118,10 @@ def balance_defect(network: Network) -> tuple[Balance, ...]:
 
 
 def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
-    """What gradient flow conserves, for every hidden layer: a matrix for linear networks, else its diagonal.
+    """The quantities that gradient flow conserves, per hidden layer.
 
-    W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for leak 1, |w_h|² − |v_h|² by neuron otherwise; with biases, [W_l, b_l] is W_l.
+    The matrix W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for leak 1, else its diagonal |w_h|² − |v_h|², one entry per neuron;
+    with biases, [W_l, b_l] takes the place of W_l.
 
     Reference: [ZSL25] Eq. 36 for two linear layers.
     """
@@ -128,9 +130,9 @@ def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
 
 
 def path_norm(network: Network, data: Dataset | None = None) -> float:
-    """Σ_h|a_h||w_h|, which rescaling neurons leaves as it is; with `data`, without those silent on all of it.
+    """Σ_h|a_h||w_h|, invariant under rescaling of neurons; with `data`, over neurons active on some sample.
 
-    It is at most ½|θ|², and equal to it for balanced weights. |a_h| is a vector's length for several outputs.
+    It is at most ½|θ|², with equality for balanced weights. For several outputs a_h is a vector.
 
     Assumes: two layers, no biases.
     Reference: Nacson et al. (2023), whose norm is of this type.
@@ -138,29 +140,29 @@ def path_norm(network: Network, data: Dataset | None = None) -> float:
     if network.depth != 2 or network.biases is not None:
         biased = "" if network.biases is None else " with biases"
         raise ValueError(
-            f"path_norm is for two layers without biases, got {network.depth} layers{biased}; "
-            "see bf.diagnostics.layer_summary for the norms of any network."
+            f"path_norm needs two layers without biases, got {network.depth} layers{biased}; "
+            "see bf.diagnostics.layer_summary for the norms of other networks."
         )
     first, second = network.weights
     if data is not None and data.dimensions != network.sizes[0]:
         raise ValueError(
-            f"the network takes {network.sizes[0]} inputs and x has {data.dimensions}; match them."
+            f"the network takes {network.sizes[0]} inputs, but x has {data.dimensions} dimensions."
         )
     norms = row_norms(first) * row_norms(second.T)
     return float(norms.sum() if data is None else norms[_active_somewhere(network, data)].sum())
 
 
 def direction_clusters(network: Network, *, angle: float = 10.0, negligible: float = 0.01) -> Clusters:
-    """Clusters of the directions w_h/|w_h| of first-layer neurons, for networks that have grown into few.
+    """Clusters of the directions w_h/|w_h| of first-layer neurons.
 
-    From the heaviest neuron left, a cluster takes in all neurons within `angle` degrees of its direction
-    Σw_h/|Σw_h|, until that settles. Neurons with |w_h| below `negligible` times the largest have hardly moved
-    and are left out.
+    Starting from the largest remaining neuron, a cluster collects all neurons within `angle` degrees of its
+    direction Σw_h/|Σw_h|, until it no longer changes. Neurons with |w_h| below `negligible` times the largest
+    are left out.
 
     Reference: derived here.
     """
     if positive("angle", angle) >= 90:
-        raise ValueError(f"angle must be under 90 degrees, got {angle!r}: directions further apart differ.")
+        raise ValueError(f"angle must be below 90 degrees, got {angle!r}.")
     w = network.weights[0] / (np.abs(network.weights[0]).max() or 1.0)
     size = np.sqrt(_sizes(w))
     left = (size > 0) & (size >= non_negative("negligible", negligible) * size.max())
@@ -181,14 +183,16 @@ def direction_clusters(network: Network, *, angle: float = 10.0, negligible: flo
 
 def _summary(name: str, w: Float[np.ndarray, "_ _"]) -> LayerSummary:
     spectrum, largest = np.linalg.svd(w, compute_uv=False), float(np.abs(w).max())
-    norm = largest * float(np.linalg.norm(w / (largest or 1.0)))  # squares of tiny weights underflow
+    norm = largest * float(
+        np.linalg.norm(w / (largest or 1.0))
+    )  # avoids underflow of the squares of tiny weights
     rank = int(np.sum(spectrum > spectrum[0] * max(w.shape) * np.finfo(float).eps))
     stable = stable_rank(w) if largest else 0.0
     return LayerSummary(name, (w.shape[0], w.shape[1]), norm, spectrum, stable, rank)
 
 
 def _layer_pairs(network: Network) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(W_l, W_{l+1}) for every hidden layer, the biases as another column of W_l."""
+    """(W_l, W_{l+1}) for every hidden layer, with the biases as a further column of W_l."""
     into = network.weights
     if network.biases is not None:
         into = [np.column_stack([w, b]) for w, b in zip(into, network.biases, strict=True)]
@@ -214,17 +218,17 @@ def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
 
 
 def _active_somewhere(network: Network, data: Dataset) -> np.ndarray:
-    """Which hidden neurons are not zero on all samples."""
+    """Which hidden neurons are nonzero on some sample."""
     along = data.x @ network.weights[0].T
     return (np.maximum(along, network.leak * along) != 0).any(axis=0)
 
 
 def _cluster(w: np.ndarray, unit: np.ndarray, left: np.ndarray, seed: int, angle: float) -> np.ndarray:
-    """Which neurons left lie within the angle of their mean direction, from the direction of `seed` on."""
+    """The remaining neurons within the angle of their mean direction, starting from the neuron `seed`."""
     direction, inside = unit[seed], np.zeros(len(w), dtype=bool)
-    for _ in range(50):  # settles in a few rounds; any round's cluster is a cluster
+    for _ in range(50):  # converges in a few rounds; the result of any round is valid
         near = left & (np.linalg.norm(unit - direction, axis=1) <= 2 * np.sin(np.radians(angle) / 2))
-        near[seed] = True  # so that every round takes at least one neuron out
+        near[seed] = True  # so that every cluster has at least one neuron
         if (near == inside).all():
             break
         inside, direction = near, _direction(w[near])

@@ -19,7 +19,7 @@ def rebalanced(network: Network) -> Network:
     Reference: Du et al. (2018), whose flow conserves |a_h|² − |w_h|².
     """
     if network.depth != 2:
-        raise ValueError(f"rebalanced is for two layers, got {network.depth}; see bf.networks.balanced.")
+        raise ValueError(f"rebalanced needs two layers, got {network.depth}; see bf.networks.balanced.")
     w, v = network.weights
     biases = network.biases
     inside = w if biases is None else np.column_stack([w, biases[0]])
