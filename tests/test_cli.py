@@ -210,7 +210,7 @@ def test_a_user_without_a_home_can_use_the_command():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout.strip()) == (0, biasfree.__version__)
-    assert ended.stderr.startswith("compiled programs cannot be kept for the next time")
+    assert ended.stderr.startswith("compiled programs cannot be cached")
 
 
 def test_draw_and_report_need_no_run(registry, tmp_path):
@@ -273,7 +273,7 @@ def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
     [
         ([], "there is nothing to diagnose"),
         (["missing.npz"], "no file missing.npz"),
-        (["{data}", "--leak", "0.1"], "--leak is about a model"),
+        (["{data}", "--leak", "0.1"], "--leak needs a model"),
         (["{data}", "--model", "{data}"], "lacks leak, W1"),
         (["{model}"], "lacks x, y"),
         (["{data}", "--model", "{model}", "--leak", "0.5"], "is 0, but leak=0.5 was given"),

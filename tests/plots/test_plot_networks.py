@@ -93,7 +93,7 @@ def test_biases_do_not_matter_to_the_map(axes):
 def test_the_look_of_a_map_is_the_callers(axes):
     mesh = bf.plots.weights(axes, NETWORK, cmap="PuOr", vmin=-9, vmax=9)
     assert (mesh.get_cmap().name, mesh.get_clim()) == ("PuOr", (-9, 9))
-    assert axes.get_title() == "$W_{1}$, colours to ±9"
+    assert axes.get_title() == "$W_{1}$, colors to ±9"
 
 
 @pytest.mark.parametrize("layer", [2, -3, 1.0, "1"])

@@ -1,4 +1,4 @@
-"""`biasfree …`: make the figures and say which claims hold; diagnose a model and its data."""
+"""The command line `biasfree …`: `diagnose`, and the commands that other packages add."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from biasfree.stopping import STOP
 
 
 def main() -> None:
-    """The entry point of the command: signals are handled before anything else is loaded."""
+    """Entry point of the command line; signal handlers are installed before other imports."""
     STOP.listen()
     from biasfree.cli._command import command
 

@@ -1,4 +1,4 @@
-"""The commands, by name; what they refuse is said in one sentence."""
+"""The command-line application: its commands, exit codes and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import biasfree
 from biasfree.cli._diagnose import diagnose
 from biasfree.cli._messages import brief_errors
 
-#: Packages add commands under this group.
+#: Entry-point group under which other packages add commands.
 GROUP = "biasfree.commands"
 #: Commands of biasfree-papers, for a hint where it is not installed.
 _OF_PAPERS = ("list", "run", "draw", "report")
@@ -22,8 +22,8 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in _OF_PAPERS and args[0] not in self.commands:
             typer.echo(
-                f"biasfree: `{args[0]}` belongs to biasfree-papers, which reproduces figures of papers and "
-                "is not installed; install it with `pip install biasfree-papers`.",
+                f"biasfree: the command `{args[0]}` is part of biasfree-papers, which reproduces figures of "
+                "papers and is not installed; install it with `pip install biasfree-papers`.",
                 err=True,
             )
             raise typer.Exit(2)
@@ -36,7 +36,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    help="Learning dynamics of bias-free ReLU and linear networks: simulated, solved, measured.",
+    help="Learning dynamics of bias-free ReLU and linear networks: simulation, theory, diagnostics.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,11 +47,11 @@ for _entry in entry_points(group=GROUP):
 
 
 def command() -> int:
-    """Do what the command line says, keep what is compiled for the next time; returns the exit code."""
+    """Run the command line with the cache of compiled programs; returns the exit code."""
     try:
         biasfree.cache_compilation()
-    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
-        typer.echo(f"compiled programs cannot be kept for the next time: {error}", err=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home directory
+        typer.echo(f"compiled programs cannot be cached: {error}", err=True)
     try:
         app()
     except SystemExit as ended:
@@ -69,7 +69,7 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     pass

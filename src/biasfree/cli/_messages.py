@@ -1,4 +1,4 @@
-"""What the command says: progress to a person watching, mistakes in one sentence."""
+"""Messages of the command line: progress on a terminal, and errors in one line."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import typer
 
 
 def show_progress(text: str) -> None:
-    """Progress, for a person watching."""
+    """Print a progress message if stderr is a terminal."""
     if sys.stderr.isatty():
         typer.echo(text, err=True)
 
 
 @contextmanager
 def brief_errors() -> Iterator[None]:
-    """Wrong input, and files that cannot be used, end the command with exit code 2 and what is wrong; other
-    errors are shown in full."""
+    """Print a ValueError or OSError in one line and exit with code 2; other errors keep their traceback."""
     try:
         yield
-    except BrokenPipeError:  # nobody reads on, as in `biasfree list | head`
+    except BrokenPipeError:  # the reader has closed the pipe, as in `biasfree list | head`
         raise
     except (ValueError, OSError) as error:
         from biasfree.files import error_text

@@ -1,11 +1,10 @@
-"""How it looks: a trajectory, a network or arrays and an Axes in, artists out.
+"""Plots of trajectories, networks and arrays on a given Axes; each function returns its artists.
 
-`loss`, `weights`, `directions`, `spectra`, `output_map`, `parity`, `energies` draw one thing each on the Axes
-they are given, in the caller's settings or, inside `with style():`, in the package's.
+They use the caller's Matplotlib settings or, inside `with style():`, those of the package.
 """
 
 from biasfree.arguments import public
-from biasfree.plots._curves import leak_legend, level, simulated_points, spread, theory_curve
+from biasfree.plots._curves import leak_legend, level, simulated_points, spaced_indices, theory_curve
 from biasfree.plots._functions import energies, output_map, parity
 from biasfree.plots._networks import NEGATIVE, POSITIVE, directions, spectra, weights
 from biasfree.plots._style import WIDTH, leak_colors, panel_label, style
@@ -25,8 +24,8 @@ __all__ = [
     "panel_label",
     "parity",
     "simulated_points",
+    "spaced_indices",
     "spectra",
-    "spread",
     "style",
     "theory_curve",
     "weights",

@@ -1,4 +1,4 @@
-"""Curves over time: theory as lines, simulation as markers."""
+"""Curves over time: theory as lines, simulations as markers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import whole
+
 if TYPE_CHECKING:
+    from jaxtyping import Int
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
 
 def theory_curve(axes: Axes, t: ArrayLike, y: ArrayLike, **look: Any) -> Line2D:
-    """A solution, drawn as a line."""
+    """Draw a solution as a line."""
     return axes.plot(np.asarray(t), np.asarray(y), **{"ls": "-", **look})[0]
 
 
 def simulated_points(
     axes: Axes, t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0, **look: Any
 ) -> Line2D:
-    """A simulation, drawn as at most `shown` open markers, `shift` of a gap along its curve."""
+    """Draw a simulation as at most `shown` open markers, evenly spaced along its curve (`spaced_indices`)."""
     t, y = np.asarray(t), np.asarray(y)
-    if t.ndim != 1 or t.shape != y.shape or not t.size:
-        raise ValueError(f"t and y must be vectors of the same length, got shapes {t.shape} and {y.shape}.")
-    i = spread(t, y, shown=shown, shift=shift)
+    i = spaced_indices(t, y, shown=shown, shift=shift)
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 
 
 def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -> Line2D:
-    """A horizontal line named in the plot, at its left or right end."""
+    """Draw a horizontal line with a text at its left or right end."""
     line = axes.axhline(y, **{"color": "0.5", "lw": 0.8, "ls": ":", **look})
     axes.annotate(
         text,
@@ -46,7 +47,7 @@ def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -
 
 
 def leak_legend(axes: Axes, leaks: Iterable[float], colors: Iterable[Any], **options: Any) -> None:
-    """A legend of the leaks by color, with the two ends named."""
+    """Add a legend of the leaks by color; leaks 0 and 1 are named ReLU and linear."""
     from matplotlib.lines import Line2D
 
     names = {0.0: " (ReLU)", 1.0: " (linear)"}
@@ -57,8 +58,16 @@ def leak_legend(axes: Axes, leaks: Iterable[float], colors: Iterable[Any], **opt
     axes.add_artist(axes.legend(handles=handles, **options))
 
 
-def spread(t: np.ndarray, y: np.ndarray, *, shown: int, shift: float) -> np.ndarray:
-    """Indices of points evenly spaced along the curve as it is seen, so that a steep fall gets its share."""
+def spaced_indices(
+    t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0
+) -> Int[np.ndarray, "_"]:
+    """Indices of at most `shown` points evenly spaced along the drawn curve, so that steep parts have some.
+
+    `shift` moves them along the curve, in units of their spacing.
+    """
+    t, y, shown = np.asarray(t), np.asarray(y), whole("shown", shown)
+    if t.ndim != 1 or t.shape != y.shape or not t.size:
+        raise ValueError(f"t and y must be vectors of the same length, got shapes {t.shape} and {y.shape}.")
     steps = np.hypot(np.diff(t) / max(np.ptp(t), 1e-300), np.diff(y) / max(np.ptp(y), 1e-300))
     along = np.concatenate([[0.0], np.cumsum(steps)])
     wanted = (np.arange(shown) + shift) * along[-1] / shown

@@ -1,4 +1,4 @@
-"""The function a network is: over the plane, and against the linear map nearest to it."""
+"""Plots of the function of a network: over the plane, and against the nearest linear map."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Function = Network | Callable[[np.ndarray], Any]
-_FLAT = 1e-4  # of the largest value: below it f is white, and its sign is chance
-KINDS = {"linear": "0.8", "odd, not linear": "#e69f00", "even": "#0072b2"}  # apart for colour-blind eyes
+_FLAT = 1e-4  # fraction of the largest value below which f counts as zero
+KINDS = {"linear": "0.8", "odd, not linear": "#e69f00", "even": "#0072b2"}  # distinct for color-blind readers
 
 
 def output_map(
@@ -38,12 +38,11 @@ def output_map(
     output: int = 0,
     **look: Any,
 ) -> AxesImage:
-    """f over the square |x₁|, |x₂| ≤ `extent`, red positive and blue negative, with the line f = 0.
+    """Draw f over the square |x₁|, |x₂| ≤ `extent`, red positive and blue negative, with the line f = 0.
 
-    `extent` reaches a fifth beyond the samples, or to 1 without data. Samples are filled with the colour of
-    their target on the same scale, so that a fitted one vanishes into its surroundings; y > 0 are circles and
-    the others squares. Where f vanishes over an area there is no line. `network` may be any function of
-    (P, 2) arrays.
+    By default `extent` is 1.2 times the largest coordinate of the samples, or 1 without data. Samples are
+    filled with the color of their target on the same scale: circles for y > 0, squares for the others. No
+    line is drawn where f vanishes over an area. `network` may be any function of (P, 2) arrays.
     """
     _check_plane(network, data)
     reach = 1.2 * np.abs(data.x).max() if data is not None and data.x.any() else 1.0
@@ -53,7 +52,7 @@ def output_map(
     f = _column(_values(network, grid.reshape(-1, 2)), output).reshape(grid.shape[:2])
     y = np.zeros(0) if data is None else _column(data.targets, output)
     scale = signed_colors(np.append(f, y))
-    edge = extent + (line[1] - line[0]) / 2  # values belong to the middles of pixels
+    edge = extent + (line[1] - line[0]) / 2  # grid points are the centers of pixels
     box = (-edge, edge, -edge, edge)
     image = axes.imshow(f, **{"origin": "lower", "extent": box, "interpolation": "nearest", **scale, **look})
     if f.min() < 0 < f.max():
@@ -67,12 +66,12 @@ def output_map(
 def parity(
     axes: Axes, network: Function, x: ArrayLike, *, shown: int = 2000, **look: Any
 ) -> tuple[Line2D, Line2D]:
-    """f(x), and its odd part, against the linear map w·x nearest to it; the labels tell the shares of energy.
+    """Draw f(x) and its odd part against the nearest linear map w·x; the labels give shares of the energy.
 
-    w is the least-squares map of the odd part f_o = (f(x) − f(−x))/2 on the samples; two bias-free layers
-    have f_o = w·x, so that all that leaves the diagonal is even. The shares are of ⟨f_o²⟩ + ⟨f_e²⟩, all
-    outputs together. At most `shown` samples are drawn, evenly spaced in their order; all are counted. With
-    no more samples than inputs every odd part is linear on them.
+    w is the least-squares map of the odd part f_o = (f(x) − f(−x))/2 on the samples. Two bias-free layers
+    have f_o = w·x, so every deviation from the diagonal is even. The shares are those of ⟨f_o²⟩ + ⟨f_e²⟩
+    over all outputs and samples; at most `shown` samples are drawn, evenly spaced in their order. With no
+    more samples than inputs, every odd part is linear on them.
 
     Reference: [ZSL25] Thm. 1 and Corollary 2.
     """
@@ -91,10 +90,10 @@ def parity(
 
 
 def energies(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[BarContainer, ...]:
-    """The energy of f on the samples, output by output: its linear, odd but not linear, and even shares.
+    """Draw the linear, odd nonlinear and even shares of the energy of f on the samples, per output.
 
-    ⟨f_o²⟩ + ⟨f_e²⟩ = ⟨(w·x)²⟩ + ⟨(f_o − w·x)²⟩ + ⟨f_e²⟩, in per cent, with w as in `parity`. One artist a
-    kind, and a legend above.
+    ⟨f_o²⟩ + ⟨f_e²⟩ = ⟨(w·x)²⟩ + ⟨(f_o − w·x)²⟩ + ⟨f_e²⟩, in percent, with w as in `parity`. Returns one
+    artist per share; the legend is above the bars.
     """
     shares = 100 * _parts(network, x).shares
     at, below, bars = np.arange(1, len(shares) + 1), np.zeros(len(shares)), []
@@ -110,7 +109,7 @@ def energies(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """f on the samples, taken apart; each part is (P, K)."""
+    """The linear map, the odd part and the even part of f on the samples, each (P, K)."""
 
     linear: Float[np.ndarray, "P K"]
     odd: Float[np.ndarray, "P K"]
@@ -118,20 +117,20 @@ class _Parts:
 
     @property
     def energies(self) -> Float[np.ndarray, "K 3"]:
-        """The energies of the linear, the other odd and the even part, in one unit for all."""
+        """The energies of the linear, the odd nonlinear and the even part, in a common unit."""
         kinds = np.stack([self.linear, self.odd - self.linear, self.even])
-        kinds = kinds / (np.abs(kinds).max() or 1.0)  # the squares of tiny ones would underflow
+        kinds = kinds / (np.abs(kinds).max() or 1.0)  # the squares of tiny values would underflow
         return np.sum(kinds**2, axis=1).T
 
     @property
     def shares(self) -> Float[np.ndarray, "K 3"]:
-        """The shares of the energy of every output; 0 where it vanishes."""
+        """The shares of the energy of every output; 0 if it vanishes."""
         total = self.energies.sum(axis=1, keepdims=True)
         return self.energies / np.where(total > 0, total, 1.0)
 
     @property
     def total(self) -> Float[np.ndarray, "3"]:
-        """The shares of the energy of all outputs together."""
+        """The shares of the total energy of all outputs."""
         return self.energies.sum(axis=0) / (self.energies.sum() or 1.0)
 
 
@@ -150,8 +149,8 @@ def _parts(function: Function, x: ArrayLike) -> _Parts:
 def _values(function: Function, x: np.ndarray) -> Float[np.ndarray, "P K"]:
     if not callable(function):
         raise ValueError(
-            f"a bf.Network or a function of (samples, dimensions) is drawn, got {type(function).__name__}; "
-            "the Axes comes first, and trajectory[-1] is the last network of a run."
+            "network must be a bf.Network or a function of (samples, dimensions), got "
+            f"{type(function).__name__}; the Axes comes first, and trajectory[-1] is the last network."
         )
     taken: Any = function
     f = real("f(x)", (function_of(taken) if is_module(taken) else taken)(x))
@@ -169,7 +168,7 @@ def _column(values: Float[np.ndarray, "P K"], output: int) -> Float[np.ndarray, 
 
 
 def _check_plane(network: Function, data: Dataset | None) -> None:
-    """Two inputs, no more and no less."""
+    """Raise ValueError unless network and data have two inputs."""
     inputs = 2 if not isinstance(network, Network) else network.sizes[0]
     if inputs != 2 or (data is not None and data.dimensions != 2):
         raise ValueError(
@@ -179,7 +178,7 @@ def _check_plane(network: Function, data: Dataset | None) -> None:
 
 
 def _without_flats(f: np.ndarray) -> np.ma.MaskedArray:
-    """f less the squares of four neighbours where it vanishes: a contour would wander through them."""
+    """f with a mask where it vanishes on all four corners of a grid cell: contours there are random."""
     zero, flat = np.abs(f) <= _FLAT * np.abs(f).max(), np.zeros(f.shape, dtype=bool)
     square = zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]
     for rows in (slice(1, None), slice(-1)):

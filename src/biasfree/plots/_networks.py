@@ -1,4 +1,4 @@
-"""The weights of a network: maps sorted by sign, neuron directions, spectra."""
+"""Plots of the weights of a network: matrices sorted by sign, neuron directions, spectra."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection, QuadMesh
     from matplotlib.lines import Line2D
 
-POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two arms of RdBu_r
-_NAMED = 12  # up to so many neurons are named one by one
+POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two ends of the color map RdBu_r
+_NAMED = 12  # at most so many neurons get a tick each
 
 
 def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, **look: Any) -> QuadMesh:
-    """A layer as a map of colours, red positive and blue negative, its hidden neurons sorted by sign.
+    """Draw a weight matrix, red positive and blue negative, with hidden neurons sorted by sign.
 
-    `layer` counts from 0. Hidden neurons run from the most positive to the most negative outer weight or, in
-    deeper networks, entry of r_l of the nearest low-rank structure (`DeepParts`), with a line between the
-    signs. Several outputs count by their leading singular direction. Inputs and outputs stay in their order.
+    `layer` counts from 0. Hidden neurons are sorted from the most positive to the most negative outer weight
+    or, in deeper networks, entry of r_l of the nearest low-rank structure (`DeepParts`); a line separates the
+    signs. Several outputs are projected on their leading singular direction. Inputs and outputs keep their
+    order.
 
     Reference: [ZSL25] Fig. 3 (TMLR 5), whose neurons are permuted by sign.
     """
@@ -39,7 +40,7 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
     shown = w[np.ix_(rows, columns)]
     mesh = axes.pcolormesh(shown, **{**signed_colors(shown), "rasterized": True, **look})
     axes.set(
-        xlim=(0, w.shape[1]), ylim=(len(w), 0), title=f"$W_{{{layer + 1}}}$, colours to ±{mesh.norm.vmax:.2g}"
+        xlim=(0, w.shape[1]), ylim=(len(w), 0), title=f"$W_{{{layer + 1}}}$, colors to ±{mesh.norm.vmax:.2g}"
     )
     for which, order, sign in (("x", columns, signs[layer]), ("y", rows, signs[layer + 1])):
         _name_axis(axes, which, _population(network, layer + (which == "y")), order, sign)
@@ -49,13 +50,13 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
 def directions(
     axes: Axes, network: Network, *, data: Dataset | None = None, **look: Any
 ) -> tuple[PathCollection, ...]:
-    """First-layer neurons w_h in the plane, area ∝ |w_h||a_h|, by the sign of a_h: red disks, blue squares.
+    """Draw first-layer neurons w_h in a plane, area ∝ |w_h||a_h|: red disks for a_h > 0, else blue squares.
 
     With more than two inputs the plane is spanned by β̄ = β/|β| of the data and the leading right singular
-    vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples lie
-    beneath as + and − by the sign of y, scaled to the neurons' size. a_h is the h-th column of the second
-    layer; in deeper networks and with several outputs its sign is the one `weights` sorts by. One artist a
-    sign.
+    vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples are drawn
+    as + and − by the sign of y, scaled to the size of the neurons. a_h is the h-th column of the second
+    layer; in deeper networks and with several outputs its sign is the one that `weights` sorts by. Returns
+    one artist per sign.
     """
     network = checked(network)
     if network.depth < 2 or network.sizes[0] < 2:
@@ -81,10 +82,10 @@ def directions(
 
 
 def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any) -> tuple[Line2D, ...]:
-    """The singular values of every layer on a logarithmic axis, one line a layer.
+    """Draw the singular values of every layer on a logarithmic axis, one line per layer.
 
     `relative=True` divides by the largest of the layer. Values that are zero to rounding, at most
-    max(inputs, outputs)·ε times the largest, stand at that bound as open triangles pointing down.
+    max(inputs, outputs)·ε times the largest, are drawn at that bound as open triangles pointing down.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -107,7 +108,7 @@ def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any)
 
 
 def checked(network: Any) -> Network:
-    """`network`, refused unless it is one."""
+    """`network`; raises ValueError unless it is a Network."""
     if not isinstance(network, Network):
         raise ValueError(
             f"network must be a bf.Network, got {type(network).__name__}; the Axes comes first, "
@@ -117,17 +118,17 @@ def checked(network: Any) -> Network:
 
 
 def signed_colors(*values: np.ndarray) -> dict[str, Any]:
-    """A colour map that is white at zero and reaches as far up as down: red positive, blue negative."""
+    """A color scale symmetric about zero: red positive, white zero, blue negative."""
     bound = max(float(np.abs(v).max()) for v in values) or 1.0
     return {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
 
 
 def _neuron_signs(network: Network) -> list[Float[np.ndarray, "_"]]:
-    """One number a neuron for every hidden layer, whose sign says to which sign of the output it leads."""
+    """One number per neuron of every hidden layer; its sign is that of its effect on the output."""
     if network.depth == 1:
         return []
     last = network.weights[-1]
-    outer = _leading(last) @ last  # one output stands for several
+    outer = _leading(last) @ last  # several outputs are reduced to one
     parts = DeepParts.maybe(Network((*network.weights[:-1], outer[None]), leak=network.leak))
     lower = [_leading(w.T) for w in network.weights[1:-1]] if parts is None else parts.neurons[:-1]
     return [*lower, outer]
@@ -144,12 +145,12 @@ def _order(sign: np.ndarray | None, n: int) -> Int[np.ndarray, "_"]:
 
 
 def _population(network: Network, i: int) -> str:
-    """What the i-th size of a network counts."""
+    """The name of the units that the i-th size of a network counts."""
     return "input" if i == 0 else "output" if i == network.depth else f"neuron of layer {i}"
 
 
 def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.ndarray | None) -> None:
-    """Ticks at every neuron where they are few, else at the two signs; unsorted they are matplotlib's."""
+    """Label an axis: a tick per neuron if they are few, else one per sign; unsorted axes keep their ticks."""
     axis, n = getattr(axes, f"{which}axis"), len(order)
     axis.set_label_text(name if sign is None else f"{name}, + to −")
     signs = [] if sign is None else [int((sign > 0).sum()), int((sign >= 0).sum())]
@@ -208,7 +209,7 @@ def _neuron_look(network: Network, sign: int) -> dict[str, Any]:
 
 
 def _singular_values(w: np.ndarray, relative: bool, largest: float) -> tuple[np.ndarray, float]:
-    """The values, and the bound at and below which they are zero to rounding."""
+    """The singular values, and the bound up to which they are zero to rounding."""
     values = np.linalg.svd(w, compute_uv=False)
     share = max(w.shape) * np.finfo(float).eps
     if relative or not values[0]:

@@ -1,4 +1,4 @@
-"""One look for all figures: no TeX, colours that stay apart for colour-blind eyes and in grey."""
+"""The style of all figures: no TeX, colors that are distinct for color-blind readers and in gray."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The package's look inside a `with` block; the caller's own settings come back after it."""
+    """The package's Matplotlib settings inside a `with` block; the caller's are restored after it."""
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
@@ -40,7 +40,7 @@ def style() -> Iterator[None]:
 
 
 def leak_colors(leaks: Iterable[float]) -> list[tuple[float, ...]]:
-    """One colour a leak, dark for ReLU to light for linear: viridis, whose lightness rises evenly."""
+    """One color per leak, from dark (ReLU) to light (linear), of the color map viridis."""
     import matplotlib
 
     palette = matplotlib.colormaps["viridis"]
@@ -48,5 +48,5 @@ def leak_colors(leaks: Iterable[float]) -> list[tuple[float, ...]]:
 
 
 def panel_label(axes: Axes, letter: str) -> None:
-    """The letter of a panel, above its left edge."""
+    """Write the letter of a panel above its left edge."""
     axes.set_title(f"({letter})", loc="left", fontweight="bold")

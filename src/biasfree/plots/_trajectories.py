@@ -1,4 +1,4 @@
-"""A trajectory over its time."""
+"""The loss of a trajectory over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import theory as solutions
-from biasfree.plots._curves import level, spread, theory_curve
+from biasfree.plots._curves import level, spaced_indices, theory_curve
 from biasfree.trajectory import MapTrajectory, Trajectory
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ def loss(
     shown: int = 25,
     **look: Any,
 ) -> Line2D:
-    """The loss over flow time: a solution as a line, a simulation as at most `shown` open markers.
+    """Draw the loss over time: a solution as a line, a simulation as at most `shown` open markers.
 
-    `theory=None` asks `trajectory.stats.method` which of the two it is. An infinite last time, which a closed
-    form may have, becomes a dotted level. Points without a logarithm (t = 0, a loss of 0) are left out of a
-    logarithmic axis. The line is labelled; the legend is the caller's.
+    By default `trajectory.stats.method` decides which of the two it is; `theory` overrides it. An infinite
+    last time, as in closed forms, is drawn as a dotted level. Points without a logarithm (t = 0, loss 0) are
+    left out of logarithmic axes. The line is labeled; the caller adds the legend.
     """
     t, y = _finite_part(trajectory)
     axes.set(xlabel="time $t/\\tau$", ylabel="loss $L$")
@@ -41,12 +41,14 @@ def loss(
     kept = ((t > 0) | (not log_time)) & ((y > 0) | (not log_loss))
     if not kept.any():
         raise ValueError(
-            f"a logarithmic axis has no place for any point of {trajectory!r}; draw it on plain axes."
+            f"no point of {trajectory!r} can be drawn on logarithmic axes; draw it on linear axes."
         )
     t, y = t[kept], y[kept]
     if not (trajectory.stats.method in solutions.__all__ if theory is None else theory):
-        # Spread along the curve as it is seen, so that a fall over decades gets its share.
-        chosen = spread(np.log(t) if log_time else t, np.log(y) if log_loss else y, shown=shown, shift=0.0)
+        # spaced in the drawn coordinates, so that a drop over decades gets markers too
+        chosen = spaced_indices(
+            np.log(t) if log_time else t, np.log(y) if log_loss else y, shown=shown, shift=0.0
+        )
         look = {"ls": "none", "marker": "o", "mfc": "none", "markevery": chosen.tolist(), **look}
     line = theory_curve(axes, t, y, **{"label": _name(trajectory), **look})
     if trajectory.ts[-1] == np.inf and (trajectory.loss[-1] > 0 or not log_loss):
@@ -57,14 +59,12 @@ def loss(
 def _finite_part(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(trajectory, Trajectory | MapTrajectory):
         raise ValueError(
-            f"loss draws a Trajectory or a MapTrajectory, got {type(trajectory).__name__}; "
-            "the Axes comes first, and several runs take one call each."
+            f"trajectory must be a Trajectory or a MapTrajectory, got {type(trajectory).__name__}; "
+            "the Axes comes first, and several runs need one call each."
         )
     finite = np.isfinite(trajectory.ts)
     if not finite.any():
-        raise ValueError(
-            "the trajectory has no finite time, so there is no curve; add times before infinity."
-        )
+        raise ValueError("the trajectory has no finite time, so there is no curve; add finite times.")
     return trajectory.ts[finite], trajectory.loss[finite]
 
 

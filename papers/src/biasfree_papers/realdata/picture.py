@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree.plots import spread
+from biasfree.plots import spaced_indices
 from biasfree_papers.shared.picture import fill
 from biasfree_papers.types import Numbers
 
@@ -52,7 +52,7 @@ def _losses(axes: Axes, numbers: Numbers, loss: str) -> None:
     plots.theory_curve(axes, t, linear, color="k", label="linear twin")
     for shift, (kind, (color, marker)) in enumerate(_LOOKS.items()):
         y = numbers[f"{loss}_{kind}_loss"][0, 0, 1:]
-        chosen = spread(np.log(t), np.log(y), shown=20, shift=shift / 2)
+        chosen = spaced_indices(np.log(t), np.log(y), shown=20, shift=shift / 2)
         axes.plot(
             t[chosen], y[chosen], ls="none", marker=marker, mfc="none", color=color, label=f"ReLU, {kind}"
         )
