@@ -263,7 +263,7 @@ def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LeakyReLU(0.3), torch.nn.Linear(4, 1))
     torch.save(model.state_dict(), tmp_path / "m.pt")
     assumed = RUNNER.invoke(app, ["diagnose", str(data), "--model", str(tmp_path / "m.pt")])
-    assert "leak 0 (ReLU) is assumed; see --leak" in assumed.output
+    assert "leak 0 (ReLU) is assumed, see --leak" in assumed.output
     told = RUNNER.invoke(app, ["diagnose", str(data), "--model", str(tmp_path / "m.pt"), "--leak", "0.3"])
     assert "assumed" not in told.output
 

@@ -1,4 +1,4 @@
-"""The verdict: is this network effectively linear, are these data symmetric, and what follows?"""
+"""The diagnosis of a model and its data: `diagnose` and the report that it returns."""
 
 from biasfree.diagnosis._diagnose import diagnose
 from biasfree.diagnosis._report import Report

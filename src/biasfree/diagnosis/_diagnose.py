@@ -1,4 +1,4 @@
-"""`bf.diagnose`: one call for a model, its data, or both."""
+"""The function `bf.diagnose`, for a model, its data, or both."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ def diagnose(
     flips: int = 199,
     seed: int = 0,
 ) -> Report:
-    """Whether a model is effectively linear, whether data are symmetric, and what follows for learning.
+    """Diagnose whether a model is effectively linear and whether data are symmetric.
 
-    `model` is a `bf.Network`, a `torch.nn.Module`, a list of weights or any function of the samples; `data` a
-    `bf.Dataset` or a pair (x, y), samples of any shape. At least one of them. N = 1 − R² of the best linear
-    map to the model's outputs, of the worst output, decides: *nonlinear* if N > `nonlinear_above`; else
-    *linear so far* if Condition 3 is rejected (p < `rejected_below`, or mirror images of most samples but
-    not of all) or the model is not known to have two bias-free layers, and more than `residual_above` of the
-    targets is left to learn; else *effectively linear*. Without data the model is measured on Gaussian inputs
-    and all may be left to learn; without a model the verdict is on a two-layer bias-free network trained on
-    the data from small weights.
+    `model` is a `bf.Network`, a `torch.nn.Module`, a list of weights or any function of the samples; `data`
+    is a `bf.Dataset` or a pair (x, y), with samples of any shape. At least one is needed. The verdict is
+
+    - *nonlinear* if N > `nonlinear_above`, N = 1 − R² of the best linear map to the worst of the outputs;
+    - otherwise *linear so far* if more than `residual_above` of the targets is not fitted and nothing keeps
+      the model linear: Condition 3 is rejected (p < `rejected_below`, or most but not all samples have mirror
+      images), or the model is not known to have two bias-free layers;
+    - otherwise *effectively linear*.
+
+    Without data, N is measured on Gaussian inputs, and the targets count as not fitted. Without a model, the
+    verdict is about a two-layer bias-free network trained on the data from small initial weights.
 
     Reference: [ZSL25] Condition 3, Thm. 1, Thm. 5 (TMLR 8); verdict and thresholds are ours.
     """
     if model is None and data is None:
-        raise ValueError("there is nothing to diagnose: give a model, data, or both.")
+        raise ValueError("there is nothing to diagnose: pass a model, data, or both.")
     thresholds = Thresholds(
         positive("nonlinear_above", nonlinear_above),
         positive("rejected_below", rejected_below),
@@ -50,7 +53,7 @@ def diagnose(
     if leak is not None:
         leak = non_negative("leak", leak)
         if model is None:
-            raise ValueError("leak is about a model; give one.")
+            raise ValueError("leak needs a model; pass one.")
     subject = None if model is None else subject_of(model, dataset, leak=leak, shape=shape)
     _check_fit(subject, dataset)
     measured = Measurements(subject, dataset, whole("flips", flips), seed)
@@ -71,16 +74,16 @@ def _check_fit(subject: Subject | None, data: Dataset | None) -> None:
     network = subject.network
     if data is None:
         if network is None:
-            raise ValueError(f"{subject.name} is known by its outputs only: give data to measure it on.")
+            raise ValueError(f"only the outputs of {subject.name} can be measured: pass data.")
         return
     if network is not None and network.sizes[0] != data.dimensions:
         raise ValueError(
-            f"{subject.name} takes {network.sizes[0]} inputs, but a sample of the data has {data.dimensions}."
+            f"{subject.name} takes {network.sizes[0]} inputs, but the data have {data.dimensions} dimensions."
         )
     outputs = network.sizes[-1] if network is not None else subject.function(data.x[:1]).shape[1]
     if outputs != data.outputs:
         raise ValueError(
-            f"{subject.name} gives {outputs} outputs, but the data have {data.outputs} targets a sample."
+            f"{subject.name} has {outputs} outputs, but the data have {data.outputs} targets per sample."
         )
 
 
@@ -88,8 +91,8 @@ def _notes(measured: Measurements) -> tuple[str, ...]:
     notes = [] if measured.subject is None else list(measured.subject.notes)
     if measured.data is None:
         notes.append(
-            f"no data: the function is measured on {PROBES} Gaussian inputs and their mirror images, and "
-            "nothing is known of what is left to learn."
+            f"no data were given: the function is measured on {PROBES} Gaussian inputs and their mirror "
+            "images, and the residual of the targets is unknown."
         )
     if (
         measured.symmetry is not None
@@ -98,7 +101,7 @@ def _notes(measured: Measurements) -> tuple[str, ...]:
     ):
         notes.append(
             f"the test of Condition 3 searched a random subset of {measured.symmetry.samples} samples; the "
-            f"defects are those of all {len(measured.data)} in the half-spaces it measured."
+            f"defects use all {len(measured.data)} samples, in the half-spaces found."
         )
     if (
         measured.shares is not None
@@ -110,10 +113,10 @@ def _notes(measured: Measurements) -> tuple[str, ...]:
         )
     if measured.independent and measured.data is not None:
         notes.append(
-            f"{len(measured.data)} samples in {measured.data.dimensions} dimensions are linearly independent, so "
-            "every function of them is linear: N is measured on them and their mirror images, and sees the "
-            "even part only; more samples would tell more."
+            f"the {len(measured.data)} samples in {measured.data.dimensions} dimensions are linearly "
+            "independent, so every function is linear on them. N is measured on them and their mirror "
+            "images, and detects only the even part; use more samples to detect the odd part."
         )
     if measured.data is not None and np.any(np.all(measured.data.targets == 0, axis=0)):
-        notes.append("a target is zero on every sample: nothing can be learnt of it.")
+        notes.append("a target is zero on every sample.")
     return tuple(notes)

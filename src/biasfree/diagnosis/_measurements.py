@@ -1,4 +1,4 @@
-"""What is measured for a report: of the data, of the function, of the weights, each where it is known."""
+"""The measurements of a report: of the data, the function and the theory that applies."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from biasfree.theory import Coverage, coverage
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-PROBES = 1000  # random inputs on which a model without data is measured, before their mirror images
+PROBES = 1000  # random inputs, besides their mirror images, on which a model without data is measured
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All measurements of one model and/or one dataset; what is not there is None."""
+    """All measurements of a model, a dataset or both, computed on first access; None if not applicable."""
 
     subject: Subject | None
     data: Dataset | None
@@ -33,15 +33,15 @@ class Measurements:
 
     @cached_property
     def symmetry(self) -> Symmetry | None:
-        """Condition 3, measured and tested."""
+        """The measured defect of Condition 3 and its test."""
         return None if self.data is None else symmetry(self.data, flips=self.flips, seed=self.seed)
 
     @cached_property
     def mirrored_by_design(self) -> bool:
-        """Whether mirror images are too many for chance, and yet not complete.
+        """Whether there are more mirror images than by chance, but not for all samples.
 
-        Independent symmetric samples have a mirror input as often as a duplicate. Where most have the one and
-        few the other the data were made so, and chance explains nothing of what is missing.
+        Independent samples of a symmetric law have a mirror input as often as a duplicate. If most have a
+        mirror input and few a duplicate, the data were mirrored on purpose, but incompletely.
         """
         seen = self.symmetry
         if seen is None or self.data is None or seen.exact or seen.evenness < 0.5:
@@ -51,10 +51,9 @@ class Measurements:
 
     @cached_property
     def moments_only(self) -> bool:
-        """Labels whose half-spaces agree in second moments to rounding, without mirror images.
+        """Whether labeled data satisfy Condition 3 in second moments, to rounding, without mirror images.
 
-        Chance does not make moments equal. They suffice the square loss; a logistic one, which labels are
-        likely to be trained with, needs the mirror images.
+        Second moments suffice for the square loss. The logistic loss, usual for labels, needs mirror images.
         """
         seen = self.symmetry
         if seen is None or self.data is None or seen.exact or seen.defect > 1e-8:  # of theory's Condition 3
@@ -63,26 +62,26 @@ class Measurements:
 
     @cached_property
     def shares(self) -> TargetShares | None:
-        """What the targets are made of."""
+        """The linear, odd nonlinear and even shares of the targets."""
         return None if self.data is None else target_shares(self.data, seed=self.seed)
 
     @cached_property
     def preparation(self) -> Preparation | None:
-        """What centring and whitening would change."""
+        """The data as given, centered and whitened."""
         return None if self.data is None else preparation(self.data)
 
     @cached_property
     def independent(self) -> bool:
-        """Whether the samples are linearly independent, so that every function of them is linear."""
+        """Whether the samples are linearly independent, so that every function is linear on them."""
         if self.data is None or len(self.data) > self.data.dimensions:
             return False
         return int(np.linalg.matrix_rank(self.data.x)) == len(self.data)
 
     @cached_property
     def x(self) -> Float[np.ndarray, "P D"] | None:
-        """Where the function is measured: the data, or Gaussian inputs and their mirror images.
+        """The inputs on which the function is measured: the data, or Gaussian inputs and their mirror images.
 
-        Of samples that are linearly independent every function is linear: those come with mirror images.
+        Linearly independent samples come with their mirror images, since every function is linear on them.
         """
         if self.data is not None:
             return np.concatenate([self.data.x, -self.data.x]) if self.independent else self.data.x
@@ -93,7 +92,7 @@ class Measurements:
 
     @cached_property
     def outputs(self) -> Float[np.ndarray, "P K"] | None:
-        """f(x) on those inputs."""
+        """f(x) on these inputs."""
         return None if self.subject is None or self.x is None else outputs(self.subject.function, self.x)
 
     @cached_property
@@ -105,14 +104,14 @@ class Measurements:
 
     @cached_property
     def residual(self) -> float | None:
-        """The share of ⟨y²⟩ that the model has not fitted, of the worst output."""
+        """The fraction of ⟨y²⟩ that the model has not fitted, for the worst output."""
         if self.outputs is None or self.data is None:
             return None
         return residual_share(self.data.targets, self.outputs[: len(self.data)])
 
     @cached_property
     def coverage(self) -> Coverage | None:
-        """Which results apply."""
+        """The results of the theory, with the defects of their hypotheses."""
         known = self.subject is not None and self.subject.network is not None and self.data is not None
         if not known:
             return None

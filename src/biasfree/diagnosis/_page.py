@@ -1,4 +1,4 @@
-"""The report as one self-contained page."""
+"""The report as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def page(report: Report) -> str:
-    """The whole page, pictures included; nothing is fetched from elsewhere."""
+    """The complete page, with embedded pictures and no external resources."""
     parts = [
         pages.heading(f"Verdict: {report.verdict}", level=1),
         pages.bullets(report.reasons),
@@ -31,7 +31,7 @@ def _thresholds(report: Report) -> str:
 
 
 def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
-    """What a person wants to see of what there is."""
+    """Captions and drawing functions of the pictures that the model and the data allow."""
     subject, data = report.subject, report.data
     if subject is None:
         return

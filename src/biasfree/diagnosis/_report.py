@@ -1,4 +1,4 @@
-"""The report of a diagnosis: a verdict, reasons, tables; as text, JSON or a page."""
+"""The report of a diagnosis: verdict, reasons and tables, as text, JSON or an HTML page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ VERDICTS = ("effectively linear", "linear so far", "nonlinear")
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What `bf.diagnose` found: `verdict` is one of `effectively linear`, `linear so far`, `nonlinear`.
+    """The result of `bf.diagnose`; `verdict` is `effectively linear`, `linear so far` or `nonlinear`.
 
-    `reasons` are sentences, the advice last; `tables` hold every number by name; `thresholds` are those that
-    decided; `notes` say what could not be measured and on what the numbers rest.
+    `reasons` are sentences, the last with advice; `tables` contain all measured numbers; `thresholds` are
+    those of the verdict; `notes` list limitations, such as subsamples and models of which only outputs are
+    known.
     """
 
     verdict: str
@@ -39,7 +40,7 @@ class Report:
             raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, got {self.verdict!r}.")
 
     def to_json(self) -> str:
-        """Everything but the pictures, as JSON."""
+        """The report without pictures, as JSON."""
         tables = {name: table.record() for name, table in self.tables.items()}
         record = {
             "verdict": self.verdict,
@@ -51,7 +52,7 @@ class Report:
         return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the report as one page with its pictures inside it."""
+        """Write the report as one HTML page with embedded pictures."""
         from biasfree.diagnosis._page import page
 
         text = page(self)
@@ -76,8 +77,8 @@ class Report:
                     drawn.add_row(*(Text(shown(cell)) for cell in row))
                 console.print()
                 console.print(drawn)
-            said = ", ".join(f"{name} = {value:g}" for name, value in self.thresholds.items())
-            console.print(Text(f"\nThresholds: {said}"))
+            thresholds = ", ".join(f"{name} = {value:g}" for name, value in self.thresholds.items())
+            console.print(Text(f"\nThresholds: {thresholds}"))
             for note in self.notes:
                 console.print(Text(f"Note: {note}"))
         return captured.get()

@@ -1,4 +1,4 @@
-"""What is diagnosed: a model as a function and, where it can be read, as a network; data of any shape."""
+"""The subject of a diagnosis: a model as a function and, if possible, as a network, and its data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model: what it computes on flat samples (P, D), the network it is if that is known, what to know."""
+    """A model: its function of flat samples (P, D), its network if it can be converted, and notes."""
 
     name: str
     function: Callable[[Any], np.ndarray]
@@ -29,9 +29,9 @@ class Subject:
 def subject_of(
     model: Any, data: Dataset | None, *, leak: float | None, shape: tuple[int, ...] | None
 ) -> Subject:
-    """A Network, a PyTorch module, a sequence of weights or any function of samples, ready to be measured.
+    """The subject for a Network, a PyTorch module, a sequence of weights or any function of samples.
 
-    `shape` is that of one sample as the model takes it, where it is not flat.
+    `shape` is the shape of one sample that the model expects, None if it is flat.
     """
     if isinstance(model, Network):
         return _of_network(_agreed(model, leak), ())
@@ -42,26 +42,27 @@ def subject_of(
     if callable(model) and not isinstance(model, type):
         name = getattr(model, "__name__", type(model).__name__)
         _check_no_leak(name, leak)
-        note = f"{name} is known by its outputs only, so nothing is said of its weights."
+        note = f"only the outputs of {name} are measured: it is a function without known weights."
         return Subject(name, _shaped(model, shape), None, (note,))
     raise ValueError(
-        "a model is a bf.Network, a torch.nn.Module, a list of weights (W_1, …, W_L) or a function of the "
-        f"samples, got {model if isinstance(model, type) else f'a {type(model).__name__}'}; data go to data=."
+        "a model must be a bf.Network, a torch.nn.Module, a list of weights (W_1, …, W_L) or a function of "
+        f"the samples, got {model if isinstance(model, type) else f'a {type(model).__name__}'}; pass data as "
+        "data=."
     )
 
 
 def dataset_of(data: Any) -> tuple[Dataset, tuple[int, ...] | None]:
-    """A Dataset, or (x, y) with samples of any shape; and the shape of a sample unless it is flat."""
+    """The dataset for a Dataset or a pair (x, y), and the shape of one sample, None if it is flat."""
     if isinstance(data, Dataset):
         return data, None
     if not isinstance(data, Sequence | tuple) or len(data) != 2:
-        raise ValueError(f"data are a bf.Dataset or a pair (x, y), got a {type(data).__name__}.")
+        raise ValueError(f"data must be a bf.Dataset or a pair (x, y), got a {type(data).__name__}.")
     x, y = (real(name, part) for name, part in zip("xy", data, strict=True))
     largest = max(max(part.max(initial=0), -part.min(initial=0)) for part in (x, y))
     if largest > _LARGEST:
         raise ValueError(f"the data have entries up to {largest:g}, whose squares overflow; rescale them.")
     if x.ndim < 2 or 0 in x.shape:
-        return Dataset(x, y), None  # which says what is wrong with it
+        return Dataset(x, y), None  # raises the error that names the wrong shape
     return Dataset(x.reshape(len(x), -1), y), x.shape[1:] if x.ndim > 2 else None
 
 
@@ -72,16 +73,16 @@ def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
 def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
     arrays = tuple(as_array(f"W_{i}", w) for i, w in enumerate(weights, 1))
     if len(arrays) == 2 and arrays[0].ndim >= 2 and arrays[1].ndim == 1:
-        raise ValueError("two arrays that are not weights look like data (x, y): pass them as data=(x, y).")
+        raise ValueError("a matrix and a vector are not weights; pass data (x, y) as data=(x, y).")
     network = Network(arrays, leak=0.0 if leak is None else leak)
-    note = () if leak is not None else ("weights do not say their activation: leak 0 (ReLU) is assumed.",)
+    note = () if leak is not None else ("the activation is not given: leak 0 (ReLU) is assumed.",)
     return _of_network(network, note)
 
 
 def _of_module(
     model: Any, data: Dataset | None, leak: float | None, shape: tuple[int, ...] | None
 ) -> Subject:
-    """A module as the network it is, if it also computes what that computes; else as a function."""
+    """A module as a network, if that has the same outputs; otherwise as a function."""
     name, function = type(model).__name__, _shaped(function_of(model), shape)
     try:
         network = network_of(model)
@@ -89,50 +90,50 @@ def _of_module(
             _check_same(network, function, data.x[:20])
     except ValueError as error:
         _check_no_leak(name, leak)
-        note = f"the layers of {name} are not measured, only its outputs: {error}"
+        note = f"only the outputs of {name} are measured, not its layers: {error}"
         return Subject(name, function, None, (note,))
     return _of_network(_agreed(network, leak), ())
 
 
 def _check_same(network: Network, function: Callable[[Any], np.ndarray], x: np.ndarray) -> None:
-    """A missing Flatten makes a model another function than its layers say."""
+    """Raise ValueError if the module differs from the network of its layers, as without a Flatten."""
     expected, found = network.preactivations(x)[-1], function(x)
-    # half precision has three digits, and sums of many terms lose one
+    # half precision has three digits, and sums of many terms lose one of them
     if found.shape != expected.shape or not np.allclose(
         found, expected, rtol=0.05, atol=0.05 * np.abs(expected).max()
     ):
-        raise ValueError("it computes something else than its layers do, as without a Flatten.")
+        raise ValueError("its outputs differ from those of its layers, as happens without a Flatten.")
 
 
 def _check_no_leak(name: str, leak: float | None) -> None:
     if leak is not None:
         raise ValueError(
-            f"{name} is measured by its outputs, so leak={leak:g} says nothing of it; leave it out."
+            f"only the outputs of {name} are measured, so leak={leak:g} has no meaning; leave it out."
         )
 
 
 def _agreed(network: Network, leak: float | None) -> Network:
     if leak is not None and leak != network.leak:
         raise ValueError(
-            f"the model's own leak is {network.leak:g}, but leak={leak:g} was given; leave it out."
+            f"the leak of the model is {network.leak:g}, but leak={leak:g} was given; leave it out."
         )
     return network
 
 
 def _shaped(function: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Callable[[Any], np.ndarray]:
-    """The function on flat samples, its outputs with their axis."""
+    """The function of flat samples, with an output axis."""
 
     def flat(x: Any) -> np.ndarray:
-        x = np.array(real("x", x))  # a copy of its own, which the model may write to
+        x = np.array(real("x", x))  # a copy: the model may write to its argument
         sample = shape or x.shape[1:]
         try:
             found = as_array("the model's outputs", function(x.reshape(len(x), *sample)))
-        except Exception as error:  # whatever a stranger's model raises
+        except Exception as error:  # a user's model may raise anything
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error
         if found.dtype == object or found.ndim == 0 or len(found) != len(x):
             raise ValueError(
-                "the model must give one output or row of outputs a sample, got "
+                "the model must return one output or row of outputs per sample, got "
                 f"{type(found).__name__} of shape {found.shape} for {len(x)} samples."
             )
         return real("the model's outputs", found.reshape(len(x), -1))

@@ -1,4 +1,4 @@
-"""The tables of a report: every number that was measured, by name."""
+"""The tables of a report, with all measured numbers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from biasfree.networks import Network
 from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
-MARGIN_SAMPLES = 5000  # beyond which the hard-margin classifier would take too long
+MARGIN_SAMPLES = 5000  # for more samples the hard-margin classifier takes too long
 
 
 def tables(measured: Measurements) -> dict[str, Table]:
-    """The tables that the model and the data allow."""
+    """The tables for which the model and the data are given."""
     made: dict[str, Table] = {}
     if measured.data is not None:
         made["data"] = Table("Data", _MEASURED, tuple(_data(measured)))
@@ -48,11 +48,11 @@ def _data(measured: Measurements) -> Iterator[tuple[str, Any]]:
     assert seen is not None
     yield "samples, dimensions, outputs", f"{len(data)}, {data.dimensions}, {data.outputs}"
     yield "exact mirror images (Condition 3)", seen.exact
-    yield "samples whose mirror input is there (share)", seen.evenness
-    yield "largest |y(x) + y(−x)|/max|y| on those", seen.oddness
-    yield "inputs: max ‖⟨sgn(r·x)xxᵀ⟩‖/‖Σ‖ found", seen.inputs
+    yield "fraction of samples with a mirror input", seen.evenness
+    yield "largest |y(x) + y(−x)|/max|y| of these", seen.oddness
+    yield "inputs: largest ‖⟨sgn(r·x)xxᵀ⟩‖/‖Σ‖ found", seen.inputs
     yield "inputs: p-value under symmetry", seen.p_inputs
-    yield "targets: max |⟨sgn(r·x)yx⟩|/√(⟨y²⟩TrΣ) found", seen.targets
+    yield "targets: largest |⟨sgn(r·x)yx⟩|/√(⟨y²⟩TrΣ) found", seen.targets
     yield "targets: p-value under symmetry", seen.p_targets
     yield "both: p-value under symmetry", seen.p_value
 
@@ -63,9 +63,7 @@ def _targets(measured: Measurements) -> Table:
     rows = [(f"output {i}", *_share(one)) for i, one in enumerate(shares.outputs)]
     rows = [("all", *_share(shares.total))] if len(rows) == 1 else [*rows, ("all", *_share(shares.total))]
     columns = ("share of ⟨y²⟩", "linear", "odd nonlinear", "even", "rest")
-    return Table(
-        "Targets: what two bias-free layers could learn (linear, even) and not (odd)", columns, tuple(rows)
-    )
+    return Table("Targets (two bias-free layers cannot fit the odd nonlinear part)", columns, tuple(rows))
 
 
 def _share(shares: Shares) -> tuple[Any, ...]:
@@ -83,7 +81,7 @@ def _part(part: Part) -> str:
 def _preparation(measured: Measurements) -> Table:
     made = measured.preparation
     assert made is not None
-    kinds = (("as given", made.given), ("centred", made.centered), ("whitened", made.whitened))
+    kinds = (("as given", made.given), ("centered", made.centered), ("whitened", made.whitened))
     rows = [(name, None, None) if one is None else (name, one.symmetry, one.linear) for name, one in kinds]
     title = f"Preparation: |⟨x⟩|/rms = {made.offset:.2g}, condition number of Σ = {made.condition:.2g}"
     return Table(title, ("inputs", "symmetry defect (at least)", "linear share of ⟨y²⟩"), tuple(rows))
@@ -98,10 +96,10 @@ def _function(measured: Measurements) -> Table:
         (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(measured.nonlinear)
     ]
     rows += [("even fraction of the outputs", even_fraction(subject.function, x))]
-    rows += [("homogeneity defect, f(ax) against a·f(x)", homogeneity_defect(subject.function, x[:1000]))]
+    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(subject.function, x[:1000]))]
     if subject.network is not None:
         met = linear_regions(subject.network, x)
-        rows += [("linear regions met", met.count), ("share of samples in the largest", met.largest)]
+        rows += [("linear regions with samples", met.count), ("share of samples in the largest", met.largest)]
     if data is not None and measured.outputs is not None:
         outputs = measured.outputs[: len(data)]
         away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
@@ -109,7 +107,7 @@ def _function(measured: Measurements) -> Table:
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
         rows.append(("effective map to the maximum margin: angle (degrees)", away.margin_angle))
-        rows.append(("share of the targets left to learn", measured.residual))
+        rows.append(("share of the targets not fitted", measured.residual))
     return Table("Function, measured on the data" if data is not None else "Function", _MEASURED, tuple(rows))
 
 
@@ -145,7 +143,7 @@ def _structure(network: Network) -> Iterator[tuple[str, Any]]:
     clusters = direction_clusters(network)
     yield "clusters of neuron directions (10°)", len(clusters)
     heaviest = float(clusters.weights[0]) if len(clusters) else None
-    yield "share of |W₁|² in the heaviest", heaviest
+    yield "share of |W₁|² in the heaviest cluster", heaviest
     yield "negligible neurons", clusters.negligible
 
 
@@ -161,5 +159,5 @@ def _theory(measured: Measurements) -> Table:
         for row in measured.coverage
     ]
     brief = tuple(row for row in rows if row[2])
-    title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage has them all)"
-    return Table(title, ("result", "call", "applies", "what is missing"), tuple(rows), brief)
+    title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage lists all)"
+    return Table(title, ("result", "call", "applies", "violated hypotheses"), tuple(rows), brief)

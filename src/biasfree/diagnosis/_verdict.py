@@ -1,4 +1,4 @@
-"""The verdict and its reasons: which threshold decided, which theorem applies, what to do."""
+"""The verdict and its reasons: the thresholds, the theorems that apply, and advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasfree.diagnostics._targets import Part
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What decides: see `bf.diagnose`."""
+    """The thresholds of the verdict, see `bf.diagnose`."""
 
     nonlinear_above: float
     rejected_below: float
@@ -28,12 +28,12 @@ def verdict(measured: Measurements, thresholds: Thresholds) -> str:
     """One of `effectively linear`, `linear so far`, `nonlinear`."""
     if measured.nonlinear is not None and measured.nonlinear.max() > thresholds.nonlinear_above:
         return "nonlinear"
-    open_ended = _rejected(measured, thresholds) or not (measured.subject is None or _two_layers(measured))
-    return "linear so far" if open_ended and _unfinished(measured, thresholds) else "effectively linear"
+    unprotected = _rejected(measured, thresholds) or not (measured.subject is None or _two_layers(measured))
+    return "linear so far" if unprotected and _unfinished(measured, thresholds) else "effectively linear"
 
 
 def reasons(measured: Measurements, thresholds: Thresholds) -> tuple[str, ...]:
-    """Sentences: what was measured, the theorem that applies, and one of advice at the end."""
+    """Sentences: measurements, the theorem that applies, and advice at the end."""
     said = [
         *_of_function(measured, thresholds),
         *_of_symmetry(measured, thresholds),
@@ -44,7 +44,7 @@ def reasons(measured: Measurements, thresholds: Thresholds) -> tuple[str, ...]:
 
 
 def _rejected(measured: Measurements, thresholds: Thresholds) -> bool:
-    """Whether Condition 3 is rejected, as the law of the samples or as a design that they miss."""
+    """Whether Condition 3 is rejected: by the test, or because mirror images are incomplete."""
     seen = measured.symmetry
     if seen is None or seen.exact:
         return False
@@ -58,7 +58,7 @@ def _two_layers(measured: Measurements) -> bool:
 
 
 def _unfinished(measured: Measurements, thresholds: Thresholds) -> bool:
-    """Whether something is left to learn: by the model, or by a linear map; without data it may be."""
+    """Whether a part of the targets is not fitted, by the model or, without one, by a linear map."""
     left = measured.residual
     if measured.subject is None and measured.shares is not None:
         left = 1 - measured.shares.total.linear
@@ -74,21 +74,21 @@ def _of_function(measured: Measurements, thresholds: Thresholds) -> Iterator[str
     )
     above = measured.nonlinear[worst] > thresholds.nonlinear_above
     yield (
-        f"the best linear map leaves {_percent(measured.nonlinear[worst])} of the model's outputs unexplained"
-        f"{which}: {'more' if above else 'no more'} than {_percent(thresholds.nonlinear_above)}."
+        f"the best linear map leaves N = {_percent(measured.nonlinear[worst])} of the model's outputs "
+        f"unexplained{which}, {'more' if above else 'not more'} than {_percent(thresholds.nonlinear_above)}."
     )
     if measured.residual is not None:
         left = measured.residual > thresholds.residual_above
         amount = _percent(measured.residual) if measured.residual < 1 else "all"
         yield (
-            f"{amount} of the targets {'is' if left else 'is all that is'} left to learn{_of_worst(measured)} "
-            f"(threshold {_percent(thresholds.residual_above)})."
+            f"{amount} of the targets is not fitted{_of_worst(measured)}, "
+            f"{'more' if left else 'not more'} than {_percent(thresholds.residual_above)}."
         )
 
 
 def _of_worst(measured: Measurements) -> str:
     several = measured.data is not None and measured.data.outputs > 1
-    return " of the worst output" if several else ""
+    return " in the worst output" if several else ""
 
 
 def _of_symmetry(measured: Measurements, thresholds: Thresholds) -> Iterator[str]:
@@ -99,24 +99,24 @@ def _of_symmetry(measured: Measurements, thresholds: Thresholds) -> Iterator[str
         yield "Condition 3 (TMLR 3) holds exactly: every sample has its mirror image (−x, −y)."
         return
     off = (
-        f"in the worst half-space found the moments are off by {_percent(seen.inputs)} (inputs) and "
+        f"in the worst half-space found, the moments deviate by {_percent(seen.inputs)} (inputs) and "
         f"{_percent(seen.targets)} (targets)"
     )
     if measured.moments_only:
         yield (
-            "Condition 3 (TMLR 3) holds in second moments only: enough for the square loss, but mirror "
-            "images (−x, −y) are missing, and training with the logistic loss needs them."
+            "Condition 3 (TMLR 3) holds in second moments only: this suffices for the square loss, but the "
+            "logistic loss also needs mirror images (−x, −y), which are missing."
         )
         return
     if measured.mirrored_by_design:
-        odd = "the targets there are not odd" if seen.evenness == 1 else "not all have their mirror image"
+        odd = "their targets are not odd" if seen.evenness == 1 else "the others do not"
         yield (
             f"Condition 3 (TMLR 3) is rejected: {_percent(seen.evenness)} of the samples have a mirror "
-            f"input, which is no accident, but {odd}; {off} (p = {seen.p_value:.3g} for independent samples)."
+            f"input, more than by chance, but {odd}; {off} (p = {seen.p_value:.3g} for independent samples)."
         )
         return
-    said = "rejected" if _rejected(measured, thresholds) else "not rejected"
-    yield f"Condition 3 (TMLR 3) is {said}, p = {seen.p_value:.3g}: {off}."
+    outcome = "rejected" if _rejected(measured, thresholds) else "not rejected"
+    yield f"Condition 3 (TMLR 3) is {outcome}, p = {seen.p_value:.3g}: {off}."
 
 
 def _of_targets(measured: Measurements) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _of_targets(measured: Measurements) -> Iterator[str]:
     if np.isnan(total.linear):
         return
     yield (
-        f"of the targets a linear map explains {_percent(total.linear)}; the odd nonlinear part is "
+        f"a linear map explains {_percent(total.linear)} of the targets; the odd nonlinear part is "
         f"{_part(total.odd)}, the even part {_part(total.even)}."
     )
 
@@ -136,32 +136,32 @@ def _of_theory(measured: Measurements) -> Iterator[str]:
         for name, text in (
             (
                 "equivalent_flow",
-                "Theorem 5 (TMLR 8) applies: it learns as its linear twin, slower and larger",
+                "Theorem 5 (TMLR 8) applies: the model learns as its linear twin, in rescaled time",
             ),
             (
                 "aligned",
-                "Theorem 13 of v1 applies: from these small weights it first learns along one direction",
+                "Theorem 13 of v1 applies: from these small weights, only one direction is learned first",
             ),
             ("deep_flow", "Proposition 12 (App. F.2 of v1) applies: a deep network of low rank is linear"),
-            ("loss_split", "on these data the loss is a linear network's plus that of the even part"),
+            ("loss_split", "on these data the loss is that of a linear network plus that of the even part"),
         ):
             if measured.coverage[name].applies:
                 yield f"{text} (bf.theory.{name})."
                 return
-        yield "no result on learning applies to this model and these data; bf.theory.coverage says why."
+        yield "no result on learning applies to this model and these data; see bf.theory.coverage."
     elif _two_layers(measured):
         yield "Theorem 1: two bias-free layers are a linear map plus an even function."
 
 
 def _advice(measured: Measurements, thresholds: Thresholds) -> str:
-    """One sentence: the first of these that has something to say."""
-    said = (
+    """One sentence of advice: the first that applies."""
+    advice = (
         _about_odd(measured, thresholds),
-        _centring(measured),
+        _about_centering(measured),
         _about_even(measured, thresholds),
         _about_verdict(measured, thresholds),
     )
-    return next(sentence for sentence in said if sentence is not None)
+    return next(sentence for sentence in advice if sentence is not None)
 
 
 def _about_odd(measured: Measurements, thresholds: Thresholds) -> str | None:
@@ -170,12 +170,10 @@ def _about_odd(measured: Measurements, thresholds: Thresholds) -> str | None:
         return None
     if measured.subject is None or _two_layers(measured):
         return (
-            f"targets are {_percent(odd)} odd-nonlinear: two bias-free layers cannot fit this; "
-            "add a bias or a layer."
+            f"{_percent(odd)} of the targets is odd and nonlinear, which two bias-free layers cannot fit; "
+            "add biases or a layer."
         )
-    return (
-        f"targets are {_percent(odd)} odd-nonlinear, which this model is not barred from learning: train on."
-    )
+    return f"{_percent(odd)} of the targets is odd and nonlinear; this model may learn it: train longer."
 
 
 def _about_even(measured: Measurements, thresholds: Thresholds) -> str | None:
@@ -183,39 +181,37 @@ def _about_even(measured: Measurements, thresholds: Thresholds) -> str | None:
     if not even > thresholds.residual_above or not _unfinished(measured, thresholds):
         return None
     return (
-        f"targets are {_percent(even)} even: two bias-free layers can fit an even part that is positively "
-        "homogeneous, once training leaves the linear plateau."
+        f"{_percent(even)} of the targets is even; two bias-free layers can fit an even part that is "
+        "positively homogeneous, once training leaves the linear plateau."
     )
 
 
 def _about_verdict(measured: Measurements, thresholds: Thresholds) -> str:
     decided = verdict(measured, thresholds)
     if decided == "nonlinear":
-        return (
-            "the model uses its nonlinearity: keep it, and see the tables for what it adds to a linear map."
-        )
+        return "the model uses its nonlinearity; the tables list how it differs from a linear map."
     if decided == "linear so far":
         what = "a two-layer network" if measured.subject is None else "this model"
-        return f"nothing keeps {what} linear: train on, and diagnose it again."
+        return f"nothing keeps {what} linear; train longer and diagnose again."
     if measured.subject is not None:
-        return "a linear model computes the same; if that is too little, add a bias or a layer."
+        return "a linear model computes the same function; to learn more, add biases or a layer."
     unknown = 0.0 if measured.shares is None else measured.shares.total.noise
     if unknown > thresholds.residual_above:
-        return f"{_percent(unknown)} of the targets is noise, or needs more samples to be told apart."
-    return "a linear model does as well on these data."
+        return f"{_percent(unknown)} of the targets is noise, or needs more samples to be identified."
+    return "a linear model fits these data as well."
 
 
-def _centring(measured: Measurements) -> str | None:
-    """What centring would do, where the inputs have a mean that matters."""
+def _about_centering(measured: Measurements) -> str | None:
+    """The effect of centering, if the mean of the inputs matters."""
     seen, made = measured.symmetry, measured.preparation
     if seen is None or made is None or seen.exact or made.offset < 0.1:
         return None
     if made.centered.symmetry > seen.defect / 2:
         return None
     return (
-        f"the inputs are not centred: bf.data.center would lower the symmetry defect from "
+        f"the inputs are not centered: bf.data.center would reduce the symmetry defect from "
         f"{_percent(seen.defect)} to {_percent(made.centered.symmetry)} and make a bias-free network more "
-        "nearly linear; keep the offset, or add a bias, if that is not wanted."
+        "nearly linear; to avoid that, keep the mean or add biases."
     )
 
 

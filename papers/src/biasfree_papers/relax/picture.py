@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree.plots import spread
+from biasfree.plots import spaced_indices
 from biasfree_papers.shared.picture import MARKERS, colors, fill
 from biasfree_papers.types import Numbers
 
@@ -51,7 +51,7 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
     looks, some = _looks(numbers), _some(numbers)
     for turn, i in enumerate(some):
         points = np.log(t[1:]), numbers["loss"][i, 0, 1:]
-        chosen = spread(*points, shown=16, shift=turn / len(some))
+        chosen = spaced_indices(*points, shown=16, shift=turn / len(some))
         axes.plot(t[1:][chosen], points[1][chosen], ls="none", ms=3.5, **looks[i])
     axes.set(xscale="log", xlabel="rescaled time $ct/\\tau$", ylabel="loss")
     best, first = float(numbers["least_squares"]), float(numbers["twin_loss"][0, 0])
@@ -64,7 +64,7 @@ def _gap(axes: Axes, numbers: Numbers) -> None:
     looks = _looks(numbers)
     for i in _some(numbers):
         middle = np.maximum(np.median(numbers["gap"][i], axis=0), 1e-17)[1:]
-        marked = spread(np.log(t[1:]), np.log(middle), shown=8, shift=0.0).tolist()
+        marked = spaced_indices(np.log(t[1:]), np.log(middle), shown=8, shift=0.0).tolist()
         label = f"{numbers['amounts'][i]:g}"
         axes.plot(t[1:], middle, lw=1.0, ms=3.5, markevery=marked, label=label, **looks[i])
     axes.axvline(t[int(numbers["settled"])], ymin=0.78, color="0.5", lw=0.8, ls=":")
