@@ -2,6 +2,5 @@
 
 from biasfree.diagnosis._diagnose import diagnose
 from biasfree.diagnosis._report import Report
-from biasfree.tables import Table
 
-__all__ = ["Report", "Table", "diagnose"]
+__all__ = ["Report", "diagnose"]
