@@ -198,7 +198,7 @@ nets = bf.networks
         ),
         (lambda: nets.lambda_balanced((2, 2, 2), scale=1, balance=np.nan), "balance must be finite"),
         (lambda: nets.opposite((2, 3, 1), scale=1), "the width must be even, since neurons come in .* got 3"),
-        (lambda: nets.opposite((2, 4, 4, 1), scale=1), "opposite is about two layers"),
+        (lambda: nets.opposite((2, 4, 4, 1), scale=1), "opposite needs two layers"),
         (lambda: nets.opposite((2, 4, 1), scale=-1), "scale must be positive, got -1"),
         (lambda: nets.xavier((2, 3, 1), factor=-1), "factor must be positive"),
         (lambda: nets.xavier((2, 3, 2), signs=True), "a hidden layer and one output"),
