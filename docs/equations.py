@@ -11,14 +11,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from biasfree.files import replacing
-
-sys.path.insert(0, str(Path(__file__).parent))  # as for a script, also where a test runs this file
 from references import resolved, used
 
 ROOT = Path(__file__).parent.parent
