@@ -1,4 +1,4 @@
-"""Makes tests/oracles.py importable from every folder, and property tests as thorough as EXAMPLES asks."""
+"""Settings of all tests: property tests try EXAMPLES times as many examples."""
 
 import os
 from typing import Any

@@ -1,9 +1,7 @@
 """The benchmarks measure what they say: peers compute our gradient, errors are errors, no goal is dropped."""
 
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import pytest
 import biasfree as bf
 
 pytest.importorskip("torch")
-sys.path.insert(0, str(Path(__file__).parents[1]))  # `benchmarks` is not installed
 
 from benchmarks import device, peers_diffrax, peers_numpy, peers_scipy, peers_torch, run, workloads
 from benchmarks.measure import best, path_error
