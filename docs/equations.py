@@ -107,9 +107,9 @@ def source(public: str) -> str:
 
 
 def tests(public: str) -> str:
-    """The test files in which a test calls the function, theorems first."""
+    """The test files in which a test calls the function, those of the theory first."""
     users = [path for path, objects in test_users().items() if id(resolved(public)) in objects]
-    return ", ".join(f"[{p.stem[5:]}](../tests/{p.parent.name}/{p.name})" for p in users) or "–"
+    return ", ".join(f"[{p.stem[5:]}](../{p.relative_to(ROOT)})" for p in users) or "–"
 
 
 def shown(public: str) -> str:
@@ -125,8 +125,8 @@ Users = dict[Path, set[int]]
 
 @cache
 def test_users() -> Users:
-    folders = ("theorems", "theory", "networks", "data", "diagnostics", "papers")
-    paths = [path for folder in folders for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
+    folders = ("theory", "networks", "data", "diagnostics", "papers")
+    paths = [path for folder in folders for path in sorted((ROOT / "tests" / folder).rglob("test_*.py"))]
     return {path: identities(used(path.read_text(), is_test)) for path in paths}
 
 
