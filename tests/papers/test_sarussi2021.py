@@ -34,7 +34,7 @@ def settings():
 def numbers(settings):
     """With theory for the simulated flow, which takes longer to compile than all the rest.
 
-    That the two agree is for tests/theorems/test_fixed_readout.py, and for the run of the full size.
+    That the two agree is for tests/theory/neighbors/test_fixed_readout.py, and for the run of the full size.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("biasfree.dynamics.gradient_flow", solved)
