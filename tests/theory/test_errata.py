@@ -1,7 +1,7 @@
 """Where the first version prints something else than what the simulation obeys: both forms, side by side.
 
-Erratum 2 is in test_corollary14_white, 4 in test_lemma12_bounds, 5 in test_lemmas8_to_11, 6 in
-test_proposition12_deep. Of 9 only what is a number is here, and 14 is a matter of words.
+Erratum 2 is in symmetric/test_white_flow, 4 in symmetric/test_early_phase, 5 in symmetric/test_lemmas8_to_11,
+6 in deep/test_deep_flow. Of 9 only what is a number is here, and 14 is a matter of words.
 """
 
 import numpy as np
