@@ -4,7 +4,9 @@ import os
 from typing import Any
 
 import hypothesis
+import pytest
 
+pytest.register_assert_rewrite("edges")  # its assertions show their values, as those of test modules do
 #: How many times as many examples property tests try, as in `EXAMPLES=10 make test`.
 MORE = int(os.environ.get("EXAMPLES", "1"))
 _SETTINGS: Any = hypothesis.settings
