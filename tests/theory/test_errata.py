@@ -178,17 +178,25 @@ def test_erratum_10_second_moments_suffice_for_the_square_loss_only():
         assert right or solved[-1] > 1.4 * true[-1]
 
 
-@pytest.mark.parametrize("name", ["reduced_flow", "equivalent_flow", "deep_flow", "fixed_readout_flow"])
-def test_erratum_10_logistic_theory_asks_for_mirror_pairs(name):
+@pytest.mark.parametrize(
+    "flow",
+    [
+        bf.theory.reduced_flow,
+        bf.theory.equivalent_flow,
+        bf.theory.deep_flow,
+        bf.theory.neighbors.fixed_readout_flow,
+    ],
+)
+def test_erratum_10_logistic_theory_asks_for_mirror_pairs(flow):
     network = bf.networks.rank_one([1.0], width=4, scale=0.1)
     with pytest.raises(bf.AssumptionError, match=r"with every mirror image.* is 1 .*bf.data.symmetrize"):
-        getattr(bf.theory, name)(network, MOMENTS, [1.0], loss="logistic")
-    getattr(bf.theory, name)(network, MOMENTS, [1.0])
+        flow(network, MOMENTS, [1.0], loss="logistic")
+    flow(network, MOMENTS, [1.0])
     mirrored = bf.data.symmetrize(MOMENTS)
-    getattr(bf.theory, name)(network, mirrored, [1.0], loss="logistic")
-    getattr(bf.theory, name)(bf.theory.linear_twin(network), MOMENTS, [1.0], loss="logistic")
+    flow(network, mirrored, [1.0], loss="logistic")
+    flow(bf.theory.linear_twin(network), MOMENTS, [1.0], loss="logistic")
     nudged = bf.Dataset(mirrored.x * (1 + 1e-15 * np.arange(12)[:, None]), mirrored.y)
-    getattr(bf.theory, name)(network, nudged, [1.0], loss="logistic")
+    flow(network, nudged, [1.0], loss="logistic")
 
 
 def test_erratum_10_in_the_table_and_in_the_diagnosis():

@@ -1,4 +1,4 @@
-"""Least squares, its L2 form and the hard margin: conditions of optimality, edges, refusals."""
+"""The hard margin: conditions of optimality, other solvers, edges and refusals."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ from scipy.optimize import minimize, nnls
 
 import biasfree as bf
 from biasfree.theory.limits import _max_margin as module
-from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
+from biasfree.theory.limits._least_squares import least_squares
 from biasfree.theory.limits._max_margin import max_margin
 
 seeds = integers(0, 2**31)
 
 
-def labeled(samples, d, seed, *, lattice=False):
+def labelled(samples, d, seed, *, lattice=False):
     """Labels of a linear teacher, on Gaussian inputs or, with ties and repeats, on a lattice."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(samples, d))
@@ -34,7 +34,7 @@ def least_distance(z):
 @settings(deadline=None, max_examples=200)
 @given(samples=integers(1, 60), d=integers(1, 9), seed=seeds, lattice=booleans())
 def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
-    data = labeled(samples, d, seed, lattice=lattice)
+    data = labelled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     z = data.y[:, None] * data.x
     margins, size = z @ found.w, np.linalg.norm(z, axis=1) / found.margin
@@ -52,7 +52,7 @@ def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
 @settings(deadline=None, max_examples=60)
 @given(samples=integers(1, 30), d=integers(1, 6), seed=seeds, lattice=booleans())
 def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice):
-    data = labeled(samples, d, seed, lattice=lattice)
+    data = labelled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     # nnls works on the normal equations of [Zᵀ; 1ᵀ], of entries up to max(|z|, 1): some eps·(that·|w|)²
     largest = max(1.0, np.abs(data.x).max())
@@ -62,7 +62,7 @@ def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice
 
 @pytest.mark.parametrize("seed", range(5))
 def test_same_classifier_by_quadratic_programming(seed):
-    data = labeled(6, 2, seed)
+    data = labelled(6, 2, seed)
     z = data.y[:, None] * data.x
     constraint = {"type": "ineq", "fun": lambda w: z @ w - 1, "jac": lambda _: z}
     first = least_squares(data) * 1e2
@@ -74,7 +74,7 @@ def test_same_classifier_by_quadratic_programming(seed):
 @settings(deadline=None, max_examples=40)
 @given(samples=integers(1, 20), d=integers(1, 6), seed=seeds, lattice=booleans(), size=floats(1e-6, 1e6))
 def test_mirrors_copies_and_scale(samples, d, seed, lattice, size):
-    data = labeled(samples, d, seed, lattice=lattice)
+    data = labelled(samples, d, seed, lattice=lattice)
     best = max_margin(data)
     atol = 1e-9 * np.linalg.norm(best.w)
     mirrored = max_margin(bf.data.symmetrize(data))
@@ -108,7 +108,7 @@ def test_one_dimension_and_spread_norms():
 
 
 def test_many_samples_in_many_dimensions():
-    data = bf.data.symmetrize(labeled(2000, 20, 0))
+    data = bf.data.symmetrize(labelled(2000, 20, 0))
     found = max_margin(data)
     z = data.y[:, None] * data.x
     # |x||w| is below 1e3 here
@@ -174,71 +174,6 @@ def test_wrong_labels_and_outputs_say_so():
         max_margin(bf.Dataset([[1.0], [2.0]], np.ones((2, 2))))
     assert module.LABELS.defect(None, bf.Dataset([[1.0], [2.0]], [0.0, 1.0])) == 0.5
     assert np.isnan(module.SEPARABLE.defect(None, bf.Dataset([[1.0], [2.0]], [0.0, 1.0])))
-
-
-@settings(deadline=None, max_examples=100)
-@given(samples=integers(1, 12), d=integers(1, 6), seed=seeds, share=floats(0, 0.999), leak=floats(0, 1))
-def test_l2_solution_is_stationary(samples, d, seed, share, leak):
-    """Σw + (λ/c)w/|w| = β, also where Σ is singular; then w lies in the span of the inputs."""
-    rng = np.random.default_rng(seed)
-    data = bf.Dataset(rng.normal(size=(samples, d)), rng.normal(size=samples))
-    s, c = np.linalg.norm(data.beta), (1 + leak) / 2
-    w = l2_solution(data, share * c * s, leak=leak)
-    pull = share * s * w / np.linalg.norm(w) if share else 0.0
-    # the residual is a sum of terms of size s, and |w| carries the relative error of s − λ/c
-    np.testing.assert_allclose(data.sigma @ w + pull, data.beta, rtol=0, atol=1e-10 * s)
-    outside = w - np.linalg.pinv(data.x) @ (data.x @ w)
-    np.testing.assert_allclose(outside, 0, atol=1e-10 * np.linalg.norm(w))
-
-
-@settings(deadline=None, max_examples=30)
-@given(seed=seeds, size=floats(1e-3, 1e3), share=floats(0, 2))
-def test_l2_solution_on_white_inputs(seed, size, share):
-    white = bf.data.whiten(bf.data.odd_sine(n=9, d=4, seed=seed))
-    data = bf.Dataset(size * white.x, white.y)
-    s = np.linalg.norm(data.beta)
-    expected = max(1 - share, 0) * data.beta / size**2
-    # relative to least squares, which the shrinking leaves a part of
-    atol = 1e-12 * s / size**2
-    np.testing.assert_allclose(l2_solution(data, share * s, leak=1.0), expected, rtol=0, atol=atol)
-
-
-def test_l2_solution_by_direct_minimization():
-    data = bf.data.odd_sine(n=10, d=3, seed=5)
-    w = l2_solution(data, 0.1, leak=0.0)
-    assert w.shape == (3,)
-
-    def objective(v):
-        return np.mean((data.y - data.x @ v) ** 2) / 2 + 0.2 * np.linalg.norm(v)
-
-    found = minimize(objective, least_squares(data), method="Nelder-Mead", options={"xatol": 1e-9})
-    # a minimum known to eps in value is known to its root in place, and Nelder-Mead does a little worse
-    np.testing.assert_allclose(w, found.x, atol=1e-5)
-    assert objective(w) <= found.fun * (1 + 1e-14)
-
-
-def test_shapes_follow_the_targets():
-    x, y = np.random.default_rng(0).normal(size=(2, 7, 3))
-    assert least_squares(bf.Dataset(x, y[:, 0])).shape == (3,)
-    found = least_squares(bf.Dataset(x, y))
-    np.testing.assert_allclose(found, np.linalg.solve(x.T @ x, x.T @ y).T, rtol=1e-10)
-    column = bf.Dataset(x, y[:, :1])
-    assert least_squares(column).shape == l2_solution(column, 1e-3).shape == (1, 3)
-    np.testing.assert_array_equal(l2_solution(column, 0.0), least_squares(column))
-    with pytest.raises(ValueError, match=r"one output, got 3; solve for each y\[:, k\]"):
-        l2_solution(bf.Dataset(x, y), 0.1)
-
-
-def test_final_norm():
-    assert final_norm([3.0, 4.0]) == pytest.approx(np.sqrt(10))
-    assert final_norm([[3.0, 4.0]], leak=1.0) == pytest.approx(np.sqrt(5))
-    assert final_norm([0.0]) == 0
-    with pytest.raises(ValueError, match=r"shape \(D,\) or \(1, D\), got \(2, 2\)"):
-        final_norm(np.eye(2))
-    with pytest.raises(ValueError, match=r"leak must lie in \[0, 1\], got 2"):
-        final_norm([1.0], leak=2.0)
-    with pytest.raises(ValueError, match="l2 must not be negative"):
-        l2_solution(bf.Dataset([[1.0]], [1.0]), -1.0)
 
 
 @settings(deadline=None, max_examples=40)

@@ -1,0 +1,117 @@
+"""Checks of gated networks and of independent points."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree import theory
+from biasfree.trajectory import Stats
+from edges.cases import anything, on_case, points
+
+
+def check_patterns(case, found):
+    h = case.network.preactivations(case.data.x)[:-1]
+    for gate, values in zip(found, h, strict=True):
+        np.testing.assert_array_equal(gate, (values > 0) | (case.network.leak == 1))
+
+
+def check_classes(case, found):
+    np.testing.assert_allclose(found.share.sum(), 1)
+    size = np.abs(case.data.x).max()
+    np.testing.assert_allclose(found.sigma.sum(axis=0), case.data.sigma, atol=1e-12 * size**2 + 1e-308)
+    beta = case.data.targets.T @ case.data.x / len(case.data)
+    np.testing.assert_allclose(
+        found.beta.sum(axis=0), beta, atol=1e-12 * size * np.abs(case.data.y).max() + 1e-308
+    )
+
+
+def mirrored(case):
+    """A trajectory from the weights to their negatives; biases would not be mirrored."""
+    network = bf.Network(case.network.weights, leak=case.network.leak)
+    layers = tuple(np.stack([w, -w]) for w in network.weights)
+    return bf.Trajectory(
+        np.array([0.0, 1.0]), layers, np.zeros(2), np.zeros(2), leak=network.leak, stats=Stats("edges")
+    )
+
+
+def check_changes(case, found):
+    one, two = (
+        np.hstack([case.data.x[:, :0], *(h > 0 for h in net.preactivations(case.data.x)[:-1])])
+        for net in mirrored(case)
+    )
+    expected = 0.0 if case.network.leak == 1 or not one.size else np.mean(one != two)
+    assert found[0] == 0
+    assert found[1] == pytest.approx(expected)
+
+
+def gated(case):
+    ts = np.linspace(0, 0.3, 7)
+    return ts, theory.gated_flow(case.network, case.data, ts)
+
+
+def check_gated(case, found):
+    ts, run = found
+    now = run.map(
+        lambda net: np.hstack(
+            [g.ravel() for g in theory.activation_patterns(net, case.data.x)] or [np.zeros(0, bool)]
+        )
+    )
+    assert (now == now[0]).all()
+    assert all(np.isfinite(w).all() for w in run.weights)
+    size = max(np.abs(w).max() for w in case.network.weights)
+    if 1e-9 < size < 10 and 1e-3 < np.abs(case.data.x).max() < 10:
+        slopes, _ = oracles.gradients(*oracles.layers(case.network), case.network.leak, case.data)
+        if max(np.abs(slope).max() for slope in slopes) < 1e-12 * size:  # SciPy takes no step there
+            assert all(np.abs(w - w[0]).max() <= 1e-12 * size for w in run.weights)
+            return
+        assert oracles.distance(run, oracles.flow(case.network, case.data, ts, rtol=1e-11)) < 1e-6
+
+
+def independent(case):
+    times = theory.learning_times(case.network, case.data)
+    last = 1.3 * times[np.isfinite(times)].max(initial=1.0) + 1
+    ts = np.linspace(0, last, 300)
+    return times, theory.independent_flow(case.network, case.data, ts)
+
+
+def check_independent(case, found):
+    times, run = found
+    assert (times >= 0).all()
+    assert np.isfinite(run.loss).all()
+    size, last = max(np.abs(w).max() for w in case.network.weights), run.ts[-1]
+    if not (1e-7 < size < 10 and 0.1 < np.abs(case.data.x).max() < 10 and last < 200):
+        return
+    flow = oracles.flow(case.network, case.data, run.ts, rtol=1e-8)  # a point that is left does not come back
+    loss = [oracles.loss(bf.Network(w), case.data) for w in zip(*flow, strict=True)]
+    # f moves by a quarter of what ln ρ does, the loss by |y|²/P of it over all points; 1e-4 of the reference
+    assert np.abs(run.loss - loss).max() < (run.stats.defects["small"] + 1e-4) * np.mean(case.data.y**2)
+
+
+def check_independent_network(case, found):
+    again = theory.independent_network(found, case.data)
+    for one, other in zip(found.weights, again.weights, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(one).max())
+
+
+TABLE = {
+    "activation_patterns": (
+        anything,
+        lambda case: theory.activation_patterns(case.network, case.data.x),
+        check_patterns,
+    ),
+    "pattern_classes": (
+        anything,
+        lambda case: theory.pattern_classes(theory.activation_patterns(case.network, case.data.x), case.data),
+        check_classes,
+    ),
+    "pattern_changes": (
+        anything,
+        lambda case: theory.pattern_changes(mirrored(case), case.data),
+        check_changes,
+    ),
+    "gated_flow": (anything, gated, check_gated),
+    "independent_flow": (points, independent, check_independent),
+    "learning_times": (points, independent, check_independent),
+    "independent_network": (points, on_case("independent_network"), check_independent_network),
+}

@@ -1,0 +1,62 @@
+"""Checks of the rates on the circle."""
+
+import numpy as np
+import pytest
+
+from biasfree import theory
+from edges.cases import even, on_data, orthogonal, unit
+
+
+def asked_rates(case):
+    k = int(case.rng.integers(0, 12))
+    points, biases, scale = (
+        case.rng.choice([None, 5, 24, 25]),
+        bool(case.rng.integers(2)),
+        case.rng.choice([1e-3, 1, 30]),
+    )
+    return (k, points, biases, scale), theory.neighbors.circle_rates(
+        k, scale=scale, points=points, biases=biases
+    )[0]
+
+
+def check_circle(case, found):  # noqa: ARG001
+    (k, points, biases, scale), value = found
+    n = points or 20_000  # the corner of K at 0 and π makes the error of so many points 1e-9 of γ²
+    angles = 2 * np.pi * np.arange(n) / n
+    phi = np.minimum(angles, 2 * np.pi - angles)
+    kernel = (np.pi - phi) * (np.cos(phi) + biases) / (2 * np.pi) + (
+        np.sin(phi) + (np.pi - phi) * np.cos(phi)
+    ) / (4 * np.pi)
+    expected = np.mean((scale**2 * kernel + biases) * np.cos(k * angles))
+    assert value == pytest.approx(expected, abs=(1e-13 if points else 1e-8) * (scale**2 + biases))
+
+
+def asked_halving(case):
+    rates, step = (
+        np.abs(case.rng.normal(size=3)) * [1, 1e-3, case.rng.choice([0, 1e-14, 1])],
+        case.rng.choice([None, 0.1, 2.0]),
+    )
+    return (rates, step), theory.neighbors.halving_times(rates, step=step)
+
+
+def check_halving(case, found):  # noqa: ARG001
+    (rates, step), times = found
+    for rate, time in zip(rates, times, strict=True):
+        if rate <= 1e-12 * rates.max():
+            assert time == np.inf
+            continue
+        left = np.exp(-rate * time if step is None else np.log1p(-step * rate) * time / step)
+        assert left == pytest.approx(0.5, rel=1e-10)
+
+
+def check_even(case, found):
+    outer = np.abs(found.weights[1]).sum() * unit(found.weights[0])[1].max() * unit(case.data.x)[1].max()
+    np.testing.assert_allclose(found(case.data.x), case.data.y, atol=1e-12 * outer)
+    np.testing.assert_array_equal(found(-case.data.x).shape, case.data.y.shape)
+
+
+TABLE = {
+    "circle_rates": (orthogonal, asked_rates, check_circle),
+    "halving_times": (orthogonal, asked_halving, check_halving),
+    "even_network": (even, on_data("even_network"), check_even),
+}

@@ -1,0 +1,184 @@
+"""Checks of the results for orthogonal inputs."""
+
+from fractions import Fraction
+from math import comb
+
+import mpmath
+import numpy as np
+import pytest
+
+import biasfree as bf
+import oracles
+from biasfree import theory
+from edges.cases import dominated, on_case, on_data, orthogonal, relu, sides, unit
+
+
+def check_directions(case, found):
+    for sign, direction in zip((1, -1), found, strict=True):
+        total = sum(
+            (max(sign * y, 0) * sign * x for x, y in zip(case.data.x, case.data.targets[:, 0], strict=True)),
+            np.zeros(case.data.dimensions),
+        )
+        np.testing.assert_allclose(direction * len(case.data), total, rtol=1e-13)
+
+
+def uncovered(case):
+    y, a = case.data.targets[:, 0], case.network.weights[1][0]
+    helped = (sides(case) > 0) & (np.sign(a)[:, None] == np.sign(y))
+    return (y != 0) & ~helped.any(axis=0)
+
+
+def check_uncovered(case, found):
+    np.testing.assert_array_equal(found, uncovered(case))
+
+
+def check_covers(case, found):
+    y, a = case.data.targets[:, 0], case.network.weights[1][0]
+    active = case.network.weights[0] @ case.data.x.T > 0
+    assert found == all(
+        ((sign * a > 0) & active[:, sign * y > 0].all(axis=1)).any()
+        for sign in (1, -1)
+        if (sign * y > 0).any()
+    )
+
+
+def check_covering(case, found):
+    """A neuron covers a sign if it has the sign and is active on all its samples."""
+    w, a, y = case.network.weights[0], case.network.weights[1][0], case.data.targets[:, 0]
+    own = [x for x, target in zip(case.data.x, y, strict=True) if target > 0]
+    for neuron, outer, covers in zip(w, a, found, strict=True):
+        assert covers == (outer > 0 and all(neuron @ x > 0 for x in own))
+
+
+def sign_norms(data):
+    ratio = data.targets[:, 0] / unit(data.x)[1]
+    return [float(mpmath.norm([float(r) for r in ratio if sign * r > 0] or [0])) for sign in (1, -1)]
+
+
+def check_interpolator(case, found):
+    assert len(found.weights[0]) == sum(n > 0 for n in sign_norms(case.data))
+    np.testing.assert_allclose(
+        found(case.data.x), case.data.y, rtol=1e-7, atol=1e-7 * np.abs(case.data.y).max()
+    )
+    inner, outer = unit(found.weights[0])[1], np.abs(found.weights[1][0])
+    np.testing.assert_allclose(inner, outer, rtol=1e-7)
+
+
+def flowed(case, ts):
+    """Outputs and loss along the flow: on orthogonal inputs kinks are crossed once and for good."""
+    run = oracles.flow(case.network, case.data, ts, rtol=1e-9)
+    f = np.array([bf.Network(layers)(case.data.x) for layers in zip(*run, strict=True)])
+    return f, np.mean((case.data.y - f) ** 2, axis=1) / 2
+
+
+def can_be_followed(case, last):
+    """Weights and times that a reference in double precision follows in a moment."""
+    size, lengths = max(np.abs(w).max() for w in case.network.weights), unit(case.data.x)[1]
+    return 1e-10 < size < 10 and 0.1 < lengths.min() <= lengths.max() < 10 and last < 300
+
+
+def check_escapes(case, found):
+    y, data = case.data.targets[:, 0], case.data
+    assert (found > 0).all()
+    np.testing.assert_array_equal(np.isinf(found), [not (sign * y > 0).any() for sign in (1, -1)])
+    last = found[np.isfinite(found)].max()
+    if not can_be_followed(case, last):
+        return
+    ts = np.linspace(0, 1.1 * last + 10, 2000)
+    f, _ = flowed(case, ts)
+    for sign, time in zip((1, -1), found, strict=True):
+        if np.isfinite(time):
+            target = np.where(sign * y > 0, y, 0)
+            came = np.interp(0.5, f @ target / (target @ target), ts)
+            lengths = np.linalg.norm(data.x, axis=1)[sign * y > 0]
+            rate = np.linalg.norm(target @ data.x) / len(y)
+            spread = np.log(
+                rate * len(y) * np.linalg.norm(target / np.linalg.norm(data.x, axis=1)) / (target @ target)
+            )
+            # partial neurons fit up to 0.1 of a target by then: ln(0.6/0.4)/2 = 0.2 earlier, and as much
+            # later
+            assert (came - time) * rate > -(np.log(2) + spread) / 2 - 0.3
+            assert np.ptp(lengths) > 1e-9 or abs(came - time) * rate < 0.3
+
+
+def check_vanishing(case, found):
+    y = case.data.targets[:, 0]
+    assert (found.times > 0).all()
+    assert (np.diff(found.times) >= 0).all()
+    left = found.left[-1] if len(found.left) else np.mean(y**2) / 2
+    np.testing.assert_allclose(
+        left, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), atol=1e-12 * np.mean(y**2)
+    )
+    if not len(found.times) or not can_be_followed(case, found.times[-1]):
+        return
+    ts = np.linspace(0, 1.1 * found.times[-1] + 10, 3000)
+    _, loss = flowed(case, ts)
+    middle = (np.append(loss[0], found.left[:-1]) + found.left) / 2
+    came = np.interp(-middle, -np.minimum.accumulate(loss), ts)
+    # slowest: every sample by itself; ln(1 + √2)/2 = 0.44 e-foldings before Σ y f = ½Σ y² the loss is half-
+    # way
+    rate = np.min((np.abs(y) * np.linalg.norm(case.data.x, axis=1))[y != 0]) / len(y)
+    assert (np.abs(came - found.times) * rate < 3).all()
+
+
+def check_floor(case, found):
+    y = case.data.targets[:, 0]
+    np.testing.assert_allclose(found, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), rtol=1e-12)
+    inner, outer = unit(case.network.weights[0])[1], np.abs(case.network.weights[1][0])
+    if (outer >= 1.2 * inner).all() and can_be_followed(case, 0) and len(y) > 1:
+        descent = oracles.descended(case.network, case.data, step=0.02, steps=500)[0]
+        assert oracles.loss(bf.Network(descent), case.data) >= found - 1e-9
+        step = flowed(case, np.linspace(0, 30, 7))[1]
+        assert (step >= found - 1e-6).all()  # of the reference's own steps
+
+
+def check_probability(case, found):  # noqa: ARG001
+    (n, k, m), value = found
+    exact = sum(
+        comb(m, i) * (1 - Fraction(1, 2**i)) ** n * (1 - Fraction(1, 2 ** (m - i))) ** k for i in range(m + 1)
+    ) / Fraction(2**m)
+    assert value == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+
+
+def asked_probability(case):
+    n, k, m = (int(v) for v in case.rng.integers([-1, 0, 0], [9, 9, 60]))
+    return (n, k, m), theory.neighbors.interpolation_probability(n, k, m)
+
+
+def check_sign_interpolator(case, found):
+    """Constraints, and multipliers of the right sign: inputs are independent, so they are unique."""
+    x, size = unit(case.data.x)
+    y = case.data.targets[:, 0] / size
+    largest = np.abs(y).max()
+    for sign, v in zip((1, -1), found.neurons / largest, strict=True):
+        own, reach = sign * y > 0, x @ v
+        slack = 1e-6 * (1 + np.linalg.norm(v))  # error is of order 1e-8 and less where inputs are well apart
+        np.testing.assert_allclose(reach[own], sign * y[own] / largest, atol=slack)
+        assert (reach[~own] <= slack).all()
+        weights = np.linalg.lstsq(x.T, v, rcond=None)[0]
+        condition = np.linalg.cond(x)
+        assert (weights[~own] <= slack * condition).all()
+        assert np.abs(weights[~own] * reach[~own]).max(initial=0) <= slack * condition
+
+
+TABLE = {
+    "alignment_directions": (orthogonal, on_data("alignment_directions"), check_directions),
+    "covers_all_samples": (orthogonal, on_case("covers_all_samples"), check_covers),
+    "covering_neurons": (relu, on_case("covering_neurons", 1), check_covering),
+    "uncovered_samples": (orthogonal, on_case("uncovered_samples"), check_uncovered),
+    "interpolator_norm": (
+        orthogonal,
+        on_data("interpolator_norm"),
+        lambda case, found: np.testing.assert_allclose(found, sum(sign_norms(case.data)), rtol=1e-12),
+    ),
+    "minimum_norm_interpolator": (orthogonal, on_data("minimum_norm_interpolator"), check_interpolator),
+    "escape_times": (dominated(1e-160, 1e-8, 1e-8, 1e-4), on_case("escape_times"), check_escapes),
+    "vanishing_escapes": (
+        dominated(1e-160, 1e-8, 1e-8, 1e-4),
+        on_case("vanishing_escapes"),
+        check_vanishing,
+    ),
+    "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case("loss_floor"), check_floor),
+    "interpolation_probability": (orthogonal, asked_probability, check_probability),
+    "sign_interpolator": (orthogonal, on_data("sign_interpolator"), check_sign_interpolator),
+}
