@@ -11,7 +11,7 @@ import biasfree as bf
 
 def forward(weights, biases, leak, x):
     """Inputs of every layer and the outputs: h_1 = W_1 x + b_1, h_l = W_l σ(h_{l−1}) + b_l."""
-    inputs, slopes, h = [], [], x
+    inputs, slopes, h, z = [], [], x, x
     for w, b in zip(weights, biases, strict=True):
         inputs.append(h)
         z = h @ w.T + b
@@ -68,7 +68,7 @@ class TooLong(RuntimeError):
 
 
 def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, most=10**6):
-    """The flow by SciPy's DOP853: one array a layer, with a leading time axis. For networks without kinks."""
+    """The flow by SciPy's DOP853, without kinks: one array per layer, with a leading time axis."""
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
     trained, done = trained or [True] * len(shapes), count()
@@ -92,9 +92,11 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, 
 
 def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=10**6):
     """The flow through kinks as the limit of rounded ones: the slope at a kink goes from α to 1 over a width
-    `rounding` of z/(|w||h|), so that a neuron which slides finds its slope in between. Stiff, hence LSODA;
-    one array per layer, with a leading time axis. Biases are not trained. Raises `TooLong` after `most`
-    evaluations."""
+    `rounding` of z/(|w||h|), so that a neuron that slides along a hyperplane has a slope in between.
+
+    One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence LSODA.
+    Raises `TooLong` after `most` evaluations.
+    """
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
     _, biases = layers(network)
@@ -107,7 +109,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     def field(_, state):
         if next(done) >= most:
             raise TooLong
-        weights, inputs, slopes, h = unpacked(state), [], [], data.x
+        weights, inputs, slopes, h, z = unpacked(state), [], [], data.x, data.x
         for w, b in zip(weights, biases, strict=True):
             inputs.append(h)
             z = h @ w.T + b
@@ -131,7 +133,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
 
 
 def distance(one, other):
-    """The largest |ΔW|/|W| along two paths, all layers and biases together; trajectories or their arrays."""
+    """The largest |ΔW|/|W| over time, W being all layers and biases, of two trajectories or their arrays."""
     pairs = list(zip(arrays(one), arrays(other), strict=True))
     gap = sum(((a - b) ** 2).reshape(len(a), -1).sum(axis=1) for a, b in pairs)
     size = sum((b**2).reshape(len(b), -1).sum(axis=1) for _, b in pairs)

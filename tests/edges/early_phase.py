@@ -27,7 +27,7 @@ def judge_early_flow(ref, path):
 
 def judge_bound(ref, bound):
     sizes = np.max([norms(w) for w in ref.flow], axis=0)
-    # the reference grows by up to e^400, at 1e-9 a step and some dozen steps an e-fold
+    # the reference grows by up to e^400, at 1e-9 per step and some dozen steps per e-fold
     assert (sizes <= bound * (1 + 10 * ORACLE)).all()
 
 
@@ -71,7 +71,7 @@ def judge_plateau(ref, end):
 
 
 def judge_aligned(ref, network):
-    """The stand-in's loss is that of the network, as `aligned` states it, on white input."""
+    """On white input the aligned network has the loss of the network, as `aligned` states."""
     seen = growing_defects(ref)
     nu = np.trace(ref.data.sigma) / ref.data.dimensions
     if np.abs(ref.data.sigma - nu * np.eye(ref.data.dimensions)).max() > 1e-6 * nu:

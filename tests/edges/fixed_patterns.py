@@ -80,7 +80,7 @@ def check_max_margin(case, found):
     rows, factor = gradient_rows(case, found.patterns[0])
     w, multipliers = found.network.weights[0].ravel() * factor, found.multipliers * factor * factor
     assert (multipliers >= 0).all()
-    np.testing.assert_allclose(rows.T @ multipliers, w, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(rows.T @ multipliers, w, atol=float(1e-6 * np.linalg.norm(w)))
     margins = rows @ w
     assert margins.min() > 1 - 1e-9
     assert np.abs(multipliers * (margins - 1)).max() < 1e-6 * multipliers.sum()
@@ -107,7 +107,7 @@ def check_unmoved(case, found):
     rows, _ = unit(rows)  # the lengths of gradients do not matter to a projection
     expected = w.ravel() - rows.T @ np.linalg.lstsq(rows.T, w.ravel(), rcond=None)[0]
     scale = np.abs(case.network.weights[0]).max() or 1.0
-    np.testing.assert_allclose(found.ravel() / scale, expected, atol=1e-6 * (np.linalg.norm(w) or 1))
+    np.testing.assert_allclose(found.ravel() / scale, expected, atol=float(1e-6 * (np.linalg.norm(w) or 1)))
 
 
 def check_slope(case, found):

@@ -19,7 +19,7 @@ def judge_maps(ref, path):
 
 
 def unstable_modes(ref):
-    """A mode that starts against its target: leaving it is decided by the last digits."""
+    """Whether a mode is initially opposed to its target: rounding decides when it leaves."""
     beta = ref.data.beta.reshape(ref.data.outputs, -1)
     u, _, vt = np.linalg.svd(beta, full_matrices=False)
     first, second = (w / (np.abs(w).max() or 1.0) for w in ref.network.weights)

@@ -152,7 +152,9 @@ def check_sign_interpolator(case, found):
     largest = np.abs(y).max()
     for sign, v in zip((1, -1), found.neurons / largest, strict=True):
         own, reach = sign * y > 0, x @ v
-        slack = 1e-6 * (1 + np.linalg.norm(v))  # error is of order 1e-8 and less where inputs are well apart
+        slack = float(
+            1e-6 * (1 + np.linalg.norm(v))
+        )  # error is of order 1e-8 and less where inputs are well apart
         np.testing.assert_allclose(reach[own], sign * y[own] / largest, atol=slack)
         assert (reach[~own] <= slack).all()
         weights = np.linalg.lstsq(x.T, v, rcond=None)[0]

@@ -7,6 +7,7 @@ dimensions and five neurons, so that a reference flow takes milliseconds.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from hypothesis.strategies import SearchStrategy, builds, integers, sampled_from
@@ -16,14 +17,15 @@ from edges.data import DATASETS
 
 LEAKS = (0.0, 0.3, 1.0, 1e-300, 1 - 1e-12)
 SCALES = (1e-160, 1e-6, 1e-3, 0.3)
+Value = TypeVar("Value", bf.Network, bf.Dataset)
 
 
 @dataclass(frozen=True)
-class Labeled:
+class Labeled(Generic[Value]):
     """A network or data, and what is special about it."""
 
     label: str
-    value: bf.Network | bf.Dataset
+    value: Value
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
@@ -182,7 +184,7 @@ def make_network(label: str, data: bf.Dataset, leak: float, scale: float, seed: 
     return bf.Network(tuple(layers), leak=leak, biases=biases)
 
 
-def datasets(labels: Iterable[str] | None = None) -> SearchStrategy[Labeled]:
+def datasets(labels: Iterable[str] | None = None) -> SearchStrategy[Labeled[bf.Dataset]]:
     """Labeled data, of all kinds or of those named."""
     seeds = integers(0, 2**20)
     return builds(lambda k, s: Labeled(k, make_data(k, s)), sampled_from(sorted(labels or DATASETS)), seeds)
@@ -194,7 +196,7 @@ def networks(
     *,
     leaks: Iterable[float] = LEAKS,
     scales: Iterable[float] = SCALES,
-) -> SearchStrategy[Labeled]:
+) -> SearchStrategy[Labeled[bf.Network]]:
     """Labeled networks for the data, of all kinds or of those named."""
     return builds(
         lambda k, leak, scale, seed: Labeled(

@@ -11,7 +11,7 @@ import oracles
 T = bf.theory
 
 
-#: rtol 1e-9 a step over some thousand steps, and kinks rounded over 1e-7
+#: rtol 1e-9 per step over some thousand steps, and kinks rounded over 1e-7
 ORACLE = 1e-5
 
 

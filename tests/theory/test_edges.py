@@ -34,7 +34,7 @@ from edges.reference import Reference, T, arguments, fits
 
 
 def judge_coverage(ref, table):
-    """A function that a row says applies does not refuse, and one that it says does not, does."""
+    """A function refuses exactly where its row does not apply."""
     if not fits(ref):
         assert table.applies == ()
         return

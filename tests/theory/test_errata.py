@@ -1,8 +1,10 @@
-"""Where the first version prints something else than what the simulation obeys: both forms, side by side.
+"""Errata of the first version: the printed form and ours, compared with the simulation.
 
 Erratum 2 is in symmetric/test_white_flow, 4 in symmetric/test_early_phase, 5 in symmetric/test_lemmas8_to_11,
 6 in deep/test_deep_flow. Of 9 only what is a number is here, and 14 is a matter of words.
 """
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,7 +174,7 @@ def test_erratum_10_second_moments_suffice_for_the_square_loss_only():
     for loss, right in (("square", True), ("logistic", False)):
         flow = oracles.kinked_flow(network, MOMENTS, ts, kind=loss)
         true = [oracles.loss(bf.Network(w), MOMENTS, loss) for w in zip(*flow, strict=True)]
-        opened = {} if right else {"mirror_tolerance": 1.0}
+        opened: Any = {} if right else {"mirror_tolerance": 1.0}
         solved = bf.theory.reduced_flow(network, MOMENTS, ts, loss=loss, **opened).loss
         assert np.allclose(solved, true, rtol=1e-5) == right
         assert right or solved[-1] > 1.4 * true[-1]
@@ -226,7 +228,7 @@ def test_labels_other_than_one_are_refused(call):
 
 @pytest.mark.parametrize("leak", [0.0, 0.2, 0.5])
 @pytest.mark.parametrize("width", [1, 2])
-def test_erratum_11_draws_of_one_sign(leak, width):
+def test_erratum_11_weights_of_one_sign(leak, width):
     """They end at the least-squares map of one half-line: 1 − (1+α)/√(2(1+α²)), not √(2 − √2)."""
     data = bf.data.odd_sine(n=6, d=2, seed=1)
     neurons = 1e-6 * np.arange(1.0, width + 1)
@@ -285,7 +287,7 @@ def test_erratum_12_least_squares_needs_neurons_of_both_signs_for_every_output()
 
 
 def halves_of_depth_three(data, sizes):
-    """f = u₊³[r·x]₊ − u₋³[−r·x]₊, r = β̄: two chains of one neuron a layer."""
+    """f = u₊³[r·x]₊ − u₋³[−r·x]₊, r = β̄: two chains of one neuron per layer."""
     r, (plus, minus) = data.beta / np.linalg.norm(data.beta), sizes
     return bf.Network((np.outer([plus, -minus], r), np.diag(sizes), [[plus, -minus]]))
 

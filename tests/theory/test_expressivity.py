@@ -1,3 +1,5 @@
+"""Even, odd and linear parts and the gap of two layers: shapes, rounding and wrong calls."""
+
 import numpy as np
 import pytest
 
@@ -83,7 +85,7 @@ def test_odd_networks_say_what_cannot_be():
 
 
 def test_the_gap_does_not_need_closed_points():
-    """It is about x and −x together, so one of each pair will do; `closed` says which it was."""
+    """The gap is over x and −x, so one of each pair suffices; `closed` tells whether both were given."""
     target = odd_network(3, width=4, seed=1)
     half, whole = two_layer_gap(target, X), two_layer_gap(target, CLOSED)
     assert (half.closed, whole.closed) == (False, True)
@@ -143,7 +145,7 @@ def test_nothing_to_explain():
 
 def test_functions_that_are_not():
     with pytest.raises(ValueError, match="a network or a function"):
-        two_layer_gap(3.0, X)
+        two_layer_gap(3.0, X)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=r"\(20,\) or \(20, K\), got shape \(3,\)"):
         two_layer_gap(lambda x: x[0], X)
     with pytest.raises(ValueError, match=r"got shape \(\)"):

@@ -1,4 +1,4 @@
-"""[ZSL25] Theorem 1, Corollary 2 and the depth separation of Sec. 3: what two layers can and cannot be."""
+"""[ZSL25] Theorem 1, Corollary 2 and the depth separation of Sec. 3: the functions of two layers."""
 
 import numpy as np
 import pytest

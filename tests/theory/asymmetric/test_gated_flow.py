@@ -84,7 +84,7 @@ def until_a_gate_changes(network, data, end):
         by_weight, _ = oracles.gradients(layers(state), oracles.layers(network)[1], network.leak, data)
         return -np.concatenate([g.ravel() for g in by_weight])
 
-    margin.terminal = True
+    margin.terminal = True  # pyright: ignore[reportFunctionMemberAccess] - SciPy's way
     start = np.concatenate([w.ravel() for w in network.weights])
     run = solve_ivp(field, (0, end), start, "DOP853", rtol=1e-10, atol=1e-12, events=margin)
     return run.t, [np.array(layer) for layer in zip(*(layers(state) for state in run.y.T), strict=True)]
@@ -99,7 +99,7 @@ def test_gated_flow_is_the_raw_flow_while_patterns_hold(widths, d, outputs, leak
     network, data = drawn(widths, d, outputs, leak, samples, seed)
     ts, raw = until_a_gate_changes(network, data, 2.0)
     gated = gated_flow(network, data, ts)
-    # 1e-10 a step over some ten steps
+    # 1e-10 per step over some ten steps
     assert oracles.distance(raw, gated) < 1e-7
     assert gated.stats.defects["patterns"] == 0
 
@@ -116,7 +116,7 @@ def test_gated_flow_is_the_simulated_flow_while_patterns_hold():
         gated = gated_flow(network, data, ts)
         assert gated.stats.defects["patterns"] == 0
         assert not pattern_changes(simulated, data).any()
-        assert oracles.distance(simulated, gated) < 1e-7  # 1e-9 a step over some ten steps
+        assert oracles.distance(simulated, gated) < 1e-7  # 1e-9 per step over some ten steps
         np.testing.assert_allclose(gated.loss, simulated.loss, rtol=1e-7)
 
 
@@ -129,7 +129,7 @@ def test_symmetric_data_and_one_direction_make_two_classes(leak, width, seed, sc
     network = bf.networks.rank_one(direction, width=width, scale=scale, leak=leak, seed=seed)
     assert len(pattern_classes(activation_patterns(network, data.x), data)) == 2
     ts = np.linspace(0, 30, 7)
-    # 1e-10 a step over a hundred steps, and errors of the unstable directions grow on the plateau
+    # 1e-10 per step over a hundred steps, and errors of the unstable directions grow on the plateau
     assert (
         oracles.distance(
             gated_flow(network, data, ts, patterns_tolerance=1), bf.theory.reduced_flow(network, data, ts)
@@ -146,7 +146,7 @@ def test_independent_points_are_a_class_each(seed, scale):
     ts = np.linspace(0, 3 * (1 - np.log(scale)), 5)
     gated = gated_flow(network, data, ts)
     assert gated.stats.defects["patterns"] == 0
-    # 1e-10 a step over some hundred steps
+    # 1e-10 per step over some hundred steps
     assert oracles.distance(gated, independent_flow(network, data, ts)) < 1e-7
 
 

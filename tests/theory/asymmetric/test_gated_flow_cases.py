@@ -1,3 +1,5 @@
+"""Activation patterns and the gated flow: values by hand, given patterns, accuracy and wrong calls."""
+
 import numpy as np
 import pytest
 
@@ -47,12 +49,12 @@ def test_one_layer_is_least_squares():
 
 
 def test_given_patterns_are_held():
-    """All gates open: the linear network of the same weights, and the share of gates that say otherwise."""
+    """All neurons active: the linear network of the same weights; some patterns differ from it."""
     open_gates = [np.ones((9, 5), dtype=bool), np.ones((9, 4), dtype=bool)]
     ts = np.linspace(0, 2, 5)
     run = gated_flow(NET, DATA, ts, patterns=open_gates)
     linear = oracles.flow(bf.Network(NET.weights, leak=1.0), DATA, ts)
-    assert oracles.distance(run, linear) < 1e-8  # 1e-10 a step over some ten steps
+    assert oracles.distance(run, linear) < 1e-8  # 1e-10 per step over some ten steps
     np.testing.assert_allclose(
         run.loss, [oracles.loss(bf.Network(net.weights, leak=1.0), DATA) for net in run], rtol=1e-12
     )
@@ -64,7 +66,7 @@ def test_given_patterns_are_held():
     assert pattern_changes(run, DATA)[0] == 0
 
 
-def test_small_starts_keep_relative_accuracy():
+def test_small_weights_keep_relative_accuracy():
     """A linear network in one dimension, w = a: w² is a sigmoid, from 1e-12 and from 1e-80."""
     data = bf.Dataset(np.array([[1.0]]), np.array([2.0]))
     for scale in (1e-6, 1e-40):
@@ -72,7 +74,7 @@ def test_small_starts_keep_relative_accuracy():
         ts = np.linspace(0, -np.log(scale), 6)
         run = gated_flow(network, data, ts)
         rho = 1 / (np.exp(-4 * ts) / scale**2 + (1 - np.exp(-4 * ts)) / 2)
-        # 1e-10 a step over up to a hundred steps
+        # 1e-10 per step over up to a hundred steps
         np.testing.assert_allclose(run.weights[0][:, 0, 0] ** 2, rho, rtol=2e-8)
 
 

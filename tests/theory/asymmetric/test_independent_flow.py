@@ -39,7 +39,7 @@ def rates(data):
     logistic=booleans(),
     seed=seeds,
 )
-def test_from_the_stand_in_the_solution_is_the_raw_flow(count, d, width, scale, logistic, seed):
+def test_from_its_network_the_solution_is_the_raw_flow(count, d, width, scale, logistic, seed):
     """Any scale, not only small ones, and both losses; points on the axes, where sliding neurons stay put."""
     data = independent_points(count, d, seed, labels=logistic, turned=False)
     network = independent_network(bf.networks.gaussian((d, width, 1), scale=scale, seed=seed), data)
@@ -81,7 +81,7 @@ def test_turned_points_give_the_turned_solution(count, d, width, logistic, seed)
 @given(count=integers(1, 4), d=integers(2, 4), logistic=booleans(), seed=seeds)
 @example(count=2, d=4, logistic=False, seed=2**31)
 def test_the_network_has_the_outputs_of_the_equations(count, d, logistic, seed):
-    """f(x_i) = sgn(y_i)ρ_i|x_i| with ρ̇_i integrated, in ln ρ_i, from Σg² of the stand-in."""
+    """f(x_i) = sgn(y_i)ρ_i|x_i|, with ρ̇_i integrated in ln ρ_i from Σg² of `independent_network`."""
     data = independent_points(count, d, seed, labels=logistic, turned=False)
     network = bf.networks.gaussian((d, 12, 1), scale=1e-4, seed=seed)
     size, s = np.linalg.norm(data.x, axis=1), rates(data)
@@ -102,7 +102,7 @@ def test_the_network_has_the_outputs_of_the_equations(count, d, logistic, seed):
         found.append(solve_ivp(field, span, found[-1], "DOP853", rtol=1e-12, atol=1e-12).y[:, -1])
     expected = np.where(learned, np.sign(data.y) * np.exp(np.array(found)) * size, 0)
     outputs = independent_flow(network, data, ts, loss=kind).map(lambda net: net(data.x))
-    # 1e-12 a step
+    # 1e-12 per step
     np.testing.assert_allclose(outputs, expected, rtol=1e-9, atol=1e-13)
 
 
@@ -137,7 +137,7 @@ def early(w, a, data, until):
         push = (data.y[on] @ data.x[on]) / len(data)
         events = [lambda _, z, x=x: z[:-1] @ x for x in data.x[on]]
         for event in events:
-            event.terminal = True
+            event.terminal = True  # pyright: ignore[reportFunctionMemberAccess] - SciPy's way
         run = solve_ivp(
             lambda _, z, push=push: np.append(z[-1] * push, push @ z[:-1]),
             (t, until),
@@ -158,7 +158,7 @@ def early(w, a, data, until):
 
 @settings(deadline=None, max_examples=40)
 @given(count=integers(1, 4), d=integers(2, 3), seed=seeds)
-def test_sorted_start_is_what_the_early_flow_grows_into(count, d, seed):
+def test_sorted_weights_are_those_that_the_early_flow_grows_into(count, d, seed):
     """ρ_i(0) = lim e^{−2s_it}Σ(w·x̂_i + |a|)²/4 over the neurons that end on point i."""
     data, rng = independent_points(count, d, seed), np.random.default_rng(seed)
     network = bf.Network((1e-4 * rng.normal(size=(5, d)), 1e-4 * rng.normal(size=(1, 5))))
@@ -184,7 +184,7 @@ def test_sorted_start_is_what_the_early_flow_grows_into(count, d, seed):
         pytest.param("xor", "logistic", marks=pytest.mark.slow),
     ],
 )
-def test_random_starts_agree_to_the_square_of_their_scale(points, loss):
+def test_random_weights_agree_to_the_square_of_their_scale(points, loss):
     """Figs. 4 and 8 at width 60, several seeds: outputs at every point, before and after each is learned."""
     data = SETS[points]
     for seed in range(3):
@@ -217,7 +217,7 @@ def test_learning_times_are_when_the_share_is_reached(points, share, seed, scale
 
 
 def test_the_draw_shifts_times_by_a_constant():
-    """start="draw" leaves out the sorting, which moves times by what the scale does not change."""
+    """start="draw" leaves out the sorting; that shifts times by an amount that the scale does not change."""
     data = SETS["xor"]
     shifts = []
     for scale in (1e-4, 1e-40):

@@ -1,3 +1,5 @@
+"""The flow on independent points: limits in time, missing neurons, refusals and wrong calls."""
+
 import numpy as np
 import pytest
 
@@ -109,7 +111,7 @@ def test_other_points_are_refused():
             independent_flow(NET, bf.Dataset(np.array(x), np.array(y)), [1.0])
 
 
-def test_large_starts_and_other_networks_are_refused():
+def test_large_weights_and_other_networks_are_refused():
     large = bf.networks.gaussian((2, 30, 1), scale=0.5, seed=0)
     with pytest.raises(bf.AssumptionError, match=r"small or already sorted.*bf.theory.independent_network"):
         independent_flow(large, XOR, [1.0])

@@ -1,5 +1,7 @@
 """[ZSL25] App. F.2 (TMLR Proposition 12): deep networks of the structure of Eqs. 39 and 40."""
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ def drawn(depth, leak, scale, seed):
 
 
 def amplified(path, depth):
-    """(v/v₀)^{L−2}: what a relative error of the start has become, since d ln v/dt̃ = v^{L−2}g·r."""
+    """(v/v₀)^{L−2}: the growth of a relative error of the initial weights, since d ln v/dt̃ = v^{L−2}g·r."""
     norms = np.linalg.norm(path[-1], axis=(1, 2))
     return max(1.0, norms.max() / norms[0]) ** (depth - 2)
 
@@ -43,7 +45,7 @@ def test_reduced_equations_are_the_raw_flow(depth, leak, scale, seed):
     ts = np.linspace(0, 10, 5)
     solved = deep_flow(network, data, ts, rtol=1e-9)
     raw = oracles.flow(network, data, ts, rtol=1e-11)
-    # rtol = 1e-9 a step; DOP853's dense output is up to a hundred times less accurate than its steps
+    # rtol = 1e-9 per step; DOP853's dense output is up to a hundred times less accurate than its steps
     assert oracles.distance(solved, raw) < 1e-7 * amplified(raw, depth)
     last = bf.Network(tuple(w[-1] for w in raw), leak=leak)
     # the loss is at most ⟨y²⟩/2 + … ~ 1 and quadratic in a map of relative error L·1e-7
@@ -73,7 +75,7 @@ def test_two_layers_are_the_reduced_flow(leak, width, scale, seed):
     for one, other in zip(network.weights, same.weights, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-15 * scale)
     ts = np.linspace(0, 10, 4)
-    # one field, one integrator, starts that differ by rounding
+    # one field, one integrator, initial weights that differ by rounding
     assert oracles.distance(deep_flow(network, data, ts), bf.theory.reduced_flow(same, data, ts)) < 1e-11
 
 
@@ -84,14 +86,14 @@ def test_half_speed(depth, scale, seed):
     network, data = drawn(depth, 0.0, scale, seed)
     twin, ts = deep_linear_twin(network), np.linspace(0, 8, 4)
     relu, linear = deep_flow(network, data, ts), deep_flow(twin, data, ts / 2)
-    # the same steps from starts equal to rounding
+    # the same steps from initial weights equal to rounding
     np.testing.assert_allclose(relu.maps, linear.maps, rtol=1e-9, atol=1e-11)
     norms = [run.map(lambda net: net.norms) for run in (relu, linear)]
     np.testing.assert_allclose(norms[0], np.sqrt(2) * norms[1], rtol=1e-9)
     np.testing.assert_allclose(deep_map(network), deep_map(twin), rtol=1e-12)
     raw, slow = oracles.flow(network, data, ts), oracles.flow(twin, data, ts / 2)
     mapped = [np.sqrt(2) * slow[0], *(2 * np.maximum(w, 0) for w in slow[1:-1]), np.sqrt(2) * slow[-1]]
-    # two raw integrations at 1e-12 a step, dense output a hundred times that
+    # two raw integrations at 1e-12 per step, dense output a hundred times that
     assert oracles.distance(raw, mapped) < 1e-9 * amplified(raw, depth)
 
 
@@ -152,13 +154,13 @@ def test_time_along_the_mode(depth):
     s, v0 = np.linalg.norm(data.beta), 0.02 / np.sqrt(2)
     ends = np.array([2 * v0, 0.1, 0.5, 0.9]) * np.array([1, 1, s ** (1 / depth), s ** (1 / depth)])
     with mpmath.workdps(50):
-        times = [
+        times: Any = [
             mpmath.quad(lambda v: 1 / (v ** (depth - 1) * (s - v**depth)), mpmath.linspace(v0, end, 9))
             for end in ends
         ]
     solved = deep_flow(network, data, 2 * np.array([float(t) for t in times]), rtol=1e-12)
     found = np.linalg.norm(solved.maps[:, 0], axis=1)
-    # an error of 1e-12 a step at the start has grown (v/v₀)^{L−2}-fold, up to 70² here, in some 50 steps
+    # an error of 1e-12 per step at first has grown (v/v₀)^{L−2}-fold, up to 70² here, in some 50 steps
     np.testing.assert_allclose(found, ends**depth, rtol=1e-12 * 50 * 70 ** (depth - 2) * depth)
 
 

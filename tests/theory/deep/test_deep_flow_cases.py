@@ -1,3 +1,5 @@
+"""The flow of deep networks and their structure: scales, plateaus, limits, refusals and wrong calls."""
+
 import numpy as np
 import pytest
 
@@ -138,7 +140,7 @@ def test_ends_at_least_squares_with_norms_root_two_apart():
         u = np.linalg.norm(target) ** (1 / (len(widths) + 1))
         for leak, factor in ((0.0, np.sqrt(2)), (1.0, 1.0)):
             last = deep_flow(low_rank(DIRECTION, widths=widths, scale=0.8, leak=leak), DATA, [400.0])
-            # e^{−t} of rates above 0.1 at t = 400, and what DOP853 keeps of 1e-10 a step
+            # e^{−t} of rates above 0.1 at t = 400, and what DOP853 keeps of 1e-10 per step
             np.testing.assert_allclose(last.maps[0, 0], target, rtol=1e-8)
             np.testing.assert_allclose(last[-1].norms, factor * u, rtol=1e-8)
 
@@ -172,7 +174,7 @@ def test_tiny_weights():
         network = low_rank(data.beta, widths=(4,) * (depth - 1), scale=scale)
         end = 2 / ((depth - 2) * (scale / np.sqrt(2)) ** (depth - 2) * s)
         run = deep_flow(network, data, [0.0, 0.9 * end])
-        # the term left out is (v^L Σ)/s ~ 1e-15 of the one kept; ln v is good to 1e-10 a step, grown tenfold
+        # the term left out is (v^L Σ)/s ~ 1e-15 of the one kept; ln v errs by 1e-10 per step, grown tenfold
         np.testing.assert_allclose(run[-1].norms, scale * 0.1 ** (-1 / (depth - 2)), rtol=1e-7)
     still = low_rank(data.beta, widths=(4,) * 5, scale=1e-150)  # v₀⁴ is below the smallest number
     np.testing.assert_allclose(deep_flow(still, data, [0.0, 1.0, 1e300])[-1].norms, 1e-150, rtol=1e-12)

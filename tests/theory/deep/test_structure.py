@@ -1,7 +1,7 @@
-"""[ZSL25] Eq. 40 (TMLR Conjecture 11): what three layers grow into from small random weights.
+"""[ZSL25] Eq. 40 (TMLR Conjecture 11): the structure of three layers trained from small random weights.
 
 A conjecture has no proof to take a bound from, and print says "approximately". Read here as: at most 5 % of
-the squared norm of the trained weights lies outside the structure. Seeds draw both the data and the start.
+the squared norm of the trained weights lies outside the structure. A seed sets data and initial weights.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def test_more_seeds(scale):
 def test_the_halves_are_two_linear_networks(depth):
     """|r_l⁺| ≠ |r_l⁻|, white input, r = β̄: each sign block is a linear network that sees its half-space.
 
-    So the loss falls in two steps where the halves start apart, and both end at least squares:
+    So the loss falls in two steps where the halves differ initially, and both end at least squares:
     |r_l⁺| = |r_l⁻| is where training leads, at any width that keeps both.
     """
     data = bf.data.whiten(bf.data.odd_sine(n=12, d=3, seed=0))
@@ -73,7 +73,7 @@ def test_the_halves_are_two_linear_networks(depth):
         low_rank(data.beta, widths=(2,) * (depth - 1), scale=0.4 * h / 2**0.5, leak=1.0) for h in halves
     ]
     expected = sum(deep_flow(half, data, ts / 2).loss for half in linear) / 2
-    # 1e-10 a step, a hundred times that between steps, grown up to (v/v₀)² ~ 20-fold
+    # 1e-10 per step, a hundred times that between steps, grown up to (v/v₀)² ~ 20-fold
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
     assert DeepParts.of(network).imbalance > 0.5
     assert DeepParts.of(bf.Network(tuple(w[-1] for w in raw))).imbalance < 1e-3
@@ -81,7 +81,7 @@ def test_the_halves_are_two_linear_networks(depth):
 
 @pytest.mark.slow
 def test_narrow_networks_may_lose_a_half():
-    """At width 5 some starts keep no neurons for one sign: half of the function is learnt, and no more."""
+    """At width 5 some seeds keep no neurons of one sign, and only half of the function is learned."""
     runs = trained(range(32), width=5, scale=0.1, steps=20_000)
     lost = [run for run in runs if run.loss[-1] > 0.1 * run.loss[0]]
     assert 0 < len(lost) < len(runs)

@@ -1,4 +1,4 @@
-"""The table of coverage agrees with what the functions accept, and never raises."""
+"""The table of coverage: a row applies exactly where its functions do not refuse."""
 
 import json
 

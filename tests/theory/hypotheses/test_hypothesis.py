@@ -1,3 +1,5 @@
+"""The hypotheses: their measured defects, tolerances and refusals."""
+
 import numpy as np
 import pytest
 

@@ -37,7 +37,7 @@ def test_square_loss_ends_at_least_squares(leak, d, seed):
         start(data, seed, leak), data, [long_enough(data, w, leak)], method="Radau", rtol=1e-8
     )
     # at a stable fixed point an integrator of rtol = 1e-8 stays within some of its local errors
-    np.testing.assert_allclose(run.maps[-1, 0], w, rtol=0, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(run.maps[-1, 0], w, rtol=0, atol=float(1e-6 * np.linalg.norm(w)))
     np.testing.assert_allclose(run[-1].norms, final_norm(w, leak=leak), rtol=1e-6)
 
 
@@ -50,7 +50,7 @@ def test_square_loss_with_l2_ends_at_its_minimum(leak, d, seed, share):
     run = bf.theory.reduced_flow(
         start(data, seed, leak), data, [long_enough(data, w, leak, l2)], l2=l2, method="Radau", rtol=1e-8
     )
-    np.testing.assert_allclose(run.maps[-1, 0], w, rtol=0, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(run.maps[-1, 0], w, rtol=0, atol=float(1e-6 * np.linalg.norm(w)))
     np.testing.assert_allclose(run[-1].norms, final_norm(w, leak=leak), rtol=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_no_network_is_below_the_limit(leak, width, seed, share, size):
 
 
 @pytest.mark.parametrize("scale", [1e-1, 1e-3])
-def test_singular_covariance_remembers_the_start(scale):
+def test_singular_covariance_keeps_part_of_the_initial_weights(scale):
     """ẇ⊥ = w⊥(g·r) and u̇ = u(g·r) outside the inputs: w⊥/u is conserved, so w⊥(∞) = u₀u(∞)r⊥."""
     flat = bf.data.odd_sine(n=20, d=2, seed=3)
     data = bf.Dataset(np.column_stack([flat.x, np.zeros((40, 2))]), flat.y)
@@ -87,7 +87,7 @@ def test_singular_covariance_remembers_the_start(scale):
     run = bf.theory.reduced_flow(network, data, [400.0])
     r, u0 = network.weights[0][0] / network.weights[1][0, 0], np.sqrt(0.65) * scale
     final = run.maps[-1, 0]
-    # rtol = 1e-10 a step, some hundred steps
+    # rtol = 1e-10 per step, some hundred steps
     np.testing.assert_allclose(final[:2], w[:2], rtol=1e-7)
     np.testing.assert_allclose(final[2:], u0 * np.sqrt(np.linalg.norm(final)) * r[2:], rtol=1e-7)
 

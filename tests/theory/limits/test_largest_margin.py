@@ -1,4 +1,4 @@
-"""On symmetric data no two-layer network has a larger normalised margin than the max-margin classifier."""
+"""On symmetric data no two-layer network has a larger normalized margin than the max-margin classifier."""
 
 import numpy as np
 import pytest
@@ -112,7 +112,7 @@ def test_refusals():
         bf.theory.largest_margin(data, white_tolerance=1.0)
 
 
-def test_an_opened_hypothesis_is_on_purpose():
+def test_a_relaxed_hypothesis_is_on_purpose():
     """Samples without mirror images may allow more, and here do: neurons of both signs, each at its own."""
     data = bf.Dataset(np.array([[2.0], [-1.0]]), np.array([1.0, -1.0]))
     claimed = bf.theory.largest_margin(data, mirror_tolerance=1.0)

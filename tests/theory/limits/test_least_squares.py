@@ -18,13 +18,13 @@ def test_l2_solution_is_stationary(samples, d, seed, share, leak):
     """Σw + (λ/c)w/|w| = β, also where Σ is singular; then w lies in the span of the inputs."""
     rng = np.random.default_rng(seed)
     data = bf.Dataset(rng.normal(size=(samples, d)), rng.normal(size=samples))
-    s, c = np.linalg.norm(data.beta), (1 + leak) / 2
+    s, c = float(np.linalg.norm(data.beta)), (1 + leak) / 2
     w = l2_solution(data, share * c * s, leak=leak)
-    pull = share * s * w / np.linalg.norm(w) if share else 0.0
+    force = share * s * w / np.linalg.norm(w) if share else 0.0
     # the residual is a sum of terms of size s, and |w| carries the relative error of s − λ/c
-    np.testing.assert_allclose(data.sigma @ w + pull, data.beta, rtol=0, atol=1e-10 * s)
+    np.testing.assert_allclose(data.sigma @ w + force, data.beta, rtol=0, atol=1e-10 * s)
     outside = w - np.linalg.pinv(data.x) @ (data.x @ w)
-    np.testing.assert_allclose(outside, 0, atol=1e-10 * np.linalg.norm(w))
+    np.testing.assert_allclose(outside, 0, atol=float(1e-10 * np.linalg.norm(w)))
 
 
 @settings(deadline=None, max_examples=30)
@@ -32,14 +32,14 @@ def test_l2_solution_is_stationary(samples, d, seed, share, leak):
 def test_l2_solution_on_white_inputs(seed, size, share):
     white = bf.data.whiten(bf.data.odd_sine(n=9, d=4, seed=seed))
     data = bf.Dataset(size * white.x, white.y)
-    s = np.linalg.norm(data.beta)
+    s = float(np.linalg.norm(data.beta))
     expected = max(1 - share, 0) * data.beta / size**2
     # relative to least squares, which the shrinking leaves a part of
     atol = 1e-12 * s / size**2
     np.testing.assert_allclose(l2_solution(data, share * s, leak=1.0), expected, rtol=0, atol=atol)
 
 
-def test_l2_solution_by_direct_minimisation():
+def test_l2_solution_by_direct_minimization():
     data = bf.data.odd_sine(n=10, d=3, seed=5)
     w = l2_solution(data, 0.1, leak=0.0)
     assert w.shape == (3,)

@@ -14,7 +14,7 @@ from biasfree.theory.limits._max_margin import max_margin
 seeds = integers(0, 2**31)
 
 
-def labelled(samples, d, seed, *, lattice=False):
+def labeled(samples, d, seed, *, lattice=False):
     """Labels of a linear teacher, on Gaussian inputs or, with ties and repeats, on a lattice."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(samples, d))
@@ -34,7 +34,7 @@ def least_distance(z):
 @settings(deadline=None, max_examples=200)
 @given(samples=integers(1, 60), d=integers(1, 9), seed=seeds, lattice=booleans())
 def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     z = data.y[:, None] * data.x
     margins, size = z @ found.w, np.linalg.norm(z, axis=1) / found.margin
@@ -52,7 +52,7 @@ def test_conditions_of_karush_kuhn_and_tucker(samples, d, seed, lattice):
 @settings(deadline=None, max_examples=60)
 @given(samples=integers(1, 30), d=integers(1, 6), seed=seeds, lattice=booleans())
 def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     found = max_margin(data)
     # nnls works on the normal equations of [Zᵀ; 1ᵀ], of entries up to max(|z|, 1): some eps·(that·|w|)²
     largest = max(1.0, np.abs(data.x).max())
@@ -62,21 +62,23 @@ def test_same_classifier_by_least_distance_programming(samples, d, seed, lattice
 
 @pytest.mark.parametrize("seed", range(5))
 def test_same_classifier_by_quadratic_programming(seed):
-    data = labelled(6, 2, seed)
+    data = labeled(6, 2, seed)
     z = data.y[:, None] * data.x
     constraint = {"type": "ineq", "fun": lambda w: z @ w - 1, "jac": lambda _: z}
     first = least_squares(data) * 1e2
     solved = minimize(lambda w: w @ w / 2, first, jac=lambda w: w, constraints=[constraint], tol=1e-14)
     # the curvature is 1: an objective held to 1e-12 |w|² holds w to 1e-6 |w|
-    np.testing.assert_allclose(max_margin(data).w, solved.x, rtol=0, atol=1e-6 * np.linalg.norm(solved.x))
+    np.testing.assert_allclose(
+        max_margin(data).w, solved.x, rtol=0, atol=float(1e-6 * np.linalg.norm(solved.x))
+    )
 
 
 @settings(deadline=None, max_examples=40)
 @given(samples=integers(1, 20), d=integers(1, 6), seed=seeds, lattice=booleans(), size=floats(1e-6, 1e6))
 def test_mirrors_copies_and_scale(samples, d, seed, lattice, size):
-    data = labelled(samples, d, seed, lattice=lattice)
+    data = labeled(samples, d, seed, lattice=lattice)
     best = max_margin(data)
-    atol = 1e-9 * np.linalg.norm(best.w)
+    atol = float(1e-9 * np.linalg.norm(best.w))
     mirrored = max_margin(bf.data.symmetrize(data))
     np.testing.assert_allclose(mirrored.w, best.w, rtol=0, atol=atol)
     np.testing.assert_array_equal(
@@ -108,7 +110,7 @@ def test_one_dimension_and_spread_norms():
 
 
 def test_many_samples_in_many_dimensions():
-    data = bf.data.symmetrize(labelled(2000, 20, 0))
+    data = bf.data.symmetrize(labeled(2000, 20, 0))
     found = max_margin(data)
     z = data.y[:, None] * data.x
     # |x||w| is below 1e3 here
@@ -126,7 +128,7 @@ def test_many_samples_with_random_labels_are_refused():
 
 
 def test_ties_all_count_as_support():
-    """Four corners of a square, all at the same distance from the line x₁ = 0."""
+    """Four corners of a square, all at the same distance from the hyperplane x₁ = 0."""
     data = bf.Dataset([[1, 1], [1, -1], [-1, 1], [-1, -1], [1, 0]], [1.0, 1, -1, -1, 1])
     found = max_margin(data)
     np.testing.assert_allclose(found.w, [1, 0], atol=1e-14)
@@ -153,8 +155,8 @@ def test_data_that_no_plane_separates_are_refused(x, y, hinge):
 
 @settings(deadline=None, max_examples=60)
 @given(samples=integers(1, 25), d=integers(1, 5), seed=seeds)
-def test_separability_is_the_linear_programmes(samples, d, seed):
-    """Any labels: separable exactly if the least hinge loss is 0, by subgradients' own linear programme."""
+def test_separability_is_that_of_a_linear_program(samples, d, seed):
+    """Any labels: separable exactly if the least hinge loss, by a linear program, is 0."""
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(seed)
@@ -179,7 +181,7 @@ def test_wrong_labels_and_outputs_say_so():
 @settings(deadline=None, max_examples=40)
 @given(seed=integers(0, 2**31), d=integers(1, 6), noise=floats(0, 0.5))
 def test_solved_by_blocks_it_is_the_same_classifier(seed, d, noise):
-    """A few rows at a time, with those that fall short, or all at once; separable or not."""
+    """By blocks of rows or all at once, for separable and other labels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(40, d))
     y = np.where(x @ rng.normal(size=d) + noise * rng.normal(size=40) > 0, 1.0, -1.0)
@@ -190,7 +192,9 @@ def test_solved_by_blocks_it_is_the_same_classifier(seed, d, noise):
     finally:
         module._BLOCK = size
     assert (whole is None) is (blocks is None)
-    if whole is not None:
+    if whole is not None and blocks is not None:
         # both to 1e-12 of |x||w|, over margins of 1e-3 and more
-        np.testing.assert_allclose(blocks[0], whole[0], rtol=1e-7, atol=1e-9 * np.linalg.norm(whole[0]))
+        np.testing.assert_allclose(
+            blocks[0], whole[0], rtol=1e-7, atol=float(1e-9 * np.linalg.norm(whole[0]))
+        )
         np.testing.assert_allclose(blocks[1] @ (y[:, None] * x), blocks[0], rtol=1e-7, atol=1e-8)

@@ -14,6 +14,13 @@ seeds, balances = integers(0, 2**31), sampled_from([0.0, 0.3, -0.3, 2.0, -2.0])
 SHAPES = [(2, 2, 2), (4, 3, 3), (3, 2, 4), (4, 1, 3), (3, 6, 2), (2, 5, 3), (1, 1, 1), (3, 2, 1)]
 
 
+def grams(network, data, ts):
+    """(W₁ᵀ, W₂)ᵀ(W₁ᵀ, W₂) at the times."""
+    found = linear_flow(network, data, ts).gram
+    assert found is not None
+    return found
+
+
 def task(d, k, seed, *, size=1.0):
     """Gaussian targets of inputs with Σ = size²·I to rounding."""
     rng = np.random.default_rng(seed)
@@ -67,7 +74,7 @@ def relative(found, expected):
 
 
 def overlap(network, data):
-    """cond(B), B = W₂ᵀU + W₁V: infinite at a singular start, whose float rounding decides what it learns."""
+    """cond(B), B = W₂ᵀU + W₁V: infinite for singular initial weights, where rounding decides the limit."""
     u, _, vt = np.linalg.svd(data.beta.reshape(data.outputs, -1), full_matrices=False)
     return np.linalg.cond(network.weights[1].T @ u + network.weights[0] @ vt.T)
 
@@ -90,6 +97,7 @@ def test_fifty_digits(shape, balance, seed, exponent, size, st):
     solved, expected = linear_flow(network, data, [t]), exact_gram(network, data, t)
     d = shape[0]
     # an error in f of some eps is st·eps in growth, one in the smallest overlap is eps·cond(B): 1e-10 in all
+    assert solved.gram is not None
     assert relative(solved.gram[0], expected) < 1e-10
     assert relative(solved.maps[0], expected[d:, :d]) < 1e-10
 
@@ -122,7 +130,7 @@ def test_simulator_agrees(shape, balance, seed, exponent):
     s = np.linalg.norm(data.beta, ord=2)
     ts = np.linspace(0, (4 + np.log(10) * -exponent) / s, 9)
     solved, simulated = linear_flow(network, data, ts), bf.gradient_flow(network, data, ts, rtol=1e-9)
-    # rtol = 1e-9 a step, a tenth of it allowed, over some hundred steps
+    # rtol = 1e-9 per step, a tenth of it allowed, over some hundred steps
     away = np.linalg.norm(solved.maps - simulated.maps, axis=(1, 2))
     assert (away <= 1e-7 * np.linalg.norm(simulated.maps, axis=(1, 2))).all()
     np.testing.assert_allclose(solved.loss, simulated.loss, rtol=1e-6)
@@ -156,7 +164,8 @@ def test_it_is_the_printed_formula_where_that_applies(shape, seed, scale, t):
     condition = overlap(network, data)
     assume(condition < 1e2)  # print needs B invertible
     # B is inverted twice, and M holds that inverse squared: at worst the fourth power of cond(B)
-    assert relative(linear_flow(network, data, [t]).gram[0], printed(network, data, t)) < 1e-13 * condition**4
+    (gram,) = grams(network, data, [t])
+    assert relative(gram, printed(network, data, t)) < 1e-13 * condition**4
 
 
 @settings(deadline=None, max_examples=40)
@@ -188,7 +197,7 @@ def test_the_balance_is_conserved(shape, balance, seed, exponent, size):
         np.diag(network.weights[1].T @ network.weights[1] - network.weights[0] @ network.weights[0].T)
     )
     j = np.diag([-1.0] * shape[0] + [1.0] * shape[2])
-    for gram in linear_flow(network, data, [0, 0.5, 3, 30, np.inf]).gram:
+    for gram in grams(network, data, [0, 0.5, 3, 30, np.inf]):
         # rounding of products of gram with itself
         assert np.abs(gram @ j @ gram - lam * gram).max() <= 1e-13 * np.linalg.norm(gram) ** 2
 
@@ -202,7 +211,7 @@ def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
     rank = np.linalg.matrix_rank(np.concatenate([network.weights[0].T, network.weights[1]]))
     q = vectors[:, -rank:] * np.sqrt(values[-rank:])
     between = bf.Network((q[: shape[0]].T, q[shape[0] :]), leak=1.0)
-    then = linear_flow(between, data, [2 * t]).gram[0]
+    (then,) = grams(between, data, [2 * t])
     # eigh rounds at eps of the largest value, which a growing mode raises by e^{2st}, st ≤ 20
     growth = np.exp(4 * t * np.linalg.norm(data.beta, ord=2)) * max(1, values[-1] / values[-rank])
     assert relative(then, whole) < 1e-13 * growth

@@ -1,3 +1,5 @@
+"""The closed form of two-layer linear networks: extreme times, singular initial weights and refusals."""
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,13 @@ START = bf.networks.lambda_balanced((4, 3, 3), scale=0.1, balance=0.0, seed=1)
 BASIS = bf.Dataset(2 * np.eye(4), np.zeros((4, 2)))  # Σ = I, and Σ_yx = 0
 
 
+def grams(network, data, ts):
+    """(W₁ᵀ, W₂)ᵀ(W₁ᵀ, W₂) at the times."""
+    found = linear_flow(network, data, ts).gram
+    assert found is not None
+    return found
+
+
 def spectral(s, *, k, d, scale=1.0):
     """Data with Σ = scale²·I exactly and Σ_yx diagonal with singular values s."""
     y = np.zeros((d, k))
@@ -19,6 +28,7 @@ def spectral(s, *, k, d, scale=1.0):
 
 def test_gives_a_map_trajectory():
     solved = linear_flow(START, DATA, [0, 1, np.inf])
+    assert solved.gram is not None
     assert (solved.maps.shape, solved.gram.shape) == ((3, 3, 4), (3, 7, 7))
     assert solved.stats.method == "linear_flow"
     assert set(solved.stats.defects) == {h.key for h in ASSUMES}
@@ -32,9 +42,9 @@ def test_gives_a_map_trajectory():
 
 def test_one_time_is_as_many():
     ts = np.array([0, 1e-3, 0.4, 3, 40, 2e5, np.inf])
-    together = linear_flow(START, DATA, ts).gram
-    for t, gram in zip(ts, together, strict=True):
-        np.testing.assert_allclose(linear_flow(START, DATA, [t]).gram[0], gram, rtol=0, atol=1e-15)
+    at_once = grams(START, DATA, ts)
+    for t, gram in zip(ts, at_once, strict=True):
+        np.testing.assert_allclose(grams(START, DATA, [t])[0], gram, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-8, 1e-75, 1e-150])
@@ -54,7 +64,7 @@ def test_nothing_overflows(scale, balance, shape):
 
 
 def test_modes_are_learned_one_after_the_other():
-    """From scale 1e-8 mode i appears at about ln(1/scale²)/(2s_i): the staircase of a small start."""
+    """From scale 1e-8, mode i appears at about ln(1/scale²)/(2s_i): the staircase of small weights."""
     data = spectral([3.0, 1.0, 0.3], k=3, d=3)
     network = bf.networks.lambda_balanced((3, 3, 3), scale=1e-8, balance=0.0, seed=2)
     late = np.log(1e16) / 2 / np.array([3.0, 1.0, 0.3])
@@ -64,7 +74,7 @@ def test_modes_are_learned_one_after_the_other():
         assert found[i] < 1e-2
 
 
-def test_equal_singular_values_share_what_the_start_spans():
+def test_equal_singular_values_share_the_span_of_the_initial_weights():
     """Σ_yx = O orthogonal, its s equal to rounding, and one neuron: the end is along what grows."""
     turn = np.linalg.qr(RNG.normal(size=(5, 5)))[0]
     data = bf.Dataset(np.sqrt(5) * np.eye(5), np.sqrt(5) * turn.T)
@@ -77,7 +87,7 @@ def test_equal_singular_values_share_what_the_start_spans():
     np.testing.assert_allclose(maps, np.broadcast_to(best, maps.shape), atol=1e-13)
 
 
-def test_singular_start_stops_at_a_saddle():
+def test_singular_initial_weights_stop_at_a_saddle():
     """W₂ = −W₁ = −1 with Σ_yx = 1: B = 0, and |W|² = e^{−2t}/(1 + (1 − e^{−2t})) falls to 0 for ever."""
     data, network = spectral([1.0], k=1, d=1), bf.Network(([[1.0]], [[-1.0]]), leak=1.0)
     ts = np.array([0.0, 0.3, 2.0, 50.0, np.inf])
@@ -97,7 +107,7 @@ def test_without_a_target_weights_decay():
     """Σ_yx = 0, λ = 0: P = Q₀(I + tQ₀ᵀQ₀)⁻¹Q₀ᵀ, as 1/t and 0 at infinity."""
     network = bf.networks.lambda_balanced((4, 2, 2), scale=0.7, balance=0.0, seed=5)
     q = np.concatenate([network.weights[0].T, network.weights[1]])
-    found = linear_flow(network, BASIS, [0, 3.0, 1e9, np.inf]).gram
+    found = grams(network, BASIS, [0, 3.0, 1e9, np.inf])
     for gram, t in zip(found, [0, 3.0, 1e9], strict=False):
         np.testing.assert_allclose(gram, q @ np.linalg.inv(np.eye(2) + t * q.T @ q) @ q.T, atol=1e-15)
     assert not found[-1].any()
@@ -146,7 +156,7 @@ def test_refusals(network, data, message):
         linear_flow(network, data, [1.0])
 
 
-def test_tolerances_open_it():
+def test_tolerances_can_be_relaxed():
     near = bf.Network((START.weights[0], START.weights[1] * (1 + 1e-6)), leak=1.0)
     with pytest.raises(bf.theory.AssumptionError, match=r"tolerated: at most 1e-08"):
         linear_flow(near, DATA, [1.0])

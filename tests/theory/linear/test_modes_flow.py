@@ -41,8 +41,8 @@ def exact_clock(a, s, depth):
 def test_course_to_fifty_digits(depth, exponent, s, share):
     """From 1e-300 to 1e6: a(t) is the exact solution at a time that differs from t by rounding.
 
-    Tiny starts at L ≥ 3 wait for a time of which the transition is a share below eps, so that it is the error
-    in time that can be small. Where t·ȧ/a is moderate this is a relative error of a below 1e-12.
+    From tiny values at L ≥ 3 the transition takes a fraction below eps of the time before it, so only the
+    error in time can be small. Where t·ȧ/a is moderate this is a relative error of a below 1e-12.
     """
     start = 10.0**exponent
     assume(abs(start - s) > 1e-3 * s)
@@ -119,10 +119,10 @@ def test_simulator_agrees(depth, seed, exponent):
         data, width=4, depth=depth, starts=[10.0**exponent, 10.0**exponent / 2], seed=seed
     )
     s = np.linalg.svd(data.beta)[1]
-    # the first mode is learnt; what rounding puts beside the modes does not grow at the exponent's starts
+    # the first mode is learned; what rounding puts beside the modes does not grow at the exponent's starts
     ts = np.linspace(0, 1.2 * mode_time(10.0**exponent, 0.9 * s[0], s[0], depth=depth), 7)
     solved, simulated = modes_flow(network, data, ts), bf.gradient_flow(network, data, ts, rtol=1e-9)
-    # rtol = 1e-9 a step, a tenth of it allowed, over some hundred steps
+    # rtol = 1e-9 per step, a tenth of it allowed, over some hundred steps
     assert oracles.distance(solved, simulated) < 1e-7
     np.testing.assert_allclose(solved.loss, simulated.loss, rtol=1e-6)
 
@@ -134,7 +134,7 @@ def test_two_layers_are_the_general_solution(d, k, seed, exponent, size):
     network = aligned_modes(data, width=7, depth=2, starts=10**exponent, seed=seed)
     ts = [0, 0.5, 3, 20, np.inf]
     one, other = modes_flow(network, data, ts).maps, linear_flow(network, data, ts).maps
-    # linear_flow sees modes of the start within rounding of aligned, which e^{2st} can raise to 1e-16·e^{2st}
+    # the initial weights are aligned up to rounding, which linear_flow can raise to 1e-16·e^{2st}
     s = np.linalg.norm(data.beta, ord=2)
     for t, a, b in zip(ts, one, other, strict=True):
         assert np.abs(a - b).max() <= 1e-12 * (1 + min(s * t, 1e3)) * np.abs(b).max()

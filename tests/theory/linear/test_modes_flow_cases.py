@@ -1,3 +1,5 @@
+"""The modes of deep linear networks: extreme depths, zero targets, equal singular values and refusals."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def straight(depth, layer):
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 7, 30])
 @pytest.mark.parametrize("start", [1e-300, 1e-20, 1e-3, 0.3, 0.7 - 1e-12, 0.7, 0.9, 4.0, 1e6, 1e200])
 def test_nothing_overflows(depth, start):
-    """At t = 0 the start to the last bit, at infinity s; monotone between; warnings are errors."""
+    """The initial value to the last bit at t = 0, s at infinity, monotone between; warnings are errors."""
     ts = np.array([0, 1e-300, 1e-10, 1e-3, 0.1, 1, 7, 1e3, 1e6, 1e100, 1e300, np.inf])
     a = mode_course(start, 0.7, ts, depth=depth)
     assert np.isfinite(a).all()
@@ -76,7 +78,7 @@ def test_bad_calls():
     with pytest.raises(ValueError, match="start must not be negative"):
         mode_course(-0.1, 1.0, [1.0], depth=2)
     with pytest.raises(ValueError, match="depth must be a whole number"):
-        mode_course(0.1, 1.0, [1.0], depth=2.5)
+        mode_course(0.1, 1.0, [1.0], depth=2.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=r"starts must be one number or 1 to 2 of them"):
         aligned_modes(DATA, width=2, depth=2, starts=[1, 1, 1])
     with pytest.raises(ValueError, match="none negative"):
@@ -110,7 +112,7 @@ def test_tiny_layers(depth):
 
 
 def test_equal_singular_values_and_equal_starts():
-    """Σ_yx of equal singular values leaves its vectors open; those of the network decide."""
+    """Equal singular values of Σ_yx do not determine its vectors; those of the network are used."""
     data = bf.Dataset(np.sqrt(3) * np.eye(3), np.sqrt(3) * np.diag([0.5, 0.5, 0.5]))
     r = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
     layer = np.diag([0.4, 0.3, 0.2]) ** 0.5
@@ -162,7 +164,7 @@ def test_refusals(network, data, message):
         modes_flow(network, data, [1.0])
 
 
-def test_tolerance_opens_it():
+def test_the_tolerance_can_be_relaxed():
     near = bf.Network([w + 1e-6 for w in straight(3, 0.5).weights], leak=1.0)
     with pytest.raises(bf.theory.AssumptionError, match="tolerated: at most 1e-08"):
         modes_flow(near, DATA, [1.0])

@@ -53,7 +53,7 @@ def test_odd_frequencies_are_silent_on_even_grids_and_not_with_biases(n):
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("n", [9, 16])
 def test_rates_are_those_of_a_wide_network(n, biased):
-    """⟨y K y⟩/⟨y²⟩, K(x, x′) = ∂f(x)·∂f(x′) over all weights at the start, by differences: up to 1/√width."""
+    """⟨y K y⟩/⟨y²⟩, K(x, x′) = ∂f(x)·∂f(x′) over all initial weights, by differences: up to 1/√width."""
     width, scale = 3000, 2.0
     drawn = bf.networks.gaussian((2, width, 1), scale=scale, seed=0)
     angles = 2 * np.pi * np.arange(n) / n
@@ -106,7 +106,7 @@ def test_halving_times():
 
 
 def drawn(m, seed):
-    """Samples ±x on m lines at least π/4m apart, of any lengths, in any order, with even targets."""
+    """Samples ±x in m directions at least π/4m apart, of any lengths, in any order, with even targets."""
     rng = np.random.default_rng(seed)
     angles = np.pi * (np.arange(m) + rng.uniform(-0.375, 0.375, size=m)) / m + rng.uniform(0, np.pi)
     x = np.column_stack([np.cos(angles), np.sin(angles)]) * rng.uniform(0.5, 2, size=(m, 1))
@@ -181,7 +181,7 @@ def test_several_outputs_and_refusals():
     with pytest.raises(ValueError, match=r"8 points cannot tell .* for k above 4, got k = 7"):
         circle_rates([1, 7], scale=1.0, points=8)
     with pytest.raises(ValueError, match="biases must be True or False, got 'no'"):
-        circle_rates([1], scale=1.0, biases="no")
+        circle_rates([1], scale=1.0, biases="no")  # pyright: ignore[reportArgumentType]
     assert circle_rates([1e100], scale=1.0)[0] == pytest.approx(1 / (np.pi * 1e100) ** 2)
     for rates in ([], [1.0, -1.0]):
         with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):

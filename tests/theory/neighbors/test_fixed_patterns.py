@@ -1,4 +1,4 @@
-"""Second layer fixed, logistic loss: training while no gate changes, for any leak, sizes, gates and seed."""
+"""Logistic training of the first layer at a fixed activation pattern: margins, limits, conserved weights."""
 
 import mpmath
 import numpy as np
@@ -71,8 +71,8 @@ def moved(network, w):
 
 @settings(deadline=None, max_examples=100)
 @given(n=integers(1, 7), d=integers(1, 6), width=integers(1, 5), leak=leaks, seed=seeds)
-def test_the_largest_margin_of_any_gates(n, d, width, leak, seed):
-    """The least |W₁| by nonnegative least squares, and a refusal where that says that there is none."""
+def test_the_largest_margin_of_any_pattern(n, d, width, leak, seed):
+    """The least |W₁| by nonnegative least squares, and a refusal where no W₁ exists."""
     network, data = drawn(n, d, width, leak, seed)
     on = np.random.default_rng([seed, 2]).random((n, width)) < 0.5
     on |= leak == 1
@@ -88,7 +88,7 @@ def test_the_largest_margin_of_any_gates(n, d, width, leak, seed):
     w = (-residual[:-1] / residual[-1]).reshape(width, d)
     found = gated_max_margin(network, data, patterns=(on,))
     # nnls solves normal equations of lengths up to 1e2 to 1e-8 or so of the residual above
-    np.testing.assert_allclose(found.network.weights[0], w, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(found.network.weights[0], w, atol=float(1e-6 * np.linalg.norm(w)))
     assert found.margins.min() > 1 - 1e-9
     np.testing.assert_allclose(found.margins[found.on_margin], 1, rtol=1e-9)
     np.testing.assert_allclose(found.multipliers.sum(), np.sum(found.network.weights[0] ** 2), rtol=1e-9)
@@ -120,8 +120,8 @@ def test_training_ends_there(seed):
 
 @settings(deadline=None, max_examples=25)
 @given(leak=one_of(just(0.0), floats(0.2, 1)), factor=floats(1e-3, 0.5), seed=seeds)
-def test_the_gates_at_the_end(leak, factor, seed):
-    """By descent on orthogonal inputs, long enough for gates of size factor·|x| to turn at slope leak."""
+def test_the_pattern_at_the_end(leak, factor, seed):
+    """By descent on orthogonal inputs, long enough for neurons at factor·|x| to change side at slope leak."""
     data = orthogonal(4, seed)
     network = bf.networks.xavier((5, 6, 1), factor=factor, leak=leak, seed=seed, signs=True)
     run = bf.gradient_descent(
@@ -132,7 +132,7 @@ def test_the_gates_at_the_end(leak, factor, seed):
     np.testing.assert_array_equal(final_patterns(run[-1], data)[0], expected)
 
 
-def test_a_neuron_without_outer_weight_keeps_its_gates():
+def test_a_neuron_without_outer_weight_keeps_its_pattern():
     data = bf.data.orthogonal(3, 3, seed=0)
     network = bf.Network((np.vstack([data.x[0], -data.x[1]]), np.zeros((1, 2))), leak=0.3)
     np.testing.assert_array_equal(final_patterns(network, data)[0], activation_patterns(network, data.x)[0])
@@ -141,18 +141,18 @@ def test_a_neuron_without_outer_weight_keeps_its_gates():
 @settings(deadline=None, max_examples=50)
 @given(n=integers(1, 7), d=integers(1, 6), width=integers(1, 5), leak=leaks, seed=seeds)
 def test_the_unmoved_part_is_off_all_gradients(n, d, width, leak, seed):
-    """By least squares; moves along gradients that turn no gate leave it, and it changes no output."""
+    """By least squares: steps along gradients of the same pattern leave it, and it changes no output."""
     network, data = drawn(n, d, width, leak, seed)
     w, (on,) = network.weights[0], activation_patterns(network, data.x)
     g = gradients(network, data, on)
     expected = w.ravel() - g.T @ np.linalg.lstsq(g.T, w.ravel(), rcond=None)[0]
     found = unmoved_part(network, data)
     # K = ggᵀ has the square of g's condition, but what it hides is as small in g: √eps of W₁ is left
-    np.testing.assert_allclose(found.ravel(), expected, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(found.ravel(), expected, atol=float(1e-6 * np.linalg.norm(w)))
     assert np.abs(g @ found.ravel()).max() <= 1e-6 * np.linalg.norm(w) * np.linalg.norm(g)
 
 
-def test_descent_does_not_move_it_while_gates_last():
+def test_descent_does_not_move_it_while_the_pattern_is_fixed():
     data, network = (
         bf.data.gaussian_mixture(5, 9, 1.0, seed=3),
         bf.networks.xavier((9, 6, 1), leak=0.3, seed=2),
@@ -200,7 +200,7 @@ def test_a_step_of_descent_is_the_slope(leak, seed):
 @settings(deadline=None, max_examples=40)
 @given(n=integers(1, 5), width=integers(1, 5), leak=leaks, seed=seeds)
 def test_margins_are_those_of_the_flow(n, width, leak, seed):
-    """All of W₁ integrated by SciPy, gates and all."""
+    """W₁ integrated by SciPy, activation pattern included."""
     network, data = on_their_side(n, width, leak, seed)
     ts, w = np.array([0.0, 0.5, 5.0, 50.0]), network.weights[0]
 
@@ -275,7 +275,7 @@ def test_the_stable_rank_limit_is_that_of_the_largest_margin(n, width, leak, see
 @settings(deadline=None, max_examples=40)
 @given(n=integers(1, 5), width=integers(1, 6), seed=seeds)
 def test_relu_neurons_that_are_off_stay_on_the_kink(n, width, seed):
-    """On orthogonal inputs λ_i = 1/(P c_i), whatever gates are on, and the gates are kept."""
+    """On orthogonal inputs λ_i = 1/(P c_i) for any activation pattern, and the pattern is kept."""
     network, data = on_their_side(n, width, 0.0, seed)
     patterns = final_patterns(network, data)
     np.testing.assert_array_equal(patterns[0], activation_patterns(network, data.x)[0])

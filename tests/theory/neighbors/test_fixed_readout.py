@@ -54,7 +54,7 @@ def test_it_is_the_flow_of_the_first_layer(leak, width, d, seed, scale, length, 
     found = solve_ivp(field, (0, 2), begun, t_eval=ts, method="DOP853", rtol=1e-10, atol=1e-12).y.T
     solved = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss)
     np.testing.assert_allclose(solved.weights[1], np.broadcast_to(network.weights[1], (3, 1, width)))
-    # both integrators keep 1e-10 a step, over tens of steps, and the flow of a convex loss amplifies nothing;
+    # both integrators keep 1e-10 per step, over tens of steps; the flow of a convex loss amplifies nothing;
     # crossing a kink, along which the field is continuous but for rounding, costs another step
     np.testing.assert_allclose(
         solved.weights[0].reshape(3, -1), found, rtol=0, atol=1e-7 * np.abs(found).max()
@@ -121,7 +121,7 @@ def test_the_simulator_follows_it():
     ts = np.linspace(0, 5, 4)
     run = bf.gradient_flow(network, data, ts, loss="logistic", train=(True, False), method="smooth")
     solved = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss="logistic")
-    # the simulator keeps 1e-8 a step
+    # the simulator keeps 1e-8 per step
     np.testing.assert_allclose(run.weights[0], solved.weights[0], atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""The shortest neurons of either sign: on orthogonal inputs Boursier et al. (2022), elsewhere sought."""
+"""The shortest interpolating neuron of each sign: Boursier et al. (2022) for orthogonal inputs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bounds on the minima that descent can settle at: no network, drawn or sought, is beyond them."""
+"""Bounds on the minima at which descent can settle: no random and no optimized network violates them."""
 
 from itertools import product
 
@@ -105,7 +105,7 @@ def test_no_network_is_below_the_bounds_of_its_data(seed, samples, width):
 
 @pytest.mark.parametrize("name", SETS)
 def test_bounds_over_a_fine_grid(name):
-    """What is said of all directions is so on 100 000 of them; between two of them is what is missed."""
+    """The bound over all directions is that over 100 000 of them, up to the spacing of the grid."""
     data = SETS[name]
     angles = np.linspace(0, 2 * np.pi, 100_001)
     z = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ data.x.T
@@ -193,7 +193,7 @@ def least_cost(columns, costs, y):
 
 
 def test_the_least_norm_by_minimization():
-    """Least ½|θ|² with f(x_i) = y_i over three neurons, from SLSQP and six starts."""
+    """Least ½|θ|² with f(x_i) = y_i over three neurons, by SLSQP from six initial points."""
     data = SETS["orthogonal pair"]
 
     def unpacked(theta):
@@ -271,7 +271,7 @@ def test_zero_targets_and_zero_samples_are_no_obstacle():
 
 @settings(deadline=None, max_examples=15)
 @given(seed=seeds, lines=integers(1, 4), kind=sampled_from(["any", "odd", "linear", "ray"]))
-def test_what_is_refused_is_what_no_network_fits(seed, lines, kind):
+def test_data_that_no_network_fits_are_refused(seed, lines, kind):
     """The refusal measures the least misfit: that of least squares over 4000 unit neurons."""
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(lines, 2))

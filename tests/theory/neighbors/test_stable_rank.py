@@ -35,7 +35,7 @@ def gates(network, data):
 @settings(deadline=None, max_examples=50)
 @given(n=integers(1, 6), width=integers(1, 7), leak=leaks, seed=seeds)
 def test_limit_is_of_the_max_margin_network(n, width, leak, seed):
-    """The least |W₁| with y_i f(x_i) ≥ 1 by NNLS; gates fixed, then seen to be right."""
+    """The least |W₁| with y_i f(x_i) ≥ 1 by NNLS with a fixed pattern, which the solution then has."""
     network, data = drawn(n, width, leak, seed)
     a, phi = network.weights[1][0], gates(network, data)
     features = np.einsum("h,hi,i,id->ihd", a, phi, data.y, data.x)  # y_i f(x_i) = ⟨features_i, W₁⟩
@@ -133,7 +133,7 @@ def test_stable_rank():
 
 @settings(deadline=None, max_examples=50)
 @given(n=integers(1, 5), d=integers(1, 5), e=floats(1e-6, 0.99), beside=floats(0, 2), seed=seeds)
-def test_a_moved_matrix_has_nearly_the_same_stable_rank(n, d, e, beside, seed):
+def test_a_perturbed_matrix_has_nearly_the_same_stable_rank(n, d, e, beside, seed):
     """With E in the rows of U or not, and R in columns of its own."""
     u, move, rest = np.random.default_rng(seed).normal(size=(3, n, d))
     size = np.linalg.norm(u)

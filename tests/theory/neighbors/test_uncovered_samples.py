@@ -1,4 +1,4 @@
-"""Orthogonal inputs: the start decides which samples are fitted, and when; the width how likely all are."""
+"""Orthogonal inputs: initial weights decide which samples are fitted, and when; how likely all are."""
 
 from itertools import product
 from math import comb
@@ -59,7 +59,7 @@ def test_flow_ends_at_the_floor_from_any_scale(seed, scale):
 
 @settings(deadline=None, max_examples=15)
 @given(seed=seeds)
-def test_what_is_covered_stays_covered_and_what_is_not_does_not(seed):
+def test_samples_stay_covered_or_uncovered(seed):
     data, network = drawn(seed), dominated(seed, 0.1)
     run = bf.gradient_flow(network, data, [0.0, 3.0, 30.0], rtol=1e-6, method="events")
     for later in (run[1], run[2]):
@@ -98,7 +98,7 @@ def test_probability_by_inclusion_and_exclusion(n, k, m):
     assert interpolation_probability(n, k, m) == pytest.approx(sum(terms), abs=1e-9)
 
 
-def test_probability_of_drawn_networks():
+def test_probability_of_random_networks():
     data = bf.data.orthogonal(6, 6)
     nets = [bf.networks.gaussian((6, 9, 1), scale=1, seed=seed) for seed in range(2000)]
     share = np.mean([not uncovered_samples(net, data).any() for net in nets])
@@ -167,7 +167,7 @@ def test_an_escape_slows_those_that_shared_its_samples():
 @settings(deadline=None, max_examples=100)
 @given(seed=seeds, width=integers(1, 9))
 def test_escapes_end_at_the_floor(seed, width):
-    """Nobody is left who could fit what is left; every sample that is covered is fitted by one neuron."""
+    """Every covered sample is fitted by one neuron, and no neuron can fit the others."""
     data = drawn(seed)
     first, second = bf.networks.balanced((N, width, 1), scale=1e-9, seed=seed).weights
     network = bf.Network((np.pad(first, ((0, 1), (0, 0))), np.pad(second, ((0, 0), (0, 1)))))  # and zeros

@@ -1,4 +1,4 @@
-"""[ZSL25] Theorem 13: from a small start, weights become rank one before outputs matter."""
+"""[ZSL25] Theorem 13: small initial weights become rank one before outputs matter."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_growing_part_of_the_linearised_flow(leak, width, d, seed):
     late = np.hstack([first, second.T]) @ expm(t * system)  # rows (w_h, a_h)
     growing = bf.theory.alignment.growing_part(network, data).network()
     expected = np.hstack([growing.weights[0], growing.weights[1].T]) * np.exp(c * s * t)
-    # what does not grow is e^{−18} = 1.5e-8 of what does, times √D for a start that points elsewhere
+    # what does not grow is e^{−18} = 1.5e-8 of what does, times √D for initial weights that point elsewhere
     np.testing.assert_allclose(late, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 

@@ -1,4 +1,4 @@
-"""[ZSL25] Lemma 12 and its sharper form: how fast weights can grow, and how long the linear phase lasts."""
+"""[ZSL25] Lemma 12 and its sharper form: bounds on the growth of weights, and the early phase."""
 
 import numpy as np
 import pytest

@@ -76,7 +76,7 @@ def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, lo
     found = solve_ivp(field, (0, 2), start, t_eval=ts, method="DOP853", rtol=1e-10, atol=1e-12 * scale).y.T
     solved = bf.theory.reduced_flow(network, data, ts, loss=loss, l2=l2)
     states = np.concatenate([w.reshape(3, -1) for w in solved.weights], axis=1)
-    # both integrators keep 1e-10 a step; over tens of steps and a growth of e^{2s} that is 1e-7
+    # both integrators keep 1e-10 per step; over tens of steps and a growth of e^{2s} that is 1e-7
     np.testing.assert_allclose(states, found, rtol=0, atol=1e-7 * np.abs(found).max())
 
 
@@ -89,7 +89,7 @@ def test_weights_and_function_on_rescaled_time(leak, width, seed, scale):
     c, ts = (1 + leak) / 2, np.linspace(0, 3, 4)
     relu = bf.theory.reduced_flow(network, data, ts)
     linear = bf.theory.reduced_flow(bf.theory.linear_twin(network), data, c * ts)
-    # the same equations from starts that differ by rounding
+    # the same equations from initial weights that differ by rounding
     assert bf.diagnostics.weight_errors(relu, linear).max() < 1e-11
     np.testing.assert_allclose(relu[-1](data.x), linear[-1](data.x), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(
@@ -177,7 +177,7 @@ def test_solved_descent_is_the_simulated_one(leak, shape, seed, scale, step, los
     np.testing.assert_allclose(solved.objective, simulated.objective, rtol=1e-12)
 
 
-def test_open_tolerances_give_the_twin_of_a_random_start():
+def test_relaxed_tolerances_give_the_twin_of_random_weights():
     data = symmetric_data(3, 0, "square")
     network = bf.networks.gaussian((3, 30, 1), scale=1e-3, seed=1)
     with pytest.raises(bf.AssumptionError, match=r"W₁ = W₂ᵀvᵀ, does not hold.*bf\.theory\.aligned"):

@@ -1,3 +1,5 @@
+"""Networks of finite width: the final weight error, its law over seeds, and the loss of unequal halves."""
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,8 @@ def test_final_weight_error_of_a_known_imbalance():
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 20, 400])
-def test_law_over_draws(width):
-    """Kolmogorov–Smirnov: the largest gap between the law and 400 draws."""
+def test_law_over_seeds(width):
+    """Kolmogorov–Smirnov: the largest gap between the law and 400 seeds."""
     draws = [bf.networks.gaussian((4, width, 1), scale=1e-6, seed=seed) for seed in range(400)]
     errors = np.sort([bf.theory.final_weight_error(draw, DATA) for draw in draws])
     law = bf.theory.final_weight_error_law(width)
@@ -43,7 +45,7 @@ def test_wide_networks_have_a_half_normal_error():
         bf.theory.final_weight_error_law(0)
 
 
-def test_split_loss_is_the_mean_over_halves_and_balanced_draws_have_equal_halves():
+def test_split_loss_is_the_mean_over_halves_which_are_equal_for_balanced_weights():
     white = bf.data.whiten(DATA)
     network = bf.networks.rank_one(white.beta, width=8, scale=1e-4)
     positive, negative = bf.theory.halves(network, white)
@@ -57,8 +59,8 @@ def test_split_loss_is_the_mean_over_halves_and_balanced_draws_have_equal_halves
         bf.theory.split_loss(bf.networks.rank_one(DATA.beta, width=8, scale=1e-4), DATA, ts)
 
 
-def test_split_loss_of_an_imbalanced_draw_on_white_data():
-    """Σ = I: the mean of two sigmoids started from 2c|r₁±|², in excess loss (s − ρ)²/2."""
+def test_split_loss_of_imbalanced_weights_on_white_data():
+    """Σ = I: the mean of two sigmoids with initial values 2c|r₁±|², in excess loss (s − ρ)²/2."""
     white = bf.data.whiten(DATA)
     s, direction = np.linalg.norm(white.beta), white.beta / np.linalg.norm(white.beta)
     second = 1e-4 * np.array([[2.0, 1.0, -1.0]])
@@ -123,7 +125,7 @@ def test_a_zero_layer_does_not_hide_a_large_one():
 
 
 def test_unequal_sides_are_followed_or_refused():
-    """Until the smaller side escapes the network fits one half-line only, which one sigmoid does not know."""
+    """Until the smaller side escapes the network fits one half-line, which one sigmoid does not describe."""
     data = bf.data.whiten(bf.data.odd_sine(20, 3))
     s, direction = np.linalg.norm(data.beta), data.beta / np.linalg.norm(data.beta)
     network = bf.Network((np.outer([1e-6, -1e-10], direction), [[1e-6, -1e-10]]))

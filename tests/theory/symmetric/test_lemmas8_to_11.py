@@ -1,4 +1,4 @@
-"""[ZSL25] App. D of the first version, Lemmas 8 to 11, with what is printed beside what holds (erratum 5)."""
+"""[ZSL25] App. D of the first version, Lemmas 8 to 11, as printed and as they hold (erratum 5)."""
 
 import numpy as np
 import pytest

@@ -147,7 +147,7 @@ def test_one_neuron_is_not_enough(leak, n, d, seed, scale):
     assert loss(network, data) >= least - 1e-12 * np.mean(data.y**2)
     best = c / (c**2 + k**2) * np.linalg.lstsq(data.x, data.y, rcond=None)[0]
     attained = loss(bf.Network((best[None], np.ones((1, 1))), leak=leak), data)
-    assert attained == pytest.approx(least, rel=0, abs=1e-12 * np.mean(data.y**2))
+    assert attained == pytest.approx(least, rel=0, abs=float(1e-12 * np.mean(data.y**2)))
 
 
 def test_training_follows_the_slope():

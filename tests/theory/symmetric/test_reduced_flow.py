@@ -1,3 +1,5 @@
+"""The reduced flow of a rank-one network: its limit, L2, accuracy, losses and shapes."""
+
 import numpy as np
 import pytest
 
@@ -15,14 +17,14 @@ def test_converges_to_least_squares_with_the_norms_of_the_limit():
 
 
 def test_l2_on_white_data_shrinks_the_map():
-    """w* = max(s − λ/c, 0)·β̄ for Σ = I, and nothing is learnt past λ = cs."""
+    """w* = max(s − λ/c, 0)·β̄ for Σ = I, and nothing is learned past λ = cs."""
     white = bf.data.whiten(DATA)
     s, c = np.linalg.norm(white.beta), 0.65
     found = bf.theory.reduced_flow(START, white, [300.0], l2=0.2)
     expected = (1 - 0.2 / c / s) * white.beta
     np.testing.assert_allclose(bf.diagnostics.linear_map(found[-1], white.x), expected, rtol=1e-8)
     assert found.objective[0] == pytest.approx(found.loss[0] + 0.1 * np.sum(found[0].norms ** 2), rel=1e-12)
-    died = bf.theory.reduced_flow(START, white, [300.0], l2=2 * c * s)[-1]
+    died = bf.theory.reduced_flow(START, white, [300.0], l2=float(2 * c * s))[-1]
     assert died.norms.max() < np.exp(-0.9 * c * s * 300)  # rate λ − cs = cs once r has turned to β̄
 
 

@@ -1,4 +1,4 @@
-"""Small random starts on white input ([ZSL25] Corollary 14 with Theorem 13): one sigmoid, or two."""
+"""Small random weights on white input ([ZSL25] Corollary 14 with Theorem 13): one sigmoid, or two."""
 
 import mpmath as mp
 import numpy as np
@@ -119,7 +119,7 @@ def test_time_to_loss_inverts_the_sigmoid(leak, d, seed, exponent, size):
     # a loss is known to eps of itself, and its excess over the floor to eps·floor
     np.testing.assert_allclose(reached, levels, rtol=1e-11, atol=1e-11 * floor)
     assert bf.theory.time_to_loss(network, data, floor, **ANY) == np.inf
-    assert bf.theory.time_to_loss(network, data, float(levels[1]), **ANY) == times[1]
+    assert bf.theory.time_to_loss(network, data, float(levels[1]), **ANY) == np.asarray(times)[1]
 
 
 def test_refusals():

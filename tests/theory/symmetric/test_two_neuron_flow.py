@@ -1,4 +1,4 @@
-"""A small random start acts as two neurons, for any leak, covariance and loss."""
+"""A network of small random weights acts as two neurons, for any leak, covariance and loss."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_of_equal_size_they_are_the_reduced_flow(loss):
 
 
 def test_one_sign_only():
-    """Neurons of one sign: the other neuron starts at nothing, and nothing is divided by it."""
+    """Neurons of one sign: the other neuron is zero, and nothing is divided by it."""
     data = some_data(0, "square")
     start = bf.Network((1e-4 * np.outer(np.ones(3), data.beta), 1e-4 * np.ones((1, 3))))
     solved = bf.theory.two_neuron_flow(start, data, [0, 5, 60])

@@ -48,7 +48,7 @@ def test_closed_form_is_the_flow(leak, width, d, seed, scale, size):
     solved = bf.theory.white_flow(network, data, ts)
     maps = solved.map(lambda net: (1 + leak) / 2 * (net.weights[1] @ net.weights[0])[0])
     expected = integrated(network, data, ts)
-    # 1e-13 a step over some hundred steps, and an error in direction grows where r starts away from β̄
+    # 1e-13 per step over some hundred steps, and an error in direction grows where r starts away from β̄
     np.testing.assert_allclose(maps, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
@@ -60,7 +60,7 @@ def test_closed_form_is_the_reduced_flow(leak, d, seed, scale, size):
     network = bf.networks.rank_one(direction, width=5, scale=scale, leak=leak, seed=seed)
     ts = np.linspace(0, 10, 4)
     solved, reduced = (flow(network, data, ts) for flow in (bf.theory.white_flow, bf.theory.reduced_flow))
-    # rtol = 1e-10 a step; starting near r = −β̄ multiplies an error in direction by up to √(q₁/q₂)
+    # rtol = 1e-10 per step; starting near r = −β̄ multiplies an error in direction by up to √(q₁/q₂)
     for one, other in zip(solved.weights, reduced.weights, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-6 * np.abs(other).max())
     np.testing.assert_allclose(solved.loss, reduced.loss, rtol=1e-6)
@@ -76,7 +76,7 @@ def test_nothing_overflows(scale, toward):
     direction = toward * direction + np.sqrt(abs(1 - toward**2)) * across / np.linalg.norm(across)
     network = bf.networks.rank_one(direction, width=4, scale=scale)
     solved = bf.theory.white_flow(network, data, [0, 1, 50, 1e3, 1e6, 1e12])
-    # a Trajectory refuses anything that is not finite; the start is kept, and the end is least squares
+    # a Trajectory refuses what is not finite; the initial state is kept, and the end is least squares
     np.testing.assert_allclose(solved.weights[0][0], network.weights[0], rtol=1e-12)
     if toward != -1:
         final = bf.diagnostics.linear_map(solved[-1], data.x)
