@@ -11,9 +11,9 @@ from biasfree.plots import panel_label, simulated_points, style, theory_curve
 from biasfree.theory import (
     aligned,
     early_error,
+    early_flow,
     lemma12_bound,
     lemma12_window,
-    linearised_flow,
     norm_bound,
     plateau_end,
     reduced_flow,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def draw() -> Figure:
-    """The larger norm over time with its bounds, and the distance from the linearised flow."""
+    """The larger norm over time with its bounds, and the distance from the early flow."""
     from matplotlib.figure import Figure
 
     data = bf.data.odd_sine(n=40, d=3, seed=0)
@@ -51,8 +51,8 @@ def draw() -> Figure:
 def _draw_norm(axes: Axes, network: bf.Network, data: bf.Dataset, run: bf.Trajectory) -> None:
     early, ts = _while_small(network, data, run.ts), run.ts
     simulated_points(axes, ts, _norms(run), shown=16, color="C0", label="simulated")
-    linearised = _norms(linearised_flow(network, data, early))
-    theory_curve(axes, early, linearised, color="C0", lw=4, alpha=0.35, label="linearised flow")
+    solved = _norms(early_flow(network, data, early))
+    theory_curve(axes, early, solved, color="C0", lw=4, alpha=0.35, label="early flow")
     start = reduced_flow(aligned(network, data), data, ts)
     theory_curve(axes, ts, _norms(start), color="C2", ls="--", label="aligned, reduced flow")
     theory_curve(axes, ts, norm_bound(network, data, ts), color="C1", label="$u(0)e^{cst}$")
@@ -64,7 +64,7 @@ def _draw_norm(axes: Axes, network: bf.Network, data: bf.Dataset, run: bf.Trajec
 
 def _draw_error(axes: Axes, network: bf.Network, data: bf.Dataset, run: bf.Trajectory) -> None:
     early = _while_small(network, data, run.ts)
-    solved = linearised_flow(network, data, early)
+    solved = early_flow(network, data, early)
     pairs = zip(run, solved, strict=False)
     apart = [
         np.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(p.weights, q.weights, strict=True)))

@@ -217,7 +217,7 @@ def test_small_random_weights_align_as_they_grow(seed):
     )
     rest = np.linalg.norm(network.weights[0] - np.outer(along, direction))
     away = rest / np.hypot(rest, np.linalg.norm(grown, axis=1))
-    found = alignment_time(bf.theory.linearised_flow(network, data, ts), data)
+    found = alignment_time(bf.theory.early_flow(network, data, ts), data)
     assert found.target == ts[np.argmax(away <= 0.05)]
     # W₁β̄β̄ᵀ is of rank one, and the best rank-one matrix is no further
     assert 0 < found.rank_one <= found.target

@@ -84,8 +84,8 @@ def judge_aligned(ref, network):
 
 
 TABLE = {
-    "linearised_flow": (
-        lambda ref: T.linearised_flow(
+    "early_flow": (
+        lambda ref: T.early_flow(
             ref.network, ref.data, ref.ts[1] * np.array([0, 0.1, 0.3]), loss=ref.loss
         ),
         judge_early_flow,

@@ -75,7 +75,7 @@ NEITHER = {  # take neither a network nor data
 }  # fmt: skip
 DATA_ONLY = {"aligned_modes", "least_squares", "l2_solution", "max_margin", "largest_margin", "coverage"}
 #: measured for any network, a theorem of two layers; refused at late times only
-ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect", "linearised_flow"}
+ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect", "early_flow"}
 #: solve a program or a flow in every case
 COSTLY = (
     "escape_times",

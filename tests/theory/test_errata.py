@@ -134,7 +134,7 @@ def test_erratum_8_the_early_error_is_not_of_the_order_of_the_weights():
     power = np.log(ratios[10.0, 1e-8] / ratios[10.0, 1e-6]) / np.log(1e-2) + 1
     assert power == pytest.approx(3 * (1 - 10 / 11), abs=0.01)  # w_init^{3(1 − cs/(s + TrΣ))}
     with pytest.raises(bf.AssumptionError, match="outputs matter"):
-        bf.theory.linearised_flow(
+        bf.theory.early_flow(
             *scalar(10.0, weight=1e-4), [bf.theory.lemma12_window(*scalar(10.0, weight=1e-4))]
         )
 
@@ -215,7 +215,7 @@ def test_erratum_10_in_the_table_and_in_the_diagnosis():
 
 
 @pytest.mark.parametrize(
-    "call", ["plateau_end", "growth_rate", "reduced_flow", "two_neuron_flow", "linearised_flow"]
+    "call", ["plateau_end", "growth_rate", "reduced_flow", "two_neuron_flow", "early_flow"]
 )
 def test_labels_other_than_one_are_refused(call):
     data = bf.data.odd_sine(n=5, d=2, seed=0)

@@ -37,10 +37,10 @@ from biasfree.theory.linear._modes_flow import aligned_modes, modes_flow
 from biasfree.theory.symmetric._aligned import aligned
 from biasfree.theory.symmetric._early_phase import (
     early_error,
+    early_flow,
     growth_rate,
     lemma12_bound,
     lemma12_window,
-    linearised_flow,
     norm_bound,
     plateau_end,
 )
@@ -97,7 +97,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "mode_course",
     "mode_time",
     # the early phase
-    "linearised_flow",
+    "early_flow",
     "aligned",
     "growth_rate",
     "plateau_end",

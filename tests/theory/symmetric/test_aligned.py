@@ -11,7 +11,7 @@ import biasfree as bf
 
 @settings(deadline=None, max_examples=40)
 @given(leak=floats(0, 1), width=integers(4, 17), d=integers(2, 6), seed=integers(0, 2**31))
-def test_growing_part_of_the_linearised_flow(leak, width, d, seed):
+def test_growing_part_of_the_early_flow(leak, width, d, seed):
     """d/dt (W₁, W₂) = c(W₂ᵀβᵀ, βᵀW₁ᵀ) leaves r₁β̄ᵀe^{cst} and r₁ᵀe^{cst} once the rest has decayed."""
     data = bf.data.odd_sine(n=9, d=d, seed=seed)
     network = bf.networks.gaussian((d, width, 1), scale=1e-9, leak=leak, seed=seed)

@@ -92,13 +92,13 @@ def test_the_sharper_bound_is_reached():
     scale=floats(1e-6, 1e-2),
     phase=floats(0, 1),
 )
-def test_linearised_flow_errs_less_than_its_bound(leak, width, d, seed, scale, phase):
+def test_early_flow_errs_less_than_its_bound(leak, width, d, seed, scale, phase):
     """Theorem 13 with all three terms of Eq. 23; what is left out is bounded for all times."""
     data = bf.data.symmetrize(oracles.random_data(5, d, seed=seed))
     network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
     end = phase * np.log(0.1 / scale) / bf.theory.growth_rate(network, data)
     ts = np.linspace(0, end, 4) if end > 0 else np.array([0.0])
-    solved = bf.theory.linearised_flow(network, data, ts, small_tolerance=np.inf, target_tolerance=np.inf)
+    solved = bf.theory.early_flow(network, data, ts, small_tolerance=np.inf, target_tolerance=np.inf)
     bound = bf.theory.early_error(network, data, ts)
     for state, net, allowed in zip(flow(network, data, ts) if end > 0 else [], solved, bound, strict=False):
         gap = np.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(state, net.weights, strict=True)))
@@ -113,7 +113,7 @@ def test_rates_of_both_losses_and_l2(kind, l2):
     data = data if kind == "square" else bf.Dataset(data.x, np.sign(data.y))
     network = bf.networks.gaussian((3, 5, 1), scale=1e-7, leak=0.3, seed=2)
     ts = np.linspace(0, 5, 4)
-    solved = bf.theory.linearised_flow(network, data, ts, loss=kind, l2=l2)
+    solved = bf.theory.early_flow(network, data, ts, loss=kind, l2=l2)
     for state, net in zip(flow(network, data, ts, kind=kind, l2=l2), solved, strict=True):
         for w, ours in zip(state, net.weights, strict=True):
             # outputs of 1e-14·e^{2κt} < 1e-10 are left out; the rest is the integrator's error at kinks
@@ -166,7 +166,7 @@ def test_refusals():
     data = bf.data.odd_sine(n=9, d=3, seed=1)
     network = bf.networks.gaussian((3, 5, 1), scale=1e-7, seed=2)
     with pytest.raises(bf.AssumptionError, match="at t = 100 outputs matter: ask for earlier times"):
-        bf.theory.linearised_flow(network, data, [0, 100.0])
+        bf.theory.early_flow(network, data, [0, 100.0])
     with pytest.raises(bf.AssumptionError, match="Condition 3"):
         bf.theory.norm_bound(network, bf.Dataset(data.x[:9], data.y[:9]), [1.0])
     assert bf.theory.lemma12_window(bf.networks.gaussian((3, 5, 1), scale=3.0), data) == 0

@@ -51,7 +51,7 @@ def _course(start: Network, data: Dataset, settings: Mapping[str, Any]) -> dict[
     ts = np.sort(np.concatenate([shares * end, inside, [end * (1 + 1e-9)]]))  # never twice the same time
     run = gradient_flow(start, data, ts, rtol=settings["rtol"])
     # to the end on purpose: how far it is off once outputs matter is what is shown
-    linear = theory.linearised_flow(start, data, ts, small_tolerance=np.inf)
+    linear = theory.early_flow(start, data, ts, small_tolerance=np.inf)
     return {
         "ts": ts,
         "window": window,

@@ -137,9 +137,9 @@ RESULTS = (
     ),
     Result(
         "the early phase is linear",
-        ("linearised_flow",),
+        ("early_flow",),
         "[ZSL25] Thm. 13",
-        alignment.LINEARISED,
+        alignment.EARLY,
     ),
     Result(
         "the early phase leaves one direction, and ends",

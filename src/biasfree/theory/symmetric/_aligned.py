@@ -31,7 +31,7 @@ def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
     """The rank-one network that stands in for small random initial weights, at the same t = 0.
 
     W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ, with the ± parts of r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 rescaled to equal norm (|r₁| kept):
-    the growing part of the linearised flow. A linear network keeps its parts as they are. Accuracy: what does
+    the growing part of the early flow. A linear network keeps its parts as they are. Accuracy: what does
     not grow is within twice the `growing` defect of the final weights at all times. The rescaling changes
     weights by the order of ε = ||r₁⁺|² − |r₁⁻|²|/|r₁|² and, on white input, the square loss by at most ε²/4
     of L(0) − L_ols for ε ≤ 0.7; `two_neuron_flow` keeps the imbalance.
@@ -133,6 +133,6 @@ BOTH_SIGNS = Hypothesis(
     "use a wider network, or bf.theory.two_neuron_flow, which keeps the imbalance",
     tolerance=0.5,
 )
-LINEARISED = (*SETTING, TARGET, SYMMETRY, SMALL)
-SMALL_START = (*LINEARISED, GROWING)
+EARLY = (*SETTING, TARGET, SYMMETRY, SMALL)
+SMALL_START = (*EARLY, GROWING)
 ASSUMES = (*SMALL_START, BOTH_SIGNS)

@@ -13,7 +13,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import SETTING, SMALL, SYMMETRY, check, strength
-from biasfree.theory.symmetric._aligned import LINEARISED, SMALL_START, growing_part, sides
+from biasfree.theory.symmetric._aligned import EARLY, SMALL_START, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ASSUMES_BOUND = (*SETTING, SYMMETRY)
 _SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
 
 
-def linearised_flow(
+def early_flow(
     network: Network,
     data: Dataset,
     ts: ArrayLike,
@@ -48,7 +48,7 @@ def linearised_flow(
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
     kind.check(data.y)
-    defects = check(LINEARISED, network, data, tolerances)
+    defects = check(EARLY, network, data, tolerances)
     kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
     defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
@@ -60,7 +60,7 @@ def linearised_flow(
         loss=found,
         objective=found + l2 / 2 * np.array([np.sum(net.norms**2) for net in networks]),
         leak=network.leak,
-        stats=Stats("linearised_flow", defects=defects),
+        stats=Stats("early_flow", defects=defects),
     )
 
 
@@ -159,7 +159,7 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
 def early_error(
     network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T"]:
-    """A bound on |W(t) − W̃(t)|, the flow against `linearised_flow`, both layers together, for all times.
+    """A bound on |W(t) − W̃(t)|, the flow against `early_flow`, both layers together, for all times.
 
     √2·TrΣ·u(0)³·e^{κt}(e^{2κt} − 1)/(2κ), κ = cs: what is left out of the slope has norm at most √2·TrΣ·u³
     (Lemmas 8 and 9), and u(t) ≤ u(0)e^{κt}.
