@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
+from biasfree.diagnostics import homogeneity_defect
 from biasfree.theory._expressivity import (
     even_part,
-    homogeneity_defect,
     linear_part,
     odd_network,
     odd_part,

@@ -6,6 +6,7 @@ neighboring paper are in `bf.theory.neighbors`.
 
 from biasfree.arguments import public
 from biasfree.theory import neighbors
+from biasfree.theory._coverage import Coverage, coverage
 from biasfree.theory._expressivity import (
     Certificate,
     even_part,
@@ -26,8 +27,7 @@ from biasfree.theory.asymmetric._independent_flow import independent_flow, indep
 from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_point_escape
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
-from biasfree.theory.hypotheses._coverage import Coverage, coverage
-from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.hypotheses import AssumptionError
 from biasfree.theory.limits._largest_margin import largest_margin
 from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
 from biasfree.theory.limits._max_margin import MaxMargin, max_margin
@@ -88,9 +88,9 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "reduced_flow",
     "white_flow",
     "sigmoid_flow",
-    "two_neuron_flow",
-    "two_sigmoid_flow",
     "time_to_loss",
+    "two_sigmoid_flow",
+    "two_neuron_flow",
     "linear_flow",
     "modes_flow",
     "aligned_modes",
@@ -98,13 +98,13 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "mode_time",
     # the early phase
     "early_flow",
-    "aligned",
-    "growth_rate",
     "plateau_end",
+    "aligned",
     "lemma12_bound",
     "lemma12_window",
     "norm_bound",
     "early_error",
+    "growth_rate",
     # where training ends
     "least_squares",
     "l2_solution",

@@ -11,16 +11,18 @@ import numpy as np
 from biasfree.arrays import generator, real, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import NO_BIASES, TWO_LAYERS, check
+from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, check, result
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 ASSUMES = (NO_BIASES, TWO_LAYERS)
-ASSUMES_HOMOGENEITY = (NO_BIASES,)
+
+_decomposition = result("two layers are a linear map plus an even function", lambda: ASSUMES)
 
 
+@_decomposition
 def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
     """The linear map of f(x) = c·W₂W₁x + k·W₂|W₁x|: c·W₂W₁, c = (1+α)/2, k = (1−α)/2.
 
@@ -31,6 +33,7 @@ def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
     return (1 + network.leak) / 2 * (network.weights[1] @ network.weights[0])
 
 
+@_decomposition
 def even_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) + f(−x))/2 of any network, in the shape of network(x).
 
@@ -46,6 +49,7 @@ def even_part(network: Network, x: ArrayLike) -> Any:
     return Network(((1 - network.leak) / 2 * second,))(np.abs(x @ first.T))
 
 
+@_decomposition
 def odd_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) − f(−x))/2 of any network, in the shape of network(x).
 
@@ -60,24 +64,16 @@ def odd_part(network: Network, x: ArrayLike) -> Any:
     return Network(((1 + network.leak) / 2 * second,))(x @ first.T)
 
 
+@result(
+    "positively homogeneous, f(ax) = a·f(x)", lambda: (NO_BIASES,), path="bf.diagnostics.homogeneity_defect"
+)
 def homogeneity_defect(
-    network: Network, x: ArrayLike, factors: Sequence[float] = (0.125, 0.5, 2.0, 8.0)
+    function: Callable[[Any], Any], x: Float[np.ndarray, "*P D"], factors: Sequence[float]
 ) -> float:
     """The largest |f(ax) − a·f(x)| over the factors a > 0, each over the largest |f(ax)| or a|f(x)| at x.
 
-    Rounding for bias-free networks of any depth, and exactly 0 for powers of two, as the default factors are
-    (short of underflow); positive where biases matter. It measures the hypothesis of no biases, so it checks
-    nothing.
-
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
-    return scaling_defect(network, _points(network, x), factors)
-
-
-def scaling_defect(
-    function: Callable[[Any], Any], x: Float[np.ndarray, "*P D"], factors: Sequence[float]
-) -> float:
-    """`homogeneity_defect` of any function."""
     factors_ = real("factors", factors)
     if factors_.ndim != 1 or factors_.size == 0 or (factors_ <= 0).any():
         raise ValueError(

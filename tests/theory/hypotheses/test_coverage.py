@@ -1,6 +1,7 @@
 """The table of coverage: a row applies exactly where its functions do not refuse."""
 
 import json
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.theory.hypotheses._results import RESULTS
+from biasfree.theory._coverage import every_result
+from biasfree.theory.hypotheses._result import _STATEMENTS
 
 TS = [0.0, 0.1]
 
@@ -127,7 +129,7 @@ def test_it_never_raises(sizes, leak, biased, scale, samples, zero_x, zero_y, se
     y = np.zeros(samples) if zero_y else rng.choice([-1.0, 1.0], size=samples)
     table = bf.theory.coverage(network, bf.Dataset(x, y))
     assert len(str(table)) > 1000
-    assert len(json.loads(table.to_json())) == len(table) == len(RESULTS)
+    assert len(json.loads(table.to_json())) == len(table) == len(every_result())
     if sizes[0] != 2 or sizes[-1] != 1:
         assert table.applies == ()
         assert "match the sizes" in str(table)
@@ -169,18 +171,40 @@ def test_every_tolerance_of_the_docstrings_is_the_hypothesis_default():
     import re
 
     known = {}
-    for result in RESULTS:
-        for name in result.calls:
-            known.setdefault(name, {}).update((f"{h.key}_tolerance", h.tolerance) for h in result.assumes)
+    for result in every_result():
+        for path in result.paths:
+            known.setdefault(path, {}).update((f"{h.key}_tolerance", h.tolerance) for h in result.assumes)
     for name, tolerances in known.items():
-        text = getattr(bf.theory, name).__doc__
+        text = public(name).__doc__
         for key, value in re.findall(r"(\w+_tolerance)=([\d.e+-]*\d)", text):
             assert key in tolerances, f"{name} documents {key}"
             assert tolerances[key] == float(value), f"{name} documents {key}={value}"
 
 
-def test_every_result_is_a_function_of_the_theory():
-    assert [name for result in RESULTS for name in result.calls if not hasattr(bf.theory, name)] == []
+def public(path):
+    """The function of a public path, bf.theory.white_flow."""
+    return attrgetter(path.removeprefix("bf."))(bf)
+
+
+def test_every_statement_is_about_a_public_function():
+    stated = {statement.function.__name__ for statement in _STATEMENTS}
+    assert {name for result in every_result() for name in result.calls} == stated
+    assert all(callable(public(path)) for result in every_result() for path in result.paths)
+
+
+def test_functions_of_one_row_have_the_same_hypotheses_and_a_reference():
+    for result in every_result():
+        rows = {tuple(s.assumes()) for s in _STATEMENTS if s.function.__name__ in result.calls}
+        assert len(rows) == 1
+        assert result.reference
+
+
+def test_rows_follow_the_public_names():
+    order = [*bf.theory.__all__, *bf.theory.neighbors.__all__, "homogeneity_defect"]
+    firsts = [order.index(result.calls[0]) for result in every_result()]
+    assert firsts == sorted(firsts)
+    titles = [result.title for result in every_result()]
+    assert len(set(titles)) == len(titles)
 
 
 def test_many_samples_cost_no_pairs():

@@ -4,16 +4,19 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.theory.hypotheses import _hypothesis as assumptions
+from biasfree.theory.hypotheses import RANK_ONE
+from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
+from biasfree.theory.parts._moments import whiteness
+from biasfree.theory.symmetric._white_flow import ASSUMES
 
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
 ONE = bf.networks.rank_one(DATA.beta + 0.1, width=6, scale=0.1)
 
 
 def test_condition_3_is_measured_and_refused():
-    assert assumptions.symmetry_defect(DATA) == 0
+    assert symmetry_defect(DATA) == 0
     lopsided = bf.Dataset(DATA.x[:30], DATA.y[:30])
-    defect = assumptions.symmetry_defect(lopsided)
+    defect = symmetry_defect(lopsided)
     assert 0.01 < defect <= 1
     with pytest.raises(bf.AssumptionError, match=r"Condition 3 \(TMLR 3\).*bf.data.symmetrize") as refusal:
         bf.theory.reduced_flow(ONE, lopsided, [1.0])
@@ -25,14 +28,14 @@ def test_mirror_images_up_to_rounding_have_a_defect_of_rounding():
     noise = 1 + 1e-15 * np.random.default_rng(0).normal(size=DATA.x.shape)
     nearly = bf.Dataset(DATA.x * noise, DATA.y)
     # sums of 60 terms, each off by 1e-15
-    assert 0 < assumptions.symmetry_defect(nearly) < 1e-14
+    assert 0 < symmetry_defect(nearly) < 1e-14
 
 
 def test_evenness_of_the_inputs_and_oddness_of_the_targets_both_count():
     even_target = bf.Dataset(DATA.x, np.abs(DATA.y))
-    assert assumptions.symmetry_defect(even_target) > 0.1
+    assert symmetry_defect(even_target) > 0.1
     one_sided = bf.Dataset(np.abs(DATA.x), 0 * DATA.y)
-    assert assumptions.symmetry_defect(one_sided) > 0.5
+    assert symmetry_defect(one_sided) > 0.5
 
 
 def test_assumption_4_names_what_fails():
@@ -54,7 +57,7 @@ def test_assumption_4_names_what_fails():
 
 def test_defects_are_kept():
     solved = bf.theory.white_flow(ONE, DATA, [1.0], white_tolerance=10.0)
-    assert set(solved.stats.defects) == {h.key for h in bf.theory.white.ASSUMES}
+    assert set(solved.stats.defects) == {h.key for h in ASSUMES}
     nu = np.trace(DATA.sigma) / 3
     assert solved.stats.defects["white"] == pytest.approx(np.linalg.norm(DATA.sigma / nu - np.eye(3), ord=2))
     assert solved.stats.defects["symmetry"] == 0
@@ -68,9 +71,9 @@ def test_a_tolerance_that_does_not_exist_is_refused():
 
 
 def test_what_has_no_meaning_does_not_hold():
-    assert np.isnan(assumptions.RANK_ONE.defect(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA))
+    assert np.isnan(RANK_ONE.defect(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA))
     with pytest.raises(bf.AssumptionError, match="is nan"):
-        assumptions.RANK_ONE.check(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA, tolerance=np.inf)
+        RANK_ONE.check(bf.networks.gaussian((3, 4, 4, 1), scale=1.0), DATA, tolerance=np.inf)
 
 
 def test_whiteness():
@@ -78,7 +81,7 @@ def test_whiteness():
         bf.theory.white_flow(ONE, DATA, [1.0])
     bf.theory.white_flow(ONE, DATA, [1.0], white_tolerance=10.0)
     white = bf.data.whiten(DATA)
-    assert assumptions.whiteness(bf.Dataset(3 * white.x, white.y)) == pytest.approx(9, rel=1e-13)
+    assert whiteness(bf.Dataset(3 * white.x, white.y)) == pytest.approx(9, rel=1e-13)
 
 
 def test_hyperplane_tolerance():

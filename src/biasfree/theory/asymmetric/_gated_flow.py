@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import NO_BIASES, AssumptionError, check
+from biasfree.theory.hypotheses import NO_BIASES, AssumptionError, check, result
 from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
@@ -65,6 +65,10 @@ class PatternClasses:
         return [np.where(gate, 1.0, leak)[:, :, None] for gate in self.gates]
 
 
+@result(
+    "one linear network per activation pattern, while the patterns are fixed",
+    lambda: ASSUMES,
+)
 def gated_flow(
     network: Network,
     data: Dataset,

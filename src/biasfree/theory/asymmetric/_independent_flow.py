@@ -11,8 +11,7 @@ from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check
-from biasfree.theory.neighbors._orthogonal_inputs import KINKS
+from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, result
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
 
@@ -73,7 +72,10 @@ START = Hypothesis(
 POINTS = (*SETTING, RELU, INDEPENDENT, KINKS)
 ASSUMES = (*POINTS, START)
 
+_subnetworks = result("each point is learned by neurons of its own", lambda: ASSUMES)
 
+
+@_subnetworks
 def independent_flow(
     network: Network,
     data: Dataset,
@@ -134,6 +136,7 @@ def independent_network(
     return Subnetworks.of(network, data, start=start).network()
 
 
+@_subnetworks
 def learning_times(
     network: Network, data: Dataset, *, share: float = 0.5, start: str = "sorted", **tolerances: float
 ) -> Float[np.ndarray, "P"]:

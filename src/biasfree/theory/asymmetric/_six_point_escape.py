@@ -27,7 +27,9 @@ import numpy as np
 from biasfree.arrays import finite, increasing_times, non_negative
 from biasfree.data import Dataset, six_points
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, SMALL, Hypothesis, check
+from biasfree.theory.hypotheses._conditions import RELU, SETTING, SMALL
+from biasfree.theory.hypotheses._hypothesis import Hypothesis, check
+from biasfree.theory.hypotheses._result import result
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.theory.symmetric._aligned import GROWING
 
@@ -110,6 +112,10 @@ class SixPointEscape:
         return self.initial / (self.initial + (_FULL - self.initial) * np.exp(-self.rate * since))
 
 
+@result(
+    "six points, nearly symmetric: the plateau ends by wedge neurons, at a rate of 2δ/9",
+    lambda: ASSUMES,
+)
 def six_point_escape(network: Network, delta: float, **tolerances: float) -> SixPointEscape:
     """How long small initial weights stay on the linear plateau of `bf.data.six_points(delta)`.
 

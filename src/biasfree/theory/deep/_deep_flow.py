@@ -14,7 +14,7 @@ from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import PROPOSITION_12, STRUCTURE, DeepParts
-from biasfree.theory.hypotheses._hypothesis import check, under
+from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import direction_flow
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.trajectory import Trajectory
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 ASSUMES_FLOW = ASSUMES_SLOPE = PROPOSITION_12
 ASSUMES_MAP = ASSUMES_TWIN = STRUCTURE
 
+_twin = result("the map and the twin of a deep network of low rank", lambda: ASSUMES_MAP)
 
+
+@result(
+    "deep networks of low rank are linear, ReLU at half speed",
+    lambda: ASSUMES_FLOW,
+    losses=("square", "logistic"),
+)
 def deep_flow(
     network: Network,
     data: Dataset,
@@ -76,6 +83,7 @@ def deep_flow(
     return start.trajectory(ts, log_v, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
 
 
+@result("deep networks of low rank are linear, ReLU at half speed", lambda: ASSUMES_FLOW)
 def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Float[np.ndarray, "_ _"], ...]:
     """τẆ_l = −∂L/∂W_l of the square loss at every layer of a deep network of low rank.
 
@@ -100,6 +108,7 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
     return tuple(full)
 
 
+@_twin
 def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
     """The linear map w that a deep network of low rank is, f(x) = w·x.
 
@@ -113,6 +122,7 @@ def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
     return (1 + network.leak) / 2 * _product(network)[0]
 
 
+@_twin
 def deep_linear_twin(network: Network, **tolerances: float) -> Network:
     """The deep linear network that shadows `network`: the same r and r₁ … r_{L−1}, layers of norm u/√2.
 

@@ -14,7 +14,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.networks._structured import frame, low_rank_layers
-from biasfree.theory.hypotheses._hypothesis import NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
+from biasfree.theory.hypotheses import NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
 

@@ -1,0 +1,52 @@
+"""Hypotheses: each measures its own defect, is refused by name, and is stated once, by `@result`."""
+
+from biasfree.theory.hypotheses._conditions import (
+    EQUIVALENCE,
+    HYPERPLANE,
+    KINKS,
+    LABELS,
+    LINEAR,
+    MIRROR,
+    NO_BIASES,
+    ONE_OUTPUT,
+    RANK_ONE,
+    RELU,
+    SETTING,
+    SIGNS,
+    SMALL,
+    SYMMETRY,
+    TARGET,
+    TWO_LAYERS,
+    WHITE,
+    under,
+)
+from biasfree.theory.hypotheses._hypothesis import AssumptionError, Hypothesis, check, check_sizes
+from biasfree.theory.hypotheses._result import Result, result, results
+
+__all__ = [
+    "EQUIVALENCE",
+    "HYPERPLANE",
+    "KINKS",
+    "LABELS",
+    "LINEAR",
+    "MIRROR",
+    "NO_BIASES",
+    "ONE_OUTPUT",
+    "RANK_ONE",
+    "RELU",
+    "SETTING",
+    "SIGNS",
+    "SMALL",
+    "SYMMETRY",
+    "TARGET",
+    "TWO_LAYERS",
+    "WHITE",
+    "AssumptionError",
+    "Hypothesis",
+    "Result",
+    "check",
+    "check_sizes",
+    "result",
+    "results",
+    "under",
+]

@@ -9,10 +9,11 @@ import numpy as np
 from biasfree.arrays import blocks
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import SETTING, Hypothesis, check
-from biasfree.theory.limits._max_margin import LABELS, SEPARABLE, max_margin
+from biasfree.theory.hypotheses import LABELS, SETTING, Hypothesis, check, result
+from biasfree.theory.limits._max_margin import SEPARABLE, max_margin
 
 
+@result("no two-layer network has a larger margin than the hard-margin classifier", lambda: ASSUMES)
 def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, **tolerances: float) -> float:
     """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², of all two-layer networks of this leak.
 

@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.arrays import non_negative, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis
+from biasfree.theory.hypotheses import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis, result
 from biasfree.theory.parts._linear_loss import least_squares_fit
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY, ENOUGH)
 ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
+@result(
+    "square loss: the global minimum, where training ends by Thm. 5, is least squares",
+    lambda: ASSUMES_LEAST_SQUARES,
+)
 def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
     """The linear map that a network trained with the square loss ends at, of the shape of `data.beta`.
 
@@ -60,6 +64,7 @@ def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
     return least_squares_fit(data)[0].reshape(data.beta.shape)
 
 
+@result("square loss with L2: where training ends", lambda: ASSUMES_L2)
 def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
     """The linear map that a network trained with the square loss and L2 = λ ends at.
 

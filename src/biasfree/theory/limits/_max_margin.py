@@ -11,7 +11,7 @@ from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.losses import Logistic
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import EQUIVALENCE, MIRROR, Hypothesis
+from biasfree.theory.hypotheses import EQUIVALENCE, LABELS, MIRROR, Hypothesis, result
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -44,6 +44,7 @@ class MaxMargin:
         return self.w * self.margin
 
 
+@result("logistic loss: training ends at the hard-margin direction", lambda: ASSUMES)
 def max_margin(data: Dataset) -> MaxMargin:
     """The hard-margin classifier through the origin, whose direction logistic training ends at.
 
@@ -161,7 +162,7 @@ def _overlap(network: Network, data: Dataset) -> float:
     """The least of ⟨max(0, 1 − y w·x/|x|)⟩ over w, as the dual linear programme; 0 for separable data."""
     from scipy.optimize import linprog
 
-    if data.outputs != 1 or _label_defect(network, data) > 0:
+    if data.outputs != 1 or LABELS.defect(network, data) > 0:
         return np.nan
     z, size = data.targets * data.x, np.linalg.norm(data.x, axis=1, keepdims=True)
     unit = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
@@ -174,17 +175,6 @@ def _overlap(network: Network, data: Dataset) -> float:
     return max(1.0, -dual.fun) / len(unit)  # a combination Σα_i z_i = 0 can be scaled until one α_i is 1
 
 
-def _label_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    return float(np.mean(~np.isin(data.targets, (-1.0, 1.0))))
-
-
-LABELS = Hypothesis(
-    "labels",
-    "labels −1 and +1 (logistic loss)",
-    "the share of targets that are neither",
-    _label_defect,
-    "relabel y, as 2*y - 1 does for 0 and 1, or use the square loss and bf.theory.least_squares",
-)
 SEPARABLE = Hypothesis(
     "separable",
     "data separable by a plane through the origin (Corollary 6 of v1)",

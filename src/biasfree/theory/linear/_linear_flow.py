@@ -10,16 +10,9 @@ from biasfree.arrays import increasing_times
 from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import (
-    LINEAR,
-    NO_BIASES,
-    TWO_LAYERS,
-    WHITE,
-    Hypothesis,
-    check,
-    whiteness,
-)
+from biasfree.theory.hypotheses import LINEAR, NO_BIASES, TWO_LAYERS, WHITE, Hypothesis, check, result
 from biasfree.theory.parts._linear_loss import linear_loss
+from biasfree.theory.parts._moments import whiteness
 from biasfree.trajectory import MapTrajectory, Stats
 
 if TYPE_CHECKING:
@@ -55,6 +48,7 @@ LAMBDA_BALANCED = Hypothesis(
 ASSUMES = (NO_BIASES, TWO_LAYERS, LINEAR, WHITE, LAMBDA_BALANCED)
 
 
+@result("closed form of the map for linear networks of any number of outputs", lambda: ASSUMES)
 def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> MapTrajectory:
     """Gradient flow of the square loss for a two-layer linear network of any width and number of outputs.
 

@@ -12,9 +12,10 @@ from biasfree.arrays import generator, increasing_times, real, whole
 from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import LINEAR, NO_BIASES, WHITE, Hypothesis, check, whiteness
+from biasfree.theory.hypotheses import LINEAR, NO_BIASES, WHITE, Hypothesis, check, result
 from biasfree.theory.linear._mode_course import log_course
 from biasfree.theory.parts._linear_loss import linear_loss
+from biasfree.theory.parts._moments import whiteness
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ ALIGNED = Hypothesis(
 ASSUMES = (NO_BIASES, LINEAR, WHITE, ALIGNED)
 
 
+@result("one equation per mode for aligned linear networks of any depth", lambda: ASSUMES)
 def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
     """Gradient flow of the square loss for a linear network of any depth whose layers are aligned.
 

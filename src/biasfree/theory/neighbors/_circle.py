@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.arrays import positive, real, row_norms, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import Hypothesis
+from biasfree.theory.hypotheses import Hypothesis, result
 from biasfree.theory.neighbors._stable_minima import PLANAR
 from biasfree.theory.parts._linear_phase import representable
 
@@ -78,6 +78,7 @@ def halving_times(rates: ArrayLike, *, step: float | None = None) -> Float[np.nd
         return np.log(2) / some if step is None else step * np.log(0.5) / np.log1p(-step * some)
 
 
+@result("in the plane, two layers through every sample of an even target", lambda: ASSUMES)
 def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance: float = 1e8) -> Network:
     """A bias-free ReLU network of two layers through every sample of an even target in the plane.
 

@@ -16,9 +16,9 @@ from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._gated_flow import activation_patterns, checked_patterns
-from biasfree.theory.hypotheses._hypothesis import SETTING, AssumptionError, Hypothesis, check
-from biasfree.theory.limits._max_margin import LABELS, max_margin
-from biasfree.theory.neighbors._orthogonal_inputs import KINKS, ORTHOGONAL_INPUTS
+from biasfree.theory.hypotheses import KINKS, LABELS, SETTING, AssumptionError, Hypothesis, check, result
+from biasfree.theory.limits._max_margin import max_margin
+from biasfree.theory.neighbors._orthogonal_inputs import ORTHOGONAL_INPUTS
 from biasfree.theory.parts._linear_phase import representable
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class GatedMaxMargin:
         return self.multipliers > 0
 
 
+@result(
+    "second layer fixed, logistic loss: the max-margin network of a fixed activation pattern",
+    lambda: ASSUMES_MAX_MARGIN,
+)
 def gated_max_margin(
     network: Network, data: Dataset, *, patterns: Sequence[ArrayLike] | None = None
 ) -> GatedMaxMargin:
@@ -87,6 +91,7 @@ def gated_max_margin(
     return GatedMaxMargin(end, margins, multipliers, (on,), _otherwise(end, data, on))
 
 
+@result("orthogonal inputs, second layer fixed: the activation pattern at the end", lambda: ASSUMES_PATTERNS)
 def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tuple[Bool[np.ndarray, "P H"]]:
     """The activation patterns that logistic training of the first layer ends with, on orthogonal inputs.
 

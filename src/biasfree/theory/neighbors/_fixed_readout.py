@@ -13,7 +13,7 @@ from biasfree.arrays import increasing_times, positive, real, whole
 from biasfree.data import Dataset
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import check, under
+from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.theory.parts._linear_network import negative_gradient
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 ASSUMES = equivalence.ASSUMES
 
+_linear_model = result("second layer fixed: a linear model", lambda: ASSUMES, losses=("square", "logistic"))
 
+
+@_linear_model
 def fixed_readout_flow(
     network: Network,
     data: Dataset,
@@ -66,6 +69,7 @@ def fixed_readout_flow(
     return _trajectory(network, data, kind, ts, v, replace(stats, defects=defects))
 
 
+@_linear_model
 def fixed_readout_descent(
     network: Network,
     data: Dataset,

@@ -10,7 +10,7 @@ from biasfree.arrays import increasing_times, positive, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._gated_flow import activation_patterns
-from biasfree.theory.hypotheses._hypothesis import SETTING, check
+from biasfree.theory.hypotheses import SETTING, check, result
 from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, LASTING
 from biasfree.theory.parts._linear_phase import representable
 
@@ -22,7 +22,12 @@ _LARGE = 600.0  # beyond it e^z may overflow, and z is nothing to it
 
 ASSUMES = (*ASSUMES_PATTERNS, LASTING)
 
+_course = result(
+    "orthogonal inputs, second layer fixed: every margin by itself, z + e^z = ct", lambda: ASSUMES
+)
 
+
+@_course
 def orthogonal_margins(
     network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T P"]:
@@ -42,6 +47,7 @@ def orthogonal_margins(
     return margin_course(_margins(network, data), margin_rates(network, data), ts)
 
 
+@_course
 def descent_margins(
     network: Network, data: Dataset, steps: ArrayLike, *, step: float, **tolerances: float
 ) -> tuple[Float[np.ndarray, "T P"], Float[np.ndarray, "T P"]]:

@@ -9,11 +9,13 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check, check_sizes
-from biasfree.theory.parts._linear_phase import grown, on_hyperplanes, representable
+from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, check_sizes, result
+from biasfree.theory.parts._linear_phase import grown, representable
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+_escapes = result("orthogonal inputs: two escapes, interpolator of least norm", lambda: ASSUMES)
 
 
 def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
@@ -31,6 +33,7 @@ def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[n
     return representable("D₊", found[0]), representable("D₋", found[1])
 
 
+@_escapes
 def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> Network:
     """The ReLU network of least norm that fits every sample: one neuron for each sign of the targets.
 
@@ -53,6 +56,7 @@ def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e
     return Network((np.array(rows), np.array([outer])), leak=0.0)
 
 
+@_escapes
 def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> float:
     """½|θ|² = ½(|W₁|² + |W₂|²) of the ReLU network of least norm that fits every sample.
 
@@ -64,6 +68,7 @@ def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> f
     return float(_sign_norms(data, orthogonal_tolerance).sum())
 
 
+@_escapes
 def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[np.ndarray, "2"]:
     """The times at which the positive and the negative targets are learnt, to leading order as γ → 0.
 
@@ -205,16 +210,6 @@ def _small_defect(network: Network, data: Dataset) -> float:
         return float((norm / np.sqrt(least) * np.sqrt(size.max())) ** 2 / 2)
 
 
-def _kinked(network: Network, data: Dataset) -> float:
-    """How many neurons and samples there are with w_h·x_i = 0 to rounding and a_h y_i > 0; ReLU only."""
-    if not _two_layers(network, data):
-        return np.nan
-    if network.leak > 0:
-        return 0.0
-    pushed = np.outer(np.sign(network.weights[1][0]), np.sign(data.targets[:, 0])) > 0
-    return float(np.count_nonzero(on_hyperplanes(network, data) & pushed))
-
-
 ORTHOGONAL_INPUTS = Hypothesis(
     "orthogonal",
     "orthogonal inputs (Boursier et al. 2022, Frei et al. 2022)",
@@ -237,15 +232,6 @@ COVER = Hypothesis(
     "the number of signs without",
     _uncovered,
     "widen the network (about 2ⁿ neurons for n samples), or simulate with bf.gradient_flow",
-    tolerance=0.0,
-)
-KINKS = Hypothesis(
-    "kinks",
-    "no neuron exactly on the hyperplane of a sample of its sign, where the flow is not unique,",
-    "the number of such neurons and samples",
-    _kinked,
-    "move the weights a little, or relax kinks_tolerance= for σ′(0) = 0: such neurons stay there, as under "
-    "bf.gradient_descent, while bf.gradient_flow may take them off",
     tolerance=0.0,
 )
 SMALL = Hypothesis(

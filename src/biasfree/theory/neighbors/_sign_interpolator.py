@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis
+from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, result
 from biasfree.theory.parts._linear_phase import representable
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class SignInterpolator:
         return Network((self.neurons[there] / root[there, None], outer[None, there]), leak=0.0)
 
 
+@result("independent inputs: the shortest neurons, one for each sign of the targets", lambda: ASSUMES)
 def sign_interpolator(data: Dataset) -> SignInterpolator:
     """The shortest v± with ±v±·x_i = y_i on the samples of their sign and v±·x_j ≤ 0 on the others.
 

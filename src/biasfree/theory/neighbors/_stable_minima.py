@@ -17,7 +17,7 @@ import numpy as np
 from biasfree.arrays import non_negative, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check
+from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check, result
 from biasfree.theory.neighbors._flattest import flattest
 from biasfree.theory.neighbors._planar_cones import Cones, misfit
 from biasfree.theory.parts._linear_phase import representable
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
 _MOST = 32  # samples: the programme has P²/2 unknowns, and takes half a minute at 32
 
+_sharpness = result(
+    "the sharpness at a network that interpolates, from below and along its kinks", lambda: ASSUMES_NETWORK
+)
 
+
+_settling = result(
+    "samples of the plane: the steps and norms at which descent can settle, for any width", lambda: ASSUMES
+)
+
+
+@_sharpness
 def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> float:
     """What the sharpness at an interpolating network is at least: 2Σ_h|a_h|g(w_h), in any dimension.
 
@@ -48,6 +58,7 @@ def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> flo
         return float(representable("the sharpness", 2 * np.sum(g)))
 
 
+@_sharpness
 def tangent_sharpness(network: Network, data: Dataset, *, within: float, **tolerances: float) -> float:
     """The sharpness at an interpolating network over the moves that keep neurons on the kinks they are on.
 
@@ -73,6 +84,7 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
     return float(representable("the sharpness", value))
 
 
+@_settling
 def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
     """The least sharpness of all ReLU networks that interpolate, whatever their width.
 
@@ -97,6 +109,7 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
         return float(representable("the sharpness", np.float64(x_size) * y_size * least))
 
 
+@_settling
 def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
     """The step η_c above which descent settles at no interpolating network off all kinks, whatever its width.
 
@@ -112,6 +125,7 @@ def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8
         return float(representable("the step", np.divide(2, least))) if least > 0 else np.inf
 
 
+@_settling
 def least_path_norm(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
     """What Σ_h|a_h||w_h| of every ReLU network that interpolates is at least.
 
@@ -127,6 +141,7 @@ def least_path_norm(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     return float(m @ data.targets[:, 0])
 
 
+@_settling
 def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> Float[np.ndarray, "P"]:
     """The m that proves `least_path_norm`: |Σ_i m_iσ(u·x_i)| ≤ 1 for every unit vector u, exactly.
 

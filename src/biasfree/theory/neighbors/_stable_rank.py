@@ -9,8 +9,7 @@ import numpy as np
 from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import SETTING, Hypothesis, check
-from biasfree.theory.limits._max_margin import LABELS
+from biasfree.theory.hypotheses import LABELS, SETTING, Hypothesis, check, result
 from biasfree.theory.neighbors._orthogonal_inputs import ORTHOGONAL_INPUTS
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def moved_stable_rank(
     return np.where(near, low * (1 + k) / (1 + k * low), 1.0), np.where(near, high * (1 + k), np.inf)
 
 
+@result("orthogonal inputs, second layer fixed: the stable rank at the end", lambda: ASSUMES)
 def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> float:
     """The stable rank of W₁ at the end of logistic training with the second layer fixed.
 

@@ -12,8 +12,8 @@ import numpy as np
 from biasfree.arrays import row_norms, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, SETTING, Hypothesis, check
-from biasfree.theory.neighbors._orthogonal_inputs import DOMINATED, KINKS, ORTHOGONAL_INPUTS, SMALL
+from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, result
+from biasfree.theory.neighbors._orthogonal_inputs import DOMINATED, ORTHOGONAL_INPUTS, SMALL
 from biasfree.theory.parts._linear_phase import Growth, grown, on_hyperplanes, representable
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     return _without_help(network, data, on_hyperplane=False)
 
 
+@result("orthogonal inputs: the samples that can never be fitted", lambda: ASSUMES)
 def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
     """The loss below which training from `network` never falls, Σ y_i²/(2P) over uncovered samples.
 
@@ -98,6 +99,7 @@ class Escapes:
     shared: Float[np.ndarray, "E"]
 
 
+@result("orthogonal inputs: the neurons that escape one by one as γ → 0", lambda: ASSUMES_ESCAPES)
 def vanishing_escapes(network: Network, data: Dataset, **tolerances: float) -> Escapes:
     """Which neurons escape, one by one, and when, to leading order as the initial weights γ → 0.
 

@@ -10,15 +10,8 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import (
-    SETTING,
-    SMALL,
-    SYMMETRY,
-    TARGET,
-    Hypothesis,
-    check,
-    strength,
-)
+from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check, result
+from biasfree.theory.parts._moments import strength
 from biasfree.theory.parts._rank_one import RankOne
 
 if TYPE_CHECKING:
@@ -27,6 +20,7 @@ if TYPE_CHECKING:
 _LEADS = 0.1  # share of a neuron's growing part that the rest of it may have for its sign to be settled
 
 
+@result("a rank-one network stands in for small random initial weights", lambda: ASSUMES)
 def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
     """The rank-one network that stands in for small random initial weights, at the same t = 0.
 

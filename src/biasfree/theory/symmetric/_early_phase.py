@@ -12,7 +12,8 @@ from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import SETTING, SMALL, SYMMETRY, check, strength
+from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
+from biasfree.theory.parts._moments import strength
 from biasfree.theory.symmetric._aligned import EARLY, SMALL_START, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -22,9 +23,18 @@ if TYPE_CHECKING:
 
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
+_lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, for a while", lambda: ASSUMES_BOUND)
+
+
+_growth = result(
+    "weights grow no faster than e^{cst}, always, and at first at this rate", lambda: ASSUMES_BOUND
+)
+
+
 _SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
 
 
+@result("the early phase is linear", lambda: EARLY)
 def early_flow(
     network: Network,
     data: Dataset,
@@ -64,6 +74,7 @@ def early_flow(
     )
 
 
+@_growth
 def growth_rate(
     network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
 ) -> float:
@@ -82,6 +93,7 @@ def growth_rate(
     return _rate(network, data, kind) - l2
 
 
+@result("the early phase leaves one direction, and ends", lambda: SMALL_START)
 def plateau_end(
     network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
 ) -> float:
@@ -115,6 +127,7 @@ def plateau_end(
     return float(grown / (2 * rate)) if grown > 0 else np.inf
 
 
+@_lemma12
 def lemma12_bound(
     network: Network, data: Dataset, ts: ArrayLike, *, any_data: bool = False, **tolerances: float
 ) -> Float[np.ndarray, "T"]:
@@ -132,6 +145,7 @@ def lemma12_bound(
     return _grown(network, rate * increasing_times(ts))
 
 
+@_lemma12
 def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, **tolerances: float) -> float:
     """The time τ·ln(1/u(0))/(s + TrΣ) until which Lemma 12 holds: far shorter than the plateau.
 
@@ -146,6 +160,7 @@ def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, *
     return -float(np.log(size)) / rate if size > 0 and rate > 0 else np.inf
 
 
+@_growth
 def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
     """The bound u(t) ≤ u(0)e^{cst/τ} on the larger norm of a layer: sharper than Lemma 12, for all times.
 
@@ -156,6 +171,7 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     return _grown(network, _rate(network, data, Square()) * increasing_times(ts))
 
 
+@_growth
 def early_error(
     network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T"]:

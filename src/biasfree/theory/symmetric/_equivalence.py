@@ -13,15 +13,7 @@ from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import (
-    HYPERPLANE,
-    SETTING,
-    SIGNS,
-    SYMMETRY,
-    Hypothesis,
-    check,
-    under,
-)
+from biasfree.theory.hypotheses import HYPERPLANE, SETTING, SIGNS, SYMMETRY, Hypothesis, check, result, under
 from biasfree.theory.parts._linear_network import LinearNetwork
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
@@ -48,6 +40,10 @@ ONE_DIRECTION = Hypothesis(
     tolerance=1e-8,
 )
 ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)
+
+_equivalence = result(
+    "learns as its linear twin, by flow and by descent", lambda: ASSUMES, losses=("square", "logistic")
+)
 
 
 def linear_twin(network: Network) -> Network:
@@ -77,6 +73,7 @@ def from_linear_twin(network: Network, *, leak: float) -> Network:
     return Network(tuple(w / np.sqrt((1 + other.leak) / 2) for w in network.weights), leak=other.leak)
 
 
+@_equivalence
 def equivalent_flow(
     network: Network,
     data: Dataset,
@@ -109,6 +106,7 @@ def equivalent_flow(
     return twin.trajectory(ts, states, leak=network.leak, stats=replace(stats, defects=defects))
 
 
+@_equivalence
 def equivalent_descent(
     network: Network,
     data: Dataset,

@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import non_negative, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, WHITE, Hypothesis, check
+from biasfree.theory.hypotheses import RELU, WHITE, Hypothesis, check, result
 from biasfree.theory.symmetric._aligned import SMALL_START, balanced, growing_part, sides
 from biasfree.theory.symmetric._reduced_flow import reduced_flow
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _LARGEST = np.sqrt(2 - np.sqrt(2))  # the error as the smaller of two sides → 0
 
 
+@result("the final weight error, from the initial weights", lambda: SMALL_START)
 def final_weight_error(network: Network, data: Dataset, **tolerances: float) -> float:
     """|√c·W − W_lin|/|W_lin| at t → ∞ from small random initial weights, W_lin the linear twin.
 
@@ -106,6 +107,7 @@ def final_weight_error_law(width: int, *, leak: float = 0.0) -> WeightErrorLaw:
     return WeightErrorLaw(width, leak)
 
 
+@result("two halves of unequal size, each a linear network", lambda: ASSUMES_HALVES)
 def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Network, Network]:
     """The two aligned networks that a ReLU network from small random initial weights splits into.
 
@@ -120,6 +122,7 @@ def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Networ
     return _halves(network, data)
 
 
+@result("the loss with the ± imbalance of the initial weights", lambda: ASSUMES_SPLIT)
 def split_loss(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
     """The square loss of a ReLU network from small random initial weights, its ± imbalance included.
 

@@ -10,12 +10,14 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory._expressivity import even_part, linear_part
-from biasfree.theory.hypotheses._hypothesis import NO_BIASES, SYMMETRY, TWO_LAYERS, check
+from biasfree.theory.hypotheses import NO_BIASES, SYMMETRY, TWO_LAYERS, check, result
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 ASSUMES = (NO_BIASES, TWO_LAYERS, SYMMETRY)
+
+_split = result("the loss is a linear network's plus that of the even part", lambda: ASSUMES)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class LossSplit:
         return self.linear + self.even
 
 
+@_split
 def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSplit:
     """The square loss of a (leaky) ReLU network as that of its linear twin plus that of its even part.
 
@@ -47,6 +50,7 @@ def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSpli
     return LossSplit(*(float(np.sum(part**2)) / (2 * len(data)) for part in (linear, even)))
 
 
+@_split
 def symmetric_slope(
     network: Network, data: Dataset, **tolerances: float
 ) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarray, "K H"]]:

@@ -11,7 +11,7 @@ from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import EQUIVALENCE, check, under
+from biasfree.theory.hypotheses import EQUIVALENCE, check, result, under
 from biasfree.theory.parts._integration import direction_flow
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.theory.parts._rank_one import RankOne
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ASSUMES = EQUIVALENCE
 
 
+@result("D + 1 equations for any Σ, with L2", lambda: ASSUMES, losses=("square", "logistic"))
 def reduced_flow(
     network: Network,
     data: Dataset,

@@ -10,8 +10,9 @@ from biasfree.arrays import increasing_times, real
 from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import RELU, WHITE, check, strength, whiteness
+from biasfree.theory.hypotheses import RELU, WHITE, check, result
 from biasfree.theory.parts._linear_loss import least_squares_fit, linear_loss
+from biasfree.theory.parts._moments import strength, whiteness
 from biasfree.theory.symmetric import _aligned as alignment
 from biasfree.theory.symmetric._white_flow import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 ASSUMES = (*alignment.ASSUMES, WHITE)
 ASSUMES_TWO = (*alignment.SMALL_START, RELU, WHITE)
 
+_one_sigmoid = result("closed form from small random initial weights: one sigmoid", lambda: ASSUMES)
 
+
+@_one_sigmoid
 def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
     """Gradient flow from small random initial weights on white input: one direction, one sigmoid.
 
@@ -46,6 +50,7 @@ def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: f
     return start.trajectory(ts, u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
 
 
+@result("closed form from small random initial weights at any width: two sigmoids", lambda: ASSUMES_TWO)
 def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
     """Gradient flow of a ReLU network from small random initial weights on white input, at any width.
 
@@ -76,6 +81,7 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
     )
 
 
+@_one_sigmoid
 def time_to_loss(
     network: Network, data: Dataset, level: ArrayLike, **tolerances: float
 ) -> float | Float[np.ndarray, "*levels"]:

@@ -11,8 +11,9 @@ from biasfree.arrays import increasing_times, positive
 from biasfree.data import Dataset
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import check, strength, under
+from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import Field, integrated
+from biasfree.theory.parts._moments import strength
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.theory.symmetric._aligned import SMALL_START, growing_part, parts, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -27,6 +28,11 @@ _ABSENT = -1e4  # ln|a| of a neuron that is not there, far below the smallest nu
 _BEYOND = 30.0  # of ln|a| in a trial step, above its value at the transition
 
 
+@result(
+    "two neurons for small random initial weights at any width and any Σ",
+    lambda: ASSUMES,
+    losses=("square", "logistic"),
+)
 def two_neuron_flow(
     network: Network,
     data: Dataset,

@@ -10,7 +10,8 @@ from biasfree.arrays import increasing_times
 from biasfree.data import Dataset
 from biasfree.losses import Square
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import EQUIVALENCE, TARGET, WHITE, check, strength, whiteness
+from biasfree.theory.hypotheses import EQUIVALENCE, TARGET, WHITE, check, result
+from biasfree.theory.parts._moments import strength, whiteness
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ASSUMES = (*EQUIVALENCE, WHITE, TARGET)
 
 
+@result("closed form on white input", lambda: ASSUMES)
 def white_flow(
     network: Network,
     data: Dataset,

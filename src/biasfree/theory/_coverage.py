@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +11,7 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._hypothesis import Hypothesis
-from biasfree.theory.hypotheses._results import RESULTS, Result
+from biasfree.theory.hypotheses import Hypothesis, Result, results
 
 _FITS = Hypothesis(
     "sizes",
@@ -103,12 +103,21 @@ def coverage(network: Network, data: Dataset) -> Coverage:
     """
     fits = _finding(_FITS, network, data)
     measured: dict[Hypothesis, Finding] = {}
-    for hypothesis in dict.fromkeys(h for result in RESULTS for h in result.assumes):
+    for hypothesis in dict.fromkeys(h for result in every_result() for h in result.assumes):
         measured[hypothesis] = (
             _finding(hypothesis, network, data) if fits.holds else Finding(hypothesis, np.nan)
         )
     first = () if fits.holds else (fits,)
-    return Coverage(tuple(Row(r, (*first, *(measured[h] for h in r.assumes))) for r in RESULTS))
+    return Coverage(tuple(Row(r, (*first, *(measured[h] for h in r.assumes))) for r in every_result()))
+
+
+@functools.cache
+def every_result() -> tuple[Result, ...]:
+    """The results of `bf.theory`, then those of `bf.theory.neighbors`, in the order of their public names."""
+    from biasfree import theory  # here, because the package imports this module
+
+    homes = {"bf.theory": theory.__all__, "bf.theory.neighbors": theory.neighbors.__all__}
+    return results({name: f"{home}.{name}" for home, names in homes.items() for name in names})
 
 
 def _finding(hypothesis: Hypothesis, network: Network, data: Dataset) -> Finding:

@@ -1,0 +1,97 @@
+"""Results of the theory: a decorator that states once what a function computes and under which hypotheses.
+
+`coverage` and the documents read what `@result` registers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from biasfree.losses import named
+from biasfree.theory.hypotheses._conditions import LABELS, under
+from biasfree.theory.hypotheses._hypothesis import Hypothesis
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result under one loss: its statement, the public functions that compute it, and its hypotheses."""
+
+    title: str
+    paths: tuple[str, ...]
+    reference: str
+    assumes: tuple[Hypothesis, ...]
+    loss: str
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The names of the functions."""
+        return tuple(path.rpartition(".")[2] for path in self.paths)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    title: str
+    function: Callable[..., Any]
+    assumes: Callable[[], Sequence[Hypothesis]]
+    losses: Sequence[str]
+    path: str | None
+
+
+_STATEMENTS: list[_Statement] = []
+
+
+def result(
+    title: str,
+    assumes: Callable[[], Sequence[Hypothesis]],
+    *,
+    losses: Sequence[str] = ("square",),
+    path: str | None = None,
+) -> Callable[[Function], Function]:
+    """State the result that a function computes; functions of one title share a row of the coverage table.
+
+    `assumes` returns the hypotheses that the function checks (a function, because modules define hypotheses
+    below the functions that use them). `path` is the public name where it is not in `bf.theory`.
+    """
+
+    def state(function: Function) -> Function:
+        _STATEMENTS.append(_Statement(title, function, assumes, losses, path))
+        return function
+
+    return state
+
+
+def results(paths: Mapping[str, str]) -> tuple[Result, ...]:
+    """Every result, in the order of `paths` (public path by function name), one per title and loss.
+
+    The reference is the one in the docstring of the first function.
+    """
+    stated = {statement.function.__name__: statement for statement in _STATEMENTS}
+    paths = {**paths, **{name: one.path for name, one in stated.items() if one.path}}
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name in (name for name in paths if name in stated):
+        for loss in stated[name].losses:
+            rows.setdefault((stated[name].title, loss), []).append(name)
+    return tuple(
+        _result([stated[name] for name in names], [paths[name] for name in names], loss)
+        for (_, loss), names in rows.items()
+    )
+
+
+def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -> Result:
+    first = statements[0]
+    title, assumes = first.title, tuple(first.assumes())
+    if loss == "logistic":
+        title, assumes = f"{title}, logistic loss", (*under(named(loss), assumes), LABELS)
+    return Result(title, tuple(paths), _reference(first.function), assumes, loss)
+
+
+def _reference(function: Callable[..., Any]) -> str:
+    """The text after `Reference:` in the docstring."""
+    found = re.search(r"Reference: (.+?)(?:\n\n|\Z)", inspect.getdoc(function) or "", flags=re.DOTALL)
+    return " ".join(found[1].split()).rstrip(".") if found else ""
