@@ -152,7 +152,7 @@ def _theory(measured: Measurements) -> Table:
     rows = [
         (
             row.result.title,
-            f"bf.theory.{row.result.calls[0]}",
+            row.result.paths[0],
             row.applies,
             ", ".join(f"{one.hypothesis.key} {one.defect:.2g}" for one in row.missing),
         )

@@ -14,10 +14,11 @@ import numpy as np
 from biasfree.arrays import compressed, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory._expressivity import even_part, odd_part, scaling_defect
+from biasfree.theory import _expressivity
+from biasfree.theory._expressivity import even_part, odd_part
 from biasfree.theory.asymmetric._gated_flow import activation_patterns
-from biasfree.theory.hypotheses._hypothesis import AssumptionError
-from biasfree.theory.limits._max_margin import LABELS, max_margin
+from biasfree.theory.hypotheses import LABELS, AssumptionError
+from biasfree.theory.limits._max_margin import max_margin
 from biasfree.theory.parts._linear_loss import least_squares_fit
 
 if TYPE_CHECKING:
@@ -154,11 +155,12 @@ def homogeneity_defect(
 ) -> float:
     """The largest |f(ax) − a·f(x)| over the factors a > 0, relative to the largest |f(ax)| or a|f(x)|.
 
-    It is 0 for bias-free networks of any depth.
+    Rounding for bias-free networks of any depth, and exactly 0 for powers of two, as the default factors are
+    (short of underflow); positive where biases matter.
 
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
-    return scaling_defect(lambda z: outputs(model, z), samples(model, x), factors)
+    return _expressivity.homogeneity_defect(lambda z: outputs(model, z), samples(model, x), factors)
 
 
 def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:

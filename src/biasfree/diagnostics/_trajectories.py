@@ -14,7 +14,7 @@ from biasfree.diagnostics._equivalence import weight_errors
 from biasfree.diagnostics._function import Model, effective_map, nonlinear_share, outputs
 from biasfree.diagnostics._weights import conserved
 from biasfree.networks import Network
-from biasfree.theory.limits._max_margin import LABELS
+from biasfree.theory.hypotheses import LABELS
 from biasfree.theory.parts._linear_loss import least_squares_fit
 from biasfree.trajectory import MapTrajectory, Trajectory
 
