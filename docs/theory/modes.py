@@ -31,7 +31,7 @@ def draw() -> Figure:
         figure, axes = plt.subplots(figsize=(5.0, 2.6), layout="constrained")
         level(axes, 1.0, "$s$", side="right")
         for i, depth in enumerate((1, 2, 3, 4)):
-            network = bf.theory.aligned_modes(data, width=6, depth=depth, starts=START, seed=depth)
+            network = bf.theory.aligned_modes(data, width=6, depth=depth, strengths=START, seed=depth)
             simulated = bf.gradient_flow(network, data, ts)
             strengths = np.linalg.norm(simulated.maps, axis=(1, 2))
             course = bf.theory.mode_course(START, 1.0, ts, depth=depth)

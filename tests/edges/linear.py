@@ -40,7 +40,7 @@ TABLE = {
     "linear_flow": (flow_of("linear_flow"), judge_maps),
     "modes_flow": (flow_of("modes_flow"), judge_maps),
     "aligned_modes": (
-        lambda ref: T.aligned_modes(ref.data, width=3, depth=2, starts=0.1),
+        lambda ref: T.aligned_modes(ref.data, width=3, depth=2, strengths=0.1),
         judge_aligned_modes,
     ),
 }

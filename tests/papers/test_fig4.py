@@ -23,10 +23,10 @@ def solved_xor():
     """XOR at its own settings, its flow and descent replaced by the solution."""
 
     def descended(case, every, saves):
-        return case._solve(case.starts[0], case.step * every * np.arange(saves + 1), "sorted")
+        return case._solve(case.starts[0], case.step * every * np.arange(saves + 1))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(points._Case, "_flow", lambda case, start, ts, _: case._solve(start, ts, "sorted"))
+        patch.setattr(points._Case, "_flow", lambda case, start, ts, _: case._solve(start, ts))
         patch.setattr(points._Case, "_descend", descended)
         return fig4.EXPERIMENT.run(fig4.EXPERIMENT.settle({"sets": (4,), "seeds": 2}), silent)
 

@@ -1,7 +1,7 @@
-"""How it learns, solved: one file per result, and refusals where a result does not apply.
+"""The theory: closed forms and reduced equations for learning, each refused where its hypotheses fail.
 
-`coverage(network, data)` says which results apply, and what is missing for the others. Results that serve one
-neighboring paper are in `bf.theory.neighbors`.
+`coverage(network, data)` lists the results that apply, and the failed hypotheses of the others. Results that
+serve one neighboring paper are in `bf.theory.neighbors`.
 """
 
 from biasfree.arguments import public

@@ -1,4 +1,4 @@
-"""Which results apply to a network and its data, what is missing for the others, and what would help."""
+"""Coverage: which results apply to a network and its data, which hypotheses fail, and the remedies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from biasfree.theory.hypotheses import Hypothesis, Result, results
 _FITS = Hypothesis(
     "sizes",
     "data of the network's dimensions",
-    "the number of inputs and outputs that the data have more or fewer",
+    "the difference in the number of inputs and outputs",
     lambda network, data: abs(network.sizes[0] - data.dimensions) + abs(network.sizes[-1] - data.outputs),
     "match the sizes of network and data",
 )
@@ -24,7 +24,7 @@ _FITS = Hypothesis(
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis, and how far from it the network and its data are; NaN where it has no meaning here."""
+    """A hypothesis and its measured defect for a network and data; NaN where it is undefined."""
 
     hypothesis: Hypothesis
     defect: float
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Row:
-    """A result and what was found of each of its hypotheses."""
+    """A result and the measured defects of its hypotheses."""
 
     result: Result
     findings: tuple[Finding, ...]
@@ -58,13 +58,13 @@ class Row:
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """What would help with the hypotheses that do not hold, each once."""
+        """The remedies for the hypotheses that do not hold, without repetition."""
         return tuple(dict.fromkeys(finding.hypothesis.remedy for finding in self.missing))
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Every result of the theory against one network and its data; print it for a table."""
+    """Whether each result of the theory applies to one network and its data; print it for a table."""
 
     rows: tuple[Row, ...]
 
@@ -75,7 +75,7 @@ class Coverage:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> Row:
-        """The row of a result by the name of its function, under the square loss where there are two."""
+        """The row of a function, by name; under the square loss where there are two."""
         for row in self.rows:
             if name in row.result.calls:
                 return row
@@ -96,10 +96,10 @@ class Coverage:
 
 
 def coverage(network: Network, data: Dataset) -> Coverage:
-    """Every result of the theory: whether it applies, the measured defect of each hypothesis, the remedy.
+    """For every result of the theory: whether it applies, the defects of its hypotheses, and the remedies.
 
-    Compared with the default tolerances; pass a result's function a larger one to use it outside them on
-    purpose. Nothing is raised for a network or data that no result covers.
+    Defects are compared with the default tolerances; a result's function accepts larger ones. Nothing is
+    raised for a network or data that no result covers.
     """
     fits = _finding(_FITS, network, data)
     measured: dict[Hypothesis, Finding] = {}
@@ -121,7 +121,7 @@ def every_result() -> tuple[Result, ...]:
 
 
 def _finding(hypothesis: Hypothesis, network: Network, data: Dataset) -> Finding:
-    """What a hypothesis measures; what went wrong where it could not be measured."""
+    """The measured defect of a hypothesis, or the problem that prevented the measurement."""
     try:
         with np.errstate(all="ignore"):
             return Finding(hypothesis, float(hypothesis.defect(network, data)))
@@ -152,15 +152,15 @@ def _record(row: Row) -> dict[str, object]:
 
 
 def _table(coverage: Coverage) -> str:
-    """A table in text, for a terminal or a notebook, and below it what its words mean."""
+    """The table as text, for a terminal or a notebook, with a legend of the hypotheses."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("", "result", "defects (✗ above tolerance)", "what would help", box=None, pad_edge=False)
+    table = Table("", "result", "defects (✗ above tolerance)", "remedy", box=None, pad_edge=False)
     for row in coverage.rows:
         name = f"{', '.join(row.result.calls)}: {row.result.title} ({row.result.reference})"
-        told = [
+        shown = [
             finding
             for finding in row.findings
             if finding.hypothesis.tolerance is not None or not finding.holds
@@ -168,7 +168,7 @@ def _table(coverage: Coverage) -> str:
         table.add_row(
             "✓" if row.applies else "✗",
             Text(name),
-            Text(", ".join(map(str, told))),
+            Text(", ".join(map(str, shown))),
             Text("\n".join(f"• {remedy}" for remedy in row.remedies)),
         )
     console = Console(width=150, color_system=None)
@@ -180,7 +180,7 @@ def _table(coverage: Coverage) -> str:
 
 
 def _legend(coverage: Coverage) -> Iterator[str]:
-    """What each hypothesis of the table is, with its numbers in both versions and its tolerance."""
+    """One line per hypothesis: its name, its measured defect and its tolerance."""
     found = dict.fromkeys(finding for row in coverage.rows for finding in row.findings)
     for finding in sorted(found, key=lambda finding: finding.hypothesis.key):
         hypothesis = finding.hypothesis

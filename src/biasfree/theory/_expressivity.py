@@ -1,4 +1,4 @@
-"""Theorem 1: what bias-free networks can express, and a certificate of what two layers cannot."""
+"""Theorem 1: the functions that bias-free networks express, and a certificate for those two layers cannot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
     Assumes: no biases; two layers.
     Reference: [ZSL25] Thm. 1, Eq. 2.
     """
-    check(ASSUMES, network, None, {})  # true whatever the data
+    check(ASSUMES, network, None, {})  # true for any data
     return (1 + network.leak) / 2 * (network.weights[1] @ network.weights[0])
 
 
@@ -37,8 +37,8 @@ def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
 def even_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) + f(−x))/2 of any network, in the shape of network(x).
 
-    Two bias-free layers: k·W₂|W₁x|, k = (1−α)/2, computed as such, since the sum loses digits where the odd
-    part is much larger.
+    For two bias-free layers it is computed as k·W₂|W₁x|, k = (1−α)/2, since the sum loses digits where the
+    odd part is much larger.
 
     Reference: [ZSL25] Thm. 1, Eq. 2, for two layers.
     """
@@ -53,7 +53,7 @@ def even_part(network: Network, x: ArrayLike) -> Any:
 def odd_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) − f(−x))/2 of any network, in the shape of network(x).
 
-    Two bias-free layers: c·W₂W₁x, computed as such (Corollary 2: odd functions of two layers are linear).
+    For two bias-free layers it is computed as c·W₂W₁x (Corollary 2: odd functions of two layers are linear).
 
     Reference: [ZSL25] Thm. 1, Eq. 2, and Corollary 2, for two layers.
     """
@@ -84,9 +84,9 @@ def homogeneity_defect(
 
 
 def separation_network() -> Network:
-    """The three-layer ReLU network 2→4→2→1 that is bf.data.separation_target, to the last bit.
+    """The three-layer ReLU network 2→4→2→1 that computes bf.data.separation_target, to the last bit.
 
-    g(x) = σ(σ(x₁) − σ(x₂)) − σ(σ(−x₁) − σ(−x₂)): odd and nonlinear, so out of reach of two layers.
+    g(x) = σ(σ(x₁) − σ(x₂)) − σ(σ(−x₁) − σ(−x₂)) is odd and nonlinear, so two layers cannot express it.
 
     Reference: [ZSL25] Sec. 3.2, Eq. 3.
     """
@@ -110,17 +110,17 @@ def odd_network(d: int, *, width: int, seed: int = 0, leak: float = 0.0) -> Netw
     v = rng.normal(size=width) / np.sqrt(width)
     network = _differences(pairs[:, :, 0], pairs[:, :, 1], v, leak)
     if network.leak == 1:
-        raise ValueError("leak 1 makes the network linear, so nothing is out of reach; use a leak below 1.")
+        raise ValueError("leak 1 makes the network linear, which two layers can express; use a leak below 1.")
     return network
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How far a function is from every two-layer bias-free network, in mean square over x and −x.
+    """A lower bound on the distance of a function from all two-layer bias-free networks, in mean square.
 
-    `bound` ≤ ⟨|f − N|²⟩ for every such network N, of any width and leak; `linear` is the map that attains it
-    on the odd part; `odd_energy` is ⟨|f_o|²⟩. `closed` says whether the points given held their mirror images
-    already: then the mean over them is the mean over x and −x.
+    `bound` ≤ ⟨|f − N|²⟩ over x and −x for every such network N, of any width and leak; `linear` is the map
+    that attains it on the odd part; `odd_energy` is ⟨|f_o|²⟩. `closed` is true if the points contain their
+    mirror images: then the mean over them is the mean over x and −x.
     """
 
     bound: float
@@ -130,18 +130,19 @@ class Certificate:
 
     @property
     def relative(self) -> float:
-        """The share of the odd energy out of reach, from 0 (a linear odd part) to 1."""
+        """bound/odd_energy, from 0 (a linear odd part) to 1."""
         return self.bound / self.odd_energy if self.odd_energy > 0 else 0.0
 
 
 def two_layer_gap(function: Network | Callable[[Any], Any], x: ArrayLike) -> Certificate:
     """A lower bound on the mean square error of every two-layer bias-free network, any width, any leak.
 
-    ⟨|f − N|²⟩ ≥ min_w ⟨|f_o − wx|²⟩, f_o(x) = (f(x) − f(−x))/2, means over x and −x together: there even and
-    odd functions are orthogonal, and the odd part of N is linear. It is sharp if α < 1, the width is free and
+    ⟨|f − N|²⟩ ≥ min_w ⟨|f_o − wx|²⟩, f_o(x) = (f(x) − f(−x))/2, with means over x and −x, where even and odd
+    functions are orthogonal; the odd part of N is linear. The bound is sharp if α < 1, the width is free and
     only mirror images are parallel: then the even part of N can be any even function on the points. The
-    square loss of N is at least half of it. `function` takes (P, D) and gives (P,) or (P, K), whose outputs
-    sum. Points that lie in a subspace fix w there only; it is 0 on inputs that are always 0.
+    square loss of N is at least half the bound. `function` maps (P, D) to (P,) or (P, K), whose squared
+    errors are summed over outputs. Points in a subspace determine w only there; it is 0 on inputs that are
+    always 0.
 
     Assumes: nothing of f; of N, no biases and two layers.
     Reference: derived here from [ZSL25] Thm. 1.
@@ -150,7 +151,7 @@ def two_layer_gap(function: Network | Callable[[Any], Any], x: ArrayLike) -> Cer
     if x.ndim != 2 or 0 in x.shape:
         raise ValueError(f"x must have shape (samples, dimensions), got {x.shape}.")
     odd = (_values(function, x) - _values(function, -x)) / 2
-    # columns of one size: else one measured in small units would fall below the cutoff of lstsq
+    # columns of equal size: a column in small units would fall below the cutoff of lstsq
     size = np.where(x.any(axis=0), np.abs(x).max(axis=0), 1.0)
     scaled = x / size
     linear = np.linalg.lstsq(scaled, odd, rcond=None)[0]
@@ -187,7 +188,7 @@ def _values(function: Network | Callable[[Any], Any], x: Float[np.ndarray, "P D"
     values = real("f(x)", function(x))
     if values.ndim not in (1, 2) or len(values) != len(x) or values.size == 0:
         raise ValueError(
-            f"the function must give one value or row a sample, ({len(x)},) or ({len(x)}, K), "
+            f"the function must return one value or row per sample, ({len(x)},) or ({len(x)}, K), "
             f"got shape {values.shape}."
         )
     return values.reshape(len(x), -1)

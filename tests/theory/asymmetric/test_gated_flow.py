@@ -54,10 +54,10 @@ def test_moments_add_up_and_maps_are_the_function(widths, d, outputs, leak, samp
     np.testing.assert_allclose(classes.beta.sum(axis=0), data.beta, atol=1e-14)
     assert classes.power.sum() == pytest.approx(np.sum(data.y**2) / samples)
     maps = classes.maps(network.weights, leak)
-    f = np.einsum("pkd,pd->pk", maps[classes.members], data.x)
+    f = np.einsum("pkd,pd->pk", maps[classes.class_of], data.x)
     np.testing.assert_allclose(f, network(data.x).reshape(f.shape), atol=1e-13)
     for held, gate in zip(activation_patterns(network, data.x), classes.gates, strict=True):
-        assert (gate[classes.members] == held).all()
+        assert (gate[classes.class_of] == held).all()
     assert gated_flow(network, data, [0.0]).loss[0] == pytest.approx(oracles.loss(network, data), rel=1e-12)
     if leak == 1:
         assert len(classes) == 1

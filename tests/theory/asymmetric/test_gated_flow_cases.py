@@ -34,7 +34,7 @@ def test_classes_of_given_patterns():
     assert len(classes) == 2
     assert repr(classes) == "PatternClasses(2 classes of 3 samples)"
     assert sorted(classes.share) == pytest.approx([1 / 3, 2 / 3])
-    on = classes.members[0]
+    on = classes.class_of[0]
     np.testing.assert_allclose(classes.sigma[on], np.diag([10 / 3, 0]))
     np.testing.assert_allclose(classes.beta[on], [[-2 / 3, 0]])
     assert classes.power[on] == pytest.approx(2 / 3)
@@ -80,7 +80,7 @@ def test_small_weights_keep_relative_accuracy():
 
 def test_tolerance_is_what_is_got():
     ts = np.linspace(0, 30, 7)
-    with pytest.raises(bf.AssumptionError, match=r"stay as they are.*from t = 5 on.*patterns_tolerance="):
+    with pytest.raises(bf.AssumptionError, match=r"activation patterns.*from t = 5 on.*patterns_tolerance="):
         gated_flow(NET, DATA, ts)
     exact, *runs = (
         gated_flow(NET, DATA, ts, rtol=rtol, patterns_tolerance=1) for rtol in (1e-13, 1e-4, 1e-7, 1e-10)

@@ -73,9 +73,9 @@ def test_large_weights_of_the_right_form_are_no_matter():
     np.testing.assert_allclose(run[-1](XOR.x), XOR.y, rtol=1e-14)
 
 
-def test_draw_is_the_sum_over_active_neurons():
+def test_without_sorting_it_is_the_sum_over_active_neurons():
     first, second = NET.weights
-    start = independent_network(NET, PAIR, start="draw")
+    start = independent_network(NET, PAIR, sort=False)
     for x, y in zip(PAIR.x, PAIR.y, strict=True):
         unit = x / np.linalg.norm(x)
         mine = (np.sign(second[0]) == y) & (first @ x > 0)
@@ -92,8 +92,8 @@ def test_neurons_change_their_point_where_the_inner_weights_win():
     start = independent_network(network, PAIR, kinks_tolerance=1)
     np.testing.assert_allclose(start.weights[1], [[-3e-4]], rtol=1e-12)
     np.testing.assert_allclose(start.weights[0], 3e-4 * direction[None], rtol=1e-12)
-    drawn = independent_network(network, PAIR, start="draw", kinks_tolerance=1)
-    assert not np.any(drawn.weights[1])
+    unsorted = independent_network(network, PAIR, sort=False, kinks_tolerance=1)
+    assert not np.any(unsorted.weights[1])
 
 
 def test_other_points_are_refused():
@@ -113,7 +113,10 @@ def test_other_points_are_refused():
 
 def test_large_weights_and_other_networks_are_refused():
     large = bf.networks.gaussian((2, 30, 1), scale=0.5, seed=0)
-    with pytest.raises(bf.AssumptionError, match=r"small or already sorted.*bf.theory.independent_network"):
+    with pytest.raises(
+        bf.AssumptionError,
+        match=r"already sorted.*bf.theory.independent_network",
+    ):
         independent_flow(large, XOR, [1.0])
     independent_flow(large, XOR, [1.0], small_tolerance=np.inf)
     # a layer of zeros grows from the other: what counts is the larger of the two
@@ -150,8 +153,6 @@ def test_the_defect_bounds_the_error(seed):
 
 
 def test_wrong_calls_say_what_to_do():
-    with pytest.raises(ValueError, match="unknown start 'random'; choose one of sorted, draw"):
-        independent_flow(NET, XOR, [1.0], start="random")
     with pytest.raises(ValueError, match=r"share must lie between 0 and 1, got 1.0"):
         learning_times(NET, XOR, share=1.0)
     with pytest.raises(ValueError, match="unknown loss"):

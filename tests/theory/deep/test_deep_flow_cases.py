@@ -183,7 +183,7 @@ def test_tiny_weights():
 def test_a_transition_that_times_cannot_resolve_is_refused():
     data = bf.data.whiten(DATA)
     network = low_rank(data.beta, widths=(4, 4), scale=1e-100)
-    with pytest.raises(RuntimeError, match=r"stopped before the last of ts: .* raise the scale or end ts"):
+    with pytest.raises(RuntimeError, match=r"stopped before the last of ts: .* use a larger scale or end ts"):
         deep_flow(network, data, [1e102])
 
 

@@ -96,7 +96,7 @@ def test_hyperplane_tolerance():
 
 
 def test_wrong_calls_say_what_to_do():
-    with pytest.raises(ValueError, match=r"two layers .*more or fewer than two is 1 .*bf\.gradient_flow"):
+    with pytest.raises(ValueError, match=r"assumes two layers .*layers from two is 1 .*bf\.gradient_flow"):
         bf.theory.reduced_flow(bf.networks.gaussian((3, 4, 4, 1), scale=0.1), DATA, [1.0])
     with pytest.raises(ValueError, match="3 dimensions"):
         bf.theory.white_flow(bf.networks.rank_one([1.0, 0], width=3, scale=1), DATA, [1.0])

@@ -143,9 +143,9 @@ def test_white_of_any_size():
         (
             bf.networks.gaussian((4, 3, 3), scale=0.1, leak=1.0),
             DATA,
-            r"λ-balanced start.*draw .*lambda_balanced",
+            r"λ-balanced initial weights.*initialize with .*lambda_balanced",
         ),
-        (bf.Network(START.weights, leak=0.5), DATA, "a linear network, α = 1 does not hold"),
+        (bf.Network(START.weights, leak=0.5), DATA, "a linear network, α = 1, but"),
         (bf.networks.gaussian((4, 3, 3, 3), scale=0.1, leak=1.0), DATA, "two layers"),
         (bf.Network(START.weights, 1.0, (np.ones(3), np.ones(3))), DATA, "no biases"),
         (START, bf.Dataset(DATA.x * [1, 1, 1, 1.01], DATA.y), r"white input.*bf.data.whiten"),

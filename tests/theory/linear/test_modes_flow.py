@@ -102,8 +102,8 @@ def test_course_obeys_its_equation(depth, exponent, s):
 def test_modes_are_the_flow_of_the_raw_network(depth, d, k, seed, low, size):
     """DOP853 on the weights, any Σ = νI."""
     data = task(d, k, seed, size=size)
-    starts = np.random.default_rng(seed).uniform(low, 2 * low, size=min(d, k))
-    network = aligned_modes(data, width=6, depth=depth, starts=starts, seed=seed)
+    strengths = np.random.default_rng(seed).uniform(low, 2 * low, size=min(d, k))
+    network = aligned_modes(data, width=6, depth=depth, strengths=strengths, seed=seed)
     ts = np.linspace(0, 5, 4)
     solved = modes_flow(network, data, ts)
     # local errors of 1e-12 over some hundred steps; rounding of the alignment grows by less than e^{st} ~ 1e4
@@ -116,7 +116,7 @@ def test_modes_are_the_flow_of_the_raw_network(depth, d, k, seed, low, size):
 def test_simulator_agrees(depth, seed, exponent):
     data = task(3, 2, seed)
     network = aligned_modes(
-        data, width=4, depth=depth, starts=[10.0**exponent, 10.0**exponent / 2], seed=seed
+        data, width=4, depth=depth, strengths=[10.0**exponent, 10.0**exponent / 2], seed=seed
     )
     s = np.linalg.svd(data.beta)[1]
     # the first mode is learned; what rounding puts beside the modes does not grow at the exponent's starts
@@ -131,7 +131,7 @@ def test_simulator_agrees(depth, seed, exponent):
 @given(d=integers(1, 6), k=integers(1, 6), seed=seeds, exponent=floats(-12, 0), size=floats(0.3, 3))
 def test_two_layers_are_the_general_solution(d, k, seed, exponent, size):
     data = task(d, k, seed, size=size)
-    network = aligned_modes(data, width=7, depth=2, starts=10**exponent, seed=seed)
+    network = aligned_modes(data, width=7, depth=2, strengths=10**exponent, seed=seed)
     ts = [0, 0.5, 3, 20, np.inf]
     one, other = modes_flow(network, data, ts).maps, linear_flow(network, data, ts).maps
     # the initial weights are aligned up to rounding, which linear_flow can raise to 1e-16·e^{2st}

@@ -70,7 +70,7 @@ def test_times_that_never_come():
     assert mode_time(0.0, 0.1, 0.5, depth=1) == pytest.approx(np.log(0.5 / 0.4))
     assert (mode_course(0.0, 0.5, [0, 1, np.inf], depth=2) == 0).all()
     np.testing.assert_allclose(mode_course(0.0, 0.5, [1, np.inf], depth=1), [0.5 * (1 - np.exp(-1)), 0.5])
-    with pytest.raises(ValueError, match=r"starts at 0.1 moves towards s = 0.5, so stop=0.6 is not met"):
+    with pytest.raises(ValueError, match=r"from start=0.1 toward s=0.5 and does not reach stop=0.6"):
         mode_time(0.1, 0.6, 0.5, depth=2)
 
 
@@ -79,17 +79,17 @@ def test_bad_calls():
         mode_course(-0.1, 1.0, [1.0], depth=2)
     with pytest.raises(ValueError, match="depth must be a whole number"):
         mode_course(0.1, 1.0, [1.0], depth=2.5)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match=r"starts must be one number or 1 to 2 of them"):
-        aligned_modes(DATA, width=2, depth=2, starts=[1, 1, 1])
+    with pytest.raises(ValueError, match=r"strengths must be one number or 1 to 2 of them"):
+        aligned_modes(DATA, width=2, depth=2, strengths=[1, 1, 1])
     with pytest.raises(ValueError, match="none negative"):
-        aligned_modes(DATA, width=3, depth=2, starts=-1.0)
+        aligned_modes(DATA, width=3, depth=2, strengths=-1.0)
     with pytest.raises(ValueError, match="width must be a whole number"):
-        aligned_modes(DATA, width=0, depth=2, starts=1.0)
+        aligned_modes(DATA, width=0, depth=2, strengths=1.0)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 6])
 def test_network_of_given_modes(depth):
-    network = aligned_modes(DATA, width=5, depth=depth, starts=[0.3, 0.2], seed=4)
+    network = aligned_modes(DATA, width=5, depth=depth, strengths=[0.3, 0.2], seed=4)
     assert network.sizes == (4, *(depth - 1) * [5], 3)
     u, _, vt = np.linalg.svd(DATA.beta, full_matrices=False)
     product = np.linalg.multi_dot([*network.weights[::-1], np.eye(4)])

@@ -296,7 +296,7 @@ def test_refusals():
     data, network = SETS["shifted"], bf.networks.gaussian((2, 4, 1), scale=1.0)
     solid = bf.data.orthogonal(3, 3)
     for bound in (least_sharpness, largest_settling_step, least_path_norm, path_norm_multipliers):
-        with pytest.raises(bf.AssumptionError, match=r"two-dimensional inputs does not hold.* is 1"):
+        with pytest.raises(bf.AssumptionError, match=r"two-dimensional inputs, but.* is 1"):
             bound(solid)
         with pytest.raises(ValueError, match="one output, got 2; pass each y"):
             bound(bf.Dataset(data.x, np.column_stack([data.y, data.y])))

@@ -1,4 +1,4 @@
-"""Gated linear networks: with its activation patterns held fixed, a ReLU network sees moments only."""
+"""Gated linear networks: with fixed activation patterns, gradient flow depends on moments only."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ASSUMES = (NO_BIASES,)
 
 @dataclass(frozen=True, eq=False)
 class PatternClasses:
-    """The samples of a dataset, grouped by activation pattern; sums over a class are divided by all P.
+    """The samples of a dataset, grouped by activation pattern, and the moments of each class.
 
-    Of class q: `share` p_q, `sigma` p_q⟨xxᵀ⟩_q, `beta` p_q⟨yxᵀ⟩_q and `power` p_q⟨|y|²⟩_q, which add up over
-    classes to 1, Σ, β and ⟨|y|²⟩. `gates` are its patterns, one array a hidden layer; `members` the class of
-    each sample.
+    Class q has the `share` p_q, `sigma` p_q⟨xxᵀ⟩_q, `beta` p_q⟨yxᵀ⟩_q and `power` p_q⟨|y|²⟩_q; over classes
+    they add up to 1, Σ, β and ⟨|y|²⟩. `gates` are the patterns, one array per hidden layer; `class_of` is the
+    class of each sample.
     """
 
     gates: tuple[Bool[np.ndarray, "Q _"], ...]
-    members: Int[np.ndarray, "P"]
+    class_of: Int[np.ndarray, "P"]
     share: Float[np.ndarray, "Q"]
     sigma: Float[np.ndarray, "Q D D"]
     beta: Float[np.ndarray, "Q K D"]
@@ -43,10 +43,10 @@ class PatternClasses:
         return len(self.share)
 
     def __repr__(self) -> str:
-        return f"PatternClasses({len(self)} classes of {len(self.members)} samples)"
+        return f"PatternClasses({len(self)} classes of {len(self.class_of)} samples)"
 
     def maps(self, weights: Sequence[np.ndarray], leak: float) -> Float[np.ndarray, "*T Q K D"]:
-        """M_q = W_LG_{L−1}⋯G₁W₁, the map that the network is on class q; weights may have a time axis."""
+        """M_q = W_LG_{L−1}⋯G₁W₁, the linear map of the network on class q; weights may have a time axis."""
         layers = [w[..., None, :, :] for w in weights]
         found = _through(layers, self._slopes(leak))[-1]
         return np.broadcast_to(found, (*found.shape[:-3], len(self), *found.shape[-2:]))
@@ -83,42 +83,42 @@ def gated_flow(
 
     On the samples q of one pattern the network is the linear map M_q = W_LG_{L−1}⋯G₁W₁, G_l = diag(1 or α),
     Ẇ_l = Σ_q (W_LG_{L−1}⋯W_{l+1}G_l)ᵀ(β_q − M_qΣ_q)(G_{l−1}W_{l−1}⋯G₁W₁)ᵀ,
-    at the cost of D samples a class, whatever P. `patterns`, one array (P, H_l) of booleans a hidden layer,
-    are those of `network` unless given, where σ′(0) = α. The network itself moves so for as long as it keeps
-    them: `stats.defects["patterns"]` is the largest share of gates, over the saved times, that it has
-    otherwise, and `pattern_changes` that share at each. `loss` is the gated network's; `method` is one of
-    SciPy's. Every step is held to `rtol`, so that weights are right to some tens of it, and more where the
-    flow is unstable.
+    at the cost of D samples per class, for any P. `patterns`, one array (P, H_l) of booleans per hidden
+    layer, are by default those of `network`, with σ′(0) = α. The network itself follows this flow as long as
+    it keeps its patterns: `stats.defects["patterns"]` is the largest share of changed gates over the saved
+    times, and `pattern_changes` the share at each. `loss` is that of the gated network; `method` is one of
+    SciPy's. Accuracy: the local error is `rtol`, that of the weights some tens of it, and more where the flow
+    is unstable.
 
-    Assumes: no biases; at the saved times the network has the patterns that it began with
-    (`patterns_tolerance`, a share of gates, 0 unless given), unless `patterns` are given: then it is the
-    gated network that is asked for. Any depth, leak and number of outputs.
+    Assumes: no biases; at the saved times the network has its initial patterns (`patterns_tolerance`, a share
+    of gates, 0 by default), unless `patterns` are given: then the gated network is what is solved. Any depth,
+    leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
     defects = check(ASSUMES, network, data, {})
-    held = activation_patterns(network, data.x) if patterns is None else patterns
-    gates = checked_patterns(held, network, data)
+    fixed = activation_patterns(network, data.x) if patterns is None else patterns
+    gates = checked_patterns(fixed, network, data)
     classes = pattern_classes(gates, data)
     weights, stats = _integrate(classes, network, ts, rtol=rtol, method=method)
-    found = _loss(classes, weights, network.leak, data)
-    trajectory = Trajectory(ts, weights, found, found, leak=network.leak, stats=stats)
+    loss = _loss(classes, weights, network.leak, data)
+    trajectory = Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
     changes = pattern_changes(trajectory, data, gates)
     defects["patterns"] = float(changes.max())
     if patterns is None and changes.max() > patterns_tolerance:
         raise AssumptionError(
-            "activation patterns that stay as they are",
-            f"the share of gates that have changed, from t = {ts[np.argmax(changes > 0)]:g} on,",
+            "fixed activation patterns",
+            f"the share of gates that change, from t = {ts[np.argmax(changes > 0)]:g} on,",
             defect=defects["patterns"],
             tolerance=patterns_tolerance,
-            remedy="end ts before, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass "
+            remedy="end ts earlier, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass "
             "patterns=) for the flow of the gated network",
         )
     return replace(trajectory, stats=replace(stats, defects=defects))
 
 
 def activation_patterns(network: Network, x: ArrayLike) -> tuple[Bool[np.ndarray, "P _"], ...]:
-    """Where σ has slope 1: h_l > 0 for every sample and neuron, one array (P, H_l) a hidden layer.
+    """Whether σ has slope 1 (h_l > 0) for every sample and neuron, one array (P, H_l) per hidden layer.
 
     A linear network (leak 1) has slope 1 everywhere.
 
@@ -131,20 +131,20 @@ def activation_patterns(network: Network, x: ArrayLike) -> tuple[Bool[np.ndarray
 
 
 def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClasses:
-    """The classes of samples with equal patterns, and their moments; a pattern is a row of every array.
+    """The classes of samples with equal patterns, and their moments; row i of each array is that of sample i.
 
     Reference: derived here.
     """
     patterns = _rows(patterns, data)
-    rows = np.hstack([np.ones((len(data), 1), dtype=bool), *patterns])  # one class where nothing is hidden
-    _, first, members = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-    members = members.reshape(-1)
-    groups = np.split(np.argsort(members, kind="stable"), np.cumsum(np.bincount(members))[:-1])
+    rows = np.hstack([np.ones((len(data), 1), dtype=bool), *patterns])  # one class without hidden layers
+    _, first, class_of = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+    class_of = class_of.reshape(-1)
+    groups = np.split(np.argsort(class_of, kind="stable"), np.cumsum(np.bincount(class_of))[:-1])
     parts = [(data.x[group], data.targets[group]) for group in groups]
     return PatternClasses(
         gates=tuple(pattern[first] for pattern in patterns),
-        members=members,
-        share=np.bincount(members) / len(data),
+        class_of=class_of,
+        share=np.bincount(class_of) / len(data),
         sigma=np.array([x.T @ x for x, _ in parts]) / len(data),
         beta=np.array([y.T @ x for x, y in parts]) / len(data),
         power=np.array([np.sum(y**2) for _, y in parts]) / len(data),
@@ -154,24 +154,24 @@ def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClas
 def pattern_changes(
     trajectory: Trajectory, data: Dataset, patterns: Sequence[ArrayLike] | None = None
 ) -> Float[np.ndarray, "T"]:
-    """The share of gates, over samples and neurons, that differ from `patterns` at every saved time.
+    """The share of gates, over samples and neurons, that differ from `patterns` at each saved time.
 
-    Unless given, those are the patterns at the first of them.
+    `patterns` are by default those at the first saved time.
 
     Reference: derived here.
     """
-    held = activation_patterns(trajectory[0], data.x) if patterns is None else _rows(patterns, data)
-    held = np.hstack([np.zeros((len(data), 0), dtype=bool), *held])
+    fixed = activation_patterns(trajectory[0], data.x) if patterns is None else _rows(patterns, data)
+    fixed = np.hstack([np.zeros((len(data), 0), dtype=bool), *fixed])
 
     def share(network: Network) -> float:
-        now = np.hstack([held[:, :0], *activation_patterns(network, data.x)])
-        return float(np.count_nonzero(now != held)) / max(held.size, 1)
+        now = np.hstack([fixed[:, :0], *activation_patterns(network, data.x)])
+        return float(np.count_nonzero(now != fixed)) / max(fixed.size, 1)
 
     return trajectory.map(share)
 
 
 def _rows(patterns: Sequence[ArrayLike], data: Dataset) -> list[np.ndarray]:
-    """One array of gates per hidden layer, a row per sample."""
+    """Patterns as boolean arrays, one per hidden layer with one row per sample."""
     rows = [np.asarray(pattern, dtype=bool) for pattern in patterns]
     if wrong := [pattern.shape for pattern in rows if pattern.ndim != 2 or len(pattern) != len(data)]:
         raise ValueError(
@@ -182,7 +182,7 @@ def _rows(patterns: Sequence[ArrayLike], data: Dataset) -> list[np.ndarray]:
 
 
 def _through(weights: Sequence[np.ndarray], slopes: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """G₁W₁, G₂W₂G₁W₁, … and, last, M."""
+    """The products G₁W₁, G₂W₂G₁W₁, …, and finally M."""
     found = [weights[0]]
     for w, slope in zip(weights[1:], slopes, strict=True):
         found[-1] = slope * found[-1]
@@ -191,13 +191,13 @@ def _through(weights: Sequence[np.ndarray], slopes: Sequence[np.ndarray]) -> lis
 
 
 def checked_patterns(patterns: Sequence[ArrayLike], network: Network, data: Dataset) -> list[np.ndarray]:
-    """Patterns as given by a caller, refused unless they fit the network and the samples."""
+    """The patterns of a caller, refused unless they fit the network and the samples."""
     gates = [np.asarray(pattern) for pattern in patterns]
     shapes = [(len(data), width) for width in network.sizes[1:-1]]
     if [gate.shape for gate in gates] != shapes or any(gate.dtype != bool for gate in gates):
         got = [(gate.shape, str(gate.dtype)) for gate in gates]
         raise ValueError(
-            f"patterns must be arrays of booleans of shapes {shapes}, one a hidden layer, got {got}; "
+            f"patterns must be arrays of booleans of shapes {shapes}, one per hidden layer, got {got}; "
             "take them from bf.theory.activation_patterns(network, data.x)."
         )
     return gates
@@ -206,7 +206,7 @@ def checked_patterns(patterns: Sequence[ArrayLike], network: Network, data: Data
 def _integrate(
     classes: PatternClasses, network: Network, ts: Float[np.ndarray, "T"], *, rtol: float, method: str
 ) -> tuple[tuple[np.ndarray, ...], Stats]:
-    """The weights at the times; errors are relative to each weight, and to its layer at t = 0 if smaller."""
+    """The weights at `ts`; errors are relative to each weight, or to its initial layer if that is larger."""
     shapes, ends = [w.shape for w in network.weights], np.cumsum([w.size for w in network.weights])[:-1]
     start = np.concatenate([w.ravel() for w in network.weights])
     sizes = [np.abs(w).max() or np.abs(start).max() or 1.0 for w in network.weights]
@@ -230,11 +230,11 @@ def _integrate(
 def _loss(
     classes: PatternClasses, weights: tuple[np.ndarray, ...], leak: float, data: Dataset
 ) -> Float[np.ndarray, "T"]:
-    """⟨|y − M_qx|²⟩/2, with each class turned by an orthogonal matrix into at most D + K samples."""
+    """⟨|y − M_qx|²⟩/2, with each class reduced to at most D + K samples by an orthogonal matrix."""
     maps, found = classes.maps(weights, leak), np.zeros(len(weights[0]))
     samples = np.hstack([data.x, data.targets])
     for q in range(len(classes)):
-        turned = np.linalg.qr(samples[classes.members == q], mode="r")
-        x, y = np.split(turned, [data.dimensions], axis=1)
+        reduced = np.linalg.qr(samples[classes.class_of == q], mode="r")
+        x, y = np.split(reduced, [data.dimensions], axis=1)
         found += np.sum((y.T - maps[:, q] @ x.T) ** 2, axis=(1, 2)) / (2 * len(data))
     return found

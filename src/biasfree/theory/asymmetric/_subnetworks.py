@@ -1,4 +1,4 @@
-"""The parts of a network in which every point has neurons of its own, and how each part grows."""
+"""Independent subnetworks, one per point: initial strengths, growth, and the network they form."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from biasfree.trajectory import Factored
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-STARTS = ("sorted", "draw")
-_LONGEST = 1e304  # of s_i t, beyond which Ei(z) overflows
+_LONGEST = 1e304  # largest s_i t; beyond it Ei(z) overflows
 
 
 @dataclass(frozen=True, eq=False)
 class Subnetworks:
     """W₁ = Σ_i √ρ_i v̂_i x̂_iᵀ, W₂ = Σ_i sgn(y_i)√ρ_i v̂_iᵀ: ln ρ_i(0), the unit vectors v̂_i, and their data.
 
-    The v̂_i have no neuron in common; one that is zero, with ln ρ_i = −∞, belongs to a point without neurons.
-    `paths` says how neurons came to their points, relative to the largest weight; see `doubt`.
+    The v̂_i have no neuron in common; a point without neurons has v̂_i = 0 and ln ρ_i = −∞. `sorting`
+    describes how neurons were sorted, in units of the largest weight; see `relative_error`.
     """
 
     log_start: Float[np.ndarray, "P"]
@@ -33,41 +32,40 @@ class Subnetworks:
     directions: Float[np.ndarray, "P D"]
     size: Float[np.ndarray, "P"]
     targets: Float[np.ndarray, "P"]
-    paths: _Paths
+    sorting: _Sorting
 
     @classmethod
-    def of(cls, network: Network, data: Dataset, *, start: str = "sorted") -> Subnetworks:
-        """The parts that stand in for a small start; see `independent_network`."""
-        if start not in STARTS:
-            raise ValueError(f"unknown start {start!r}; choose one of {', '.join(STARTS)}.")
+    def of(cls, network: Network, data: Dataset, *, sort: bool = True) -> Subnetworks:
+        """The subnetworks of small initial weights; see `independent_network`."""
         size, y = row_norms(data.x), data.targets[:, 0]
         directions = data.x / size[:, None]
         # dividing by the largest weight first keeps squares of tiny weights from underflowing
         largest = max(np.abs(w).max() for w in network.weights) or 1.0
         along, a = network.weights[0] / largest @ directions.T, network.weights[1][0] / largest
         reach = np.where(on_hyperplanes(network, data), 0.0, np.maximum(along, 0))
-        pulls = np.abs(y / np.abs(y).max()) * (size / size.max())  # their ratios alone matter
-        paths = _sorted(reach, a, y, pulls)
-        g = paths.g if start == "sorted" else _drawn(reach, a, y)
+        forces = np.abs(y / np.abs(y).max()) * (size / size.max())  # only their ratios matter
+        sorting = _sorted(reach, a, y, forces)
+        g = sorting.g if sort else _unsorted(reach, a, y)
         norm = np.linalg.norm(g, axis=0)
         with np.errstate(divide="ignore"):  # ln 0 = −∞: a point without neurons
             log_start = 2 * (np.log(norm) + np.log(largest))
-        return cls(log_start, g / np.where(norm > 0, norm, 1), directions, size, y, paths)
+        return cls(log_start, g / np.where(norm > 0, norm, 1), directions, size, y, sorting)
 
-    def doubt(self, outputs: float) -> float:
-        """The largest relative error of a ρ_i(0) that outputs of this share of targets at t = 0 can make.
+    def relative_error(self, outputs: float) -> float:
+        """The largest relative error of a ρ_i(0) caused by initial outputs of this share of the targets.
 
-        Outputs grow as e^{2st}, s the larger rate of a neuron's points, and act until it is sorted, at t*:
-        they change where it arrives by a share e_h = outputs·e^{2st*}. A neuron that ends on point i counts
-        with its g². One that leaves i counts by what it would add if it stayed, which it might where e_h is
-        near 1.
+        Outputs grow as e^{2st}, s the larger rate of a neuron's points, and act until it is sorted at t*: the
+        relative error of its g² is e_h = outputs·e^{2st*}. A neuron that ends on point i contributes its g².
+        One that leaves i contributes the g² that it would have if it stayed, which is possible for e_h near
+        1.
         """
-        error = np.minimum(outputs * self.paths.delays, 1.0) if outputs > 0 else 0 * self.paths.seen[:, 0]
-        total = np.sum(self.paths.g**2, axis=0)
-        ends = self.paths.g > 0
-        kept = error @ self.paths.g**2
-        might = np.where(self.paths.seen & ~ends, self.paths.stayed, 0.0)
-        away = np.minimum(error[:, None] * (self.paths.seen & ~ends), _over(error[:, None] * might, total))
+        one = self.sorting
+        error = np.minimum(outputs * one.delays, 1.0) if outputs > 0 else 0 * one.active[:, 0]
+        total = np.sum(one.g**2, axis=0)
+        left = one.active & ~(one.g > 0)
+        kept = error @ one.g**2
+        might = np.where(left, one.stayed, 0.0)
+        away = np.minimum(error[:, None] * left, _over(error[:, None] * might, total))
         return float(np.max(_over(kept, total) * (total > 0) + away.sum(axis=0), initial=0.0))
 
     @property
@@ -77,11 +75,11 @@ class Subnetworks:
 
     @property
     def log_limit(self) -> Float[np.ndarray, "P"]:
-        """ln ρ_i at the end of the square loss, ρ_i = |y_i|/|x_i|."""
+        """ln ρ_i at t = ∞ under the square loss, ρ_i = |y_i|/|x_i|."""
         return np.log(np.abs(self.targets)) - np.log(self.size)
 
     def square(self, ts: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T P"]:
-        """ln ρ_i(t) for the square loss, every sum taken of logarithms."""
+        """ln ρ_i(t) for the square loss, with sums taken of logarithms."""
         grown = 2 * self.rates * ts[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 at t = 0; ∞ − ∞ at t = ∞ without neurons
             found = -np.logaddexp(-self.log_start - grown, np.log(-np.expm1(-grown)) - self.log_limit)
@@ -92,7 +90,7 @@ class Subnetworks:
         if ts[-1] * self.rates.max() > _LONGEST:
             raise ValueError(f"the logistic loss is solved for |x|t/P up to {_LONGEST:g}; end ts earlier.")
         log_z = np.where(self.log_start == -np.inf, 0.0, self.log_start + np.log(self.size))
-        found = _inverse_clock(_clock(log_z) + 2 * self.rates * ts[:, None]) - np.log(self.size)
+        found = _inverse_scaled_time(_scaled_time(log_z) + 2 * self.rates * ts[:, None]) - np.log(self.size)
         return np.where(self.log_start == -np.inf, -np.inf, found)
 
     def outputs(self, log_rho: Float[np.ndarray, "T P"]) -> Float[np.ndarray, "T P"]:
@@ -106,27 +104,27 @@ class Subnetworks:
         return Factored(first, ((root * np.sign(self.targets))[:, None, :], self.neurons.T[None]))
 
     def network(self) -> Network:
-        """The network that these parts make at t = 0."""
+        """The network of these subnetworks at t = 0."""
         return Network(self.weights(self.log_start[None]).at(0), leak=0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Paths:
-    """g, e^{2st*} of every neuron, the points it sees, and what g² would be on those it leaves."""
+class _Sorting:
+    """Per neuron: g, e^{2st*}, the points on which it is active, and the g² of staying on each of them."""
 
     g: Float[np.ndarray, "H P"]
     delays: Float[np.ndarray, "H"]
-    seen: Bool[np.ndarray, "H P"]
+    active: Bool[np.ndarray, "H P"]
     stayed: Float[np.ndarray, "H P"]
 
 
 def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part/whole, 0 for 0/0 and infinity for others of 0."""
+    """part/whole, with 0/0 = 0 and x/0 = ∞."""
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)
 
 
-def _drawn(
+def _unsorted(
     reach: Float[np.ndarray, "H P"], a: Float[np.ndarray, "H"], y: Float[np.ndarray, "P"]
 ) -> Float[np.ndarray, "H P"]:
     """g = (w·x̂_i + |a|)/2 where sgn a = sgn y_i and w·x_i > 0."""
@@ -138,14 +136,14 @@ def _sorted(
     a: Float[np.ndarray, "H"],
     y: Float[np.ndarray, "P"],
     rates: Float[np.ndarray, "P"],
-) -> _Paths:
-    """g of every neuron, in the column of the point on which it ends; see `independent_network`."""
+) -> _Sorting:
+    """g of every neuron, in the column of the point to which it is sorted; see `independent_network`."""
     up, down = (_active(np.where(y * sign > 0, reach, 0.0), rates) for sign in (1, -1))
     omega = np.hypot(up[2], down[2])
     chosen = omega * a + up[2] * up[1] - down[2] * down[1]
     point, p, s = np.where(chosen > 0, up, down)
     _, q, r = np.where(chosen > 0, down, up)
-    gained = s * np.divide(q, r, out=np.zeros_like(q), where=r > 0)  # by p, while q is brought to 0
+    gained = s * np.divide(q, r, out=np.zeros_like(q), where=r > 0)  # by p, while q decreases to 0
     p, outer = p + gained, np.sqrt(np.maximum(a**2 - q**2 + gained * (2 * p + gained), 0))
     on, g = s > 0, np.zeros_like(reach)
     slowest = omega * outer + s * p
@@ -157,20 +155,20 @@ def _sorted(
         delays = np.where(omega > 0, delay ** (-2 * fastest), 0.0)
     own = np.divide(rates, omega[:, None], out=np.ones_like(reach), where=omega[:, None] > 0)
     stayed = (a**2 + np.sum(reach**2, axis=1))[:, None] * delay[:, None] ** (2 * np.minimum(own, 1.0))
-    return _Paths(g, delays, reach > 0, stayed)
+    return _Sorting(g, delays, reach > 0, stayed)
 
 
 def _active(
     reach: Float[np.ndarray, "H P"], rates: Float[np.ndarray, "P"]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The point on which each neuron is active, w·x̂ there and its rate; both are 0 where there is none."""
+    """The point on which each neuron is active, w·x̂ there and its rate; both are 0 if there is none."""
     point = np.argmax(reach, axis=1)
     p = reach[np.arange(len(reach)), point]
     return point, p, np.where(p > 0, rates[point], 0.0)
 
 
-def _clock(log_z: np.ndarray) -> np.ndarray:
-    """ln z + Ei(z) − γ = 2 ln z + ∫₀ᶻ(eᵘ − 1)/u du, γ Euler's constant: what grows by 2s_it, given ln z."""
+def _scaled_time(log_z: np.ndarray) -> np.ndarray:
+    """ln z + Ei(z) − γ = 2 ln z + ∫₀ᶻ(eᵘ − 1)/u du, γ Euler's constant: grows by 2s_it; given ln z."""
     from scipy.special import expi
 
     z = np.exp(log_z)
@@ -178,18 +176,18 @@ def _clock(log_z: np.ndarray) -> np.ndarray:
     return np.where(small, 2 * log_z + z + z**2 / 4, log_z + expi(np.where(small, 1.0, z)) - np.euler_gamma)
 
 
-def _inverse_clock(found: np.ndarray) -> np.ndarray:
-    """ln z at which the clock shows `found`, by Newton's method.
+def _inverse_scaled_time(target: np.ndarray) -> np.ndarray:
+    """ln z at which `_scaled_time` is `target`, by Newton's method.
 
-    Below z = 1 the clock is convex in ln z, so found/2 is above the root and the iterates stay there; beyond,
-    the logarithm of the clock is nearly linear in z, and z is near ln found.
+    Below z = 1 it is convex in ln z, so target/2 is above the root and the iterates stay there; beyond, its
+    logarithm is nearly linear in z, and z is near ln target.
     """
-    near = found < _clock(np.zeros(1))
-    log_z = np.where(near, found / 2, np.log1p(np.log(np.where(near, 1.0, found))))
+    near = target < _scaled_time(np.zeros(1))
+    log_z = np.where(near, target / 2, np.log1p(np.log(np.where(near, 1.0, target))))
     for _ in range(50):
-        shown, log_slope = _clock(log_z), np.logaddexp(0, np.exp(log_z))  # the slope by ln z is 1 + e^z
-        with np.errstate(invalid="ignore", divide="ignore"):  # the logarithm is for the far ones only
-            ahead = np.where(near, shown - found, shown * np.log(shown / found)) * np.exp(-log_slope)
+        value, log_slope = _scaled_time(log_z), np.logaddexp(0, np.exp(log_z))  # the slope by ln z is 1 + e^z
+        with np.errstate(invalid="ignore", divide="ignore"):  # the logarithm is used beyond z = 1 only
+            ahead = np.where(near, value - target, value * np.log(value / target)) * np.exp(-log_slope)
         log_z = log_z - ahead
         if np.max(np.abs(ahead)) < 1e-15:
             break

@@ -1,4 +1,4 @@
-"""Proposition 12 (App. F.2 of the first version): how deep networks of low rank learn."""
+"""Proposition 12 (App. F.2 of v1): gradient flow of deep networks of low rank."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 ASSUMES_FLOW = ASSUMES_SLOPE = PROPOSITION_12
 ASSUMES_MAP = ASSUMES_TWIN = STRUCTURE
 
-_twin = result("the map and the twin of a deep network of low rank", lambda: ASSUMES_MAP)
+_twin = result("the linear map and the linear twin of a deep network of low rank", lambda: ASSUMES_MAP)
 
 
 @result(
-    "deep networks of low rank are linear, ReLU at half speed",
+    "deep networks of low rank learn as linear ones, ReLU at half speed",
     lambda: ASSUMES_FLOW,
     losses=("square", "logistic"),
 )
@@ -45,16 +45,16 @@ def deep_flow(
     method: str = "DOP853",
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow of a deep network of low rank, by integrating the norm and the direction of its layers.
+    """Gradient flow of a deep network of low rank, computed by integrating one norm and one direction.
 
     With v = u/√2 and t̃ = t/(2τ) for ReLU networks, v = u and t̃ = t/τ for linear ones:
     d ln v/dt̃ = v^{L−2}(g·r) − λ/c,  dr/dt̃ = v^{L−2}(g − (g·r)r),  w = v^L r,  f(x) = w·x,
     g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one; r₁ … r_{L−1} are fixed.
-    For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It rests on σ′(0) = 0:
-    inactive neurons are at 0 exactly. Print assumes a linear target; an odd one will do once the structure
-    is there. `method` is one of SciPy's; "Radau" suits times far beyond a long plateau, or a Σ of widely
-    spread eigenvalues. A plateau lasts about t̃ = 1/((L−2)v₀^{L−2}s); from 1e12 on, times are too coarse for
-    what follows it.
+    For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It needs σ′(0) = 0, because
+    preactivations of inactive neurons are exactly 0. Print assumes a linear target; given the structure, an
+    odd one suffices. `method` is one of SciPy's; use "Radau" for times far beyond a long plateau, or for a Σ
+    of widely spread eigenvalues. A plateau lasts about t̃ = 1/((L−2)v₀^{L−2}s); beyond 1e12, floating-point
+    times do not resolve the transition after it.
 
     Assumes: no biases, one output, leak 0 or 1; Eq. 40, or 39 if linear (structure_tolerance=1e-8). For ReLU
     also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), for the logistic loss
@@ -68,9 +68,9 @@ def deep_flow(
     kind.check(data.y)
     defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)
     start = DeepParts.of(network)
-    pull = negative_gradient(kind, data)
+    force = negative_gradient(kind, data)
     log_v, r, stats = direction_flow(
-        lambda w: pull(w[None])[0],
+        lambda w: force(w[None])[0],
         start.log_v,
         start.r,
         start.c * ts,
@@ -83,16 +83,15 @@ def deep_flow(
     return start.trajectory(ts, log_v, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
 
 
-@result("deep networks of low rank are linear, ReLU at half speed", lambda: ASSUMES_FLOW)
+@result("deep networks of low rank learn as linear ones, ReLU at half speed", lambda: ASSUMES_FLOW)
 def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Float[np.ndarray, "_ _"], ...]:
-    """τẆ_l = −∂L/∂W_l of the square loss at every layer of a deep network of low rank.
+    """τẆ_l = −∂L/∂W_l of the square loss for every layer of a deep network of low rank.
 
-    τẆ_l = (W_L⋯W_{l+1})ᵀ (cβᵀ − c²W_L⋯W₁Σ) (W_{l−1}⋯W₁)ᵀ, c = 1/2 for ReLU and 1 for linear networks; of the
-    middle layers of a ReLU network only the blocks where r_l and r_{l−1} have equal signs, and 0 elsewhere.
-    Print has all blocks, a relative error of 1 in those layers, and a last product over other layers
-    (erratum 6).
+    τẆ_l = (W_L⋯W_{l+1})ᵀ (cβᵀ − c²W_L⋯W₁Σ) (W_{l−1}⋯W₁)ᵀ, c = 1/2 for ReLU and 1 for linear networks. In the
+    middle layers of a ReLU network it is 0 outside the blocks where r_l and r_{l−1} have equal signs. Print
+    has all blocks, a relative error of 1 in those layers, and other layers in the last product (erratum 6).
 
-    Assumes: what `deep_flow` does.
+    Assumes: as `deep_flow`.
     Reference: [ZSL25] Eq. 42 and, for linear networks, Eq. 12.
     """
     check(ASSUMES_SLOPE, network, data, tolerances)
@@ -110,7 +109,7 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
 
 @_twin
 def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
-    """The linear map w that a deep network of low rank is, f(x) = w·x.
+    """The linear map w of a deep network of low rank, f(x) = w·x.
 
     wᵀ = ½W_L⋯W₁ = (u/√2)^L rᵀ for ReLU networks, W_L⋯W₁ = u^L rᵀ for linear ones.
 
@@ -124,12 +123,12 @@ def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
 
 @_twin
 def deep_linear_twin(network: Network, **tolerances: float) -> Network:
-    """The deep linear network that shadows `network`: the same r and r₁ … r_{L−1}, layers of norm u/√2.
+    """The deep linear network that learns as `network` does: the same r and r_l, and layers of norm u/√2.
 
     On symmetric data, at every depth: f(x; t) = f_lin(x; t/2), u(t) = √2·u_lin(t/2), and layer by layer
-    W₁ = √2·W₁_lin, W_L = √2·W_L_lin, W_l = 2·max(W_l_lin, 0) between. A linear network is its own twin.
+    W₁ = √2·W₁_lin, W_L = √2·W_L_lin, W_l = 2·max(W_l_lin, 0) in between. A linear network is its own twin.
 
-    Assumes: what `deep_map` does.
+    Assumes: as `deep_map`.
     Reference: derived here from [ZSL25] App. F.2 (TMLR Proposition 12).
     """
     check(ASSUMES_TWIN, network, None, tolerances)

@@ -1,4 +1,4 @@
-"""Conjecture 11 (Eq. 40 of the first version): the low-rank structure of deep networks, taken apart."""
+"""Conjecture 11 (Eq. 40 of v1): the low-rank structure of deep networks, and its hypotheses."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DeepParts:
-    """The parts of W₁ = u r₁rᵀ, W_l = u F_lF_{l−1}ᵀ, W_L = u r_{L−1}ᵀ, with |r| = |r_l| = 1.
+    """The norm u and the unit vectors of W₁ = u r₁rᵀ, W_l = u F_lF_{l−1}ᵀ, W_L = u r_{L−1}ᵀ.
 
-    F_l is r_l for linear networks (Eq. 39) and 2^{1/4}[r_l⁺, r_l⁻] for ReLU ones (Eq. 40).
+    |r| = |r_l| = 1; F_l is r_l for linear networks (Eq. 39) and 2^{1/4}[r_l⁺, r_l⁻] for ReLU ones (Eq. 40).
     """
 
     norm: float
@@ -36,13 +36,13 @@ class DeepParts:
 
     @classmethod
     def of(cls, network: Network) -> DeepParts:
-        """The parts that `network` has, or would have if it were of this structure.
+        """The parts of `network`, exact if it has this structure.
 
         From the last layer down, r_{l−1} ∝ W_lᵀ(r_l⁺/|r_l⁺|² + r_l⁻/|r_l⁻|²), for linear networks W_lᵀr_l;
-        u is the one nearest to all layers.
+        u is the least-squares fit to all layers.
         """
         if network.depth < 2 or network.sizes[-1] != 1:
-            raise ValueError(f"the structure is of two or more layers and one output, got {network!r}.")
+            raise ValueError(f"the structure needs two or more layers and one output, got {network!r}.")
         neurons = [_unit(network.weights[-1][0])]
         for w in network.weights[-2:0:-1]:
             neurons.insert(0, _unit(_relative(w).T @ _dual(neurons[0], network.leak)))
@@ -78,14 +78,14 @@ class DeepParts:
         return max(abs(float(np.sum(np.sign(v) * v**2))) for v in self.neurons)
 
     def residual(self, network: Network) -> float:
-        """√(Σ_l|W_l − Ŵ_l|²/Σ_l|W_l|²), how far `network` is from the network of these parts."""
+        """√(Σ_l|W_l − Ŵ_l|²/Σ_l|W_l|²), the distance of `network` from the network with these parts."""
         weights, size = _common_size(network)
         found = low_rank_layers(self.r, self.neurons, leak=self.leak)
         gap = sum(np.sum((w - self.norm / size * a) ** 2) for w, a in zip(weights, found, strict=True))
         return float(np.sqrt(gap / sum(np.sum(w**2) for w in weights)))
 
     def network(self) -> Network:
-        """The network that these parts make."""
+        """The network with these parts."""
         layers = low_rank_layers(self.r, self.neurons, leak=self.leak)
         return Network(tuple(self.norm * layer for layer in layers), leak=self.leak)
 
@@ -129,13 +129,13 @@ def _factors(
 
 
 def _common_size(network: Network) -> tuple[list[np.ndarray], float]:
-    """The weights divided by the largest of them, so that squares of tiny ones do not underflow."""
+    """The weights over the largest entry, so that squares of tiny ones do not underflow; and that entry."""
     size = max(float(np.abs(w).max()) for w in network.weights)
     return [w / size for w in network.weights], size
 
 
 def _nearest_norm(network: Network, r: np.ndarray, neurons: Sequence[np.ndarray]) -> float:
-    """The u that minimises Σ_l|W_l − u A_l|²."""
+    """The u that minimizes Σ_l|W_l − u A_l|²."""
     weights, size = _common_size(network)
     layers = low_rank_layers(r, neurons, leak=network.leak)
     along = sum(np.sum(w * a) for w, a in zip(weights, layers, strict=True))
@@ -143,21 +143,21 @@ def _nearest_norm(network: Network, r: np.ndarray, neurons: Sequence[np.ndarray]
 
 
 def _relative(w: np.ndarray) -> np.ndarray:
-    """A layer over its largest entry; a zero one, which stays zero, is refused."""
+    """A layer over its largest entry; a zero layer is refused."""
     if not w.any():
-        raise ValueError("a layer of the network is zero, and it stays so: there is no flow to solve.")
+        raise ValueError("a layer of the network is zero, so the flow does not move; use a scale above 0.")
     return w / np.abs(w).max()
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
     if not v.any():
-        raise ValueError("W_L⋯W₁ = 0, so the network has no direction r; draw other weights.")
+        raise ValueError("W_L⋯W₁ = 0, so the network has no direction r; use other weights.")
     v = v / np.abs(v).max()
     return v / np.linalg.norm(v)
 
 
 def _dual(v: np.ndarray, leak: float) -> np.ndarray:
-    """v⁺/|v⁺|² + v⁻/|v⁻|², whose product with F_lF_{l−1}ᵀ is r_{l−1} even where the parts differ in norm."""
+    """v⁺/|v⁺|² + v⁻/|v⁻|², whose product with F_lF_{l−1}ᵀ is r_{l−1} also where |v⁺| ≠ |v⁻|."""
     if leak == 1:
         return v
     parts = [(part, np.sum(part**2)) for part in (np.maximum(v, 0), np.minimum(v, 0))]
@@ -173,11 +173,11 @@ def _on_hyperplane(parts: DeepParts, data: Dataset) -> float:
     size = row_norms(data.x)
     if parts.leak == 1 or data.dimensions != len(parts.r):
         return 0.0 if parts.leak == 1 else np.nan
-    # A later crossing takes no time: on symmetric data the flow is the same on both sides.
+    # A later crossing is harmless: on symmetric data the velocity is the same on both sides.
     return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
 
 
-_REMEDY = "draw such a network with bf.networks.low_rank, or simulate with bf.gradient_flow"
+_REMEDY = "initialize with bf.networks.low_rank, or simulate with bf.gradient_flow"
 
 DEEP = Hypothesis(
     "depth",
@@ -196,7 +196,7 @@ RELU_OR_LINEAR = Hypothesis(
 DEEP_STRUCTURE = Hypothesis(
     "structure",
     "the low-rank structure of Conjecture 11 (Eq. 40 of v1; Eq. 39 for linear networks)",
-    "the relative distance of the weights from it",
+    "the relative distance of the weights from this structure",
     lambda network, _: _measured(network, lambda parts: parts.residual(network)),
     _REMEDY,
     tolerance=1e-8,
@@ -214,7 +214,7 @@ DEEP_HYPERPLANE = Hypothesis(
     "r·x ≠ 0 on the samples (Lemma 10 of v1)",
     "the share of samples with r·x = 0 to rounding",
     lambda network, data: _measured(network, lambda parts: _on_hyperplane(parts, data)),
-    "turn r a little with bf.networks.low_rank, or simulate with bf.gradient_flow",
+    "rotate r slightly with bf.networks.low_rank, or simulate with bf.gradient_flow",
     tolerance=0.0,
 )
 STRUCTURE = (NO_BIASES, DEEP, ONE_OUTPUT, RELU_OR_LINEAR, DEEP_STRUCTURE, DEEP_SIGNS)

@@ -19,7 +19,7 @@ from biasfree.theory.parts._rank_one import RankOne
 
 
 def under(loss: Loss, hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
-    """The hypotheses under one of the losses: second moments of a half-space suffice the square loss only."""
+    """The hypotheses under a loss: only for the square loss do second moments of half-spaces suffice."""
     return tuple(hypotheses) if loss.name == "square" else (*hypotheses, MIRROR)
 
 
@@ -41,7 +41,7 @@ def _hyperplane_defect(network: Network, data: Dataset) -> float:
     parts, size = RankOne.maybe(network), row_norms(data.x)
     if parts is None or data.dimensions != len(parts.r):
         return np.nan
-    # A later crossing takes no time: on symmetric data the flow is the same on both sides.
+    # A later crossing is harmless: on symmetric data the velocity is the same on both sides.
     return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
 
 
@@ -53,9 +53,9 @@ def _white_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _small_defect(network: Network, data: Dataset) -> float:
-    """What is left out of the slopes, at most c²u³|Σ|, against what is kept, csu; u is the larger norm.
+    """The neglected part of the velocity, at most c²u³|Σ|, over the kept part, csu; u is the larger norm.
 
-    Either layer alone may be the large one: W₂ = 0 is no small network, W₂ grows at the rate cs|W₁|.
+    Either layer may be the larger one: W₂ = 0 alone is not small, since W₂ grows at the rate cs|W₁|.
     """
     s, stiffness = strength(data), np.linalg.norm(data.sigma, ord=2)
     if s == 0 or stiffness < LEAST_SQUARE or network.depth != 2:
@@ -75,7 +75,7 @@ def _label_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _kinked(network: Network, data: Dataset) -> float:
-    """How many neurons and samples there are with w_h·x_i = 0 to rounding and a_h y_i > 0; ReLU only."""
+    """The number of pairs of neuron and sample with w_h·x_i = 0 to rounding and a_h y_i > 0; ReLU only."""
     if (network.depth, network.sizes[0], network.sizes[-1], data.outputs) != (2, data.dimensions, 1, 1):
         return np.nan
     if network.leak > 0:
@@ -91,21 +91,21 @@ NO_BIASES = Hypothesis(
     "no biases (the setting of [ZSL25])",
     "the number of bias vectors",
     lambda network, _: len(network.biases or ()),
-    "drop them with bf.Network(network.weights, network.leak); with a hidden bias none of the theory applies",
+    "drop them with bf.Network(network.weights, network.leak); no result covers a hidden bias",
 )
 TWO_LAYERS = Hypothesis(
     "depth",
     "two layers (the setting of [ZSL25] Sec. 4)",
-    "the number of layers more or fewer than two",
+    "the difference of the number of layers from two",
     lambda network, _: abs(network.depth - 2),
-    f"{_SIMULATE}, or see bf.theory.deep_flow for deep networks",
+    f"{_SIMULATE}, or use bf.theory.deep_flow for deep networks",
 )
 ONE_OUTPUT = Hypothesis(
     "outputs",
     "one output (the setting of [ZSL25] Sec. 4)",
     "the number of outputs beyond one",
     lambda network, _: network.sizes[-1] - 1,
-    f"{_SIMULATE}, or see bf.theory.linear_flow for linear networks of any number of outputs",
+    f"{_SIMULATE}, or use bf.theory.linear_flow for linear networks of any number of outputs",
 )
 SETTING = (NO_BIASES, TWO_LAYERS, ONE_OUTPUT)
 
@@ -119,8 +119,8 @@ SYMMETRY = Hypothesis(
 )
 MIRROR = Hypothesis(
     "mirror",
-    "Condition 3 (TMLR 3) with every mirror image, as the logistic loss needs it,",
-    "the share of samples without a mirror image (−x, −y) of their own",
+    "Condition 3 (TMLR 3) with every mirror image, for the logistic loss,",
+    "the share of samples without their own mirror image (−x, −y)",
     lambda network, data: 0.0 if network.leak == 1 else unmirrored_share(data),
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
     tolerance=0.0,
@@ -146,7 +146,7 @@ HYPERPLANE = Hypothesis(
     "r·x ≠ 0 on the samples (Lemma 10 of v1)",
     "the share of samples with r·x = 0 to rounding",
     _hyperplane_defect,
-    "turn r a little with bf.networks.rank_one, or simulate with bf.gradient_flow",
+    "rotate r slightly with bf.networks.rank_one, or simulate with bf.gradient_flow",
     tolerance=0.0,
 )
 WHITE = Hypothesis(
@@ -154,7 +154,7 @@ WHITE = Hypothesis(
     "white input, Σ = νI (Corollary 14 of v1)",
     "|Σ − νI|/ν",
     _white_defect,
-    "whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or open white_tolerance=",
+    "whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or relax white_tolerance=",
     tolerance=1e-8,
 )
 SMALL = Hypothesis(
@@ -162,7 +162,7 @@ SMALL = Hypothesis(
     "small initial weights (Theorem 13 of v1)",
     "cu²|Σ|/s, u the larger of |W₁| and |W₂|,",
     _small_defect,
-    "start smaller (scale=), or simulate with bf.gradient_flow",
+    "use a smaller scale=, or simulate with bf.gradient_flow",
     tolerance=1e-2,
 )
 TARGET = Hypothesis(
@@ -190,17 +190,17 @@ RELU = Hypothesis(
 LABELS = Hypothesis(
     "labels",
     "labels −1 and +1 (logistic loss)",
-    "the share of targets that are neither",
+    "the share of other targets",
     _label_defect,
     "relabel y, as 2*y - 1 does for 0 and 1, or use the square loss and bf.theory.least_squares",
 )
 KINKS = Hypothesis(
     "kinks",
     "no neuron exactly on the hyperplane of a sample of its sign, where the flow is not unique,",
-    "the number of such neurons and samples",
+    "the number of such pairs of neuron and sample",
     _kinked,
-    "move the weights a little, or relax kinks_tolerance= for σ′(0) = 0: such neurons stay there, as under "
-    "bf.gradient_descent, while bf.gradient_flow may take them off",
+    "perturb the weights, or relax kinks_tolerance= for σ′(0) = 0: such neurons stay there, as under "
+    "bf.gradient_descent, while under bf.gradient_flow they may leave",
     tolerance=0.0,
 )
 EQUIVALENCE = (*SETTING, SYMMETRY, RANK_ONE, SIGNS, HYPERPLANE)

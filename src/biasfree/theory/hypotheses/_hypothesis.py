@@ -16,22 +16,22 @@ from biasfree.networks import Network
 
 
 class AssumptionError(ValueError):
-    """A result was asked about something its hypotheses do not cover."""
+    """A hypothesis of a result does not hold for the given network and data."""
 
     def __init__(self, hypothesis: str, what: str, *, defect: float, tolerance: float, remedy: str):
         self.hypothesis, self.defect, self.tolerance = hypothesis, float(defect), float(tolerance)
         super().__init__(
-            f"{hypothesis} does not hold: {what} is {defect:.3g} "
+            f"this result assumes {hypothesis.rstrip(',')}, but {what} is {defect:.3g} "
             f"(tolerated: at most {tolerance:.3g}); {remedy}."
         )
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a result assumes: `defect` is 0 where it holds exactly and NaN where it has no meaning.
+    """A condition that a result assumes: `defect` is 0 where it holds exactly, and NaN where it is undefined.
 
-    `key` names its tolerance argument, `{key}_tolerance`, whose default is `tolerance`. One without a
-    tolerance is part of the setting: without it the formulas have no meaning, so it cannot be opened.
+    `key` names the argument `{key}_tolerance`, whose default is `tolerance`. A hypothesis without a tolerance
+    cannot be relaxed: without it the formulas are undefined.
     """
 
     key: str
@@ -42,9 +42,9 @@ class Hypothesis:
     tolerance: float | None = None
 
     def check(self, network: Network | None, data: Dataset | None, tolerance: float | None = None) -> float:
-        """The measured defect, or an `AssumptionError` where it is above the tolerance.
+        """The measured defect; an `AssumptionError` if it exceeds the tolerance.
 
-        A hypothesis about the data alone needs no network, one about the network no data.
+        A hypothesis on the data alone needs no network, and one on the network no data.
         """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
         with np.errstate(all="ignore"):  # infinity and NaN are refused below
@@ -62,7 +62,7 @@ def check(
     data: Dataset | None,
     tolerances: Mapping[str, float],
 ) -> dict[str, float]:
-    """Every hypothesis in turn, its tolerance given as `{key}_tolerance`; returns the defects by key."""
+    """Check every hypothesis, with tolerances given as `{key}_tolerance`; returns the defects by key."""
     known = {f"{h.key}_tolerance": h.tolerance for h in hypotheses if h.tolerance is not None}
     for name in tolerances:
         if name not in known:
@@ -74,7 +74,7 @@ def check(
 
 
 def check_sizes(network: Network, data: Dataset) -> None:
-    """Data of the network's dimensions."""
+    """Refuse data whose dimensions differ from those of the network."""
     if (data.dimensions, data.outputs) != (network.sizes[0], network.sizes[-1]):
         raise ValueError(
             f"the network takes {network.sizes[0]} inputs and gives {network.sizes[-1]} outputs, but the "

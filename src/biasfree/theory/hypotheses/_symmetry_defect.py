@@ -1,4 +1,4 @@
-"""How far data are from mirror images of themselves: the half-space on which it shows most."""
+"""The symmetry defect of a dataset: the largest asymmetry of its moments over half-spaces."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 Rng = np.random.Generator
 Moment = Literal["inputs", "targets"]
-_SAMPLES, _STEPS = 5000, 12  # of the fast search
-_ON_PLANE = 1e-12  # |r·x|/|x| at which a sample counts as lying on the hyperplane
-_EDGES = 256  # half-spaces compared along a circle; even, so that the present one is among them
-_FLAT = 1e-12  # relative variance below which the search leaves a direction out
+_SAMPLES, _STEPS = 5000, 12  # samples and steps of the search
+_ON_PLANE = 1e-12  # |r·x|/|x| up to which a sample lies on the hyperplane
+_EDGES = 256  # half-spaces compared along a circle; even, so that the current one is among them
+_FLAT = 1e-12  # relative variance below which a direction is not searched
 _BLOCK = 1_000_000  # numbers in a temporary array
 
 
 def symmetry_defect(data: Dataset) -> float:
-    """How far the data are from Condition 3, from 0 (exact mirror images) to 1.
+    """The distance of the data from Condition 3, from 0 (exact mirror images) to 1.
 
     max over r of T_x = ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ and T_y = |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ), a Frobenius norm for
-    several outputs: what a neuron of direction r sees of the asymmetry. Exact for one and two dimensions.
-    Otherwise a local search from a few starts, on 5 000 samples if there are more, and the value of what it
-    finds on all of them: a lower bound of the maximum. The maximum jumps from 0 as soon as a hyperplane can
-    have a sample and its near mirror image on one side; `bf.diagnostics.symmetry` compares it with what
-    samples of a symmetric distribution have.
+    several outputs: the asymmetry of the half-space on which a neuron of direction r is active. Exact in one
+    and two dimensions. Otherwise a lower bound of the maximum: a local search on at most 5 000 samples finds
+    r, and the value is that of r on all samples. The maximum jumps from 0 as soon as a hyperplane can have a
+    sample and its approximate mirror image on one side; `bf.diagnostics.symmetry` compares it with the values
+    for samples of a symmetric distribution.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10.
     """
@@ -45,10 +45,10 @@ def symmetry_defect(data: Dataset) -> float:
 
 
 def unmirrored_share(data: Dataset) -> float:
-    """The share of samples whose mirror image (−x, −y) is there more or less often than they are.
+    """The share of samples that occur more or less often than their mirror image (−x, −y).
 
     To rounding, 1e-12 of the largest entry: rows are compared by their projections on two random vectors,
-    which others meet by chance once in 1e12/P².
+    which coincide by chance once in 1e12/P².
     """
     if mirror_pairs(data) is not None:
         return 0.0
@@ -66,9 +66,9 @@ def unmirrored_share(data: Dataset) -> float:
 
 
 def random_subset(data: Dataset, samples: int, *, seed: int) -> Dataset:
-    """A random subset without repetition, or the data themselves where they are no more than that.
+    """A random subset without repetition, or all data where they have no more samples.
 
-    Data of one or two dimensions are kept whole: their search is exact and cheap.
+    Data of one or two dimensions are not reduced: their search is exact and cheap.
     """
     if len(data) <= samples or data.dimensions <= 2:
         return data
@@ -104,12 +104,12 @@ def worst_half_spaces(
     steps: int = 16,
     seed: int = 0,
 ) -> tuple[Float[np.ndarray, "B"], Float[np.ndarray, "B D"]]:
-    """The largest T_x or T_y found, and its unit vector r, for each way of flipping the samples.
+    """The largest T_x or T_y of the search, and its unit vector r, for each row of sign flips.
 
-    A row of `flips` holds a sign for every sample, (x, y) → (±x, ±y); without it the data are taken as they
-    are. A flip changes sgn(r·x) and neither xxᵀ nor yx. Exact for data that span at most two dimensions;
-    otherwise the best of `starts` ascents of `steps` steps, each of which compares 256 half-spaces along a
-    circle through the present one and never goes down.
+    A row of `flips` holds one sign per sample, (x, y) → (±x, ±y); by default nothing is flipped. A flip
+    changes sgn(r·x) but neither xxᵀ nor yx. Exact for data that span at most two dimensions; otherwise the
+    best of `starts` ascents of `steps` steps, each of which compares 256 half-spaces along a circle through
+    the current one and never decreases.
     """
     flips = np.ones((1, len(data))) if flips is None else flips
     x, y = (a / (np.abs(a).max() or 1.0) for a in (data.x, data.targets))
@@ -122,19 +122,19 @@ def worst_half_spaces(
     if len(spread) <= 2:
         values, rs = _scan(x @ basis, None if moment == "inputs" else y, flips)
         return values / norm, _unit(rs[:, : len(spread)] @ basis.T)
-    white = basis / spread  # half-spaces are the same in all linear coordinates: search where x is white
+    white = basis / spread  # half-spaces do not depend on linear coordinates: search where x is white
     form = _input_form(x, basis[:, 0]) if moment == "inputs" else _target_form(x, y)
     values, rs = _search(x @ white, y, form, flips, starts, steps, np.random.default_rng([seed, 2]))
     return values / norm, _unit(rs @ white.T)
 
 
-# The two moments, ‖⟨sxxᵀ⟩‖₂ and |⟨syxᵀ⟩|, as maxima of ⟨s a⟩ over weights a: from the signs s (N, P) and the
-# last dual vector, (value, a, dual), where the value with the next dual is never below ⟨s a⟩.
+# The two moments, ‖⟨sxxᵀ⟩‖₂ and |⟨syxᵀ⟩|, as maxima of ⟨s a⟩ over weights a: maps the signs s (N, P) and the
+# last dual vector to (value, a, dual). The value with the next dual is never below ⟨s a⟩.
 Form = Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def _input_form(x: np.ndarray, first: np.ndarray) -> Form:
-    """a = (u·x)(v·x) with u ∝ ⟨sxxᵀ⟩v: a power iteration, one step for each step of the search."""
+    """a = (u·x)(v·x) with u ∝ ⟨sxxᵀ⟩v: a power iteration with one step per step of the search."""
 
     def form(signs, v):
         v = np.tile(first, (len(signs), 1)) if v is None else v
@@ -160,10 +160,10 @@ def _target_form(x: np.ndarray, y: np.ndarray) -> Form:
 
 
 def _search(z: np.ndarray, y: np.ndarray, form: Form, flips: np.ndarray, starts: int, steps: int, rng: Rng):
-    """The best of the ascents of every flip, in blocks that keep temporary arrays small.
+    """The best ascent for every flip, in blocks that keep temporary arrays small.
 
-    They start from the mean input, from the targets' linear maps and from random directions; r and −r
-    are one start, so that none depends on the flips but the first, which is the mean of the flipped data.
+    Initial directions are the mean of the flipped inputs, the targets' linear maps, and random directions;
+    r and −r are equivalent, so only the first depends on the flips.
     """
     first = _unit(np.vstack([y.T @ z, y.T @ z, rng.standard_normal((starts, len(z))) @ z]))[:starts]
     turns = rng.standard_normal((steps, z.shape[1]))
@@ -183,8 +183,8 @@ def _ascend(z: np.ndarray, form: Form, flips: np.ndarray, first: np.ndarray, tur
     value, a, dual = form(sigma * _sgn(along, floor), None)
     for i, turn in enumerate(turns):
         c = sigma * a
-        pull = np.tile(turn, (len(r), 1)) if i % 4 == 3 else _pull(along, c, i % 4) @ z
-        new_r, new_along = _turned(r, along, z, pull, c)
+        toward = np.tile(turn, (len(r), 1)) if i % 4 == 3 else _weights(along, c, i % 4) @ z
+        new_r, new_along = _rotated(r, along, z, toward, c)
         found = form(sigma * _sgn(new_along, floor), dual)
         up = found[0] >= value
         for old, new in zip((r, along, value, a, dual), (new_r, new_along, *found), strict=True):
@@ -192,14 +192,14 @@ def _ascend(z: np.ndarray, form: Form, flips: np.ndarray, first: np.ndarray, tur
     return value.reshape(shape), r.reshape(*shape, -1)
 
 
-def _pull(along: np.ndarray, c: np.ndarray, kind: int) -> np.ndarray:
-    """Weights of the inputs that r turns towards: those on the wrong side, or those near the hyperplane."""
+def _weights(along: np.ndarray, c: np.ndarray, kind: int) -> np.ndarray:
+    """Weights of the inputs toward which r rotates: those on the wrong side, or those near the hyperplane."""
     if kind == 0:
         return np.where(c * along < 0, c, 0.0)
     return c * np.exp(-(2.0 if kind == 1 else 20.0) * along**2)  # z has unit variance in every direction
 
 
-def _turned(r: np.ndarray, p: np.ndarray, z: np.ndarray, g: np.ndarray, c: np.ndarray):
+def _rotated(r: np.ndarray, p: np.ndarray, z: np.ndarray, g: np.ndarray, c: np.ndarray):
     """The best half-space along the circle through r and g for fixed c, max Σ c sgn(r·z); and r·z there.
 
     r → (1 − |w|)r + wĝ, −1 ≤ w ≤ 1; a sample changes side at w = −p sgn(q)/(|p| + |q|), p = r·z, q = ĝ·z.
@@ -220,10 +220,10 @@ def _turned(r: np.ndarray, p: np.ndarray, z: np.ndarray, g: np.ndarray, c: np.nd
 
 
 def _scan(z: np.ndarray, y: np.ndarray | None, flips: np.ndarray):
-    """The largest moment over all half-spaces of a line or a plane, and its normal.
+    """The largest moment over all half-spaces of one or two dimensions, and its normal.
 
-    Ordered by angle, every sample changes side once as r turns by π. Between neighbouring angles nothing
-    changes, and at one the moment is the mean of those on either side, so the largest lies in between.
+    Ordered by angle, every sample changes side once as r rotates by π. Between neighboring angles nothing
+    changes, and at one of them the moment is the mean of the two sides, so the largest lies in between.
     """
     z = np.pad(z, ((0, 0), (0, 2 - z.shape[1])))
     angle, side = _lines(z)
@@ -242,7 +242,7 @@ def _scan(z: np.ndarray, y: np.ndarray | None, flips: np.ndarray):
 
 
 def _lines(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The angle from 0 to π of the line through 0 and each sample, and on which end of it the sample is."""
+    """The angle from 0 to π of the line through 0 and each sample, and the sign of the sample along it."""
     angle = np.arctan2(z[:, 1], z[:, 0])
     side = np.where(angle < 0, -1.0, 1.0) * z.any(axis=1)
     angle = np.where(angle < 0, angle + np.pi, angle)
@@ -261,7 +261,7 @@ def _symmetric_norm(m: np.ndarray) -> np.ndarray:
 
 
 def _span(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An orthonormal basis (D, q) of what the inputs span, by decreasing ⟨(r·x)²⟩, and the roots of those."""
+    """An orthonormal basis (D, q) of the span of the inputs, by decreasing √⟨(r·x)²⟩, and these values."""
     variance, vectors = np.linalg.eigh(x.T @ x / len(x))
     if x.shape[1] <= 2:
         return np.eye(x.shape[1]), np.sqrt(np.maximum(variance[::-1], 0))
@@ -270,12 +270,12 @@ def _span(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sgn(along: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """sgn(r·x), 0 to rounding."""
+    """sgn(r·x), and 0 where r·x is 0 to rounding."""
     return np.where(np.abs(along) > floor, np.sign(along), 0.0)
 
 
 def _chunks(data: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """x and y some rows at a time, of largest entry 1: squares neither overflow nor underflow."""
+    """Blocks of rows of x and y, scaled to largest entry 1 so that squares neither overflow nor underflow."""
     scales = [max(a.max(), -a.min()) or 1.0 for a in (data.x, data.targets)]
     size = max(1, _BLOCK // data.dimensions)
     for i in range(0, len(data), size):

@@ -1,4 +1,4 @@
-"""The largest normalised margin of two layers on symmetric data: that of the hard-margin classifier."""
+"""The largest normalized margin of two layers on symmetric data: that of the hard-margin classifier."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from biasfree.theory.limits._max_margin import SEPARABLE, max_margin
 
 @result("no two-layer network has a larger margin than the hard-margin classifier", lambda: ASSUMES)
 def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, **tolerances: float) -> float:
-    """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², of all two-layer networks of this leak.
+    """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², over all two-layer networks of one leak.
 
-    c/(2|w*|), c = (1+α)/2 and w* of `max_margin`: of x and −x one has y f = yℓ(x) − |f_e(x)| ≤ yℓ(x), ℓ the
-    linear part cW₂W₁x, whose margin is at most |cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|). It is attained by the network
-    that is w*, `bf.networks.rank_one(w, width=…, scale=bf.theory.final_norm(w, leak=α), leak=α)`. With
-    `one_sign`, of networks whose second layer has one sign: α/(2|w*|), since a_hσ(w_h·x) ≥ αa_h w_h·x for
-    a_h ≥ 0, which counts against samples y = −1; a ReLU network of one sign separates nothing.
+    c/(2|w*|), c = (1+α)/2 and w* of `max_margin`: one of x and −x has y f = yℓ(x) − |f_e(x)| ≤ yℓ(x), ℓ the
+    linear part cW₂W₁x, whose margin is at most |cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|). The network with map w* attains
+    it: `bf.networks.rank_one(w, width=…, scale=bf.theory.final_norm(w, leak=α), leak=α)`. With `one_sign`,
+    the largest over networks whose second layer has one sign: α/(2|w*|), since a_hσ(w_h·x) ≥ αa_h w_h·x for
+    a_h ≥ 0 lowers the margin of samples y = −1. A ReLU network of one sign separates no symmetric data.
 
     Assumes: a mirror image (−x, −y) for every sample, unless α = 1 (mirror_tolerance=0, a share of them);
     labels −1 and +1; separable by a plane through the origin. Any width above one, or any with `one_sign`.
@@ -33,7 +33,7 @@ def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, 
 
 
 def _unmirrored(network: Network, data: Dataset) -> float:
-    """Compared exactly; how often a sample is there does not matter to the least margin."""
+    """The share of samples without an exact mirror image; multiplicity does not change the least margin."""
     if network.leak == 1:
         return 0.0
     present = set(_keys(data, 1))
@@ -41,7 +41,7 @@ def _unmirrored(network: Network, data: Dataset) -> float:
 
 
 def _keys(data: Dataset, sign: int) -> Iterator[bytes]:
-    """±(x, y) of every sample as bytes, equal where the numbers are: adding 0 makes −0 to 0."""
+    """±(x, y) of every sample as bytes, equal where the numbers are equal: adding 0 turns −0 into 0."""
     for part in blocks(data.x):
         rows = sign * np.column_stack([data.x[part], data.targets[part]]) + 0.0
         yield from (row.tobytes() for row in rows)

@@ -1,4 +1,4 @@
-"""Corollary 6: where training ends under the square loss, with and without L2."""
+"""Corollary 6: the linear map at the end of training under the square loss, with and without L2."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def _neurons_missing(network: Network, data: Dataset) -> float:
-    """Signs that the neurons lack along β, over outputs, and neurons lacking for the rank of the map.
+    """Signs along β that neurons lack, summed over outputs, plus neurons missing for the rank of the map.
 
-    On a kink that cancels, neurons come in twos, and such a pair has rank one; of a linear network one will
-    do.
+    Without an even part, neurons come in pairs of opposite sign, and a pair has rank one; a linear network
+    needs one neuron per rank.
     """
     if network.depth != 2:
         return np.nan
@@ -36,52 +36,50 @@ def _neurons_missing(network: Network, data: Dataset) -> float:
 
 ENOUGH = Hypothesis(
     "neurons",
-    "neurons of both signs along β for every output, and two for each rank of the map",
+    "neurons of both signs along β for every output, and two neurons per rank of the map",
     "the number of signs and neurons that are missing",
     _neurons_missing,
-    "draw a wider network; where a sign is missing bf.theory.two_neuron_flow says where training ends",
+    "use a wider network; where a sign is missing, bf.theory.two_neuron_flow gives the end of training",
 )
 ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY, ENOUGH)
 ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
 @result(
-    "square loss: the global minimum, where training ends by Thm. 5, is least squares",
+    "square loss: training ends at least squares, the global minimum",
     lambda: ASSUMES_LEAST_SQUARES,
 )
 def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
-    """The linear map that a network trained with the square loss ends at, of the shape of `data.beta`.
+    """The linear map at the end of training with the square loss, in the shape of `data.beta`.
 
-    w* = Σ⁻¹β, the global minimum of a two-layer network of any leak. Where Σ is singular, the shortest of the
-    minima: a network ends there only as its initial weights → 0.
+    w* = Σ⁻¹β, the global minimum of a two-layer network of any leak. Where Σ is singular, the minimum of
+    least norm: a network ends there only as its initial weights → 0.
 
     Assumes: of the network, two layers, no biases, and if α < 1 neurons of both signs along β for every
-    output, two for each rank of w* (from one sign it ends at (1+α)²/(2(1+α²))·w* and an even part, and one
-    neuron has no map of rank two: erratum 12); of the data, Condition 3 unless the network is linear. None
-    of it enters the map, so none is checked here; `coverage` does.
+    output and two neurons per rank of w* (with one sign it ends at (1+α)²/(2(1+α²))·w* plus an even part, and
+    one neuron has no map of rank two: erratum 12); of the data, Condition 3 unless the network is linear. The
+    map does not depend on these, so they are checked by `coverage`, not here.
     Reference: [ZSL25] Corollary 6 and App. E.4.
     """
     return least_squares_fit(data)[0].reshape(data.beta.shape)
 
 
-@result("square loss with L2: where training ends", lambda: ASSUMES_L2)
+@result("square loss with L2: the linear map at the end of training", lambda: ASSUMES_L2)
 def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
-    """The linear map that a network trained with the square loss and L2 = λ ends at.
+    """The linear map at the end of training with the square loss and L2 = λ.
 
-    w* minimises ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, else w* = (Σ + μI)⁻¹β with the one
-    μ > 0 for which μ|w*| = λ/c. For Σ = νI: w* = max(s − λ/c, 0)·β̄/ν. It is the global minimum of the
-    network's objective too, since (λ/2)(|W₁|² + |W₂|²) ≥ λ|W₂W₁|, with equality for W₁ = W₂ᵀrᵀ.
+    w* minimises ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, otherwise w* = (Σ + μI)⁻¹β with
+    the μ > 0 for which μ|w*| = λ/c. For Σ = νI: w* = max(s − λ/c, 0)·β̄/ν. It is also the global minimum of
+    the network's objective, since (λ/2)(|W₁|² + |W₂|²) ≥ λ|W₂W₁|, with equality for W₁ = W₂ᵀrᵀ.
 
     Assumes: one output, checked; of the network, two layers, no biases, neurons of both signs along β if
-    α < 1; of the data, Condition 3 unless the network is linear. Neither enters the map, so neither is
-    checked here; `coverage` does.
+    α < 1; of the data, Condition 3 unless the network is linear. The map does not depend on these, so they
+    are checked by `coverage`, not here.
     Reference: [ZSL25] TMLR App. C.4; the form of w* is derived here.
     """
     strength = non_negative("l2", l2) / _slope(leak)
     if data.outputs != 1:
-        raise ValueError(
-            f"l2_solution is about one output, got {data.outputs}; solve for each y[:, k] alone."
-        )
+        raise ValueError(f"l2_solution needs one output, got {data.outputs}; call it for each y[:, k].")
     if strength == 0:
         return least_squares(data)
     if np.linalg.norm(data.beta) <= strength:
@@ -92,16 +90,16 @@ def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndar
 
 
 def final_norm(w: Any, *, leak: float = 0.0) -> float:
-    """|W₁| = |W₂| of the two-layer network that has ended at the linear map w.
+    """|W₁| = |W₂| of a trained two-layer network with linear map w.
 
     |W₁|² = |W₂|² = |w|/c, c = (1+α)/2.
 
-    Assumes: W₁ = W₂ᵀrᵀ, |r| = 1, as Theorem 5 (TMLR 8) has it; one output, checked.
+    Assumes: W₁ = W₂ᵀrᵀ, |r| = 1, as in Theorem 5 (TMLR 8); one output, checked.
     Reference: derived here from [ZSL25] Thm. 5 (TMLR 8).
     """
     w = real("w", w)
     if w.ndim not in (1, 2) or (w.ndim == 2 and len(w) != 1):
-        raise ValueError(f"final_norm is about one output, a map of shape (D,) or (1, D), got {w.shape}.")
+        raise ValueError(f"final_norm needs one output, a map of shape (D,) or (1, D), got {w.shape}.")
     return float(np.sqrt(np.linalg.norm(w) / _slope(leak)))
 
 
@@ -114,7 +112,7 @@ def _slope(leak: float) -> float:
 
 
 def _modes(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nonzero eigenvalues of Σ, β along their eigenvectors, and those; from x itself, to keep small ones."""
+    """Nonzero eigenvalues of Σ, β along their eigenvectors, and these; from x itself, to keep small ones."""
     left, singular, right = np.linalg.svd(data.x, full_matrices=False)
     kept = singular > singular[0] * max(data.x.shape) * np.finfo(float).eps
     along = singular[kept] * (left.T[kept] @ data.targets[:, 0]) / len(data)
@@ -122,7 +120,7 @@ def _modes(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _length(values: np.ndarray, along: np.ndarray, strength: float) -> float:
-    """|w*|, the ρ with |(ρΣ + λ/c)⁻¹β| = 1: between (s − λ/c)/ν at the largest ν of Σ and at the smallest."""
+    """|w*|, the ρ with |(ρΣ + λ/c)⁻¹β| = 1: between (s − λ/c)/ν for the largest and the smallest ν of Σ."""
     from scipy.optimize import brentq
 
     def excess(rho: float) -> float:

@@ -1,4 +1,4 @@
-"""Corollary 6: where training ends under the logistic loss, the hard-margin classifier."""
+"""Corollary 6: the hard-margin classifier, whose direction training under the logistic loss approaches."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 _ROUNDING = 1e-12  # relative to |x_i||w|, the size of the terms of w·x_i: some thousand roundings
-_BLOCK = 1000  # rows solved at a time
-_LEAST_MARGIN = 1e-10  # of unit inputs; below it rounding decides on which side a sample is
+_BLOCK = 1000  # rows per subproblem
+_LEAST_MARGIN = 1e-10  # of unit inputs; below it the sign of w·x is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class MaxMargin:
     """The hard-margin classifier w: y_i w·x_i ≥ 1 on every sample, with equality on the support.
 
-    `margin` = 1/|w| is the distance of the support from the boundary. `multipliers`, one a sample, are
-    λ_i ≥ 0 with w = Σλ_i y_i x_i; where several sets of them do, as with mirrored samples, one is given.
+    `margin` = 1/|w| is the distance of the support from the boundary. `multipliers`, one per sample, are
+    λ_i ≥ 0 with w = Σλ_i y_i x_i; they are not unique for mirrored samples, where one choice is given.
     """
 
     w: Float[np.ndarray, "D"]
@@ -40,26 +40,27 @@ class MaxMargin:
 
     @property
     def direction(self) -> Float[np.ndarray, "D"]:
-        """w/|w|, what the direction of a trained network tends to."""
+        """w/|w|, the limit of the direction of a trained network."""
         return self.w * self.margin
 
 
-@result("logistic loss: training ends at the hard-margin direction", lambda: ASSUMES)
+@result("logistic loss: training approaches the hard-margin direction", lambda: ASSUMES)
 def max_margin(data: Dataset) -> MaxMargin:
-    """The hard-margin classifier through the origin, whose direction logistic training ends at.
+    """The hard-margin classifier through the origin, whose direction logistic training approaches.
 
-    w = argmin ½|w|² with y_i w·x_i ≥ 1 for all i. Training approaches w/|w| only as 1/ln t; two layers, where
-    the support does not span the inputs, as 1/√ln t, since W₁ stands still off that span. Solved by an
-    active-set method, exactly but for rounding: |y_i w·x_i − 1| ≤ 1e-12·|x_i||w| makes the support.
+    w = argmin ½|w|² with y_i w·x_i ≥ 1 for all i. Training approaches w/|w| as 1/ln t. Two layers approach it
+    as 1/√ln t if the support does not span the inputs, since W₁ does not move off that span. Solved by an
+    active-set method, exact to rounding; the support has |y_i w·x_i − 1| ≤ 1e-12·|x_i||w|.
 
     Assumes: labels −1 and +1; one output; separable by a plane through the origin: some w of length 1 with
-    y_i w·x_i ≥ 1e-10·|x_i|. Of the network, Theorem 5 (TMLR 8), which does not enter w and is not checked.
+    y_i w·x_i ≥ 1e-10·|x_i|. The hypotheses of Theorem 5 (TMLR 8) on the
+    network do not enter w and are checked by `coverage`, not here.
     Reference: [ZSL25] Corollary 6, after Soudry et al. (2018); the method is Goldfarb & Idnani's (1983).
     """
     z = _signed(data)
     found, size = _shortest(z), np.linalg.norm(z, axis=1)
     if found is None or (z @ found[0] < _LEAST_MARGIN * size * np.linalg.norm(found[0])).any():
-        SEPARABLE.check(None, data)  # w itself is no witness: measured on unit inputs, which may have another
+        SEPARABLE.check(None, data)  # measured on unit inputs, whose classifier may differ from w
     assert found is not None  # the hypothesis holds
     w, multipliers = found
     length = np.linalg.norm(w)
@@ -68,9 +69,9 @@ def max_margin(data: Dataset) -> MaxMargin:
 
 
 def _signed(data: Dataset) -> Float[np.ndarray, "P D"]:
-    """z_i = y_i x_i, of which only the labels' signs matter."""
+    """z_i = y_i x_i, for one output of labels ±1."""
     if data.outputs != 1:
-        raise ValueError(f"max_margin is about one output, got {data.outputs}; pass each y[:, k] alone.")
+        raise ValueError(f"max_margin needs one output, got {data.outputs}; call it for each y[:, k].")
     Logistic().check(data.y)
     return data.targets * data.x
 
@@ -78,8 +79,9 @@ def _signed(data: Dataset) -> Float[np.ndarray, "P D"]:
 def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | None:
     """The shortest w with Zw ≥ 1 and its multipliers, w = Zᵀλ; None where there is no such w.
 
-    Of many rows some are solved first, then their support with those that fall short most, until none does.
-    The length of w rises every time, so no set comes twice; and where some rows have no w, all have none.
+    A subset of rows is solved first, then its support with the rows violated most, until none is violated.
+    The length of w increases every time, so no subset recurs; a subset without a solution proves that there
+    is none.
     """
     size = np.linalg.norm(z, axis=1)
     if not size.all():
@@ -107,9 +109,9 @@ def _active_set(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The shortest w with Zw ≥ 1 and its multipliers, or None.
 
-    From the first `kept` rows, a support with its solution, or from w = 0: the row that w falls short of by
-    the largest distance becomes active, until none is left. The length of w rises with every entry, so no
-    active set comes twice.
+    Begins with the first `kept` rows, a support with its solution, or with w = 0. The row violated by the
+    largest distance becomes active, until none is violated. The length of w increases with every entry, so no
+    active set recurs.
     """
     active = list(range(kept))
     w, multipliers = _on(z[:kept]) if kept else (np.zeros(z.shape[1]), np.zeros(0))
@@ -125,13 +127,13 @@ def _active_set(
             return None
         active = entered
         w, multipliers = _on(z[active])
-    raise RuntimeError(f"the active-set method did not settle on {len(z)} samples; please report the data.")
+    raise RuntimeError(f"the active-set method did not converge on {len(z)} samples; please report the data.")
 
 
 def _enter(
     z: np.ndarray, size: np.ndarray, active: list[int], multipliers: np.ndarray, w: np.ndarray, j: int
 ) -> Any:
-    """The active set with row j in it, rows whose multipliers fall to zero leaving; None if j cannot hold."""
+    """The active set after row j enters and rows whose multipliers reach zero leave; None if infeasible."""
     active = list(active)
     while True:
         share = np.linalg.lstsq(z[active].T, z[j], rcond=None)[0] if active else np.zeros(0)
@@ -141,7 +143,7 @@ def _enter(
         falling = share * size[active] > 1e-12 * size[j]
         ratios = np.divide(multipliers, share, out=np.full(len(share), np.inf), where=falling)
         step = min(full, ratios.min(initial=np.inf))
-        if step == np.inf:  # z_j = −Σ|share|z_active: no w is on the right side of both
+        if step == np.inf:  # z_j = −Σ|share|z_active: no w satisfies all of them
             return None
         if step == full:
             return [*active, j]
@@ -159,7 +161,7 @@ def _on(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _overlap(network: Network, data: Dataset) -> float:
-    """The least of ⟨max(0, 1 − y w·x/|x|)⟩ over w, as the dual linear programme; 0 for separable data."""
+    """The minimum over w of ⟨max(0, 1 − y w·x/|x|)⟩, by the dual linear program; 0 for separable data."""
     from scipy.optimize import linprog
 
     if data.outputs != 1 or LABELS.defect(network, data) > 0:
@@ -169,10 +171,10 @@ def _overlap(network: Network, data: Dataset) -> float:
     found = _shortest(unit)
     if found is not None and np.linalg.norm(found[0]) * _LEAST_MARGIN <= 1:
         return 0.0
-    if len(z) > 5 * _BLOCK:  # the linear programme of so many takes minutes: that of some is a lower bound
+    if len(z) > 5 * _BLOCK:  # so many take minutes; a subset gives a lower bound
         z = unit = unit[np.linspace(0, len(z) - 1, 2 * _BLOCK).astype(int)]
     dual = linprog(-np.ones(len(z)), A_eq=unit.T, b_eq=np.zeros(z.shape[1]), bounds=(0, 1), method="highs")
-    return max(1.0, -dual.fun) / len(unit)  # a combination Σα_i z_i = 0 can be scaled until one α_i is 1
+    return max(1.0, -dual.fun) / len(unit)  # a combination Σα_i z_i = 0 can be scaled so that one α_i is 1
 
 
 SEPARABLE = Hypothesis(
@@ -180,6 +182,6 @@ SEPARABLE = Hypothesis(
     "data separable by a plane through the origin (Corollary 6 of v1)",
     "the least mean hinge loss ⟨max(0, 1 − y w·x/|x|)⟩ over w",
     _overlap,
-    'there is no margin to tend to: follow the flow with bf.theory.reduced_flow(..., loss="logistic")',
+    'there is no margin to approach: use bf.theory.reduced_flow(..., loss="logistic")',
 )
 ASSUMES = (*EQUIVALENCE, MIRROR, LABELS, SEPARABLE)

@@ -29,7 +29,7 @@ def _imbalance(network: Network) -> tuple[float, float]:
     size = np.sum(first**2) + np.sum(second**2) or 1.0
     difference = (second.T @ second - first @ first.T) / size
     lam = float(np.trace(difference)) / len(difference)
-    lam = lam if abs(lam) > 8 * _EPS else 0.0  # no more than rounding of a balanced start
+    lam = lam if abs(lam) > 8 * _EPS else 0.0  # rounding of balanced weights
     return lam, float(np.linalg.norm(difference - lam * np.eye(len(difference))))
 
 
@@ -39,10 +39,10 @@ def _balance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 LAMBDA_BALANCED = Hypothesis(
     "balance",
-    "a λ-balanced start, W₂ᵀW₂ − W₁W₁ᵀ = λI",
+    "λ-balanced initial weights, W₂ᵀW₂ − W₁W₁ᵀ = λI",
     "|W₂ᵀW₂ − W₁W₁ᵀ − λI|/(|W₁|² + |W₂|²)",
     _balance_defect,
-    "draw the start with bf.networks.lambda_balanced (any λ, also 0), or simulate with bf.gradient_flow",
+    "initialize with bf.networks.lambda_balanced (any λ, also 0), or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
 ASSUMES = (NO_BIASES, TWO_LAYERS, LINEAR, WHITE, LAMBDA_BALANCED)
@@ -52,19 +52,19 @@ ASSUMES = (NO_BIASES, TWO_LAYERS, LINEAR, WHITE, LAMBDA_BALANCED)
 def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> MapTrajectory:
     """Gradient flow of the square loss for a two-layer linear network of any width and number of outputs.
 
-    In √ν·W_l, with Q = [W₁ᵀ; W₂], λ of the start and F = [[−λ/2·I, Σ_yxᵀ], [Σ_yx, λ/2·I]]:
+    In units √ν·W_l, with Q = [W₁ᵀ; W₂], λ of the initial weights and F = [[−λ/2·I, Σ_yxᵀ], [Σ_yx, λ/2·I]]:
     P = QQᵀ solves Ṗ = FP + PF − P²,  P(t) = e^{Ft}Q₀[I + Q₀ᵀ(∫₀ᵗe^{2Fs}ds)Q₀]⁻¹Q₀ᵀe^{Ft}.
-    This is Z M⁻¹ Zᵀ of Braun et al. without the inverses of B and S that print needs, for any width. Its
-    eigenvectors come from Σ_yx = USVᵀ: f = ±√(s² + λ²/4), −λ/2 on inputs and λ/2 on outputs of no target.
-    Once growth has begun, Q₀ is turned to triangular form by rows of greatest weight and every sum is of
-    scaled positive terms, so that nothing overflows; `ts` may end at infinity, where the leading modes in
-    reach of the start are at P = 2f and the map is Σ_yx/ν on them. From a singular start (det B = 0), to
-    rounding, a mode of no weight is never learnt: the flow stops at a saddle. QQᵀ fixes the map, W₁ᵀW₁ and
-    W₂W₂ᵀ (`gram`), not the weights.
+    This is Z M⁻¹ Zᵀ of Braun et al. without the inverses of B and S that print needs, for any width. The
+    eigenvectors of F follow from Σ_yx = USVᵀ: eigenvalues f = ±√(s² + λ²/4), and −λ/2 (inputs) or λ/2
+    (outputs) where there is no target. Q₀ is brought to triangular form by the rows of greatest weight, and
+    every sum has scaled positive terms, so that nothing overflows. `ts` may end at infinity, where P = 2f and
+    the map is Σ_yx/ν on the modes that the initial weights contain. From singular initial weights (det B = 0,
+    to rounding) a mode of zero weight is never learned: the flow stops at a saddle. QQᵀ determines the map,
+    W₁ᵀW₁ and W₂W₂ᵀ (`gram`), not the weights.
 
     Assumes: no biases, two layers, leak 1; Σ = νI (white_tolerance=1e-8); W₂ᵀW₂ − W₁W₁ᵀ = λI
-    (balance_tolerance=1e-8, relative; λ is the mean of the diagonal), which for λ > 0 needs a width of at
-    most K, for λ < 0 of at most D.
+    (balance_tolerance=1e-8, relative; λ is the mean of the diagonal), which needs a width of at most K for
+    λ > 0 and at most D for λ < 0.
     Reference: Braun et al. (2022) Thm. 3.1 (λ = 0); Dominé et al. (2024) (λ ≠ 0); the stable form is derived
     here.
     """
@@ -74,7 +74,7 @@ def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: fl
     lam = nu * _imbalance(network)[0] * float(np.sum(network.norms**2))
     axes, f = _eigenvectors(data.beta.reshape(data.outputs, d), lam)
     half = _root(axes, f, *_start(network, nu), ts)
-    half[ts == np.inf] = half[ts == np.inf] @ (axes * (f > 0)) @ axes.T  # all else is exactly 0 there
+    half[ts == np.inf] = half[ts == np.inf] @ (axes * (f > 0)) @ axes.T  # all other modes are exactly 0 there
     gram = half.mT @ half / nu
     maps = gram[:, d:, :d]
     stats = Stats(method="linear_flow", defects=defects)
@@ -82,7 +82,7 @@ def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: fl
 
 
 def _start(network: Network, nu: float) -> tuple[Float[np.ndarray, "Q R"], float]:
-    """Q₀ with the same Q₀Q₀ᵀ and independent columns, its largest entry divided out, and that entry."""
+    """Q₀ with the same Q₀Q₀ᵀ and independent columns, divided by its largest entry; and that entry."""
     q = np.concatenate([network.weights[0].T, network.weights[1]])
     largest = np.abs(q).max()
     if largest == 0:
@@ -95,7 +95,7 @@ def _start(network: Network, nu: float) -> tuple[Float[np.ndarray, "Q R"], float
 def _eigenvectors(
     target: Float[np.ndarray, "K D"], lam: float
 ) -> tuple[Float[np.ndarray, "Q Q"], Float[np.ndarray, "Q"]]:
-    """Eigenvectors, as columns, and eigenvalues f of F = [[−λ/2, Σ_yxᵀ], [Σ_yx, λ/2]], by those of Σ_yx.
+    """Eigenvectors, as columns, and eigenvalues f of F = [[−λ/2, Σ_yxᵀ], [Σ_yx, λ/2]], from the SVD of Σ_yx.
 
     (v cos θ, u sin θ) has f = √(s² + λ²/4), (−v sin θ, u cos θ) has −f; cos θ ≪ 1 for λ ≫ s.
     """
@@ -103,7 +103,7 @@ def _eigenvectors(
     (k, d), m, v = target.shape, len(s), vt.T
     s = np.where(s > max(k, d) * _EPS * s[0], s, 0.0)
     f = np.hypot(s, lam / 2)
-    safe = np.where(f > 0, f, 1.0)  # at s = λ = 0 any angle will do
+    safe = np.where(f > 0, f, 1.0)  # at s = λ = 0 the angle is arbitrary
     large = np.sqrt((1 + abs(lam) / 2 / safe) / 2)
     small = np.where(f > 0, s / (2 * safe * large), large)
     cos, sin = (small, large) if lam > 0 else (large, small)
@@ -114,7 +114,7 @@ def _eigenvectors(
 
 
 def _merged(f: Float[np.ndarray, "Q"]) -> Float[np.ndarray, "Q"]:
-    """f with values that differ by rounding made equal: over long times their difference would count."""
+    """f with values that differ by rounding made equal: over long times their difference would matter."""
     order = np.argsort(-f)
     near = -np.diff(f[order]) <= len(f) * _EPS * np.abs(f).max()
     first = np.maximum.accumulate(np.where(np.concatenate([[False], near]), 0, np.arange(len(f))))
@@ -190,11 +190,11 @@ def _log_mean(ft: np.ndarray) -> np.ndarray:
 def _triangular(
     y: Float[np.ndarray, "Q R"], log_weight: Float[np.ndarray, "T Q"]
 ) -> Float[np.ndarray, "T Q R"]:
-    """y turned from the right at every time, so that column j is 0 on the rows chosen before it.
+    """y times a rotation from the right at every time, so that column j is 0 on the rows chosen before it.
 
-    Each row chosen has the greatest weight·(length not yet accounted for), so that in the weighted matrix no
-    entry of its column is larger and the columns stay independent however far the weights are apart. Lengths
-    within rounding of 0 are 0: the exponentials would make them count.
+    Each chosen row has the greatest weight times remaining length, so that no entry of its column in the
+    weighted matrix is larger, and the columns stay independent for any spread of weights. Lengths within
+    rounding of 0 are set to 0: the exponentials would amplify them.
     """
     rest, times = np.repeat(y[None], len(log_weight), axis=0), np.arange(len(log_weight))
     noise = 4 * len(y) * _EPS * np.linalg.norm(y, axis=1).max(initial=0.0)

@@ -1,4 +1,4 @@
-"""One mode of a deep linear network: ȧ = L·a^{2−2/L}(s − a), for any depth."""
+"""The strength of one mode of a deep linear network: ȧ = L·a^{2−2/L}(s − a), for any depth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TERMS = 100  # of power series in at most 2/3: (2/3)¹⁰⁰ < 1e-17
 _LARGEST = 690.0  # ln 1e300
-_NEWTON = 8  # steps; slopes along them differ by less than 4, so that six are enough
+_NEWTON = 8  # steps; slopes along them differ by a factor below 4, so that six suffice
 
 
 def mode_course(start: float, s: float, ts: ArrayLike, *, depth: int) -> Float[np.ndarray, "T"]:
@@ -23,20 +23,21 @@ def mode_course(start: float, s: float, ts: ArrayLike, *, depth: int) -> Float[n
 
     ȧ = L·a^{2−2/L}(s − a), a(0) = start:  L = 1: a = s + (start − s)e^{−t};
     L = 2: a = 1/(e^{−2st}/start + (1 − e^{−2st})/s);  L ≥ 3: t(a), see `mode_time`, inverted by Newton's
-    method to rounding. `ts` may end at infinity, where a = s (0 from start = 0 if L ≥ 2). What is left is
-    what rounding t does, 1e-16·tȧ/a: large at the transition from a tiny start if L ≥ 3.
+    method to rounding. `ts` may end at infinity, where a = s (0 from start = 0 if L ≥ 2). Accuracy: the
+    relative error is that of rounding t, 1e-16·tȧ/a, which is large at the transition for L ≥ 3 and a tiny
+    start.
 
     Assumes: Σ = I, τ = 1; start and s not negative.
     Reference: Saxe et al. (2014), whose N_l = L + 1 counts layers of neurons.
     """
     ts, depth = increasing_times(ts, infinite=True), whole("depth", depth)
     start, s = non_negative("start", start), non_negative("s", s)
-    with np.errstate(divide="ignore"):  # ln 0 = −∞ is a mode that is not there
+    with np.errstate(divide="ignore"):  # ln 0 = −∞: an absent mode
         return np.where(ts == 0, start, np.exp(log_course(np.log(start), s, ts, depth)))
 
 
 def mode_time(start: float, stop: float, s: float, *, depth: int) -> float:
-    """The time in which an aligned mode goes from strength `start` to `stop`, infinite where it never does.
+    """The time in which an aligned mode goes from strength `start` to `stop`; infinite if it never does.
 
     t = ∫ da/(L·a^p(s − a)), p = 2 − 2/L: with b = a/s, in units of 1/(L·s^p), L = 1: −ln|1 − b|;
     L = 2: ln b − ln|1 − b|; L ≥ 3: Σ_k b^{k+1−p}/(k+1−p) for b < ½, Σ_k b^{−k−p}/(k+p) for b > 3/2, between
@@ -49,7 +50,8 @@ def mode_time(start: float, stop: float, s: float, *, depth: int) -> float:
     start, stop, s = (non_negative(n, v) for n, v in (("start", start), ("stop", stop), ("s", s)))
     if not min(start, s) <= stop <= max(start, s):
         raise ValueError(
-            f"a mode that starts at {start:g} moves towards s = {s:g}, so stop={stop:g} is not met."
+            f"a mode moves from start={start:g} toward s={s:g} and does not reach stop={stop:g}; choose a "
+            "stop between them."
         )
     if start == stop:
         return 0.0
@@ -58,19 +60,19 @@ def mode_time(start: float, stop: float, s: float, *, depth: int) -> float:
     p = 2 - 2 / depth
     if s == 0:
         return float(np.log(start / stop) if depth == 1 else (stop**-p - start**-p) / (p * depth))
-    if depth == 2 and start > s:  # where ln b and ln|1 − b| would cancel
+    if depth == 2 and start > s:  # ln b and ln|1 − b| would cancel
         return float(np.log1p(s / start * ((start - stop) / (stop - s))) / (2 * s))
-    if depth <= 2:  # the difference of two clocks, and digits where both strengths are small
+    if depth <= 2:  # as one logarithm, which keeps digits where both strengths are small
         grown = np.log(stop) - np.log(start) if depth == 2 else 0.0
         return float((grown + np.log1p((stop - start) / (s - stop))) / (depth * s**p))
-    past, now = (_clock(np.log(a) - np.log(s), (s - a) / s, p) for a in (start, stop))
+    past, now = (_scaled_time(np.log(a) - np.log(s), (s - a) / s, p) for a in (start, stop))
     return (now - past) / float(depth * s**p)
 
 
 def log_course(log_start: float, s: float, ts: np.ndarray, depth: int) -> Float[np.ndarray, "T"]:
-    """ln a(t): starts far below the smallest float are in reach of a depth of 10."""
+    """ln a(t), for initial strengths far below the smallest float, which ten layers can have."""
     p = 2 - 2 / depth
-    with np.errstate(divide="ignore"):  # ln 0 at t = 0 and for modes that are not there
+    with np.errstate(divide="ignore"):  # ln 0 at t = 0 and for absent modes
         log_s = np.log(s)
         if depth == 1:
             return np.logaddexp(log_start - ts, log_s + np.log(-np.expm1(-ts)))
@@ -81,46 +83,49 @@ def log_course(log_start: float, s: float, ts: np.ndarray, depth: int) -> Float[
         if depth == 2:
             return log_start - np.logaddexp(-2 * s * ts, log_start - log_s + np.log(-np.expm1(-2 * s * ts)))
     log_b = log_start - log_s
-    if (1 - p) * log_b > _LARGEST:  # it waits for longer than floats can tell
+    if (1 - p) * log_b > _LARGEST:  # its plateau is longer than the largest float
         return np.where(ts == np.inf, log_s, log_start)
     below, found = log_b < 0, np.empty_like(ts)
-    theta = _clock(log_b, -np.expm1(log_b), p) + depth * s**p * ts
-    far = theta < _far_clock(_edge(below), p, below)
+    theta = _scaled_time(log_b, -np.expm1(log_b), p) + depth * s**p * ts
+    far = theta < _far_time(_edge(below), p, below)
     found[far], found[~far] = _far(theta[far], p, below), _near(theta[~far], p, below)
     return np.where(ts == 0, log_start, log_s + found)
 
 
-def _clock(log_b: float, x: float, p: float) -> float:
-    """Time as a function of ln b and x = 1 − b, in units of 1/(L·s^p), up to a constant on each side of s."""
+def _scaled_time(log_b: float, x: float, p: float) -> float:
+    """The time at which the mode is at b, in units of 1/(L·s^p) and up to a constant on each side of s.
+
+    `log_b` is ln b and x = 1 − b.
+    """
     below = x > 0
     if abs(x) > 0.5:
-        return float(_far_clock(log_b, p, below))
-    return float(_far_clock(_edge(below), p, below) + _near_clock(x, p))
+        return float(_far_time(log_b, p, below))
+    return float(_far_time(_edge(below), p, below) + _near_time(x, p))
 
 
 def _edge(below: bool) -> float:
-    """ln b where one series takes over from the other."""
+    """ln b at which the two series meet."""
     return float(np.log(0.5 if below else 1.5))
 
 
-def _far_clock(log_b: ArrayLike, p: float, below: bool) -> Float[np.ndarray, "..."]:
-    """Σ_k b^{k+1−p}/(k+1−p) below s, Σ_k b^{−k−p}/(k+p) above it, held within 1e±300."""
+def _far_time(log_b: ArrayLike, p: float, below: bool) -> Float[np.ndarray, "..."]:
+    """Σ_k b^{k+1−p}/(k+1−p) below s, Σ_k b^{−k−p}/(k+p) above it, clipped to 1e±300."""
     k, log_b, power = np.arange(_TERMS), np.asarray(log_b), 1 - p if below else -p
     series = polyval(np.exp(log_b if below else -log_b), 1 / (k + power if below else k - power))
     return np.exp(np.clip(power * log_b, -_LARGEST, _LARGEST)) * series
 
 
-def _near_clock(x: ArrayLike, p: float) -> Float[np.ndarray, "..."]:
-    """−ln|x| − Σ_{k≥1} (p)_k x^k/(k!·k), x = 1 − b, less its value at |x| = ½."""
+def _near_time(x: ArrayLike, p: float) -> Float[np.ndarray, "..."]:
+    """−ln|x| − Σ_{k≥1} (p)_k x^k/(k!·k), x = 1 − b, minus its value at |x| = ½."""
     k, x = np.arange(1, _TERMS), np.asarray(x)
     terms = np.concatenate([[0.0], np.cumprod((p + k - 1) / k) / k])
     return -np.log(2 * np.abs(x)) - polyval(x, terms) + polyval(np.sign(x) / 2, terms)
 
 
 def _far(theta: Float[np.ndarray, "T"], p: float, below: bool) -> Float[np.ndarray, "T"]:
-    """ln b far from s, by Newton's method in b^{1−p} or b^{−p}, of which the clock is almost linear.
+    """ln b far from s, by Newton's method in b^{1−p} or b^{−p}, in which the time is nearly linear.
 
-    It is convex there, and from where it starts every step goes the same way.
+    It is convex there, so that all steps from the initial guess have one sign.
     """
     power = 1 - p if below else -p
     edge = np.exp(power * _edge(below))
@@ -128,16 +133,16 @@ def _far(theta: Float[np.ndarray, "T"], p: float, below: bool) -> Float[np.ndarr
     for _ in range(_NEWTON):
         log_b = np.log(lead) / power
         slope = -np.expm1(-np.abs(log_b)) * power
-        lead = lead - (_far_clock(log_b, p, below) - theta) * (slope if below else -slope)
+        lead = lead - (_far_time(log_b, p, below) - theta) * (slope if below else -slope)
     return np.log(lead) / power
 
 
 def _near(theta: Float[np.ndarray, "T"], p: float, below: bool) -> Float[np.ndarray, "T"]:
-    """ln b near s, by Newton's method in z = −ln 2|x|, of which the clock is almost linear."""
+    """ln b near s, by Newton's method in z = −ln 2|x|, in which the time is nearly linear."""
     sign = 1.0 if below else -1.0
-    theta = np.minimum(theta - _far_clock(_edge(below), p, below), 700.0)  # |x| ≪ 1e-300, also at infinity
+    theta = np.minimum(theta - _far_time(_edge(below), p, below), 700.0)  # |x| ≪ 1e-300, also at infinity
     z = theta * np.exp(p * _edge(below))
     for _ in range(_NEWTON):
         x = sign * np.exp(-z) / 2
-        z = np.maximum(z - (_near_clock(x, p) - theta) * (1 - x) ** p, 0.0)
+        z = np.maximum(z - (_near_time(x, p) - theta) * (1 - x) ** p, 0.0)
     return np.log1p(-sign * np.exp(-z) / 2)

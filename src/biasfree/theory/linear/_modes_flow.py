@@ -1,4 +1,4 @@
-"""Deep linear networks aligned with their task: one equation a singular value, for any depth."""
+"""Deep linear networks aligned with their task: one equation per singular value, for any depth."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 def _aligned_parts(
     network: Network, data: Dataset
 ) -> tuple[list[np.ndarray], Float[np.ndarray, "M"], Float[np.ndarray, "M"]]:
-    """Frames V = R_0, R_1, …, R_L = U, strengths of a layer and s, of the modes that the network has.
+    """Frames V = R_0, R_1, …, R_L = U, the strengths per layer and s, for the modes present in the network.
 
-    U and V are those of Σ_yx plus a share of the map: if both are aligned this leaves a choice only among
-    modes that are equal in both.
+    U and V come from the SVD of Σ_yx plus a multiple of the map: if both are aligned, they are ambiguous only
+    among modes that are equal in both.
     """
     beta = data.beta.reshape(data.outputs, -1)
     product = reduce(lambda w, below: w @ below, [_unit(w) for w in network.weights[::-1]])
     u, _, vt = np.linalg.svd(_unit(beta) + _unit(product) / np.sqrt(2), full_matrices=False)
     strengths = np.linalg.norm(network.weights[0] @ vt.T, axis=0)
-    here = (strengths > max(beta.shape) * np.finfo(float).eps * strengths.max()) | (network.depth == 1)
-    frames = [vt[here].T]
+    present = (strengths > max(beta.shape) * np.finfo(float).eps * strengths.max()) | (network.depth == 1)
+    frames = [vt[present].T]
     for w in network.weights[:-1]:
         image = _unit(w) @ frames[-1]
         size = np.linalg.norm(image, axis=0)
         frames.append(image / np.where(size > 0, size, 1.0))
     s = np.einsum("ki,kd,id->i", u, beta, vt)
-    return [*frames, u[:, here]], strengths[here], s[here]
+    return [*frames, u[:, present]], strengths[present], s[present]
 
 
 def _unit(w: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
-    """w with its largest entry divided out, so that no product underflows."""
+    """w over its largest entry, so that no product underflows."""
     return w / (np.abs(w).max() or 1.0)
 
 
 def _alignment_defect(network: Network, data: Dataset) -> float:
-    """Of the layers, of Σ_yx on the modes that the network has, and of the frames, the largest defect."""
+    """The largest of the defects of the layers, of Σ_yx on the modes present, and of the frames."""
     frames, strengths, s = _aligned_parts(network, data)
     beta, u, v = data.beta.reshape(data.outputs, -1), frames[-1], frames[0]
     layers = [f * strengths @ below.T for below, f in pairwise(frames)]
@@ -67,7 +67,7 @@ ALIGNED = Hypothesis(
     "layers aligned with Σ_yx = USVᵀ, W_l = R_l A^{1/L} R_{l−1}ᵀ, R_0 = V, R_L = U,",
     "the relative distance from that form",
     _alignment_defect,
-    "draw the start with bf.theory.aligned_modes, use bf.theory.linear_flow (two layers), "
+    "initialize with bf.theory.aligned_modes, use bf.theory.linear_flow (two layers), "
     "or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
@@ -79,18 +79,18 @@ def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     """Gradient flow of the square loss for a linear network of any depth whose layers are aligned.
 
     W_l(t) = R_l A(t)^{1/L} R_{l−1}ᵀ with R_0 = V, R_L = U of Σ_yx = USVᵀ and R_1, …, R_{L−1} fixed, so that
-    W_L⋯W_1 = U A Vᵀ; each ν·a is `mode_course` of s at the time ν^{2/L−1}t. Modes that start at 0 stay there
-    (L ≥ 2). `ts` may end at infinity.
+    W_L⋯W_1 = U A Vᵀ; each ν·a is `mode_course` of s at the time ν^{2/L−1}t. Modes of initial strength 0
+    stay there (L ≥ 2). `ts` may end at infinity.
 
-    Assumes: no biases, leak 1; Σ = νI (white_tolerance=1e-8); aligned layers
-    of equal strengths (aligned_tolerance=1e-8).
+    Assumes: no biases, leak 1; Σ = νI (white_tolerance=1e-8); aligned layers of equal strengths
+    (aligned_tolerance=1e-8).
     Reference: Saxe et al. (2014); ν derived here.
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
     frames, strengths, s = _aligned_parts(network, data)
     nu, depth = whiteness(data), network.depth
-    with np.errstate(divide="ignore"):  # a mode of strength 0 is one that only a single layer learns
+    with np.errstate(divide="ignore"):  # strength 0: such a mode is learned by a single layer only
         log_starts = depth * np.log(strengths) + np.log(nu)
     times = nu ** (2 / depth - 1) * ts
     courses = [log_course(a, max(b, 0.0), times, depth) for a, b in zip(log_starts, s, strict=True)]
@@ -103,23 +103,23 @@ def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     return Trajectory(ts, weights, loss, loss, leak=1.0, stats=stats, linear=maps)
 
 
-def aligned_modes(data: Dataset, *, width: int, depth: int, starts: ArrayLike, seed: int = 0) -> Network:
-    """A linear network of `depth` layers aligned with Σ_yx = USVᵀ, whose modes have strengths `starts`.
+def aligned_modes(data: Dataset, *, width: int, depth: int, strengths: ArrayLike, seed: int = 0) -> Network:
+    """A linear network of `depth` layers aligned with Σ_yx = USVᵀ, whose modes have the given `strengths`.
 
-    W_l = R_l A^{1/L} R_{l−1}ᵀ, R_0 = V, R_L = U, all between random frames: W_L⋯W_1 = U A Vᵀ. `starts` are
-    for the modes of largest s, in their order, and those left out start at 0; one number is for all modes.
+    W_l = R_l A^{1/L} R_{l−1}ᵀ, R_0 = V, R_L = U, the others random frames: W_L⋯W_1 = U A Vᵀ. `strengths` are
+    those of the modes of largest s, in order, and 0 for the rest; one number is for all modes.
 
     Reference: Saxe et al. (2014).
     """
     depth, rng = whole("depth", depth), generator(seed)
     u, _, vt = np.linalg.svd(data.beta.reshape(data.outputs, -1), full_matrices=False)
     most = len(vt) if depth == 1 else min(len(vt), whole("width", width))
-    a = real("starts", starts)
+    a = real("strengths", strengths)
     a = np.full(most, a) if a.ndim == 0 else a
     if a.ndim != 1 or not 1 <= len(a) <= most or (a < 0).any():
         raise ValueError(
-            f"starts must be one number or 1 to {most} of them (sizes allow no more modes), "
-            f"none negative, got {starts!r}."
+            f"strengths must be one number or 1 to {most} of them (the sizes allow no more modes), "
+            f"none negative, got {strengths!r}."
         )
     middle = [np.linalg.qr(rng.normal(size=(width, len(a))))[0] for _ in range(depth - 1)]
     frames = [vt[: len(a)].T, *middle, u[:, : len(a)]]

@@ -150,11 +150,11 @@ def _one_by_one(
     now = 0.0
     while (phase.rates > 0).any():
         there = phase.rates > 0
-        _, kind = np.unique(phase.may, axis=0, return_inverse=True)
+        _, kind = np.unique(phase.active, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
         together = np.full(kind.max() + 1, -np.inf)
         np.logaddexp.at(together, kind, np.where(there, 2 * phase.log_gamma, -np.inf))
-        norms = row_norms(np.where(phase.may, ratio, 0.0))
+        norms = row_norms(np.where(phase.active, ratio, 0.0))
         to_go = np.log(norms, out=np.full_like(norms, np.inf), where=there) / 2 - together[kind] / 2
         waits = np.maximum(np.divide(to_go, phase.rates, out=np.full_like(norms, np.inf), where=there), 0)
         if not np.isfinite(waits.min()):
@@ -162,7 +162,7 @@ def _one_by_one(
         wait, first = waits.min(), int(np.argmin(waits))
         mine = kind == kind[first]
         h = int(np.argmax(np.where(mine, phase.log_gamma, -np.inf)))
-        fitted = phase.may[h]
+        fitted = phase.active[h]
         others = phase.shares(~mine, np.full(len(mine), wait))
         now = now + wait
         yield now, h, fitted, float(np.max(others[fitted]))
@@ -175,7 +175,7 @@ def _turned(phase: Growth, wait: float, fitted: Bool[np.ndarray, "P"]) -> Growth
     rates = row_norms(forces)
     share = np.divide(rates, phase.rates, out=np.zeros_like(rates), where=phase.rates > 0)
     log_gamma = phase.log_gamma + phase.rates * wait + np.log((1 + share) / 2)
-    return Growth(phase.may & ~fitted, forces, rates, log_gamma, phase.lengths)
+    return Growth(phase.active & ~fitted, forces, rates, log_gamma, phase.lengths)
 
 
 def _without_help(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:

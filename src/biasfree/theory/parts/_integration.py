@@ -1,4 +1,4 @@
-"""What the reduced equations are integrated with: SciPy, and the flow of a norm and a direction."""
+"""Integration of reduced equations: SciPy's solvers, and the flow of a norm and a direction."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def integrated(
     rtol: float,
     atol: float | Float[np.ndarray, "N"],
 ) -> tuple[Float[np.ndarray, "T N"], Stats]:
-    """The states at the times, and how they were obtained.
+    """The states at `ts`, and the statistics of the solver.
 
-    Steps are held to a tenth of `rtol`, since between them the solution is less accurate than at them.
+    Steps are held to a tenth of `rtol`, since the solution is less accurate between steps than at them.
     """
     from scipy.integrate import solve_ivp
 
@@ -38,28 +38,28 @@ def integrated(
     began = time.perf_counter()
     if ts[-1] == 0:  # solve_ivp takes no empty interval
         return start[None], Stats(name, rtol=rtol)
-    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may leap beyond the transition
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may overshoot the transition
         found = solve_ivp(
             lambda _, state: field(state),
             (0.0, float(ts[-1])),
             start,
             method=method,
             t_eval=ts,
-            rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's own least
+            rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's minimum
             atol=np.divide(atol, 10),
         )
     if not (found.success and np.isfinite(found.y).all()):
         raise RuntimeError(
             f'{name} stopped before the last of ts: {found.message} Try method="Radau" or a larger rtol '
-            f"(now {rtol:g}). Where a plateau outlasts what floating-point times resolve, raise the scale or "
-            "end ts before the transition."
+            f"(now {rtol:g}). If a plateau is too long for floating-point times, use a larger scale or end "
+            "ts before the transition."
         )
     seconds = time.perf_counter() - began
     return found.y.T, Stats(name, evaluations=found.nfev, rtol=rtol, wall_time=seconds)
 
 
 def direction_flow(
-    pull: Field,
+    force: Field,
     log_u: float,
     r: Float[np.ndarray, "D"],
     ts: Float[np.ndarray, "T"],
@@ -70,7 +70,7 @@ def direction_flow(
     decay: float,
     depth: int = 2,
 ) -> tuple[Float[np.ndarray, "T"], Float[np.ndarray, "T D"], Stats]:
-    """ln u and r of d ln u/dt = u^{L−2}(g·r) − λ, dr/dt = u^{L−2}(g − (g·r)r), g = pull(u^L r), at the times.
+    """ln u and r of d ln u/dt = u^{L−2}(g·r) − λ, dr/dt = u^{L−2}(g − (g·r)r), g = force(u^L r), at `ts`.
 
     An error in ln u is a relative one in u, so atol = rtol.
     """
@@ -78,7 +78,7 @@ def direction_flow(
 
     def field(state: np.ndarray) -> np.ndarray:
         log_u, r = state[0], state[1:] / np.linalg.norm(state[1:])  # r enters by its direction only
-        slope = pull(np.exp(depth * log_u) * r) * np.exp((depth - 2) * log_u - np.log(unit))
+        slope = force(np.exp(depth * log_u) * r) * np.exp((depth - 2) * log_u - np.log(unit))
         along = slope @ r
         return np.concatenate([[along - decay / unit], slope - along * r])
 
@@ -88,10 +88,10 @@ def direction_flow(
 
 
 def _time_unit(log_rate: float, decay: float) -> float:
-    """The rate at which the flow starts, max(u₀^{L−2}, λ), as a power of two, which rounds no time.
+    """The initial rate of the flow, max(u₀^{L−2}, λ), as a power of two, so that rescaling rounds no time.
 
-    In time so measured slopes are of order 1; SciPy squares them to estimate errors, and tiny ones would
-    vanish.
+    In these units velocities are of order 1; SciPy squares them to estimate errors, and tiny ones would
+    underflow.
     """
     log_rate = max(log_rate, float(np.log(decay))) if decay > 0 else log_rate
     return 2.0 ** float(np.clip(np.round(log_rate / np.log(2)), -900, 900))

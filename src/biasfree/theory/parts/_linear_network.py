@@ -1,7 +1,7 @@
 """Two-layer linear networks in the span of their neurons, for any Σ and either loss.
 
-The columns of W₁ and the rows of W₂ never leave the space they span at the start: W₁ = RA, W₂ = BRᵀ with R
-fixed, so a network of any width is one of at most D + K neurons.
+The columns of W₁ and the rows of W₂ stay in their initial span: W₁ = RA, W₂ = BRᵀ with R fixed, so a network
+of any width is equivalent to one of at most D + K neurons.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LinearNetwork:
-    """W₁ = size·RA, W₂ = size·BRᵀ at t = 0, and the slope it follows; Q = [A, Bᵀ] is its state."""
+    """W₁ = size·RA, W₂ = size·BRᵀ at t = 0, with its data and loss; Q = [A, Bᵀ] is the state."""
 
     basis: Float[np.ndarray, "H k"]
     state: Float[np.ndarray, "k Q"]
@@ -36,11 +36,11 @@ class LinearNetwork:
 
     @classmethod
     def of(cls, network: Network, data: Dataset, *, loss: Loss, l2: float) -> LinearNetwork:
-        """A basis of what the neurons span, and the network in it."""
+        """The network in a basis of the span of its neurons."""
         stacked = np.hstack([network.weights[0], network.weights[1].T])
         size = float(np.abs(stacked).max())
         if size == 0:
-            raise ValueError("the weights are zero, and stay so: there is no flow to solve.")
+            raise ValueError("the weights are zero, so the flow does not move; use a scale above 0.")
         u, s, vt = np.linalg.svd(stacked / size, full_matrices=False)
         kept = s > s[0] * max(stacked.shape) * np.finfo(float).eps
         return cls(u[:, kept], s[kept, None] * vt[kept], size, data, loss, l2)
@@ -51,15 +51,15 @@ class LinearNetwork:
 
         def slope(state: Float[np.ndarray, "k Q"]) -> Float[np.ndarray, "k Q"]:
             a, bt = state[:, :d], state[:, d:]
-            pull = g(scale * (bt.T @ a))
-            return np.hstack([bt @ pull, a @ pull.T]) - self.l2 * state
+            force = g(scale * (bt.T @ a))
+            return np.hstack([bt @ force, a @ force.T]) - self.l2 * state
 
         return slope
 
     def flow(
         self, ts: Float[np.ndarray, "T"], *, name: str, rtol: float, method: str
     ) -> tuple[Float[np.ndarray, "T k Q"], Stats]:
-        """The states at the times, in units of the initial size, and how they were obtained."""
+        """The states at `ts`, in units of the initial size, and the statistics of the solver."""
         slope, shape = self.slope(), self.state.shape
         states, stats = integrated(
             lambda state: slope(state.reshape(shape)).ravel(),
@@ -87,7 +87,7 @@ class LinearNetwork:
     def trajectory(
         self, ts: Float[np.ndarray, "T"], states: Float[np.ndarray, "T k Q"], *, leak: float, stats: Stats
     ) -> Trajectory:
-        """The (leaky) ReLU network of which this one is the twin, W = √(1/c)·W_lin."""
+        """The trajectory of the (leaky) ReLU network whose linear twin this is, W = √(1/c)·W_lin."""
         c, d = (1 + leak) / 2, self.data.dimensions
         a, b = self.size * states[:, :, :d], self.size * states[:, :, d:].swapaxes(1, 2)
         found = linear_loss(b @ a, self.data, self.loss)
@@ -118,5 +118,5 @@ def negative_gradient(
 def _check_finite(state: np.ndarray, steps: int, step: float) -> None:
     if not np.isfinite(state).all():
         raise RuntimeError(
-            f"descent diverged within {steps} steps of {step:g} of the linear network; use a smaller step."
+            f"descent of the linear network diverged within {steps} steps of {step:g}; use a smaller step."
         )

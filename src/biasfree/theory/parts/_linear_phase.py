@@ -1,4 +1,4 @@
-"""Orthogonal inputs, outputs negligible: how neurons leave samples of the other sign, then grow."""
+"""The early phase on orthogonal inputs: neurons deactivate on samples of the other sign, then grow."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
-_ROUNDING = 1e-12  # of |w_h||x_i|: below it the side of a sample is rounding
+_ROUNDING = 1e-12  # of |w_h||x_i|: below it the sign of w_h·x_i is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """Neuron h is γ_h e^{|D_S|t} in the end, S the samples of its sign that it is active on, `may`.
+    """The asymptotic growth γ_h e^{|D_S|t} of neuron h, S the samples of its sign on which it is active.
 
-    `rates` are |D_S|, `forces` s_i = |y_i||x_i|/P on S; γ_h as its logarithm, −∞ for those that do not grow.
+    `active` is S, `rates` are |D_S|, `forces` s_i = |y_i||x_i|/P on S; `log_gamma` is ln γ_h, −∞ for a neuron
+    that does not grow.
     """
 
-    may: Bool[np.ndarray, "H P"]
+    active: Bool[np.ndarray, "H P"]
     forces: Float[np.ndarray, "H P"]
     rates: Float[np.ndarray, "H"]
     log_gamma: Float[np.ndarray, "H"]
     lengths: Float[np.ndarray, "P"]
 
     def shares(self, some: Bool[np.ndarray, "H"], ts: Float[np.ndarray, "H"]) -> Float[np.ndarray, "P"]:
-        """f(x_i)/y_i of the neurons `some`, each at its time: Σ_h γ_h²e^{2|D_S|t}|x_i|²/(P|D_S|)."""
+        """f(x_i)/y_i of the neurons `some`, each at its own time: Σ_h γ_h²e^{2|D_S|t}|x_i|²/(P|D_S|)."""
         counts = some & (self.log_gamma > -np.inf)
-        rates, may = self.rates[counts], self.may[counts]
+        rates, active = self.rates[counts], self.active[counts]
         with np.errstate(divide="ignore", over="ignore"):
             log = 2 * (self.log_gamma[counts] + rates * ts[counts]) - np.log(rates * len(self.lengths))
             each = np.exp(log[:, None] + 2 * np.log(self.lengths))
-        return np.sum(np.where(may, each, 0.0), axis=0)
+        return np.sum(np.where(active, each, 0.0), axis=0)
 
 
 def grown(network: Network, data: Dataset) -> Growth:
-    """The linear phase of two layers with |a_h| ≥ |w_h|, exact as the weights → 0.
+    """The early phase of two layers with |a_h| ≥ |w_h|, exact as the weights → 0.
 
     With z_i = w·x̂_i and signed forces s_i, positive for samples of the sign of a: ż_i = s_i|a| on active
-    samples, d|a|/dt = c = Σ s_i z_i. In I = ∫|a|dt, c grows by κ²I and |a|² by 2cI + κ²I², κ² = Σs_i²; sample
-    i of the other sign is left where I = z_i/|s_i|, in that order, and z_i = 0 leaves c as it is. A stretch
-    takes the time ln[(κ|a| + c)/(κ|a| + c)₀]/κ. After the last, γ = ½(|a| + c/κ)e^{−κt}.
+    samples, d|a|/dt = c = Σ s_i z_i. With I = ∫|a|dt, c grows by κ²I and |a|² by 2cI + κ²I², κ² = Σs_i². The
+    neuron deactivates on sample i of the other sign at I = z_i/|s_i|, where z_i = 0 leaves c unchanged. The
+    time between two such events is ln[(κ|a| + c)/(κ|a| + c)₀]/κ. After the last, γ = ½(|a| + c/κ)e^{−κt}.
     """
     y, lengths = data.targets[:, 0], row_norms(data.x)
     largest = max(np.abs(w).max() for w in network.weights) or 1.0
@@ -55,24 +56,24 @@ def grown(network: Network, data: Dataset) -> Growth:
     reach = np.where(on_hyperplanes(network, data), 0.0, network.weights[0] / largest @ unit.T)
     a, side = np.abs(network.weights[1][0]) / largest, np.sign(network.weights[1][0])
     with np.errstate(over="ignore", invalid="ignore"):
-        pulls = representable("y|x|", y * lengths / len(y))
-    strongest = np.abs(pulls).max() or 1.0  # squares of shares do not overflow; times are in its units
-    forces = np.outer(side, pulls / strongest) * (reach > 0)
-    may = forces > 0
+        signed = representable("y|x|", y * lengths / len(y))
+    strongest = np.abs(signed).max() or 1.0  # the unit of rate, so that squares do not overflow
+    forces = np.outer(side, signed / strongest) * (reach > 0)
+    active = forces > 0
     c, square = np.sum(forces * np.maximum(reach, 0), axis=1), np.sum(forces**2, axis=1)
     a, c, time = _without_other_signs(a, c, square, forces, reach)
-    own = np.where(may, forces, 0.0)
+    own = np.where(active, forces, 0.0)
     rates = row_norms(own)
     with np.errstate(divide="ignore"):
         size = np.log(np.maximum(a + np.divide(c, rates, out=np.zeros_like(c), where=rates > 0), 0) / 2)
         log_gamma = np.where(rates > 0, size + np.log(largest) - rates * time, -np.inf)
-    return Growth(may, own * strongest, rates * strongest, log_gamma, lengths)
+    return Growth(active, own * strongest, rates * strongest, log_gamma, lengths)
 
 
 def _without_other_signs(
     a: np.ndarray, c: np.ndarray, square: np.ndarray, forces: np.ndarray, reach: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|a|, c and the time once all samples of the other sign are left; |a| = 0 where that never is."""
+    """|a|, c and the time after the last deactivation on such a sample; |a| = 0 where it never comes."""
     against = forces < 0
     marks = np.where(against, np.divide(reach, -forces, out=np.zeros_like(reach), where=against), np.inf)
     order, rows, now, time = np.argsort(marks, axis=1), np.arange(len(a)), np.zeros(len(a)), np.zeros(len(a))
@@ -92,7 +93,7 @@ def _without_other_signs(
 
 
 def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
-    """Where w_h·x_i = 0 to rounding and a_h ≠ 0; a sample x_i = 0 has no hyperplane."""
+    """Pairs with w_h·x_i = 0 to rounding and a_h ≠ 0; a sample x_i = 0 has no hyperplane."""
     first, lengths = network.weights[0], row_norms(data.x)
     sizes = row_norms(first)
     rows = np.divide(first, sizes[:, None], out=np.zeros_like(first), where=sizes[:, None] > 0)
@@ -102,11 +103,11 @@ def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
 
 
 def representable(name: str, value: ArrayLike, *, infinite: bool = False) -> np.ndarray:
-    """`value`, refused where it is beyond floating point; with `infinite`, +∞ is an answer."""
+    """`value`, refused where it overflows floating point; with `infinite`, +∞ is allowed."""
     found = np.asarray(value, dtype=float)
     if not (np.isfinite(found) | (infinite & (found == np.inf))).all():
         raise ValueError(
-            f"{name} is beyond floating point for inputs, targets and weights of these sizes; divide them by "
-            "a common factor."
+            f"{name} overflows floating point for inputs, targets and weights of this size; divide them by a "
+            "common factor."
         )
     return found

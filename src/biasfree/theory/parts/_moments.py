@@ -1,4 +1,4 @@
-"""Two numbers of a dataset that closed forms use: s = |β|, and ν of Σ ≈ νI."""
+"""Two moments of a dataset that closed forms use: s = |β|, and ν of Σ ≈ νI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from biasfree.data import Dataset
 
 
 def strength(data: Dataset) -> float:
-    """s = |β|, also where its square would under- or overflow."""
+    """s = |β|, also where its square under- or overflows."""
     return float(row_norms(data.beta.reshape(1, -1))[0])
 
 

@@ -1,4 +1,4 @@
-"""Networks of one direction, W₁ = W₂ᵀrᵀ: their parts, and the trajectory those parts make."""
+"""Rank-one networks, W₁ = W₂ᵀrᵀ: their norm, neurons and direction, and the trajectory built from them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class RankOne:
 
     @classmethod
     def of(cls, network: Network) -> RankOne:
-        """The parts of the network of this form nearest to `network`: norm = |W₂|, r ∝ W₁ᵀW₂ᵀ."""
+        """The parts of the nearest network of this form: norm = |W₂|, r ∝ W₁ᵀW₂ᵀ."""
         first, second = network.weights
         largest = np.abs(second).max()  # dividing by it first keeps squares of tiny weights from underflowing
         if largest == 0 or not first.any():
-            raise ValueError("a layer of the network is zero: it has no direction r; draw other weights.")
+            raise ValueError("a layer of the network is zero, so it has no direction r; use other weights.")
         relative = np.linalg.norm(second / largest)
         neurons = second[0] / largest / relative
         r = (first / np.abs(first).max()).T @ neurons
         if not r.any():
-            raise ValueError("W₂W₁ = 0, so the network has no direction r; draw other weights.")
+            raise ValueError("W₂W₁ = 0, so the network has no direction r; use other weights.")
         return cls(largest * relative, neurons, r / np.linalg.norm(r), network.leak)
 
     @classmethod
@@ -65,12 +65,12 @@ class RankOne:
         return float(np.sum(np.sign(self.neurons) * self.neurons**2))
 
     def residual(self, network: Network) -> float:
-        """|W₁ − W₂ᵀrᵀ|/|W₂|, how far `network` is from these parts."""
-        with np.errstate(over="ignore"):  # infinitely far, where W₂ is that much smaller
+        """|W₁ − W₂ᵀrᵀ|/|W₂|, the distance of `network` from this form."""
+        with np.errstate(over="ignore"):  # infinite where W₂ is far smaller than W₁
             return float(np.linalg.norm(network.weights[0] / self.norm - np.outer(self.neurons, self.r)))
 
     def network(self) -> Network:
-        """The network that these parts make."""
+        """The network with these parts."""
         neurons = self.norm * self.neurons
         return Network((np.outer(neurons, self.r), neurons[None]), leak=self.leak)
 

@@ -1,4 +1,4 @@
-"""The early phase: small random initial weights while outputs do not matter yet, and how long that lasts."""
+"""The early phase: training from small weights while outputs are negligible, and how long it lasts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
 from biasfree.theory.parts._moments import strength
-from biasfree.theory.symmetric._aligned import EARLY, SMALL_START, growing_part, sides
+from biasfree.theory.symmetric._aligned import EARLY, SMALL_RANDOM, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
-_lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, for a while", lambda: ASSUMES_BOUND)
+_lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, up to a time", lambda: ASSUMES_BOUND)
 
 
 _growth = result(
-    "weights grow no faster than e^{cst}, always, and at first at this rate", lambda: ASSUMES_BOUND
+    "weights grow no faster than e^{cst} at all times, and at this rate in the early phase",
+    lambda: ASSUMES_BOUND,
 )
 
 
@@ -44,16 +45,16 @@ def early_flow(
     l2: float = 0.0,
     **tolerances: float,
 ) -> Trajectory:
-    """The early phase: gradient flow while outputs are negligible, solved exactly.
+    """Gradient flow in the early phase, in closed form: outputs are neglected.
 
     W₁ = e^{−λt}[e^{κt}r₁β̄ᵀ + e^{−κt}r₂β̄ᵀ + W₁(0)(I − β̄β̄ᵀ)],  W₂ = e^{−λt}[e^{κt}r₁ − e^{−κt}r₂]ᵀ,
-    r₁, r₂ = (W₁(0)β̄ ± W₂(0)ᵀ)/2; κ = cs for the square loss, cs/2 for the logistic one. Refused at times at
-    which outputs are no longer negligible; `early_error` bounds what is left out, of the relative order of
-    the `small` defect at the last of `ts`. Thm. 13 says O(w_init) for the whole of `lemma12_window`, which
-    fails where cs > ⅔(s + TrΣ) (erratum 8).
+    r₁, r₂ = (W₁(0)β̄ ± W₂(0)ᵀ)/2; κ = cs for the square loss, cs/2 for the logistic one. Times at which
+    outputs are no longer negligible are refused. Accuracy: the relative error is of the order of the `small`
+    defect at the last of `ts`, and `early_error` bounds it. Thm. 13 states an error O(w_init) up to
+    `lemma12_window`, which fails where cs > ⅔(s + TrΣ) (erratum 8).
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), labels ±1 for the logistic loss; β ≠ 0
-    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time asked for, u the larger norm (small_tolerance=1e-2).
+    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time of `ts`, u the larger norm (small_tolerance=1e-2).
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
@@ -63,12 +64,12 @@ def early_flow(
     factors = _modes(network, direction, kappa, ts, l2)
     defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
-    found = np.array([kind.value(net(data.x), data.targets[:, 0]).mean() for net in networks])
+    values = np.array([kind.value(net(data.x), data.targets[:, 0]).mean() for net in networks])
     return Trajectory(
         ts=ts,
         weights=factors,
-        loss=found,
-        objective=found + l2 / 2 * np.array([np.sum(net.norms**2) for net in networks]),
+        loss=values,
+        objective=values + l2 / 2 * np.array([np.sum(net.norms**2) for net in networks]),
         leak=network.leak,
         stats=Stats("early_flow", defects=defects),
     )
@@ -93,26 +94,26 @@ def growth_rate(
     return _rate(network, data, kind) - l2
 
 
-@result("the early phase leaves one direction, and ends", lambda: SMALL_START)
+@result("weights grow along one direction until the plateau ends", lambda: SMALL_RANDOM)
 def plateau_end(
     network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
 ) -> float:
-    """When small random initial weights leave their plateau: their larger side stops its own growth.
+    """The time at which small random initial weights leave their plateau.
 
-    t = ln[κ/(κ₂β̄ᵀΣβ̄(½(1+α²)ρ + αρ′))]/2κ, ρ ≥ ρ′ the two of |r₁±|², κ = cκ₁s − λ: a side that grows as
-    e^{κt} is slowed by its own outputs and, where α > 0, by those of the other. (κ₁, κ₂) = (1, 1) for the
-    square loss, (½, ¼) for the logistic one. For sides of equal size the bracket is κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and
-    for Σ = νI and the square loss t is the middle of the sigmoid; from one sign only it comes ln 2/s earlier
-    (α = 0), and the other side never leaves. Infinity where L2 allows no growth. Accuracy: the
-    growing part as the `growing` defect has it, shifting t by as much over κ. This plateau is the first
-    one, at zero outputs; `six_point_escape` is about the end of a second one, at least squares.
+    t = ln[κ/(κ₂β̄ᵀΣβ̄(½(1+α²)ρ + αρ′))]/2κ, ρ ≥ ρ′ the two of |r₁±|², κ = cκ₁s − λ: the neurons of one sign
+    of r₁ grow as e^{κt} until their own outputs and, where α > 0, those of the other sign stop them.
+    (κ₁, κ₂) = (1, 1) for the square loss, (½, ¼) for the logistic one. For ρ = ρ′ the bracket is
+    κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and for Σ = νI and the square loss t is the midpoint of the sigmoid. If r₁ has one
+    sign only, t is ln 2/s earlier (α = 0). Infinity where L2 prevents growth. Accuracy: the relative error of
+    r₁, given by the `growing` defect, shifts t by that error over κ.
+    This plateau is the first one, at zero outputs; `six_point_escape` is about a second one, at least squares.
 
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
     """
     kind, l2 = loss_named(loss), non_negative("l2", l2)
     kind.check(data.y)
-    check(SMALL_START, network, data, tolerances)
+    check(SMALL_RANDOM, network, data, tolerances)
     growing, alpha = growing_part(network, data), network.leak
     rate, curvature = _rate(network, data, kind) - l2, _SLOPES[kind.name][1]
     smaller, larger = np.sort(sides(growing)) ** 2
@@ -133,9 +134,9 @@ def lemma12_bound(
 ) -> Float[np.ndarray, "T"]:
     """The bound u(t) ≤ u(0)e^{(s + TrΣ)t/τ} on the larger norm of a layer, up to `lemma12_window`.
 
-    With `any_data` the rate is √(⟨y²⟩TrΣ) + TrΣ and no symmetry is needed: a half-space may see more of the
-    target than β, |⟨1[r·x>0]yx⟩| ≤ √(⟨y²⟩TrΣ). Print does not say that s + TrΣ rests on Condition 3, through
-    Lemma 11: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
+    With `any_data` the rate is √(⟨y²⟩TrΣ) + TrΣ and no symmetry is needed, since
+    |⟨1[r·x>0]yx⟩| ≤ √(⟨y²⟩TrΣ) may exceed s. The rate s + TrΣ needs Condition 3, through Lemma 11, which
+    print does not state: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
 
     Assumes: two layers of one output, no biases, square loss; Condition 3 (symmetry_tolerance=1e-8) unless
     `any_data`.
@@ -149,7 +150,7 @@ def lemma12_bound(
 def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, **tolerances: float) -> float:
     """The time τ·ln(1/u(0))/(s + TrΣ) until which Lemma 12 holds: far shorter than the plateau.
 
-    With `any_data` the rate is that of `lemma12_bound`. Infinity where nothing moves: zero weights or inputs.
+    With `any_data` the rate is that of `lemma12_bound`. Infinity for zero weights or inputs: nothing moves.
 
     Assumes: as `lemma12_bound`.
     Reference: [ZSL25] Lemma 12; 0 for u(0) ≥ 1, which it does not cover.
@@ -175,17 +176,17 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
 def early_error(
     network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T"]:
-    """A bound on |W(t) − W̃(t)|, the flow against `early_flow`, both layers together, for all times.
+    """A bound on |W(t) − W̃(t)|, the distance of gradient flow from `early_flow`, valid at all times.
 
-    √2·TrΣ·u(0)³·e^{κt}(e^{2κt} − 1)/(2κ), κ = cs: what is left out of the slope has norm at most √2·TrΣ·u³
-    (Lemmas 8 and 9), and u(t) ≤ u(0)e^{κt}.
+    √2·TrΣ·u(0)³·e^{κt}(e^{2κt} − 1)/(2κ), κ = cs, over both layers: the part of the velocity that
+    `early_flow` neglects has norm at most √2·TrΣ·u³ (Lemmas 8 and 9), and u(t) ≤ u(0)e^{κt}.
 
     Assumes: as `norm_bound`.
     Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
     """
     check(ASSUMES_BOUND, network, data, tolerances)
     kappa, ts = _rate(network, data, Square()), increasing_times(ts)
-    with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0, and one of infinity is one too
+    with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0; an infinite bound is valid
         mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
         factor = np.log(np.sqrt(2) * np.trace(data.sigma))
         return np.exp(factor + 3 * (np.log(network.norms.max()) + kappa * ts) + mean)
@@ -204,7 +205,7 @@ def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: M
 
 
 def _grown(network: Network, exponents: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T"]:
-    """u(0)e^{…}; infinity is a bound too."""
+    """u(0)e^{exponents}; an infinite bound is valid."""
     with np.errstate(over="ignore", divide="ignore"):
         return np.exp(np.log(network.norms.max()) + exponents)
 
@@ -232,6 +233,7 @@ def _check_still_small(
     network: Network, data: Dataset, t: float, tolerances: Mapping[str, float]
 ) -> dict[str, float]:
     late = replace(
-        SMALL, remedy=f"at t = {t:g} outputs matter: ask for earlier times, or simulate with bf.gradient_flow"
+        SMALL,
+        remedy=f"outputs matter at t = {t:g}: end ts earlier, or simulate with bf.gradient_flow",
     )
     return {"small": late.check(network, data, tolerances.get("small_tolerance"))}

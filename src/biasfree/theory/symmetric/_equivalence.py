@@ -1,4 +1,4 @@
-"""Theorem 5 (TMLR 8): on symmetric data a (leaky) ReLU network is a linear one, slower and larger."""
+"""Theorem 5 (TMLR 8): on symmetric data a (leaky) ReLU network learns as a linear one, in rescaled time."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _equivalence = result(
 
 
 def linear_twin(network: Network) -> Network:
-    """The linear network that shadows `network` on symmetric data: W_lin(0) = √c·W(0), c = (1+α)/2.
+    """The linear network that learns as `network` does on symmetric data: W_lin(0) = √c·W(0), c = (1+α)/2.
 
-    From weights W₁ = W₂ᵀrᵀ with |W₂⁺| = |W₂⁻| it does so exactly, W_lin(ct) = √c·W(t); from a small random
-    start up to the error that `final_weight_error` gives.
+    For initial weights W₁ = W₂ᵀrᵀ with |W₂⁺| = |W₂⁻|, W_lin(ct) = √c·W(t) exactly; for small random initial
+    weights, up to the error that `final_weight_error` gives.
 
     Assumes: two layers, no biases.
     Reference: [ZSL25] Thm. 5 (TMLR 8).
@@ -68,7 +68,7 @@ def from_linear_twin(network: Network, *, leak: float) -> Network:
     """
     _check_two_layers(network)
     if network.leak != 1:
-        raise ValueError(f"a linear twin has leak 1, got {network!r}; pass linear_twin(network) instead.")
+        raise ValueError(f"a linear twin has leak 1, got {network!r}; pass bf.theory.linear_twin(network).")
     other = Network(network.weights, leak=leak)
     return Network(tuple(w / np.sqrt((1 + other.leak) / 2) for w in network.weights), leak=other.leak)
 
@@ -85,11 +85,11 @@ def equivalent_flow(
     method: str = "DOP853",
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow by way of the linear twin: W(t) = √(1/c)·W_lin(ct), with λ_lin = λ/c.
+    """Gradient flow computed from the linear twin: W(t) = √(1/c)·W_lin(ct), with λ_lin = λ/c.
 
-    The twin's own flow is integrated in the span of its neurons: at most D + 1 directions, at any width.
-    With both tolerances of Assumption 4 opened to 1 it is what the equivalence says of any start, which a
-    small random one follows up to its ± imbalance (`final_weight_error`).
+    The twin's flow is integrated in the span of its neurons: at most D + 1 directions, at any width. With
+    both tolerances of Assumption 4 relaxed to 1 any initial weights are accepted; small random ones follow
+    the result up to their ± imbalance (`final_weight_error`).
 
     Accuracy: a local error of `rtol` relative to the largest weight.
 
@@ -118,9 +118,9 @@ def equivalent_descent(
     l2: float = 0.0,
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient descent by way of the linear twin: step η is the twin's step cη, whatever its size.
+    """Gradient descent computed from the linear twin: a step η is a step cη of the twin, for any η.
 
-    Saved as `bf.gradient_descent` saves: every `save_every` steps, the first and the last. The set
+    Saved as by `bf.gradient_descent`: the first and last steps, and every `save_every`-th. The set
     W₁ = W₂ᵀvᵀ with |W₂⁺| = |W₂⁻| is invariant under descent; |v| = 1 is not.
 
     Assumes: as `equivalent_flow`.
@@ -147,6 +147,6 @@ def _twin(
 def _check_two_layers(network: Network) -> None:
     if network.depth != 2 or network.biases is not None:
         raise ValueError(
-            f"the equivalence is about two layers without biases, got {network!r}; "
-            "deeper networks have a twin of another form (Conjecture 11), bf.theory.deep_linear_twin."
+            f"the equivalence needs two layers without biases, got {network!r}; "
+            "for deeper networks (Conjecture 11) use bf.theory.deep_linear_twin."
         )

@@ -1,4 +1,4 @@
-"""On symmetric data the square loss is that of a linear network plus that of the even part."""
+"""The square loss on symmetric data: the loss of a linear network plus that of the even part."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 ASSUMES = (NO_BIASES, TWO_LAYERS, SYMMETRY)
 
-_split = result("the loss is a linear network's plus that of the even part", lambda: ASSUMES)
+_split = result("the loss is that of a linear network plus that of the even part", lambda: ASSUMES)
 
 
 @dataclass(frozen=True)
 class LossSplit:
-    """The two parts of the square loss: of the linear part of f against y, and of its even part."""
+    """The two parts of the square loss: that of the linear part of f, and that of its even part."""
 
     linear: float
     even: float
@@ -35,11 +35,11 @@ class LossSplit:
 
 @_split
 def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSplit:
-    """The square loss of a (leaky) ReLU network as that of its linear twin plus that of its even part.
+    """The square loss of a (leaky) ReLU network: the loss of its linear twin plus that of its even part.
 
     L(W) = L_lin(√c·W) + ⟨|f_e|²⟩/2,  L_lin(√c·W) = ⟨|y − c·W₂W₁x|²⟩/2,  f_e = k·W₂|W₁x|,
     c = (1+α)/2, k = (1−α)/2, at any weights, outputs summed. So L ≥ L_ols, and L = L_ols where f is the
-    least-squares map (two neurons an output suffice; one, if α = 1).
+    least-squares map (two neurons per output suffice; one if α = 1).
 
     Assumes: no biases; two layers; Condition 3 (symmetry_tolerance=1e-8; a linear network needs none).
     Reference: [ZSL25] App. E.4 for the minimum; derived here for any weights, leak and number of outputs.
@@ -54,12 +54,12 @@ def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSpli
 def symmetric_slope(
     network: Network, data: Dataset, **tolerances: float
 ) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarray, "K H"]]:
-    """Ẇ₁ and Ẇ₂ under gradient flow of the square loss (τ = 1): a linear network's, less the even part's.
+    """Ẇ₁ and Ẇ₂ under gradient flow of the square loss (τ = 1): a linear term minus that of the even part.
 
     Ẇ₁ = c·W₂ᵀ(β − c·W₂W₁Σ) − k⟨sgn(W₁x) ⊙ W₂ᵀf_e xᵀ⟩ − k⟨1[W₁x = 0] ⊙ W₂ᵀ(y − ℓ) xᵀ⟩,
     Ẇ₂ = c(β − c·W₂W₁Σ)W₁ᵀ − k⟨f_e|W₁x|ᵀ⟩,  ℓ = c·W₂W₁x,  f_e = k·W₂|W₁x|,  β = ⟨yxᵀ⟩, (K, D).
-    The last term of Ẇ₁ is there only for samples exactly on a neuron's hyperplane, where σ′(0) = α and not
-    the mean c of its two sides. (What sgn(0) is in the term before it does not matter.)
+    The last term of Ẇ₁ is nonzero only for samples exactly on a neuron's hyperplane, where σ′(0) = α and not
+    the mean c of the two sides. The value of sgn(0) in the term before it does not matter.
 
     Assumes: no biases; two layers; Condition 3 (symmetry_tolerance=1e-8; a linear network needs none).
     Reference: derived here from [ZSL25] Eq. 6 with Lemmas 10 and 11; where f_e = 0 it is Eq. 34.
@@ -67,11 +67,11 @@ def symmetric_slope(
     check(ASSUMES, network, data, tolerances)
     (first, second), x = network.weights, data.x
     c, k, linear = (1 + network.leak) / 2, (1 - network.leak) / 2, linear_part(network)
-    pull = data.beta.reshape(linear.shape) - linear @ data.sigma
+    force = data.beta.reshape(linear.shape) - linear @ data.sigma
     hidden = x @ first.T
     even, missing = k * np.abs(hidden) @ second.T, data.targets - x @ linear.T
     backward = np.where(hidden == 0, missing @ second, np.sign(hidden) * (even @ second))
     return (
-        c * second.T @ pull - k / len(data) * backward.T @ x,
-        c * pull @ first.T - k / len(data) * even.T @ np.abs(hidden),
+        c * second.T @ force - k / len(data) * backward.T @ x,
+        c * force @ first.T - k / len(data) * even.T @ np.abs(hidden),
     )

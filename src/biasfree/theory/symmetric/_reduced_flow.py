@@ -1,4 +1,4 @@
-"""The reduced flow: D + 1 equations that are the whole network, for any Σ and either loss."""
+"""The reduced flow: D + 1 equations for a rank-one network of any width, for any Σ and either loss."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ASSUMES = EQUIVALENCE
 
 
-@result("D + 1 equations for any Σ, with L2", lambda: ASSUMES, losses=("square", "logistic"))
+@result("D + 1 equations, for any Σ and L2", lambda: ASSUMES, losses=("square", "logistic"))
 def reduced_flow(
     network: Network,
     data: Dataset,
@@ -35,12 +35,12 @@ def reduced_flow(
     method: str = "DOP853",
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow of a rank-one network, by integrating its norm and direction only.
+    """Gradient flow of a rank-one network, computed by integrating its norm and direction.
 
     d ln u/dt̃ = g·r − λ/c,  dr/dt̃ = g − (g·r)r,  t̃ = ct/τ,  w = u²r,
     g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one.
-    Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; "Radau" suits
-    a Σ of widely spread eigenvalues over long times.
+    Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; use
+    "Radau" for a Σ of widely spread eigenvalues over long times.
 
     Accuracy: `rtol` in ln u and r, and as much in the loss.
 
@@ -55,9 +55,9 @@ def reduced_flow(
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     start = RankOne.of(network)
-    pull = negative_gradient(kind, data)
+    force = negative_gradient(kind, data)
     log_u, r, stats = direction_flow(
-        lambda w: pull(w[None])[0],
+        lambda w: force(w[None])[0],
         float(np.log(start.u)),
         start.r,
         start.c * ts,

@@ -1,4 +1,4 @@
-"""The learning curve of small random initial weights on white input: one sigmoid, or two."""
+"""Closed-form learning curves of small random initial weights on white input: one sigmoid, or two."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ASSUMES = (*alignment.ASSUMES, WHITE)
-ASSUMES_TWO = (*alignment.SMALL_START, RELU, WHITE)
+ASSUMES_TWO = (*alignment.SMALL_RANDOM, RELU, WHITE)
 
 _one_sigmoid = result("closed form from small random initial weights: one sigmoid", lambda: ASSUMES)
 
 
 @_one_sigmoid
 def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
-    """Gradient flow from small random initial weights on white input: one direction, one sigmoid.
+    """Gradient flow from small random initial weights on white input: a sigmoid along one direction.
 
     w(t) = β̄ / (u₀^{−2}e^{−2st̃} + (ν/s)(1 − e^{−2st̃})), t̃ = ct/τ, u₀ = √c·|r₁|, r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2
-    of the network's own weights; the weights are those of `aligned`, grown. Accuracy: as the scale → 0 the
-    loss is right to ε²/4 of L(0) − L_ols for ε = ||r₁⁺|² − |r₁⁻|²|/|r₁|² ≤ 0.7 (less for α > 0), which
-    `two_sigmoid_flow` keeps for α = 0 and `two_neuron_flow` for every leak; at a finite scale
-    twice the `growing` defect of the largest is added.
+    of the initial weights; the weights are those of `aligned`, multiplied by one factor. Accuracy: as the
+    scale → 0 the error of the loss is at most ε²/4 of L(0) − L_ols for ε = ||r₁⁺|² − |r₁⁻|²|/|r₁|² ≤ 0.7
+    (less for α > 0); a finite scale adds twice the `growing` defect of the largest loss. `two_sigmoid_flow`
+    (α = 0) and `two_neuron_flow` (any leak) keep ε.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); small initial weights
-    (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1); Σ = νI (white_tolerance=1e-8);
-    r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5).
-    Reference: [ZSL25] Corollary 14 with r = β̄ and Thm. 13; u₀ and ν are ours (erratum 2).
+    (small_tolerance=1e-2) whose growing part dominates (growing_tolerance=0.1); Σ = νI
+    (white_tolerance=1e-8); r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5).
+    Reference: [ZSL25] Corollary 14 with r = β̄ and Thm. 13; u₀ and ν are derived here (erratum 2).
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
@@ -55,12 +55,12 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
     """Gradient flow of a ReLU network from small random initial weights on white input, at any width.
 
     f(x) = [(ρ₊+ρ₋)/2]·β̄·x + [(ρ₊−ρ₋)/2]·|β̄·x|, ρ± = 1/(|r₁±|^{−2}e^{−st} + (ν/s)(1 − e^{−st})): neurons of
-    either sign see one half of the data each, and on symmetric data a half has the moments of the whole.
-    Weights: r₁± and r₁±β̄ᵀ, each grown by its own √(ρ±(t)/ρ±(0)); a sign that no neuron has stays absent.
-    Exact as the scale → 0; at a finite one weights and loss are within twice the `growing` defect, relative
-    to their size at the end and at t = 0.
+    each sign are active on one half of the data, and on symmetric data a half has the moments of all data.
+    Weights: r₁± and r₁±β̄ᵀ, each multiplied by √(ρ±(t)/ρ±(0)); a sign that no neuron has stays absent. Exact
+    as the scale → 0. At a finite scale the error of weights and loss is at most twice the `growing` defect,
+    relative to the final weights and the initial loss.
 
-    Assumes: as `sigmoid_flow`, and α = 0; r₁ may be of any imbalance, or of one sign only.
+    Assumes: as `sigmoid_flow`, and α = 0; r₁ may have any imbalance, or one sign only.
     Reference: derived here from [ZSL25] Thm. 13.
     """
     ts = increasing_times(ts, infinite=True)
@@ -85,12 +85,12 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
 def time_to_loss(
     network: Network, data: Dataset, level: ArrayLike, **tolerances: float
 ) -> float | Float[np.ndarray, "*levels"]:
-    """When training from small random initial weights on white input reaches a loss, or several.
+    """The time at which training from small random initial weights on white input reaches a loss `level`.
 
-    t = (τ/2cs)·ln[(u₀^{−2} − ν/s)/(ω^{−1} − ν/s)], νω = s − √(2ν(L − L_ols)): `sigmoid_flow`, inverted. The
-    levels lie between the initial loss, at which t = 0, and that of least squares, at which t = ∞. Accuracy:
-    at that time the loss is the level to the accuracy of `sigmoid_flow`; below ε²/4 of the initial excess
-    the imbalance decides.
+    t = (τ/2cs)·ln[(u₀^{−2} − ν/s)/(ω^{−1} − ν/s)], νω = s − √(2ν(L − L_ols)): the inverse of `sigmoid_flow`,
+    for one or several levels between the initial loss (t = 0) and that of least squares (t = ∞). Accuracy:
+    the loss at that time is the level up to the error of `sigmoid_flow`; levels less than ε²/4 of the initial
+    excess above L_ols depend on the neglected imbalance.
 
     Assumes: as `sigmoid_flow`.
     Reference: derived here from [ZSL25] Corollary 14.
@@ -101,7 +101,8 @@ def time_to_loss(
     s, nu, floor = strength(data), whiteness(data), least_squares_fit(data)[1]
     if nu * start.u**2 >= s:
         raise ValueError(
-            f"the initial map, {start.u**2:.3g}·β̄, is not below least squares, {s / nu:.3g}·β̄; start smaller."
+            f"the initial map, {start.u**2:.3g}·β̄, is not below least squares, {s / nu:.3g}·β̄; use a smaller "
+            "scale."
         )
     initial = floor + (s - nu * start.u**2) ** 2 / (2 * nu)
     if (level < floor).any() or (level > initial).any():
@@ -109,7 +110,7 @@ def time_to_loss(
             f"level must lie between the loss of least squares, {floor:.6g}, and the initial one, "
             f"{initial:.6g}; got {level.min():g} to {level.max():g}."
         )
-    missing = np.sqrt(2 * nu * (level - floor)) / s  # 1 − νω/s, from 1 at the start to 0 at the end
+    missing = np.sqrt(2 * nu * (level - floor)) / s  # 1 − νω/s, from 1 at t = 0 to 0 at t = ∞
     log_start = 2 * np.log(start.u) + np.log(nu / s)
     with np.errstate(divide="ignore"):  # at the floor, t = ∞
         left = np.log1p(-missing) - np.log(missing)
@@ -128,7 +129,7 @@ def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np
 def _loss(
     rho: Float[np.ndarray, "T 2"], direction: Float[np.ndarray, "D"], data: Dataset
 ) -> Float[np.ndarray, "T"]:
-    """The square loss of the linear part and of the even one, which on symmetric data add."""
+    """The square loss: the sum of those of the linear part and of the even part."""
     linear = linear_loss(rho.mean(axis=1)[:, None, None] * direction, data, Square())
     even = (rho[:, 0] - rho[:, 1]) / 2
     return linear + even**2 * (direction @ data.sigma @ direction) / 2

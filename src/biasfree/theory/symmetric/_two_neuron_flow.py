@@ -1,4 +1,4 @@
-"""What a small draw becomes before its outputs matter: two neurons, one of each sign, for any leak."""
+"""Small random initial weights reduced to two neurons, one per sign, for any leak, width and Σ."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import Field, integrated
 from biasfree.theory.parts._moments import strength
 from biasfree.theory.parts._rank_one import RankOne
-from biasfree.theory.symmetric._aligned import SMALL_START, growing_part, parts, sides
+from biasfree.theory.symmetric._aligned import SMALL_RANDOM, growing_part, parts, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
-ASSUMES = SMALL_START
+ASSUMES = SMALL_RANDOM
 _SIGNS = np.array([1.0, -1.0])
-_ABSENT = -1e4  # ln|a| of a neuron that is not there, far below the smallest number
-_BEYOND = 30.0  # of ln|a| in a trial step, above its value at the transition
+_ABSENT = -1e4  # ln|a| of a sign that no neuron has, far below the smallest float
+_BEYOND = 30.0  # largest excess of ln|a| over its value at the transition, in a trial step
 
 
 @result(
-    "two neurons for small random initial weights at any width and any Σ",
+    "small random initial weights learn as two neurons, at any width and for any Σ",
     lambda: ASSUMES,
     losses=("square", "logistic"),
 )
@@ -42,32 +42,32 @@ def two_neuron_flow(
     rtol: float = 1e-8,
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow from small random initial weights at any width, by integrating two neurons only.
+    """Gradient flow from small random initial weights at any width, computed by integrating two neurons.
 
-    The growing part W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ has one direction, so neurons of one sign see the same samples and
-    stay proportional: they act as one, |a| = |r₁±| and w = |a|ρ with ρ = ±β̄ at the start. Of each,
+    The growing part W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ has one direction, so neurons of one sign are active on the same
+    samples and stay proportional: they act as one, |a| = |r₁±| and w = |a|ρ with ρ(0) = ±β̄. For each sign
     d ln|a|/dt = g·ρ,  dρ/dt = g − (g·ρ)ρ,  g = ±⟨e σ′(ρ·x)x⟩, e = y − f for the square loss and
-    y/(1 + e^{yf}) for the logistic one. Where `reduced_flow` of `aligned` rescales the signs to equal size,
-    this keeps the imbalance of the initial weights, for any Σ; a sign that no neuron has stays absent. Exact
-    as the scale → 0; at a finite one weights and loss are within twice the `growing` defect, relative
-    to their size at the end and at t = 0.
+    y/(1 + e^{yf}) for the logistic one. Unlike `reduced_flow` of `aligned`, which rescales the signs to equal
+    norm, this keeps the imbalance of the initial weights; a sign that no neuron has stays absent. Exact as
+    the scale → 0. At a finite scale the error of weights and loss is at most twice the `growing` defect,
+    relative to the final weights and the initial loss.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
     (mirror_tolerance=0) and labels ±1; β ≠ 0 (target_tolerance=1e8); small initial weights
-    (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1).
+    (small_tolerance=1e-2) whose growing part dominates (growing_tolerance=0.1).
     Reference: derived here from [ZSL25] Thm. 13.
     """
     ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
-    look = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
-    states, stats = integrated(_field(data, network.leak, kind), _start(growing), ts, **look)
+    settings = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
+    states, stats = integrated(_field(data, network.leak, kind), _start(growing), ts, **settings)
     return _trajectory(ts, states, growing, data, kind, stats=replace(stats, defects=defects))
 
 
 def _start(growing: RankOne) -> Float[np.ndarray, "N"]:
-    """ln|r₁±| and ±β̄; a sign that no neuron has is not there, and stays so: `_field` leaves it out."""
+    """ln|r₁±| and ±β̄; a sign that no neuron has stays absent, because `_field` leaves it out."""
     with np.errstate(divide="ignore"):
         log_sizes = np.log(growing.norm) + np.log(sides(growing))
     return np.concatenate([np.maximum(log_sizes, _ABSENT), growing.r, -growing.r])
@@ -77,11 +77,11 @@ def _field(data: Dataset, leak: float, kind: Loss) -> Field:
     x, y, largest = data.x, data.targets[:, 0], _transition(data) + _BEYOND
 
     def field(state: np.ndarray) -> np.ndarray:
-        rho, there = _directions(state), state[:2] > _ABSENT
+        rho, present = _directions(state), state[:2] > _ABSENT
         z = x @ rho.T
         slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
         f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
-        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * there).T @ x / len(x)
+        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * present).T @ x / len(x)
         along = np.sum(g * rho, axis=1)
         return np.concatenate([along, (g - along[:, None] * rho).ravel()])
 
@@ -112,17 +112,17 @@ def _outputs(state: np.ndarray, x: Float[np.ndarray, "P D"], leak: float) -> Flo
 def _trajectory(
     ts: np.ndarray, states: np.ndarray, growing: RankOne, data: Dataset, kind: Loss, *, stats: Stats
 ) -> Trajectory:
-    """All neurons again, each its share of the neuron of its sign: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
+    """The weights of all neurons, in proportion to r₁±: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
     shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
     sizes, rho = np.array([_sizes(state) for state in states]), np.array([_directions(s) for s in states])
     y = data.targets[:, 0]
-    found = np.array([np.mean(kind.value(_outputs(state, data.x, growing.leak), y)) for state in states])
+    loss = np.array([np.mean(kind.value(_outputs(state, data.x, growing.leak), y)) for state in states])
     first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
     return Trajectory(
         ts=ts,
         weights=Factored((shares[None], first), (sizes[:, None, :], shares.T[None])),
-        loss=found,
-        objective=found,
+        loss=loss,
+        objective=loss,
         leak=growing.leak,
         stats=stats,
     )

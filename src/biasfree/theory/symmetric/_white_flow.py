@@ -1,4 +1,4 @@
-"""Corollary 14: the time course in closed form when the input is white."""
+"""Corollary 14: gradient flow in closed form on white input."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ def white_flow(
     With t̃ = ct/τ, q₁ = |r−β̄|²/2, q₂ = |r+β̄|²/2, a = st̃ + ½ln(q₂/q₁), E = e^{−st̃} and û₀² = ν·u₀²:
     r(t) = tanh(a)·β̄ + sech(a)·r̂⊥,
     ν·u(t)² = û₀²(q₂ + q₁E²)² / [4(1 + û₀²q₁q₂t̃)E² + (û₀²/s)(q₂² + q₁²E²)(1 − E²)],  w = u²r.
-    This is Eq. 38 multiplied through by u₀²q₂² and split into length and direction, so that nothing
-    overflows; it differs from print in u₀ = √c·|W₁(0)|, the norm of the linear twin (erratum 2), and in ν.
-    `ts` may end at infinity. Within rounding of r = −β̄ the escape time depends on the last digits of the
-    weights.
+    This is Eq. 38 multiplied by u₀²q₂² and split into norm and direction, so that nothing overflows; it
+    differs from print in u₀ = √c·|W₁(0)|, the norm of the linear twin (erratum 2), and in ν. `ts` may end at
+    infinity. Within rounding of r = −β̄ the escape time depends on the last digits of the weights.
 
-    Assumes: what `reduced_flow` does; Σ = νI (white_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8).
+    Assumes: as `reduced_flow`; Σ = νI (white_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8).
     Reference: [ZSL25] Corollary 14, Eq. 38.
     """
     ts = increasing_times(ts, infinite=True)
@@ -70,11 +69,11 @@ def _direction_course(
 def norm_course(
     start: float, log_q: tuple[float, float], s: float, t: Float[np.ndarray, "T"]
 ) -> Float[np.ndarray, "T"]:
-    """û(t) from û(0) for Σ = I: a sum of two terms, one that decays from û(0)^{−2} and one that fills to 1/s.
+    """û(t) from û(0) for Σ = I: û^{−2} is a term that decays from û(0)^{−2} plus one that grows to 1/s.
 
     û^{−2} = û₀^{−2}·4(1 + û₀²q₁q₂t)E²/(q₂ + q₁E²)² + (1/s)(q₂² + q₁²E²)(1 − E²)/(q₂ + q₁E²)², E = e^{−st}.
-    Both are held as logarithms, but while the first dominates the result is û₀ times something: ln û₀ itself
-    would cost digits.
+    Both are kept as logarithms; while the first dominates, the result is û₀ times a factor, since ln û₀ would
+    lose digits.
     """
     (log_q1, log_q2), log_start, decay = log_q, 2 * np.log(start), -2 * s * t
     with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 at t = 0, ∞ − ∞ at t = ∞
@@ -82,7 +81,7 @@ def norm_course(
         first = np.log(4) + np.logaddexp(0, log_start + log_q1 + log_q2 + np.log(t)) + decay - turned
         spread = np.logaddexp(2 * log_q2, 2 * log_q1 + decay)
         second = spread - turned + np.log(-np.expm1(decay)) - np.log(s)
-        apart = first - log_start - second
-        total = np.where(apart > 0, first, second) + np.log1p(np.exp(-np.abs(apart)))
-    found = np.where(apart > 0, start, 1.0) * np.exp(-total / 2)
+        ahead = first - log_start - second
+        total = np.where(ahead > 0, first, second) + np.log1p(np.exp(-np.abs(ahead)))
+    found = np.where(ahead > 0, start, 1.0) * np.exp(-total / 2)
     return np.where(t == np.inf, 0.0 if log_q2 == -np.inf else np.sqrt(s), found)

@@ -85,8 +85,8 @@ class _Case:
 
     def numbers(self, ts: np.ndarray, every: int, report: Report) -> Numbers:
         """All that is known of the set."""
-        solved = [self._solve(start, ts, "sorted") for start in self.starts]
-        drawn = [self._solve(start, ts, "draw") for start in self.starts]
+        solved = [self._solve(start, ts) for start in self.starts]
+        drawn = [self._solve(start, ts, sort=False) for start in self.starts]
         flows, accuracy = self._flows(ts, report)
         report(f"{len(self.data)} points: descent")
         descent = self._descend(every, len(ts) - 1)
@@ -118,8 +118,8 @@ class _Case:
         """XOR, with the loss that gated networks are solved for."""
         return len(self.data) == 4 and self.loss == "square"
 
-    def _solve(self, start: Network, ts: np.ndarray, kind: str) -> Trajectory:
-        return theory.independent_flow(start, self.data, ts, loss=self.loss, start=kind)
+    def _solve(self, start: Network, ts: np.ndarray, *, sort: bool = True) -> Trajectory:
+        return theory.independent_flow(start, self.data, ts, loss=self.loss, sort=sort)
 
     def _flows(self, ts: np.ndarray, report: Report) -> tuple[list[Trajectory], np.ndarray]:
         """The flow of every draw, and how far its outputs are from those at a coarser tolerance."""
