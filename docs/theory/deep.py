@@ -47,12 +47,12 @@ def _losses(axes: Axes) -> None:
 
 
 def _descended(network: bf.Network, end: float, step: float = 0.005) -> bf.Trajectory:
-    """Descent with steps small enough to stand for the flow: the same compiled program as in `_layers`."""
+    """Descent with steps small enough to approximate the flow: the same compiled program as in `_layers`."""
     return bf.gradient_descent(network, DATA, step=step, steps=round(end / step), save_every=20)
 
 
 def _layers(panel: Any, axes: Any) -> None:
-    """W₂ after training, ReLU and linear from the same weights, over its largest entry; neurons by sign."""
+    """W₂ of trained ReLU and linear networks with equal initial weights, over its largest entry; by sign."""
     start = bf.networks.gaussian((4, 20, 20, 1), scale=0.1)
     for ax, leak, name in zip(axes, (0.0, 1.0), ("ReLU", "linear"), strict=True):
         network = bf.Network(start.weights, leak=leak)

@@ -19,7 +19,7 @@ STEPS = (1.0, 2.5, 3.0)
 
 
 def draw() -> Figure:
-    """The loss over ct of networks with one twin, and over the steps of descent at large steps."""
+    """The loss over ct of networks with the same twin, and the loss of descent with large steps."""
     from matplotlib.figure import Figure
 
     data = bf.data.odd_sine(n=40, d=3, seed=0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw() -> Figure:
-    """Two panels over the angle: two layers and their parts; g and what two layers can do about it."""
+    """Two panels over the angle: two layers and their parts; g and its best approximation by two layers."""
     from matplotlib.figure import Figure
 
     with plots.style():

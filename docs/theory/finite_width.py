@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw() -> Figure:
-    """The law of the final error with 300 draws of two widths, and errors simulated against predicted."""
+    """The distribution of the final error for 300 seeds at two widths; simulated against predicted errors."""
     from matplotlib.figure import Figure
 
     data = bf.data.odd_sine(n=20, d=2, seed=0)
@@ -61,7 +61,7 @@ def _draw_simulated(axes: Axes, data: bf.Dataset) -> None:
 
 
 def _error(network: bf.Network, twin: bf.Network) -> float:
-    """|√c·W − W_lin|/|W_lin|, both layers together."""
+    """|√c·W − W_lin|/|W_lin| over both layers."""
     root = np.sqrt((1 + network.leak) / 2)
     apart = [root * a - b for a, b in zip(network.weights, twin.weights, strict=True)]
     return float(np.sqrt(sum(np.sum(a**2) for a in apart) / np.sum(twin.norms**2)))

@@ -18,7 +18,7 @@ STEP, EVERY = 0.002, 20
 
 
 def draw() -> Figure:
-    """Gated flows from three states of a simulated network, each with the patterns it has there."""
+    """Gated flows from three states of a simulated network, each with the patterns of that state."""
     from matplotlib.figure import Figure
 
     x = np.random.default_rng(0).normal(size=(8, 4))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STEP = 0.004  # small enough to stand for the flow: times are off by a share s·step/2 < 0.2 %
+STEP = 0.004  # small enough to approximate the flow: the relative error of times is s·step/2 < 0.2 %
 
 
 def draw() -> Figure:

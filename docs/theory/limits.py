@@ -1,4 +1,4 @@
-"""Where training ends: the picture."""
+"""The picture of limits.md."""
 
 from __future__ import annotations
 

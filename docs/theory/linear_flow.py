@@ -1,4 +1,4 @@
-"""The picture of `linear_flow.md`: a small start learns the singular values one after the other."""
+"""The picture of linear_flow.md: singular values are learned one after the other from small weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRENGTHS = (1.0, 0.5, 0.25)
 
 
 def task() -> bf.Dataset:
-    """White inputs and a linear target of three outputs with singular values 1, ½ and ¼, and some noise."""
+    """White inputs and a linear target of three outputs with singular values 1, ½ and ¼, plus noise."""
     rng = np.random.default_rng(0)
     x = bf.data.whiten(bf.Dataset(rng.normal(size=(200, 5)), np.zeros(200))).x
     u, v = (np.linalg.qr(rng.normal(size=(n, 3)))[0] for n in (3, 5))

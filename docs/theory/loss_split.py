@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw() -> Figure:
-    """The loss above least squares along training from a large start, and its linear and even part."""
+    """The loss above least squares during training from large weights, and its linear and even parts."""
     from matplotlib.figure import Figure
 
     data = bf.data.odd_sine(n=50, d=5, seed=0)

@@ -1,4 +1,4 @@
-"""The picture of `modes.md`: one mode at depths 1 to 4."""
+"""The picture of modes.md: one mode at depths 1 to 4."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def draw() -> Figure:
 
 def _draw_loss(axes: Axes, network: bf.Network, data: bf.Dataset) -> None:
     ts = np.linspace(0, 28, 141)
-    unequal = {"both_signs_tolerance": 1.0}  # to show what one sigmoid leaves out
+    unequal = {"both_signs_tolerance": 1.0}  # to show the error of one sigmoid
     one, two = sigmoid_flow(network, data, ts, **unequal), two_sigmoid_flow(network, data, ts)
     theory_curve(axes, ts, one.loss, color="0.5", ls="--", label="one sigmoid")
     theory_curve(axes, ts, two.loss, color="C0", label="two sigmoids")

@@ -18,7 +18,7 @@ DEGREES = (0, 90, 170, 179)
 
 
 def draw() -> Figure:
-    """The map from several starting angles, and the u₀ of print against the one that holds."""
+    """The map from several initial angles, and the printed u₀ against the correct one."""
     from matplotlib.figure import Figure
 
     data = bf.data.whiten(bf.data.odd_sine(n=20, d=2, seed=0))
@@ -47,7 +47,7 @@ def _draw_angles(axes: Axes, data: bf.Dataset) -> None:
 def _draw_erratum(axes: Axes, data: bf.Dataset) -> None:
     ts = np.linspace(0, 14, 141)
     network = bf.networks.rank_one(_turned(data, 60), width=6, scale=0.7)
-    larger = bf.Network(tuple(np.sqrt(2) * w for w in network.weights))  # √c·|W₁| is what |W₁| was
+    larger = bf.Network(tuple(np.sqrt(2) * w for w in network.weights))  # now √c·|W₁| is the former |W₁|
     theory_curve(
         axes, ts, _along(white_flow(network, data, ts), data), color="C0", label="$u_0=\\sqrt{c}|W_1|$"
     )
