@@ -91,7 +91,7 @@ def gated_flow(
     is unstable.
 
     Assumes: no biases; at the saved times the network has its initial patterns (`patterns_tolerance`, a share
-    of gates, 0 by default), unless `patterns` are given: then the gated network is what is solved. Any depth,
+    of gates, 0 by default), unless `patterns` are given: then the call solves the gated network. Any depth,
     leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """

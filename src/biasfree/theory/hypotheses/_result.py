@@ -1,6 +1,6 @@
-"""Results of the theory: a decorator that states once what a function computes and under which hypotheses.
+"""`@result`: the statement of a result and its hypotheses, on the function that computes it.
 
-`coverage` and the documents read what `@result` registers.
+`coverage` reads the statements; references are those of the docstrings.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def result(
 ) -> Callable[[Function], Function]:
     """State the result that a function computes; functions of one title share a row of the coverage table.
 
-    `assumes` returns the hypotheses that the function checks (a function, because modules define hypotheses
-    below the functions that use them). `path` is the public name where it is not in `bf.theory`.
+    `assumes` returns the hypotheses that the function checks; it is a function because modules define
+    hypotheses below the functions that use them. `path` is the public name if that is not in `bf.theory`.
     """
 
     def state(function: Function) -> Function:
@@ -67,9 +67,9 @@ def result(
 
 
 def results(paths: Mapping[str, str]) -> tuple[Result, ...]:
-    """Every result, in the order of `paths` (public path by function name), one per title and loss.
+    """All results in the order of `paths` (public path by function name), one per title and loss.
 
-    The reference is the one in the docstring of the first function.
+    The hypotheses and the reference are those of the first function.
     """
     stated = {statement.function.__name__: statement for statement in _STATEMENTS}
     paths = {**paths, **{name: one.path for name, one in stated.items() if one.path}}
