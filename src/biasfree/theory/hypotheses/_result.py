@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from biasfree.losses import named
+from biasfree.losses import loss_named
 from biasfree.theory.hypotheses._conditions import LABELS, under
 from biasfree.theory.hypotheses._hypothesis import Hypothesis
 
@@ -87,7 +87,7 @@ def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -
     first = statements[0]
     title, assumes = first.title, tuple(first.assumes())
     if loss == "logistic":
-        title, assumes = f"{title}, logistic loss", (*under(named(loss), assumes), LABELS)
+        title, assumes = f"{title}, logistic loss", (*under(loss_named(loss), assumes), LABELS)
     return Result(title, tuple(paths), _reference(first.function), assumes, loss)
 
 
