@@ -20,11 +20,12 @@ PAGES = [
     ROOT / "README.md",
     TUTORIAL,
     ROOT / "docs" / "tutorial.md",
-    ROOT / "docs" / "neighbours.md",
+    ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "neighbors.md",
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
-NEIGHBOURS = [one.name for one in REGISTRY.values() if one.section == experiment.NEIGHBOURS]
+NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
 
 def name(path):
@@ -33,14 +34,15 @@ def name(path):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    """Every python block of a page, in order, in one namespace, in an empty folder."""
+    """Every python block of a page, in order, in one namespace, in an empty folder; and prints its output."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     for needed in ("torch", "sklearn") if page == TUTORIAL else ():
         pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
     monkeypatch.chdir(tmp_path)
     exec("\n".join(blocks), {})
-    assert page.parent != ROOT or "Trajectory(" in capsys.readouterr().out
+    shown = re.findall(r"```output\n(.*?)```", page.read_text(), re.DOTALL)
+    assert not shown or "".join(shown) == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -68,12 +70,12 @@ def test_a_page_of_a_result_has_its_parts(page):
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
 
 
-@pytest.mark.parametrize("name", NEIGHBOURS)
-def test_a_neighbour_is_described(name):
+@pytest.mark.parametrize("name", NEIGHBORS)
+def test_a_neighboring_paper_is_described(name):
     """What is proved, run, measured and outside the theorem; what is rebuilt is marked; the picture."""
-    text = (ROOT / "docs" / "neighbours.md").read_text()
+    text = (ROOT / "docs" / "neighbors.md").read_text()
     found = re.search(rf"\n## [^\n]*\(`{name}`\)\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
-    assert found, f"neighbours.md has no section of {name}"
+    assert found, f"neighbors.md has no section of {name}"
     for part in (
         "**What the paper proves.**",
         "**What we run",
@@ -81,10 +83,27 @@ def test_a_neighbour_is_described(name):
         "**Outside the theorem.**",
     ):
         assert part in found[1], f"the section of {name} lacks {part}"
-    caption = re.search(rf"\(pictures/{name}\.png\)\n\n\*(.*?)\*\n\n", found[1], re.DOTALL)
-    assert caption, f"the section of {name} lacks its picture and the caption below it"
-    assert " ".join(caption[1].replace("\\*", "*").split()) == REGISTRY[name].caption
+    assert f"<!-- {name}: by make results -->" in found[1], f"the section of {name} lacks its picture"
     assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The script that writes results.md, run once."""
+    return runpy.run_path(str(ROOT / "docs" / "results.py"))
+
+
+def test_captions_of_the_neighboring_papers_are_up_to_date(results):
+    text = (ROOT / "docs" / "neighbors.md").read_text()
+    assert results["captioned"](text) == text, "run `make results`"
+    spoiled = text.replace("pictures/frei2022.png", "pictures/fig3.png")
+    assert results["captioned"](spoiled) == text != spoiled
+
+
+def test_results_are_up_to_date(results):
+    """The page names the hash of the sources and settings that its verdicts come from."""
+    page = (ROOT / "docs" / "results.md").read_text()
+    assert f"the hash `{results['digest']()}`" in page, "docs/results.md is stale: run `make results`"
 
 
 @pytest.fixture(scope="module")
@@ -93,51 +112,45 @@ def equations():
     return runpy.run_path(str(ROOT / "docs" / "equations.py"))
 
 
-def test_results_list_every_claim(monkeypatch, tmp_path):
-    """All claims of a run are on the page and counted in the README; what is stale or lost is refused."""
-    script = runpy.run_path(str(ROOT / "docs" / "results.py"))
+def test_results_list_every_claim(results, monkeypatch, tmp_path):
+    """All claims of a run are on the page and counted; stale, missing and changed figures are refused."""
     for figure in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, figure)
     monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a | b"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=experiment.NEIGHBOURS, rebuilt="all"))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section="others", rebuilt="all"))
     for one in REGISTRY.values():
         make(one, one.settle(), tmp_path, experiment.silent)
     write_report(tmp_path)
     with monkeypatch.context() as patch:
         patch.setitem(REGISTRY, "fig10", stub("fig10"))
-        with pytest.raises(ValueError, match=r"lacks \['fig10'\]"):
-            script["load"](tmp_path)
-    records = script["load"](tmp_path)
-    page = script["page"](records)
+        with pytest.raises(ValueError, match=r"Missing: \['fig10'\]"):
+            results["load"](tmp_path)
+    page = results["page"](results["load"](tmp_path))
     assert (
         page.count("| ours, identity | a claim of ours | 0.1 | ≤ 0.01 | derived | **does not hold** |") == 1
     )
     assert page.count("| paper, rebuilt | a claim of theirs | 0.1 … 1 | ≤ 0.5 | chosen |") == 2
     assert "a \\| b" in page
-    names = ("counts", "paper", "neighbours")
-    blank = "\n".join(f"<!-- {name}: by make results -->before<!-- end of {name} -->" for name in names)
-    text = script["readme"](blank, records)
-    assert "before" not in text
-    assert (
-        "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 were chosen" in text
-    )
-    assert "| [fig9](docs/results.md#fig9) [rebuilt] |" in text
-    assert script["readme"](text, records) == text
-    spoilt = json.loads((tmp_path / "claims.json").read_text())
-    spoilt[0]["fingerprint"] = "of other sources"
-    (tmp_path / "claims.json").write_text(json.dumps(spoilt))
-    with pytest.raises(ValueError, match=r"of others are \['fig3'\]"):
-        script["load"](tmp_path)
+    assert "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 claims" in page
+    assert "| [fig9](#fig9) [rebuilt] |" in page
+    assert experiment.UNKNOWN in page
+    assert f"the hash `{results['digest']()}`" in page
+    made = json.loads((tmp_path / "claims.json").read_text())
+    for key, other in (
+        ("fingerprint", "of other sources"),
+        ("settings", {**made[0]["settings"], "width": 1}),
+    ):
+        (tmp_path / "claims.json").write_text(json.dumps([{**made[0], key: other}, made[1]]))
+        with pytest.raises(ValueError, match=r"Made otherwise: \['fig3'\]"):
+            results["load"](tmp_path)
 
 
-def test_the_readme_counts_what_results_list():
-    """One run wrote both: the same hash, every figure in both, and every claim of a figure in its table."""
-    readme, results = ((ROOT / path).read_text() for path in ("README.md", "docs/results.md"))
-    (one,), (other,) = (re.findall(r"have\s+the hash `(\w+)`", text) for text in (readme, results))
-    assert one == other
+def test_results_count_what_they_list():
+    """Every figure has a row in a summary, and every claim that the row counts is in the figure's table."""
+    page = (ROOT / "docs" / "results.md").read_text()
     for figure in REGISTRY:
-        row = re.search(rf"^\| \[{figure}\]\(docs/results.md#{figure.lower()}\).*$", readme, re.MULTILINE)
-        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", results, re.MULTILINE | re.DOTALL)
+        row = re.search(rf"^\| \[{figure}\]\(#{figure.lower()}\).*$", page, re.MULTILINE)
+        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
         assert row, figure
         assert section, figure
         counted = sum(int(n) for n in re.findall(r"\d+ of (\d+)", row[0].split("|", 3)[3]))
