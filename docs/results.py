@@ -18,8 +18,13 @@ from biasfree.files import replacing
 from biasfree.tables import plain
 from biasfree_papers.experiment import BASES, KINDS, PAPER, UNKNOWN
 from biasfree_papers.registry import REGISTRY
-from biasfree_papers.reproduction.fingerprint import figure_fingerprint, sources_fingerprint
+from biasfree_papers.reproduction.fingerprint import (
+    figure_fingerprint,
+    numbers_fingerprint,
+    sources_fingerprint,
+)
 from biasfree_papers.reproduction.report import marks, spread
+from biasfree_papers.reproduction.storage import load_numbers
 
 ROOT = Path(__file__).parents[1]
 PAGE, NEIGHBORS = ROOT / "docs" / "results.md", ROOT / "docs" / "neighbors.md"
@@ -31,7 +36,7 @@ def load(out: Path) -> list[Record]:
     """The records of all figures, made with the present sources and the default settings."""
     records = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
-    stale = [record["figure"] for record in records if not _is_current(record)]
+    stale = [record["figure"] for record in records if not _is_current(record, out)]
     if missing or stale:
         raise ValueError(
             f"{out / 'claims.json'} must have every figure, made with these sources, these versions and the "
@@ -41,11 +46,14 @@ def load(out: Path) -> list[Record]:
     return records
 
 
-def _is_current(record: Record) -> bool:
+def _is_current(record: Record, out: Path) -> bool:
+    """Whether claims and numbers are those that the present sources give at the default settings."""
     experiment = REGISTRY[record["figure"]]
-    settings = experiment.settle()
-    return record["settings"] == plain(settings) and record["fingerprint"] == figure_fingerprint(
-        experiment, settings
+    settings, (_, origin) = experiment.settle(), load_numbers(out / experiment.name)
+    return (
+        record["settings"] == plain(settings)
+        and record["fingerprint"] == figure_fingerprint(experiment, settings)
+        and origin.fingerprint == numbers_fingerprint(experiment, settings)
     )
 
 

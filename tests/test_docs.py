@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import biasfree as bf
 from biasfree_papers import experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
+from biasfree_papers.reproduction.storage import load_numbers, save_numbers
 from stubs import stub
 
 ROOT = Path(__file__).parents[1]
@@ -143,6 +145,12 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
         (tmp_path / "claims.json").write_text(json.dumps([{**made[0], key: other}, made[1]]))
         with pytest.raises(ValueError, match=r"Made otherwise: \['fig3'\]"):
             results["load"](tmp_path)
+    (tmp_path / "claims.json").write_text(json.dumps(made))
+    results["load"](tmp_path)
+    numbers, origin = load_numbers(tmp_path / "fig9")
+    save_numbers(tmp_path / "fig9", numbers, replace(origin, fingerprint="of other sources"))
+    with pytest.raises(ValueError, match=r"Made otherwise: \['fig9'\]"):
+        results["load"](tmp_path)
 
 
 def test_results_count_what_they_list():
