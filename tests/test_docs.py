@@ -4,6 +4,8 @@ import inspect
 import json
 import re
 import runpy
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,10 @@ PAGES = [
     ROOT / "docs" / "neighbors.md",
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
+INDOORS = [
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
+]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
 NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
@@ -47,7 +53,7 @@ def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
     assert not shown or "".join(shown) == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, *INDOORS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_pictures_and_links_of_a_page(page):
     """No picture is missing or over 200 kB, and no link inside the project is broken."""
     text = page.read_text()
@@ -87,6 +93,49 @@ def test_a_neighboring_paper_is_described(name):
         assert part in found[1], f"the section of {name} lacks {part}"
     assert f"<!-- {name}: by make results -->" in found[1], f"the section of {name} lacks its picture"
     assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
+
+
+def walk(call):
+    """The files of a walk in ARCHITECTURE.md, in their order."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    block = re.search(rf"^`{re.escape(call)}.*?^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert block, f"ARCHITECTURE.md has no walk of {call}"
+    return re.findall(r"^ *\d+ (\S+\.py) ", block[1], re.MULTILINE)
+
+
+def test_the_walk_of_a_figure_names_files():
+    found = walk("biasfree run fig6")
+    places = (ROOT / "src" / "biasfree", ROOT / "papers" / "src" / "biasfree_papers")
+    assert len(found) > 10
+    assert [file for file in found if not any((place / file).is_file() for place in places)] == []
+
+
+@pytest.mark.parametrize("call", ["bf.gradient_flow(network, data, ts)", "bf.diagnose(model, data)"])
+def test_walks_follow_the_calls(call):
+    """Every file of the walk is entered, and first entered after the one above it."""
+    code = f"""
+import sys
+import biasfree as bf
+data, (network, other) = bf.data.six_points(0.15), (
+    bf.networks.gaussian((2, 8, 1), scale=0.3, seed=seed) for seed in (0, 1)
+)
+model, ts = other, [0, 5, 20, 60]
+bf.gradient_flow, bf.diagnose(network)  # imports come before what is followed
+entered = []
+def follow(frame, event, _):
+    if event == "call" and frame.f_code.co_filename not in entered:
+        entered.append(frame.f_code.co_filename)
+sys.setprofile(follow)
+{call}
+sys.setprofile(None)
+print(*entered, sep="\\n")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    place = str(Path(bf.__file__).parent) + "/"
+    entered = [file.removeprefix(place) for file in run.stdout.split("\n")]
+    expected = walk(call)
+    assert [file for file in expected if file not in entered] == []
+    assert [file for file in entered if file in expected] == expected
 
 
 @pytest.fixture(scope="module")
