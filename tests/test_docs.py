@@ -1,4 +1,4 @@
-"""What the documents show runs, exists and is up to date."""
+"""The documents: their code runs, their links lead somewhere, their tables are up to date."""
 
 import inspect
 import json
@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -237,8 +238,7 @@ def test_a_word_is_not_a_use(equations):
 
 
 def id_of(name):
-    stage, function = name.split(".")
-    return id(inspect.unwrap(getattr(getattr(bf, stage), function)))
+    return id(inspect.unwrap(attrgetter(name)(bf)))
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,15 @@ def test_uses_are_resolved_by_import(equations, source, uses):
 
 
 def test_a_figure_uses_what_the_files_that_it_shares_use(equations):
-    """`fig4` has no formula in its folder: it runs what experiments/points.py defines."""
+    """`fig4` has no formula in its folder: it runs what shared/xor defines."""
     objects = {path.name: found for path, found in equations["figure_users"]().items()}
     assert id_of("data.xor") in objects["fig4"]
     assert id_of("theory.neighbors.circle_rates") not in objects["fig4"]
+
+
+def test_names_in_a_text_are_found_in_full(equations):
+    found = equations["NAMED"].findall("`bf.theory.aligned`, bf.theory.neighbors.loss_floor")
+    assert found == ["theory.aligned", "theory.neighbors.loss_floor"]
 
 
 def test_equations_know_both_versions(equations):
@@ -293,10 +298,13 @@ def test_equations_know_both_versions(equations):
     assert numbers("Frei et al. (2022)") == ("", "")
 
 
-def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations):
+@pytest.mark.parametrize("stage", ["theory", "theory.neighbors"])
+def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations, stage):
     """But for the table of coverage, which is not a result."""
-    cited = {name for stage, name, _ in equations["functions"]() if stage == "theory"}
-    plain = {"AssumptionError", "Coverage", "coverage"}
-    records = {n for n in bf.theory.__all__ if isinstance(getattr(bf.theory, n), type)}
-    assert set(bf.theory.__all__) - cited - plain - records == set()
-    assert [name for name in cited - records if equations["tests"](f"biasfree.theory.{name}") == "–"] == []
+    names = attrgetter(stage)(bf).__all__
+    cited = {name for where, name, _ in equations["functions"]() if where == stage}
+    plain = {"AssumptionError", "Coverage", "coverage", "neighbors"}
+    records = {name for name in names if isinstance(attrgetter(f"{stage}.{name}")(bf), type)}
+    assert set(names) - cited - plain - records == set()
+    untested = [name for name in cited - records if equations["tests"](f"biasfree.{stage}.{name}") == "–"]
+    assert untested == []
