@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 import biasfree as bf
+import biasfree_papers
 from biasfree_papers import experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
+from biasfree_papers.reproduction.fingerprint import figure_fingerprint
 from biasfree_papers.reproduction.storage import load_numbers, save_numbers
 from stubs import stub
 
@@ -66,6 +68,15 @@ def test_pictures_and_links_of_a_page(page):
 
 def test_the_readme_names_what_is_not_reproduced():
     assert experiment.UNKNOWN in (ROOT / "README.md").read_text()
+
+
+def test_documents_name_the_version():
+    """The newest entry of the changelog, the citation and both packages."""
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert newest
+    assert cited
+    assert {newest[1], cited[1], biasfree_papers.__version__} == {bf.__version__}
 
 
 @pytest.mark.parametrize("page", RESULTS, ids=name)
@@ -188,11 +199,9 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
     assert experiment.UNKNOWN in page
     assert f"the hash `{results['digest']()}`" in page
     made = json.loads((tmp_path / "claims.json").read_text())
-    for key, other in (
-        ("fingerprint", "of other sources"),
-        ("settings", {**made[0]["settings"], "width": 1}),
-    ):
-        (tmp_path / "claims.json").write_text(json.dumps([{**made[0], key: other}, made[1]]))
+    changed = figure_fingerprint(REGISTRY["fig3"], REGISTRY["fig3"].settle({"width": 7}))
+    for other in ("of other sources", changed):
+        (tmp_path / "claims.json").write_text(json.dumps([{**made[0], "fingerprint": other}, made[1]]))
         with pytest.raises(ValueError, match=r"Made otherwise: \['fig3'\]"):
             results["load"](tmp_path)
     (tmp_path / "claims.json").write_text(json.dumps(made))
