@@ -1,9 +1,10 @@
-# make paper   sets up the core, reproduces the figures into out/ and prints the table of claims
-# make test    sets up everything, lints, type-checks and tests; make test-all adds the slow tests,
-#              make test-machines repeats them as other machines would round, with ten times the examples
-# make bench   times everything against what people use, speed beside accuracy; a table, and out/bench.json
-# make pictures  redraws the pictures of the README and of docs/theory; make equations  rewrites docs/equations.md
-# make results   rewrites docs/results.md and the tables of verdicts in the README, from the last figures
+# make paper     set up .venv, reproduce the figures into out/, print the table of claims
+# make test      set up .venv, lint, type-check, test
+# make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
+# make test-all  also the slow tests; make test-machines repeats tests with the rounding of other machines
+# make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
+# make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
+# make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -24,7 +25,7 @@ equations: $(VENV)/.core
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
 
-# one thread a worker: BLAS threads of several workers on the same cores wait for each other
+# one thread per worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 

@@ -1,9 +1,9 @@
-"""Write docs/equations.md: equation in both versions → function → test → figure, from the docstrings.
+"""Write docs/equations.md: a table from equations to functions, tests and figures.
 
     python docs/equations.py
 
-A function belongs in the table if its docstring has a `Reference:`. Tests, figures and pages are linked where
-they really use it, as `references.py` resolves their imports.
+A function is in the table if its docstring has a `Reference:`. Tests, figures and pages are linked where they
+use it; `references.py` resolves their imports.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from biasfree.files import replacing
+from biasfree_papers import FIGURES
+
 from references import resolved, used
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +29,8 @@ ITEM = re.compile(
     rf"\b({KINDS})\.? ([A-Z]?\.?\d+(?:\.\d+)?[a-z]?(?:(?:, | and | to )\d+[a-z]?\b)*|[A-Z](?:\.\d)?\b)"
 )
 PUBLISHED = re.compile(rf"\(TMLR ([^)]*)\)|\bTMLR ((?:{KINDS})\b[^;(]*)")
-TMLR = {  # the numbers known to differ or to stay; other numbers of that version are not known
+NAMED = re.compile(rf"\bbf\.((?:{'|'.join(sorted(STAGES, key=len, reverse=True))})\.\w+)")
+TMLR = {  # first version → published version; other published numbers are not known
     "Assumption 4": "Assumption 7",
     "Thm. 5": "Thm. 8",
     "Eq. 40": "Conjecture 11",
@@ -43,13 +46,13 @@ TMLR = {  # the numbers known to differ or to stay; other numbers of that versio
 }
 HEAD = """# Equations
 
-From each equation of [ZSL25] and of its neighbours to the function that computes it, the tests that call it
-and the figures and pages that use it, found by their imports. Generated from the docstrings by
-`make equations`; a test fails when it is stale.
+From each equation of [ZSL25] and of neighboring papers to the function that computes it, the tests that call
+it, and the figures and pages that use it. `make equations` generates this page from docstrings and imports; a
+test fails when it is stale.
 
 [ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its
-first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR: its number there is not known
-to us. "Derived here": not in the paper.
+first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR means that its number there is
+not known to us. "Derived here" means that it is not in the paper.
 
 | v1 | TMLR | function | source | tests | shown in |
 |---|---|---|---|---|---|
@@ -57,7 +60,7 @@ to us. "Derived here": not in the paper.
 
 
 def table() -> str:
-    """The whole file."""
+    """The text of the page."""
     return HEAD + "\n".join(row(stage, name, reference) for stage, name, reference in functions()) + "\n"
 
 
@@ -81,7 +84,7 @@ def row(stage: str, name: str, reference: str) -> str:
 
 
 def numbers(reference: str) -> tuple[str, str]:
-    """What the reference cites of [ZSL25], in the first version and in TMLR."""
+    """The items of [ZSL25] that a reference cites: numbers in the first version, and in TMLR."""
     cited = reference[reference.index("[ZSL25]") :] if "[ZSL25]" in reference else ""
     published = " ".join(one or other for one, other in PUBLISHED.findall(cited))
     ours = items(PUBLISHED.sub("", cited))
@@ -100,7 +103,7 @@ def items(text: str) -> list[str]:
 
 
 def source(public: str) -> str:
-    """Where a function is written, as a link: file and line."""
+    """A link to the definition of a function: file and line."""
     found = resolved(public)
     path = Path(inspect.getsourcefile(found) or "").resolve().relative_to(ROOT)
     return f"../{path}#L{inspect.getsourcelines(found)[1]}"
@@ -120,7 +123,7 @@ def shown(public: str) -> str:
 
 
 Users = dict[Path, set[int]]
-"""What each file or folder uses, by the identity of the objects."""
+"""The objects that each file or folder uses, by identity."""
 
 
 @cache
@@ -136,21 +139,21 @@ def is_test(name: str) -> bool:
 
 @cache
 def page_users() -> Users:
-    """What the Python of a page and of its script use, and what its text names in full."""
+    """The objects that the Python of a page and its script use, and those that its text names in full."""
     pages = [path for path in sorted((ROOT / "docs" / "theory").glob("*.md")) if path.stem != "README"]
     found = {}
     for page in pages:
         text = page.read_text()
         blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-        named = {f"biasfree.{name}" for name in re.findall(rf"\bbf\.((?:{'|'.join(STAGES)})\.\w+)", text)}
+        named = {f"biasfree.{name}" for name in NAMED.findall(text)}
         found[page] = identities(used(blocks) | used(page.with_suffix(".py").read_text()) | named)
     return found
 
 
 @cache
 def figure_users() -> Users:
-    """What the files of a figure use, and what these take from the files that figures share."""
-    folders = sorted(path.parent for path in PAPERS.glob("*/__init__.py"))
+    """The objects that the files of a figure use, also through files that several figures share."""
+    folders = sorted(PAPERS / module.rpartition(".")[2] for module in FIGURES)
     return {folder: identities(used_by_figure(folder)) for folder in folders}
 
 
@@ -170,7 +173,7 @@ def used_by_figure(folder: Path) -> set[str]:
 
 
 def shared(dotted: str) -> tuple[Path, str] | None:
-    """(file, name) of what is defined in a file of the figures, such as those that several share."""
+    """(file, name) of a definition in the package of figures, such as those that several share; else None."""
     if not dotted.startswith("biasfree_papers."):
         return None
     *module, name = dotted.split(".")[1:]

@@ -1,4 +1,4 @@
-"""Draw the pictures of the README, the tutorial, the neighbours and the pages in docs/theory.
+"""Draw the pictures of the README, the tutorial, docs/neighbors.md and the pages in docs/theory.
 
     python docs/pictures.py OUT [NAME …]
 
@@ -7,13 +7,14 @@ Figures come from the numbers of the last `make paper`, in OUT; pages from the `
 
 import runpy
 import sys
+from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from biasfree import plots
 from biasfree.files import replacing
-from biasfree_papers.experiment import NEIGHBOURS
+from biasfree_papers.experiment import PAPER
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import load_numbers
 
@@ -22,7 +23,7 @@ PICTURES = DOCS / "pictures"
 
 
 def figure(out: Path, name: str) -> Figure:
-    """A figure of the paper or of a neighbour, from its stored numbers."""
+    """A figure of the paper or of a neighboring one, from its stored numbers."""
     return REGISTRY[name].draw(load_numbers(out / name)[0])
 
 
@@ -38,13 +39,11 @@ def tutorial(i: int) -> Figure:
 
 
 def main(out: Path, names: list[str]) -> None:
-    neighbours = [name for name, one in REGISTRY.items() if one.section == NEIGHBOURS]
-    drawers = {name: lambda name=name: figure(out, name) for name in ("fig3", "fig6", *neighbours)}
-    drawers |= {f"tutorial_{i}": lambda i=i: tutorial(i) for i in (1, 2, 3)}
-    drawers |= {
-        f"theory_{script.stem}": lambda script=script: page(script)
-        for script in sorted((DOCS / "theory").glob("*.py"))
-    }
+    neighbors = [name for name, one in REGISTRY.items() if one.section != PAPER]
+    drawers = {name: partial(figure, out, name) for name in ("fig3", "fig6", *neighbors)}
+    drawers |= {f"tutorial_{i}": partial(tutorial, i) for i in (1, 2, 3)}
+    scripts = sorted((DOCS / "theory").glob("*.py"))
+    drawers |= {f"theory_{script.stem}": partial(page, script) for script in scripts}
     for name in names or drawers:
         with replacing(PICTURES / f"{name}.png") as file:
             drawers[name]().savefig(file, format="png", dpi=110)

@@ -1,8 +1,8 @@
-"""Which functions of the package a Python file really uses: resolved by its imports and its syntax tree.
+"""The functions of the packages that a Python file uses, resolved by its imports and its syntax tree.
 
-A name counts where it is loaded and means the function: through an imported module or an alias of it, by
-`from … import`, or by a local name such as `T = bf.theory`. A word in a text, an import that nothing uses, an
-attribute of something else and a local variable of the same name do not count.
+A name counts where it is loaded and refers to the function: through an imported module or an alias of it, by
+`from … import`, or by a local name such as `T = bf.theory`. A word in a text, an unused import, an attribute
+of another object and a local variable of the same name do not count.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def used(source: str, begin: Callable[[str], bool] = lambda _: True) -> set[str]:
-    """The dotted names below `biasfree` that a file uses: in what it defines under names to `begin` with, and
-    in what these use of the same file."""
+    """The dotted names of the packages that a file uses.
+
+    Only definitions whose name satisfies `begin` count, and the definitions of the file that these use.
+    """
     tree = ast.parse(source)
     scope = _bound(tree.body, {})
     parts: dict[str, set[str]] = {}
@@ -36,7 +38,7 @@ def used(source: str, begin: Callable[[str], bool] = lambda _: True) -> set[str]
 
 @cache
 def resolved(dotted: str) -> Any:
-    """What a dotted name is, without the check that is put in front of public functions; None if nothing."""
+    """The object of a dotted name, without the check that wraps public functions; None if there is none."""
     head, *rest = dotted.split(".")
     found: Any = importlib.import_module(head)
     for i, part in enumerate(rest):
@@ -59,7 +61,7 @@ def _reached(roots: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def _defines(node: ast.stmt) -> list[str]:
-    """The names that a statement of a module defines; '' for one that only does something."""
+    """The names that a statement of a module defines; '' if it defines none."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     stored = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
@@ -67,7 +69,7 @@ def _defines(node: ast.stmt) -> list[str]:
 
 
 def _bound(body: Iterable[ast.stmt], outer: Scope) -> dict[str, str | None]:
-    """The scope of a module or function: what imports and aliases name, None for other names it binds."""
+    """The scope of a module or function: the dotted names of imports and aliases, None for other names."""
     scope = dict(outer)
     for node in _statements(body):
         if isinstance(node, ast.Import):
@@ -98,7 +100,7 @@ def _assigned(target: ast.expr, value: ast.expr, scope: Scope) -> dict[str, str 
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of one scope, those inside if, with, for and try too, in order."""
+    """The statements of one scope in order, also those inside if, with, for and try."""
     for node in body:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -110,7 +112,7 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it in the same scope; comprehensions and lambdas bind names of their own."""
+    """A node and its descendants in the same scope; comprehensions and lambdas have their own."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.stmt, ast.Lambda, *_COMPREHENSIONS)):
@@ -118,7 +120,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _dotted(node: ast.AST, scope: Scope) -> str | None:
-    """biasfree.theory.aligned for the expression bf.theory.aligned; None for what is not of the package."""
+    """biasfree.theory.aligned for the expression bf.theory.aligned; None outside the packages."""
     if isinstance(node, ast.Name):
         found = scope.get(node.id)
         return found if found and found.split(".")[0] in PACKAGES else None
@@ -129,8 +131,10 @@ def _dotted(node: ast.AST, scope: Scope) -> str | None:
 
 
 def _uses(node: ast.AST, scope: Scope) -> tuple[set[str], set[str]]:
-    """(dotted names of the package, plain names of the file) that are loaded below a node; an argument counts
-    as a name of the file, since it may be a fixture."""
+    """(dotted names of the packages, plain names of the file) that are loaded below a node.
+
+    An argument counts as a name of the file, since it may be a fixture.
+    """
     found: set[str] = set()
     names: set[str] = set()
 

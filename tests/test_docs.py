@@ -1,17 +1,24 @@
-"""What the documents show runs, exists and is up to date."""
+"""The documents: their code runs, their links lead somewhere, their tables are up to date."""
 
 import inspect
 import json
 import re
 import runpy
+import subprocess
+import sys
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import biasfree as bf
+import biasfree_papers
 from biasfree_papers import experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
+from biasfree_papers.reproduction.fingerprint import figure_fingerprint
+from biasfree_papers.reproduction.storage import load_numbers, save_numbers
 from stubs import stub
 
 ROOT = Path(__file__).parents[1]
@@ -20,11 +27,16 @@ PAGES = [
     ROOT / "README.md",
     TUTORIAL,
     ROOT / "docs" / "tutorial.md",
-    ROOT / "docs" / "neighbours.md",
+    ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "neighbors.md",
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
+INDOORS = [
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
+]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
-NEIGHBOURS = [one.name for one in REGISTRY.values() if one.section == experiment.NEIGHBOURS]
+NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
 
 def name(path):
@@ -33,17 +45,18 @@ def name(path):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    """Every python block of a page, in order, in one namespace, in an empty folder."""
+    """Every python block of a page, in order, in one namespace, in an empty folder; and prints its output."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     for needed in ("torch", "sklearn") if page == TUTORIAL else ():
         pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
     monkeypatch.chdir(tmp_path)
     exec("\n".join(blocks), {})
-    assert page.parent != ROOT or "Trajectory(" in capsys.readouterr().out
+    shown = re.findall(r"```output\n(.*?)```", page.read_text(), re.DOTALL)
+    assert not shown or "".join(shown) == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, *INDOORS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_pictures_and_links_of_a_page(page):
     """No picture is missing or over 200 kB, and no link inside the project is broken."""
     text = page.read_text()
@@ -57,6 +70,15 @@ def test_the_readme_names_what_is_not_reproduced():
     assert experiment.UNKNOWN in (ROOT / "README.md").read_text()
 
 
+def test_documents_name_the_version():
+    """The newest entry of the changelog, the citation and both packages."""
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert newest
+    assert cited
+    assert {newest[1], cited[1], biasfree_papers.__version__} == {bf.__version__}
+
+
 @pytest.mark.parametrize("page", RESULTS, ids=name)
 def test_a_page_of_a_result_has_its_parts(page):
     """Statement, why, assumptions, the call, a picture, and the script that draws it."""
@@ -68,12 +90,12 @@ def test_a_page_of_a_result_has_its_parts(page):
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
 
 
-@pytest.mark.parametrize("name", NEIGHBOURS)
-def test_a_neighbour_is_described(name):
+@pytest.mark.parametrize("name", NEIGHBORS)
+def test_a_neighboring_paper_is_described(name):
     """What is proved, run, measured and outside the theorem; what is rebuilt is marked; the picture."""
-    text = (ROOT / "docs" / "neighbours.md").read_text()
+    text = (ROOT / "docs" / "neighbors.md").read_text()
     found = re.search(rf"\n## [^\n]*\(`{name}`\)\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
-    assert found, f"neighbours.md has no section of {name}"
+    assert found, f"neighbors.md has no section of {name}"
     for part in (
         "**What the paper proves.**",
         "**What we run",
@@ -81,10 +103,70 @@ def test_a_neighbour_is_described(name):
         "**Outside the theorem.**",
     ):
         assert part in found[1], f"the section of {name} lacks {part}"
-    caption = re.search(rf"\(pictures/{name}\.png\)\n\n\*(.*?)\*\n\n", found[1], re.DOTALL)
-    assert caption, f"the section of {name} lacks its picture and the caption below it"
-    assert " ".join(caption[1].replace("\\*", "*").split()) == REGISTRY[name].caption
+    assert f"<!-- {name}: by make results -->" in found[1], f"the section of {name} lacks its picture"
     assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
+
+
+def walk(call):
+    """The files of a walk in ARCHITECTURE.md, in their order."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    block = re.search(rf"^`{re.escape(call)}.*?^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert block, f"ARCHITECTURE.md has no walk of {call}"
+    return re.findall(r"^ *\d+ (\S+\.py) ", block[1], re.MULTILINE)
+
+
+def test_the_walk_of_a_figure_names_files():
+    found = walk("biasfree run fig6")
+    places = (ROOT / "src" / "biasfree", ROOT / "papers" / "src" / "biasfree_papers")
+    assert len(found) > 10
+    assert [file for file in found if not any((place / file).is_file() for place in places)] == []
+
+
+@pytest.mark.parametrize("call", ["bf.gradient_flow(network, data, ts)", "bf.diagnose(model, data)"])
+def test_walks_follow_the_calls(call):
+    """Every file of the walk is entered, and first entered after the one above it."""
+    code = f"""
+import sys
+import biasfree as bf
+data, (network, other) = bf.data.six_points(0.15), (
+    bf.networks.gaussian((2, 8, 1), scale=0.3, seed=seed) for seed in (0, 1)
+)
+model, ts = other, [0, 5, 20, 60]
+bf.gradient_flow, bf.diagnose(network)  # imports come before what is followed
+entered = []
+def follow(frame, event, _):
+    if event == "call" and frame.f_code.co_filename not in entered:
+        entered.append(frame.f_code.co_filename)
+sys.setprofile(follow)
+{call}
+sys.setprofile(None)
+print(*entered, sep="\\n")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    place = str(Path(bf.__file__).parent) + "/"
+    entered = [file.removeprefix(place) for file in run.stdout.split("\n")]
+    expected = walk(call)
+    assert [file for file in expected if file not in entered] == []
+    assert [file for file in entered if file in expected] == expected
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The script that writes results.md, run once."""
+    return runpy.run_path(str(ROOT / "docs" / "results.py"))
+
+
+def test_captions_of_the_neighboring_papers_are_up_to_date(results):
+    text = (ROOT / "docs" / "neighbors.md").read_text()
+    assert results["captioned"](text) == text, "run `make results`"
+    spoiled = text.replace("pictures/frei2022.png", "pictures/fig3.png")
+    assert results["captioned"](spoiled) == text != spoiled
+
+
+def test_results_are_up_to_date(results):
+    """The page names the hash of the sources and settings that its verdicts come from."""
+    page = (ROOT / "docs" / "results.md").read_text()
+    assert f"the hash `{results['digest']()}`" in page, "docs/results.md is stale: run `make results`"
 
 
 @pytest.fixture(scope="module")
@@ -93,51 +175,49 @@ def equations():
     return runpy.run_path(str(ROOT / "docs" / "equations.py"))
 
 
-def test_results_list_every_claim(monkeypatch, tmp_path):
-    """All claims of a run are on the page and counted in the README; what is stale or lost is refused."""
-    script = runpy.run_path(str(ROOT / "docs" / "results.py"))
+def test_results_list_every_claim(results, monkeypatch, tmp_path):
+    """All claims of a run are on the page and counted; stale, missing and changed figures are refused."""
     for figure in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, figure)
     monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a | b"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=experiment.NEIGHBOURS, rebuilt="all"))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section="others", rebuilt="all"))
     for one in REGISTRY.values():
         make(one, one.settle(), tmp_path, experiment.silent)
     write_report(tmp_path)
     with monkeypatch.context() as patch:
         patch.setitem(REGISTRY, "fig10", stub("fig10"))
-        with pytest.raises(ValueError, match=r"lacks \['fig10'\]"):
-            script["load"](tmp_path)
-    records = script["load"](tmp_path)
-    page = script["page"](records)
+        with pytest.raises(ValueError, match=r"Missing: \['fig10'\]"):
+            results["load"](tmp_path)
+    page = results["page"](results["load"](tmp_path))
     assert (
         page.count("| ours, identity | a claim of ours | 0.1 | ≤ 0.01 | derived | **does not hold** |") == 1
     )
     assert page.count("| paper, rebuilt | a claim of theirs | 0.1 … 1 | ≤ 0.5 | chosen |") == 2
     assert "a \\| b" in page
-    names = ("counts", "paper", "neighbours")
-    blank = "\n".join(f"<!-- {name}: by make results -->before<!-- end of {name} -->" for name in names)
-    text = script["readme"](blank, records)
-    assert "before" not in text
-    assert (
-        "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 were chosen" in text
-    )
-    assert "| [fig9](docs/results.md#fig9) [rebuilt] |" in text
-    assert script["readme"](text, records) == text
-    spoilt = json.loads((tmp_path / "claims.json").read_text())
-    spoilt[0]["fingerprint"] = "of other sources"
-    (tmp_path / "claims.json").write_text(json.dumps(spoilt))
-    with pytest.raises(ValueError, match=r"of others are \['fig3'\]"):
-        script["load"](tmp_path)
+    assert "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 claims" in page
+    assert "| [fig9](#fig9) [rebuilt] |" in page
+    assert experiment.UNKNOWN in page
+    assert f"the hash `{results['digest']()}`" in page
+    made = json.loads((tmp_path / "claims.json").read_text())
+    changed = figure_fingerprint(REGISTRY["fig3"], REGISTRY["fig3"].settle({"width": 7}))
+    for other in ("of other sources", changed):
+        (tmp_path / "claims.json").write_text(json.dumps([{**made[0], "fingerprint": other}, made[1]]))
+        with pytest.raises(ValueError, match=r"Made otherwise: \['fig3'\]"):
+            results["load"](tmp_path)
+    (tmp_path / "claims.json").write_text(json.dumps(made))
+    results["load"](tmp_path)
+    numbers, origin = load_numbers(tmp_path / "fig9")
+    save_numbers(tmp_path / "fig9", numbers, replace(origin, fingerprint="of other sources"))
+    with pytest.raises(ValueError, match=r"Made otherwise: \['fig9'\]"):
+        results["load"](tmp_path)
 
 
-def test_the_readme_counts_what_results_list():
-    """One run wrote both: the same hash, every figure in both, and every claim of a figure in its table."""
-    readme, results = ((ROOT / path).read_text() for path in ("README.md", "docs/results.md"))
-    (one,), (other,) = (re.findall(r"have\s+the hash `(\w+)`", text) for text in (readme, results))
-    assert one == other
+def test_results_count_what_they_list():
+    """Every figure has a row in a summary, and every claim that the row counts is in the figure's table."""
+    page = (ROOT / "docs" / "results.md").read_text()
     for figure in REGISTRY:
-        row = re.search(rf"^\| \[{figure}\]\(docs/results.md#{figure.lower()}\).*$", readme, re.MULTILINE)
-        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", results, re.MULTILINE | re.DOTALL)
+        row = re.search(rf"^\| \[{figure}\]\(#{figure.lower()}\).*$", page, re.MULTILINE)
+        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
         assert row, figure
         assert section, figure
         counted = sum(int(n) for n in re.findall(r"\d+ of (\d+)", row[0].split("|", 3)[3]))
@@ -167,8 +247,7 @@ def test_a_word_is_not_a_use(equations):
 
 
 def id_of(name):
-    stage, function = name.split(".")
-    return id(inspect.unwrap(getattr(getattr(bf, stage), function)))
+    return id(inspect.unwrap(attrgetter(name)(bf)))
 
 
 @pytest.mark.parametrize(
@@ -209,10 +288,15 @@ def test_uses_are_resolved_by_import(equations, source, uses):
 
 
 def test_a_figure_uses_what_the_files_that_it_shares_use(equations):
-    """`fig4` has no formula in its folder: it runs what experiments/points.py defines."""
+    """`fig4` has no formula in its folder: it runs what shared/xor defines."""
     objects = {path.name: found for path, found in equations["figure_users"]().items()}
     assert id_of("data.xor") in objects["fig4"]
     assert id_of("theory.neighbors.circle_rates") not in objects["fig4"]
+
+
+def test_names_in_a_text_are_found_in_full(equations):
+    found = equations["NAMED"].findall("`bf.theory.aligned`, bf.theory.neighbors.loss_floor")
+    assert found == ["theory.aligned", "theory.neighbors.loss_floor"]
 
 
 def test_equations_know_both_versions(equations):
@@ -223,10 +307,13 @@ def test_equations_know_both_versions(equations):
     assert numbers("Frei et al. (2022)") == ("", "")
 
 
-def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations):
+@pytest.mark.parametrize("stage", ["theory", "theory.neighbors"])
+def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations, stage):
     """But for the table of coverage, which is not a result."""
-    cited = {name for stage, name, _ in equations["functions"]() if stage == "theory"}
-    plain = {"AssumptionError", "Coverage", "coverage"}
-    records = {n for n in bf.theory.__all__ if isinstance(getattr(bf.theory, n), type)}
-    assert set(bf.theory.__all__) - cited - plain - records == set()
-    assert [name for name in cited - records if equations["tests"](f"biasfree.theory.{name}") == "–"] == []
+    names = attrgetter(stage)(bf).__all__
+    cited = {name for where, name, _ in equations["functions"]() if where == stage}
+    plain = {"AssumptionError", "Coverage", "coverage", "neighbors"}
+    records = {name for name in names if isinstance(attrgetter(f"{stage}.{name}")(bf), type)}
+    assert set(names) - cited - plain - records == set()
+    untested = [name for name in cited - records if equations["tests"](f"biasfree.{stage}.{name}") == "–"]
+    assert untested == []

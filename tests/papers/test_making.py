@@ -1,17 +1,20 @@
 """Numbers are reused where nothing changed, made anew where anything did, and never mixed up."""
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from biasfree_papers.experiment import silent
 from biasfree_papers.reproduction import draw, fingerprint, is_current, make, sources
+from biasfree_papers.reproduction.code import code
 from biasfree_papers.reproduction.storage import (
     Origin,
     content,
@@ -155,9 +158,39 @@ def test_what_changes_with_a_source(package, source, numbers_change, figure_chan
 
     before = prints()
     assert prints() == before
-    (package / source).write_text((package / source).read_text() + "\n# changed")
+    (package / source).write_text((package / source).read_text() + "\nchanged = 1")
     after = prints()
     assert (after[0] != before[0], after[1] != before[1]) == (numbers_change, figure_changes)
+
+
+def test_words_of_a_source_do_not_count(package):
+    """A comment, a docstring or an empty line changes no fingerprint; a text that the code uses does."""
+
+    def print_now(source):
+        (package / "shared.py").write_text(source)
+        forget()
+        return fingerprint.figure_fingerprint(demo(), {})
+
+    before = print_now('"""Shared."""  # by all\n\n\n# one\nhelper = 1  # of several\n')
+    assert print_now('"""What all\nfigures share."""\nhelper = 1\n') == before
+    assert print_now('"""Shared."""\nhelper = "1"\n') != before
+
+
+def test_code_is_the_source_without_words():
+    lines = ["#!/bin/python", "'A module.'", "NAME = '# no comment'  # but this is", '"""About', 'it."""', ""]
+    lines += ["TEXT = f'''a", "", "  # {NAME}", "'''", "def f(x):", '    "α"; "β"  # two', "    return x", ""]
+    bare = ['""', "NAME = '# no comment'", '""', "TEXT = f'''a", "", "  # {NAME}", "'''", "def f(x):"]
+    assert code("\n".join(lines)) == "\n".join([*bare, '    ""; ""', "    return x", ""])
+
+
+@pytest.mark.parametrize("path", [Path(sources.__file__), Path(__file__)], ids=lambda path: path.stem)
+def test_code_means_what_the_source_means(path):
+    """The same syntax tree but for the docstrings."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value = ast.Constant("")
+    assert ast.dump(ast.parse(code(path.read_text()))) == ast.dump(tree)
 
 
 @pytest.mark.usefixtures("package")
@@ -180,11 +213,12 @@ def test_versions_and_names_of_files_count(package, monkeypatch):
         forget()
         return fingerprint.numbers_fingerprint(demo(), {})
 
-    before = print_now()
+    before, alone = print_now(), fingerprint.sources_fingerprint(demo())
     monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "1"})
     other = print_now()
     monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "2"})
     assert before != other == print_now()
+    assert fingerprint.sources_fingerprint(demo()) == alone
     os.rename(package / "theory" / "_solved.py", package / "theory" / "_renamed.py")
     (package / "theory" / "__init__.py").write_text("from demo.theory._renamed import solved")
     assert print_now() != other

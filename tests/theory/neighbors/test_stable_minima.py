@@ -11,10 +11,12 @@ from scipy.optimize import minimize
 import biasfree as bf
 from biasfree.diagnostics import path_norm
 from biasfree.theory.neighbors import (
+    kink_distances,
     largest_path_norm,
     largest_settling_step,
     least_path_norm,
     least_sharpness,
+    output_gradients,
     path_norm_multipliers,
     sharpness_bound,
     tangent_sharpness,
@@ -308,3 +310,28 @@ def test_refusals():
         sharpness_bound(network, data)
     with pytest.raises(bf.AssumptionError, match="ReLU"):
         sharpness_bound(bf.Network(network.weights, leak=0.5), data)
+
+
+@given(seed=seeds, name=sampled_from(sorted(SETS)))
+def test_output_gradients_are_finite_differences(seed, name):
+    """Central differences of f in (a, w): f is bilinear off the kinks, so that they err by rounding alone."""
+    data, network = SETS[name], bf.networks.gaussian((2, 3, 1), scale=1.0, seed=seed)
+    w, a = network.weights[0], network.weights[1][0]
+    theta = np.concatenate([a, w.ravel()])
+    step = min(1e-4, 0.1 * kink_distances(network, data).min())  # no neuron crosses a hyperplane
+
+    def outputs(theta):
+        moved = bf.Network((theta[3:].reshape(3, 2), theta[None, :3]))
+        return moved(data.x)
+
+    differences = [(outputs(theta + e) - outputs(theta - e)) / (2 * step) for e in step * np.eye(len(theta))]
+    error = 1e-15 * np.abs(theta).max() ** 2 * np.abs(data.x).max() / step  # of a few sums, over the step
+    gradients = output_gradients(network, data)
+    np.testing.assert_allclose(gradients, np.column_stack(differences), rtol=0, atol=10 * error)
+
+
+def test_kink_distances_are_those_from_the_hyperplanes():
+    """The nearest point of the hyperplane w·x = 0 is w less its part along x; x = 0 has no hyperplane."""
+    data = bf.Dataset(np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.ones(3))
+    network = bf.Network((np.array([[1.0, 0.0], [4.0, -3.0]]), np.ones((1, 2))))
+    np.testing.assert_allclose(kink_distances(network, data), [[0.6, 0.0, np.inf], [0.0, 3.0, np.inf]])

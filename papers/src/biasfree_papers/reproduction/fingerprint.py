@@ -20,27 +20,42 @@ from biasfree_papers.reproduction.sources import sources_of
 
 def numbers_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
     """Of the numbers of an experiment: its settings, the modules that `run` uses, and the versions."""
-    return _digest(experiment.name, settings, {experiment.run.__module__})
+    return _digest({"name": experiment.name, **_machine()}, settings, {experiment.run.__module__})
 
 
 def figure_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
     """Of its claims and pictures too: every module that the experiment uses, and its own texts."""
+    return _digest({**_texts(experiment), **_machine()}, settings, _modules(experiment))
+
+
+def sources_fingerprint(experiment: Experiment) -> str:
+    """Of what the repository decides: sources, texts and default settings; the same on every machine."""
+    return _digest(_texts(experiment), experiment.settle(), _modules(experiment))
+
+
+def _modules(experiment: Experiment) -> set[str]:
     functions = (experiment.run, experiment.claims, experiment.tables, experiment.draw)
-    texts = {
+    return {function.__module__ for function in functions} | {f"{__package__}.making"}
+
+
+def _texts(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
         "title": experiment.title,
         "caption": experiment.caption,
         "rebuilt": experiment.rebuilt,
         "deviations": experiment.deviations,
         "section": experiment.section,
     }
-    roots = {function.__module__ for function in functions} | {f"{__package__}.making"}
-    return _digest(experiment.name, settings, roots, **texts)
 
 
-def _digest(name: str, settings: Mapping[str, Any], roots: set[str], **texts: Any) -> str:
+def _machine() -> dict[str, Any]:
     used = {package: version for package, version in versions().items() if package != "torch"}
-    machine = {"system": platform.system(), "machine": platform.machine()}
-    stated = {"name": name, "settings": as_json(settings), "uses": used, **machine, **as_json(texts)}
+    return {"uses": used, "system": platform.system(), "machine": platform.machine()}
+
+
+def _digest(stated: Mapping[str, Any], settings: Mapping[str, Any], roots: set[str]) -> str:
+    stated = as_json({**stated, "settings": dict(settings)})
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for module, content in sorted(sources_of(roots).items()):
         digest.update(f"\0{module}\0".encode())

@@ -2,7 +2,8 @@
 
 A name taken from a package (`from biasfree.theory import reduced_flow`, `bf.theory.reduced_flow`) leads to
 the module in which it is written, and not to everything that the package offers. A data file counts with the
-module beside it that names it. Other distributions enter the fingerprint by their versions.
+module beside it that names it. Docstrings and comments do not count. Other distributions enter the
+fingerprint by their versions.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from biasfree_papers.registry import GROUP
+from biasfree_papers.reproduction.code import code
 
 
 def sources_of(roots: set[str]) -> dict[str, bytes]:
-    """What each module says that the `roots` use, themselves included: its source, and data beside it."""
+    """The code of each module that the `roots` use, themselves included, and the data beside it."""
     found: dict[str, bytes] = {}
     left = [module for module in roots if _path(module) is not None]
     while left:
@@ -26,7 +28,7 @@ def sources_of(roots: set[str]) -> dict[str, bytes]:
         if module not in found:
             path = _path(module)
             assert path is not None
-            found[module] = path.read_bytes()
+            found[module] = code(path.read_text(encoding="utf-8")).encode()
             found |= {f"{module}/{file.name}": file.read_bytes() for file in _data_named_in(path)}
             left += _used(found[module].decode(), module)
     return found
@@ -34,29 +36,39 @@ def sources_of(roots: set[str]) -> dict[str, bytes]:
 
 def _used(source: str, module: str) -> Iterator[str]:
     """The modules of ours in which the names are written that a source takes from elsewhere."""
+    imported, attributes, whole = _taken(source, module)
+    for base, name in imported:
+        yield from _homes(base, name)
+    for base, names in attributes:
+        yield from _attribute(base, names)
+    for package in whole:
+        yield from _everything_in(package)
+
+
+Imported = set[tuple[str, str]]
+Attributes = set[tuple[str, tuple[str, ...]]]
+
+
+@cache
+def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
+    """Names that a source imports, attributes that it takes from imported names, names it hands on whole."""
     tree = ast.parse(source)
-    packages = {}
+    packages, imported = {}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = _absolute(node, module)
-            for alias in node.names:
-                packages[alias.asname or alias.name] = f"{base}.{alias.name}"
-                yield from _homes(base, alias.name)
+            packages |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+            imported |= {(base, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                packages[alias.asname or alias.name] = alias.name
-                if alias.asname is None or "." in alias.name:
-                    yield from _homes(*alias.name.rpartition(".")[::2])
-    dotted = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            dotted.add(id(node.value))
-            chain = _chain(node)
-            if chain is not None and chain[0] in packages:
-                yield from _attribute(packages[chain[0]], chain[1:])
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in packages and id(node) not in dotted:
-            yield from _everything_in(packages[node.id])
+            packages |= {alias.asname or alias.name: alias.name for alias in node.names}
+            plain = [alias.name for alias in node.names if alias.asname is None or "." in alias.name]
+            imported |= {name.rpartition(".")[::2] for name in plain}
+    chains = [_chain(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    known = [chain for chain in chains if chain is not None and chain[0] in packages]
+    attributes = {(packages[first], tuple(names)) for first, *names in known}
+    dotted = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    alone = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in dotted]
+    return imported, attributes, {packages[node.id] for node in alone if node.id in packages}
 
 
 def _absolute(node: ast.ImportFrom, module: str) -> str:
@@ -66,7 +78,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
     return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def _attribute(base: str, names: list[str]) -> Iterator[str]:
+def _attribute(base: str, names: tuple[str, ...]) -> Iterator[str]:
     """Where bf.theory.reduced_flow is written: packages are walked through, and then a name is looked up."""
     for name in names:
         path = _path(base)
