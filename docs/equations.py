@@ -17,7 +17,6 @@ from pathlib import Path
 
 from biasfree.files import replacing
 from biasfree_papers import FIGURES
-
 from references import resolved, used
 
 ROOT = Path(__file__).parent.parent

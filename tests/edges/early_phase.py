@@ -85,9 +85,7 @@ def judge_aligned(ref, network):
 
 TABLE = {
     "early_flow": (
-        lambda ref: T.early_flow(
-            ref.network, ref.data, ref.ts[1] * np.array([0, 0.1, 0.3]), loss=ref.loss
-        ),
+        lambda ref: T.early_flow(ref.network, ref.data, ref.ts[1] * np.array([0, 0.1, 0.3]), loss=ref.loss),
         judge_early_flow,
     ),
     "aligned": (value_of("aligned"), judge_aligned),

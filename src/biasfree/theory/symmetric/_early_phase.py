@@ -106,7 +106,7 @@ def plateau_end(
     κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and for Σ = νI and the square loss t is the midpoint of the sigmoid. If r₁ has one
     sign only, t is ln 2/s earlier (α = 0). Infinity where L2 prevents growth. Accuracy: the relative error of
     r₁, given by the `growing` defect, shifts t by that error over κ.
-    This plateau is the first one, at zero outputs; `six_point_escape` is about a second one, at least squares.
+    This plateau is the first, at zero outputs; `six_point_escape` is about a second one, at least squares.
 
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
