@@ -58,7 +58,7 @@ def public_objects(module):
 
 
 def test_an_object_has_one_public_path_and_a_name_one_meaning():
-    """Apart from the shortcuts in `biasfree`. Names differ between packages, not between helper modules."""
+    """Apart from the shortcuts in `biasfree`; helper modules may share names, packages may not."""
     paths, meanings = defaultdict(list), defaultdict(list)
     for module in public_modules():
         for name, found in public_objects(module):

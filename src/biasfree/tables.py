@@ -17,8 +17,8 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    brief: tuple[tuple[Any, ...], ...] | None = None
+    rows: tuple[tuple[object, ...], ...]
+    brief: tuple[tuple[object, ...], ...] | None = None
 
     def __post_init__(self):
         if any(len(row) != len(self.columns) for row in self.rows):
@@ -30,7 +30,7 @@ class Table:
         return record if self.brief is None else {**record, "brief": as_json(self.brief)}
 
 
-def shown(cell: Any) -> str:
+def shown(cell: object) -> str:
     """A cell as text: three significant digits, yes or no, – for None."""
     cell = as_json(cell)
     if cell is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.networks._pytorch import function_of, is_module, network_of
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from numpy.typing import ArrayLike
 
 _LARGEST = 1e100
 
@@ -21,7 +25,7 @@ class Subject:
     """A model: its function of flat samples (P, D), its network if it can be converted, and notes."""
 
     name: str
-    function: Callable[[Any], np.ndarray]
+    function: Callable[[ArrayLike], Float[np.ndarray, "P K"]]
     network: Network | None
     notes: tuple[str, ...] = ()
 
@@ -95,7 +99,7 @@ def _of_module(
     return _of_network(_agreed(network, leak), ())
 
 
-def _check_same(network: Network, function: Callable[[Any], np.ndarray], x: np.ndarray) -> None:
+def _check_same(network: Network, function: Callable[[ArrayLike], np.ndarray], x: np.ndarray) -> None:
     """Raise ValueError if the module differs from the network of its layers, as without a Flatten."""
     expected, found = network.preactivations(x)[-1], function(x)
     # half precision has three digits, and sums of many terms lose one of them
@@ -120,10 +124,12 @@ def _agreed(network: Network, leak: float | None) -> Network:
     return network
 
 
-def _shaped(function: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Callable[[Any], np.ndarray]:
+def _shaped(
+    function: Callable[[Any], Any], shape: tuple[int, ...] | None
+) -> Callable[[ArrayLike], Float[np.ndarray, "P K"]]:
     """The function of flat samples, with an output axis."""
 
-    def flat(x: Any) -> np.ndarray:
+    def flat(x: ArrayLike) -> Float[np.ndarray, "P K"]:
         x = np.array(real("x", x))  # a copy: the model may write to its argument
         sample = shape or x.shape[1:]
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -216,7 +216,12 @@ def _reached(ts: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray
 
 
 def _plateau(
-    trajectory: Any, data: Dataset | None, ts: np.ndarray, loss: np.ndarray, start: float, end: float
+    trajectory: Trajectory | MapTrajectory,
+    data: Dataset | None,
+    ts: np.ndarray,
+    loss: np.ndarray,
+    start: float,
+    end: float,
 ) -> Plateau:
     middle = (start + end) / 2
     common = (start, end, float(np.interp(middle, ts, loss)), bool(end < ts[-1]))
