@@ -1,4 +1,4 @@
-"""The pictures of tutorial.md."""
+"""The pictures of docs/tutorial.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLORS = {"ReLU": "C0", "linear": "C1"}
 
 
 def draw_1() -> Figure:
-    """The loss of a ReLU network and its linear twin: symmetric data, and the same without the symmetry."""
+    """The losses of a ReLU network and its linear twin, on symmetric data and without the symmetry."""
     data = bf.data.odd_sine(n=100, d=4, seed=0)
     relu = bf.networks.gaussian((4, 50, 1), scale=1e-4, seed=0)
     ts = np.linspace(0, 60, 121)
@@ -35,14 +35,14 @@ def draw_1() -> Figure:
     solved = bf.theory.reduced_flow(bf.theory.aligned(relu, data), data, ts)
     plots.theory_curve(axes[0], ts, solved.loss, color="0.4", zorder=1, label="reduced flow")
     axes[0].set_title("symmetric data")
-    axes[1].set_title("signs of samples drawn at random")
+    axes[1].set_title("random signs of samples")
     for panel in axes:
         panel.legend()
     return figure
 
 
 def draw_2() -> Figure:
-    """Descent on cos 3φ, and what each network has learned."""
+    """The loss of gradient descent on cos 3φ, and the function of each network after training."""
     circle = bf.data.circle(24, lambda x: np.cos(3 * np.arctan2(x[:, 1], x[:, 0])))
     two = bf.networks.gaussian((2, 50, 1), scale=3.0, seed=0)
     networks = {
@@ -67,7 +67,7 @@ def draw_2() -> Figure:
 
 
 def draw_3() -> Figure:
-    """The middle layer of three, ReLU and linear, and its singular values."""
+    """The middle of three layers, ReLU and linear, and its singular values."""
     data = bf.data.linear_teacher(n=30, d=4, seed=0)
     start = bf.networks.gaussian((4, 30, 30, 1), scale=0.1, seed=0)
     figure, axes = _panels(3)

@@ -1,8 +1,8 @@
-"""The table of docs/tutorial_diagnose.md: verdicts on data that come with scikit-learn.
+"""The table of docs/tutorial_diagnose.md: verdicts on datasets of scikit-learn.
 
     python docs/tutorial_diagnose.py
 
-Needs scikit-learn and PyTorch (`make install` has both). A few minutes.
+Needs scikit-learn and PyTorch, which `make install` installs. Takes a few minutes.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import biasfree as bf
 
 
 def tasks():
-    """Three tasks with inputs of unit variance, not centred: labels −1 and +1, or a centred target."""
+    """Three tasks with inputs of unit variance, not centered, and labels ±1 or a centered target."""
     x, y = datasets.load_digits(return_X_y=True)
     pair = (y == 3) | (y == 5)
     yield "digits 3 against 5", x[pair] / 16, np.where(y[pair] == 3, 1.0, -1.0)
@@ -47,10 +47,10 @@ def trained(data, *, bias, saves, width=50, seed=0):
 
 
 def prepared(x, y):
-    """The data as they are, centred, and centred with their mirror images added."""
+    """The data as given, centered, and centered with their mirror images added."""
     data = bf.Dataset(x, y)
     centered = bf.data.center(data)
-    return {"as given": data, "centred": centered, "centred, mirrored": bf.data.symmetrize(centered)}
+    return {"as given": data, "centered": centered, "centered, mirrored": bf.data.symmetrize(centered)}
 
 
 def main():
