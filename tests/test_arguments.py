@@ -1,4 +1,4 @@
-"""Every public function answers a wrong argument by one sentence of its own, not by an error from inside."""
+"""Every public function answers a wrong argument with its own one-sentence error."""
 
 import inspect
 import pickle

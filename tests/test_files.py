@@ -1,4 +1,4 @@
-"""Files appear whole or not at all; nothing is unpickled; damaged files are refused in one sentence."""
+"""Files are written atomically, nothing is unpickled, and damaged files raise one-sentence errors."""
 
 import os
 import subprocess

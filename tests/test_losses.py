@@ -1,4 +1,4 @@
-"""The two losses, their slopes, and their extremes."""
+"""The two losses, their derivatives, and extreme arguments."""
 
 from decimal import Decimal, localcontext
 

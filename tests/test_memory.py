@@ -1,4 +1,4 @@
-"""Large data are looked at in blocks: what a diagnosis computes of them takes no second copy."""
+"""Diagnostics of large data work in blocks and make no second copy of the data."""
 
 import tracemalloc
 

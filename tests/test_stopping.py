@@ -1,4 +1,4 @@
-"""The command ends by a signal at any moment, with the signal's exit code, a report, and no process left."""
+"""The command ends at any signal with its exit code, a report, and no process left."""
 
 import os
 import random

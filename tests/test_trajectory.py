@@ -1,4 +1,4 @@
-"""A trajectory is a sequence of networks that survives a file."""
+"""Trajectories: sequences of networks, linear maps, saving and loading."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Dataset and Network hold what they were given, unchangeably, and refuse what they cannot be."""
+"""Dataset and Network copy their arrays, make them read-only, and check them."""
 
 import copy
 import dataclasses

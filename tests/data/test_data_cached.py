@@ -1,4 +1,4 @@
-"""What is remembered of a dataset."""
+"""Functions cached per dataset."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""Datasets come back from files as they went in, and bad files are refused in one clear sentence."""
+"""Datasets survive saving and loading, and bad files raise one-sentence errors."""
 
 import pickle
 

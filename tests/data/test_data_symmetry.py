@@ -1,4 +1,4 @@
-"""Mirror images are found exactly, whatever the order, multiplicity and sign of zero."""
+"""Mirror pairs are found exactly, for any order, multiplicity and sign of zero."""
 
 import numpy as np
 from hypothesis import given, settings

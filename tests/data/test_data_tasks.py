@@ -1,4 +1,4 @@
-"""The tasks hold the points, symmetries and moments that the papers give them."""
+"""The tasks have the points, symmetries and moments that the papers state."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Symmetrizing, desymmetrizing, whitening and centring keep what they promise to keep."""
+"""Properties that symmetrizing, desymmetrizing, whitening and centering must keep."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The verdict: right on constructed cases, with reasons, for every kind of model; and never in silence."""
+"""Verdicts on constructed cases, with reasons, for every kind of model, and errors for bad input."""
 
 import json
 

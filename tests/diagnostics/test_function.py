@@ -1,3 +1,5 @@
+"""Even parts, linear maps, homogeneity and linear regions of models."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""Mirror inputs, symmetry defects and their p-values."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The watch on a model in training."""
+"""The monitor of a model in training."""
 
 import numpy as np
 import pytest

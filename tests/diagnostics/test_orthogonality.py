@@ -1,3 +1,5 @@
+"""Near-orthogonality and orthogonal separability."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""The low-rank structure of deep networks and the order of neurons that shows it."""
+
 from itertools import pairwise
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""The linear, odd and even shares of targets, and the effect of centering and whitening."""
+
 import numpy as np
 import pytest
 

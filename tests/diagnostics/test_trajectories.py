@@ -1,3 +1,5 @@
+"""Plateaus, alignment and divergence times, conserved quantities and margins."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""The weight error between a network and its linear twin."""
+
 import numpy as np
 import pytest
 from hypothesis import given

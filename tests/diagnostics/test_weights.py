@@ -1,3 +1,5 @@
+"""Summaries of layers, balance, path norms and clusters of neurons."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

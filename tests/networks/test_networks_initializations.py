@@ -1,4 +1,4 @@
-"""Initial networks have the norms, ranks and balances that their recipes promise."""
+"""Initializations have the stated norms, ranks and balances."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Networks go to PyTorch and come back unchanged, and other models are refused by name."""
+"""Conversion to PyTorch and back changes nothing, and other models raise errors that name them."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Other weights, the same function."""
+"""Rescaled networks have the same function."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Training in the span of the inputs is training, whatever the loss, the depth and the leak."""
+"""Training in the span of the inputs equals training on all inputs, for any loss, depth and leak."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Networks read from files of weights, and refusals in one sentence."""
+"""Networks read from files of weights, and one-sentence errors for other files."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Axes to draw on, that pyplot knows nothing of."""
+"""Axes of figures that pyplot does not manage."""
 
 import io
 

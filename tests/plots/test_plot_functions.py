@@ -1,4 +1,4 @@
-"""The function a network is: over the plane, and against the linear map nearest to it."""
+"""Plots of functions: over the plane, and against the nearest linear map."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The weights of a network: maps sorted by sign, directions of neurons, spectra."""
+"""Plots of weights: matrices sorted by sign, directions of neurons, spectra."""
 
 import numpy as np
 import pytest

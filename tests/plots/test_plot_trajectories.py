@@ -1,4 +1,4 @@
-"""The loss over time: a solution is a line, a simulation markers; what cannot be drawn is refused."""
+"""Plots of the loss: solutions as lines, simulations as markers, errors for empty curves."""
 
 import numpy as np
 import pytest

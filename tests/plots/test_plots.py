@@ -1,4 +1,4 @@
-"""All pictures: drawn of a trained network, public, documented, light to import."""
+"""All plots: drawn for a trained network, public, documented, fast to import."""
 
 import subprocess
 import sys

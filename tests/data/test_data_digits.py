@@ -1,4 +1,4 @@
-"""The digits that come with the package are those of scikit-learn."""
+"""The digits that come with the package equal those of scikit-learn."""
 
 from importlib.resources import files
 
