@@ -18,7 +18,7 @@ TRAJECTORY = bf.theory.reduced_flow(NETWORK, DATA, [0.0, 1.0])
 
 
 class Frame:
-    """What NumPy reads as an array, like a table of pandas."""
+    """An object that NumPy converts to an array, as a pandas table."""
 
     columns = ("a", "b", "c")
 
@@ -77,8 +77,7 @@ def fitting(parameter, axes):
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_wrong_argument_is_never_an_error_from_inside(function):
-    """Whatever is put in place of one argument, the others fitting as far as one call fits all: it is taken,
-    or a ValueError says why not; Matplotlib's own are sentences too."""
+    """A call with one wrong argument succeeds or raises a ValueError of this package or of Matplotlib."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots()

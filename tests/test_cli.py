@@ -23,7 +23,7 @@ RUNNER = CliRunner()
 
 @pytest.fixture
 def registry(monkeypatch):
-    """The registry with stubs in it, to be changed freely, and made here: no other process knows them."""
+    """A registry of stubs, run in this process, since other processes do not know them."""
     for name in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, name)
     monkeypatch.setitem(REGISTRY, "fig3", stub())
@@ -38,7 +38,7 @@ def make_here(tasks, out, *, anew, **_):
 
 
 def refusal(*arguments):
-    """What the command says to what it refuses: one sentence, exit code 2."""
+    """The error message of a refused command: one sentence, exit code 2."""
     result = RUNNER.invoke(app, list(map(str, arguments)))
     assert (result.exit_code, result.output.count("\n")) == (2, 1), result.output
     assert result.output.startswith("biasfree: ")
@@ -204,7 +204,7 @@ def test_a_full_disk_behind_the_output_is_an_error():
 
 
 def test_a_user_without_a_home_can_use_the_command():
-    """As in a container: HOME is not set, and no file knows the user."""
+    """As in a container: HOME is not set and the user has no entry in the password file."""
     code = (
         "import os, pwd, sys; pwd.getpwuid = {}.__getitem__; sys.argv[1:] = ['--version']\n"
         "for name in ('HOME', 'XDG_CACHE_HOME', 'JAX_COMPILATION_CACHE_DIR'): os.environ.pop(name, None)\n"
@@ -229,7 +229,7 @@ def test_draw_and_report_need_no_run(registry, tmp_path):
 
 
 def test_help_is_light():
-    """No engine, no plotting and no arrays are loaded before there is work to do."""
+    """JAX, Matplotlib and NumPy are not loaded before they are needed."""
     code = (
         "import sys, typer.testing as t, biasfree.cli._command as c; "
         "t.CliRunner().invoke(c.app, ['--help']); "

@@ -67,7 +67,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
 
 
 def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypatch):
-    """Between its creation and its lock another process may remove it."""
+    """Another process may remove a file between its creation and its lock."""
     make, made = tempfile.mkstemp, []
 
     def removed(**where):
@@ -95,7 +95,7 @@ def test_a_folder_is_for_one_process_at_a_time(tmp_path):
 
 
 def test_a_disk_that_is_full_is_named_and_nothing_stays(tmp_path):
-    """No file may grow beyond some bytes here, which fails as a full disk does: in the middle of a write."""
+    """A limit on the size of files makes a write fail halfway, as on a full disk."""
     code = (
         "import resource, sys, numpy as np, biasfree.files as f\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
@@ -235,7 +235,7 @@ def test_files_that_do_not_exist(load, tmp_path):
 
 
 def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
-    """What arrays take is in the directory of the archive, so nothing is unpacked."""
+    """The archive lists the sizes of its arrays, so nothing is unpacked."""
     monkeypatch.setattr(files, "_ALWAYS_READ", 10**6)
     np.savez_compressed(tmp_path / "a.npz", **dict.fromkeys(("x", "y", "W1"), np.zeros((5 * 10**5, 1))))
     tracemalloc.start()
@@ -264,7 +264,7 @@ def test_constant_arrays_are_read_back_however_well_they_compress(tmp_path):
 
 @pytest.mark.parametrize("status", [files._STATUS, Path("/nowhere")], ids=["linux", "elsewhere"])
 def test_threads_that_write_leave_the_permissions_of_new_files_alone(status, monkeypatch):
-    """Between setting the umask to see it and setting it back, another thread may see what was set."""
+    """Another thread must not read the umask that is set for a moment to read it."""
     monkeypatch.setattr(files, "_STATUS", status)
     change, before = os.umask, os.umask(0o027)
 

@@ -18,7 +18,7 @@ NETWORK = bf.networks.gaussian((20, 2, 1), scale=1.0)
 
 @pytest.fixture
 def large(monkeypatch):
-    """A dataset of 3.2 MB, of which blocks are 0.13 MB."""
+    """A dataset of 3.2 MB, processed in blocks of 0.13 MB."""
     monkeypatch.setattr(arrays, "_BLOCK", 2**14)
     return bf.Dataset(X, Y)
 
@@ -37,7 +37,7 @@ def large(monkeypatch):
     ],
 )
 def test_no_copy_beyond_what_is_returned(large, compute, copies):
-    """Vectors of a number per sample are 1/20 of the data each; ten of them and some blocks make 0.7."""
+    """A vector with one number per sample is 1/20 of the data; ten of them and some blocks make 0.7."""
     tracemalloc.start()
     try:
         kept = compute(large)

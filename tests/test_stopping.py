@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 
 
 class Run:
-    """The command at work in a folder; it and all that it starts carry a mark in their environment."""
+    """The command, running in a folder; a variable in the environment marks it and its child processes."""
 
     def __init__(self, out, *arguments, **environment):
         self.out, self.mark = out, uuid.uuid4().hex
@@ -31,13 +31,13 @@ class Run:
         )
 
     def end(self):
-        """The exit code as a shell has it, and what was written."""
+        """The exit code as a shell reports it, and the output."""
         text, _ = self.process.communicate(timeout=NEVER)
         code = self.process.returncode
         return (code if code >= 0 else 128 - code), text
 
     def interrupt(self):
-        """Send Ctrl-C to the process while it stands still; False if it had ended before."""
+        """Send Ctrl-C to the process while it is paused; False if it had already ended."""
         os.kill(self.process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state(self.process.pid) == "Z":
@@ -47,7 +47,7 @@ class Run:
         return True
 
     def living(self):
-        """The processes that carry the mark."""
+        """The processes with the mark."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -81,7 +81,7 @@ def begun(run, figures):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_kills_the_figures_under_way_and_reports_the_finished(tmp_path, number, code):
-    """Though one is inside compiled code, and deaf."""
+    """Even if one is inside compiled code and handles no signals."""
     run = Run(tmp_path / "out", "quick", "deaf", "--jobs", "2", STUBS="1")
     begun(run, 1)
     (run.out / "deaf" / ".numbers.npz.00000000.partial").touch()  # as if it had been writing
@@ -159,13 +159,13 @@ def test_interruptions_at_two_random_times(tmp_path):
 
 @pytest.mark.slow
 def test_interruptions_at_thirty_random_times(tmp_path):
-    """Real figures, side by side and one after the other."""
+    """Real figures, in parallel and one after the other."""
     small = ("--seeds", "1", "--set", "width=4", "--set", "leaks=0.0", "--set", "end=1.0")
     check_interruptions(tmp_path, ("appC5", "appC6", *small), 30, seed=14)
 
 
 def check(code):
-    """Run a snippet about the ear in a process of its own."""
+    """Run a snippet that uses the signal handler in a process of its own."""
     ready = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     ready += "from biasfree.stopping import STOP, blocked_signals\n"
     ended = subprocess.run([sys.executable, "-c", ready + code], capture_output=True, text=True)

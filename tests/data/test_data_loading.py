@@ -118,7 +118,7 @@ def test_npz_files_without_a_dataset(arrays, message, tmp_path):
 
 
 class Bomb:
-    """Unpickling this raises, so a test that loads it fails by another message."""
+    """Unpickling this raises, so a test that unpickles it fails with another message."""
 
     def __reduce__(self):
         return (exec, ("raise RuntimeError('unpickled')",))

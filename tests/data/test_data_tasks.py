@@ -93,7 +93,7 @@ def test_five_points_of_a_line_are_not_orthogonal():
 
 
 def test_relu_teacher_is_a_network_of_few_neurons():
-    """Its targets are those of unit neurons of alternating signs, drawn before the inputs."""
+    """The teacher has unit neurons of alternating signs, generated before the inputs."""
     data = bf.data.relu_teacher(9, 4, neurons=3, seed=5)
     teacher = np.random.default_rng(5).normal(size=(3, 4))
     teacher /= np.linalg.norm(teacher, axis=1)[:, None]
@@ -186,7 +186,7 @@ def test_sphere_has_its_radius_and_mirror_images_on_request(n, d, seed, radius, 
 
 
 def test_sphere_is_uniform():
-    """⟨xxᵀ⟩ = I/d and fourth moments 3/(d(d+2)): a cube's or a Gaussian's would be others."""
+    """⟨xxᵀ⟩ = I/d and fourth moments 3/(d(d+2)), unlike those of a cube or a Gaussian."""
     x = bf.data.sphere(40_000, 3, seed=1).x
     # products of components have standard deviations below 1/3: five of those over √40 000
     np.testing.assert_allclose(x.T @ x / len(x), np.eye(3) / 3, atol=0.009)

@@ -15,7 +15,7 @@ LEAST_SQUARES = np.linalg.lstsq(SYMMETRIC.x, SYMMETRIC.y, rcond=None)[0]
 
 
 def rank_one_fit(target, leak=0.0):
-    """The two-layer network that is the linear map `target`."""
+    """A two-layer network whose function is the linear map `target`."""
     return bf.networks.rank_one(target, width=6, scale=bf.theory.final_norm(target, leak=leak), leak=leak)
 
 
@@ -231,7 +231,7 @@ def test_a_leak_that_says_nothing_is_refused():
 
 
 def test_fewer_samples_than_dimensions_make_every_function_linear():
-    """So N is measured on mirror images too, and the report says what it rests on."""
+    """N is then measured on mirror images too, and a note explains it."""
     data = bf.Dataset(SYMMETRIC.x[:3], SYMMETRIC.y[:3])
     report = bf.diagnose(bf.networks.gaussian((3, 8, 1), scale=2.0), data)
     assert report.verdict == "nonlinear"
@@ -239,7 +239,7 @@ def test_fewer_samples_than_dimensions_make_every_function_linear():
 
 
 def test_symmetric_discrete_data_are_not_rejected_for_their_mirror_images():
-    """Independent draws from {−1, 1}³ have mirror images by chance, and duplicates as often."""
+    """Independent samples of {−1, 1}³ have mirror images by chance, as often as duplicates."""
     x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 3))
     data = bf.Dataset(x, x @ np.array([1.0, 2.0, 3.0]) + x[:, 0] * x[:, 1] * x[:, 2])
     report = bf.diagnose(data=data)

@@ -58,7 +58,7 @@ def test_in_the_plane_it_is_the_distance_to_the_rays_on_which_f_is_zero(seed, wi
 @example(seed=4, dimensions=2, width=2, leak=0.0, biased=False)  # the nearest zero is the origin alone
 @settings(deadline=None, max_examples=30)
 def test_no_point_that_is_nearer_has_another_sign(seed, dimensions, width, leak, biased):
-    """2 000 points of each ball of radius `lower` have the sign of its center; the point found is a zero."""
+    """2000 points of each ball of radius `lower` have the sign of its center, and `points` are zeros."""
     network, x = drawn(seed, (dimensions, width, 1), leak, biased)
     found, rng = boundary_distance(network, x), np.random.default_rng(seed)
     inside = rng.normal(size=(2000, dimensions))
@@ -190,7 +190,7 @@ def test_a_dataset_or_its_inputs():
 @given(seed=seeds, depth=integers(1, 4), leak=leaks, biased=booleans())
 @settings(deadline=None, max_examples=40)
 def test_the_first_zero_of_a_ray(seed, depth, leak, biased):
-    """Against a fine grid: no change of sign before it, and a zero at it."""
+    """Against a fine grid: no sign change before the result, and a zero at it."""
     network, x = drawn(seed, (3, *(4,) * (depth - 1), 1), leak, biased)
     d = x[1] / np.linalg.norm(x[1])
     t = first_zero(network, x[0], d)
@@ -211,7 +211,7 @@ def test_the_common_direction_of_a_linear_network_is_its_map():
 
 
 def test_where_boundaries_have_no_common_direction_it_says_so():
-    """f = |x₁| − |x₂|: samples on the axes flip across diagonals; a function gives what its network does."""
+    """f = |x₁| − |x₂|: samples on the axes flip across diagonals; function and network give the same."""
     first = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     network, data = bf.Network((first, np.array([[1.0, 1, -1, -1]]))), bf.data.xor()
     found, plain = adversarial_direction(network, data), adversarial_direction(lambda x: network(x), data)

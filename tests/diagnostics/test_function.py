@@ -25,7 +25,7 @@ X = np.random.default_rng(0).normal(size=(20, 3))
 
 @given(leak=floats(0, 1), width=integers(1, 17), seed=integers(0, 2**31), scale=floats(1e-150, 10))
 def test_two_layers_are_a_linear_map_and_an_even_part(leak, width, seed, scale):
-    """[ZSL25] Thm. 1: c·W₂W₁ is the map, and what it leaves has the energy of k·W₂|W₁x|."""
+    """[ZSL25] Thm. 1: the map is c·W₂W₁, and the rest has the energy of k·W₂|W₁x|."""
     network = bf.networks.gaussian((3, width, 1), scale=scale, leak=leak, seed=seed)
     first, second = network.weights
     expected = (1 + leak) / 2 * (second @ first)[0]
@@ -75,7 +75,7 @@ def test_a_mixture_of_known_shares(seed, even, scale):
 
 
 def test_the_effective_map_sees_the_even_part():
-    """Without mirrors |x₁| is x₁ on samples with x₁ > 0: linear there, though even."""
+    """On samples with x₁ > 0 only, the even function |x₁| equals x₁ and is linear."""
     x = np.abs(X)
     even = bf.Network((np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.ones((1, 2))))
     np.testing.assert_allclose(effective_map(even, x), [1, 0, 0], rtol=0, atol=1e-14)
@@ -129,7 +129,7 @@ def test_zero_maps_have_no_angle():
 
 @pytest.mark.parametrize("first", [4, 1000])
 def test_the_angle_to_the_classifier(first, monkeypatch):
-    """Searched for on four samples and those that fall short, or on all of them at once."""
+    """The classifier is computed on a growing subset of samples, or on all of them at once."""
     monkeypatch.setattr("biasfree.theory.limits._max_margin._BLOCK", first)
     x = np.random.default_rng(3).normal(size=(60, 4))
     data = bf.Dataset(x, np.sign(x @ [1.0, -1.0, 0.5, 2.0]))
@@ -160,7 +160,7 @@ def test_homogeneity():
 
 
 def test_regions_of_known_networks():
-    """|x₁| has two pieces; the four quadrants of the plane are four."""
+    """|x₁| has two linear regions; neurons along the two axes have four."""
     x = np.array([[1.0, 1], [2, 1], [-1, 1], [-1, -1], [3, -1]])
     split = bf.Network((np.array([[1.0, 0], [-1.0, 0]]), np.ones((1, 2))))
     assert linear_regions(split, x) == LinearRegions(2, 3 / 5)

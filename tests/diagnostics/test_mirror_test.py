@@ -183,7 +183,7 @@ def test_mirrors_count_repeated_samples_and_the_origin():
 
 
 def test_defect_grows_and_p_falls_as_six_points_and_mirror_pairs_lose_their_symmetry():
-    """The defect jumps to 1/3 as soon as δ > 0: then a line has (−1, 0) and (1, δ) on one side."""
+    """The defect jumps to 1/3 as soon as δ > 0: then some line has (−1, 0) and (1, δ) on one side."""
     six = [symmetry(bf.data.six_points(delta)) for delta in (0, 1e-6, 0.15, 0.5, 2)]
     assert six[1].inputs == pytest.approx(1 / 3, rel=1e-5)
     assert (np.diff([s.inputs for s in six]) > 0).all()
@@ -253,7 +253,7 @@ def test_wrong_calls():
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 4])
 def test_a_symmetric_distribution_is_rejected_as_often_as_it_should_be(d):
-    """500 draws: rejections at 5 % lie in the 99 % interval of Binomial(500, 0.05)."""
+    """500 seeds: rejections at 5 % lie in the 99 % interval of Binomial(500, 0.05)."""
     from scipy.stats import binom
 
     low, high = binom.ppf([0.005, 0.995], 500, 0.05)

@@ -47,7 +47,7 @@ def drawn(rng, widths):
     scale=floats(1e-80, 1e80),
 )
 def test_the_structure_is_found_in_any_order(seed, leak, widths, scale):
-    """Neurons are independent draws, so their order is random; the leak that is told does not matter."""
+    """Neurons are random, so their order is; the given leak does not matter."""
     rng = np.random.default_rng(seed)
     vectors = drawn(rng, widths)
     layers = tuple(scale * w for w in structured(vectors, leak))
@@ -82,7 +82,7 @@ def test_the_two_structures_differ_by_half_of_the_middle_layers(seed):
 @settings(deadline=None)
 @given(seed=integers(0, 2**31), stretch=floats(1.5, 5))
 def test_signs_need_not_balance(seed, stretch):
-    """The r_l of Eq. 40 are found where |r_l⁺| = stretch·|r_l⁻|, which read as Eq. 39 would give others."""
+    """The r_l of Eq. 40 are recovered for |r_l⁺| = stretch·|r_l⁻|; Eq. 39 would give others."""
     vectors = drawn(np.random.default_rng(seed), (5, 6, 4))
     vectors = [np.where(v > 0, stretch, 1.0) * v for v in vectors]
     vectors = [v / np.linalg.norm(v) for v in vectors]
@@ -188,7 +188,7 @@ def test_rows_of_the_structure_are_along_what_reaches_them(seed, leak, widths, s
 
 
 def test_row_alignment_by_hand():
-    """W₁ sees x₁ alone, up in its first and down in its second neuron: rows (3, 4) and (−1, 0)."""
+    """W₁ depends on x₁ alone, with opposite signs in its two neurons: rows (3, 4) and (−1, 0)."""
     network = bf.Network((np.array([[2.0, 0], [-1, 0]]), np.array([[3.0, 4], [-1, 0]]), np.ones((1, 2))))
     found = row_alignment(network)
     np.testing.assert_allclose(np.sort(found.cosines[0]), [0.6, 0.8])

@@ -9,7 +9,7 @@ from biasfree.diagnostics._targets import preparation, target_shares
 
 
 def mirrored(n=40, d=3):
-    """Inputs with mirror inputs, and an odd function orthogonal to linear ones, a linear, and an even one."""
+    """Mirrored inputs, an odd function orthogonal to linear ones, a linear function, and an even one."""
     half = np.random.default_rng(1).normal(size=(n, d))
     x = np.concatenate([half, -half])
     linear, even = half @ np.arange(1.0, d + 1), np.cos(half[:, 0]) + half[:, 1] ** 2
@@ -71,7 +71,7 @@ def gaussian(p, d, seed, noise=0.3):
 
 
 def test_estimates_cover_known_shares():
-    """Six draws of 500 samples in the plane: the mean over them within 4 standard errors, less a bias.
+    """Six datasets of 500 samples in the plane: their mean is within 4 standard errors, up to a bias.
 
     The bias is what 400 training samples do not learn: held-out errors beyond the noise, of either part. It
     only lowers the shares; a tenth of each is allowed.
@@ -86,7 +86,7 @@ def test_estimates_cover_known_shares():
 
 
 def test_a_share_is_by_how_much_a_prediction_lowers_the_error(monkeypatch):
-    """Of a prediction x₁³ in place of the regression, on a target whose linear map is 0 in every fold."""
+    """With the prediction x₁³ instead of the regression, on a target whose linear map is 0 in every fold."""
     x = np.tile([[1.0], [-0.5]], (20, 1))
     y = np.tile([1.0, 2.0], 20)  # ⟨yx⟩ = 0 over every fold of eight
     monkeypatch.setattr(targets, "_ridge", lambda x, e, at, rng: (at**3, 0 * at))  # noqa: ARG005
@@ -162,7 +162,7 @@ def test_preparation_leaves_symmetric_data_symmetric_and_says_where_whitening_fa
 
 
 def test_an_overfitted_linear_map_is_no_odd_nonlinear_part():
-    """On even targets the best linear map is noise, and what undoes it is linear."""
+    """On even targets the best linear map is noise, and its correction is linear."""
     x = np.random.default_rng(0).normal(size=(120, 6))
     shares = target_shares(bf.Dataset(x, np.ones(120))).total
     assert shares.odd.known < 0.01

@@ -19,7 +19,7 @@ from biasfree.trajectory import MapTrajectory, Stats, Trajectory
 
 
 def curve(ts, loss):
-    """A trajectory of which only the loss matters."""
+    """A trajectory with a given loss."""
     ones = np.ones((len(ts), 1, 1))
     return Trajectory(ts, (ones, ones), loss, loss, leak=0.0, stats=Stats("test"))
 
@@ -45,7 +45,7 @@ def white():
     spacing=sampled_from([0.05, 0.3, 0.5]),
 )
 def test_stairs(unit, size, heights, tail, spacing):
-    """Flat for 10, falling on a straight line for 1, and so on, whatever the units and the run's length."""
+    """Flat for 10, decreasing linearly for 1, and so on, for any units and length of the run."""
     corners = np.ravel([[11.0 * i, 11.0 * i + 10] for i in range(len(heights))])
     corners[-1] += tail
     ts = np.union1d(np.arange(0, corners[-1], spacing), corners)
@@ -208,7 +208,7 @@ def test_alignment_with_several_outputs_and_of_nothing():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_small_random_weights_align_as_they_grow(seed):
-    """[ZSL25] Thm. 13: W₁β̄ = e^{cst}r₁ + e^{−cst}r₂ grows, and the rest of W₁ stays as it was drawn."""
+    """[ZSL25] Thm. 13: W₁β̄ = e^{cst}r₁ + e^{−cst}r₂ grows, and the rest of W₁ keeps its initial value."""
     data = white()
     network = bf.networks.gaussian((4, 20, 1), scale=1e-6, seed=seed)
     direction, rate = data.beta / np.linalg.norm(data.beta), np.linalg.norm(data.beta) / 2
@@ -266,7 +266,7 @@ def test_flow_conserves(sizes, l2):
 
 
 def test_drift_of_known_size():
-    """W₁ doubled: 3|W₁|² more in the one neuron, over |W₁|² + |W₂|² at its largest, 4 + 1."""
+    """W₁ is doubled: 3|W₁|² more in its neuron, relative to the largest |W₁|² + |W₂|², 4 + 1."""
     one = bf.Network((np.array([[1.0]]), np.array([[1.0]])))
     two = bf.Network((np.array([[2.0]]), np.array([[1.0]])))
     np.testing.assert_allclose(conserved_drift(path(one, two)), [0, 3 / 5], rtol=1e-15)

@@ -101,7 +101,7 @@ def test_neurons_may_balance_where_matrices_do_not():
 
 @pytest.mark.parametrize(("leak", "shapes"), [(0.3, [(4,), (5,)]), (1.0, [(4, 4), (5, 5)])])
 def test_what_flow_conserves(leak, shapes):
-    """d/dt of it is zero: 2·(ẆWᵀ)_sym − 2·(V̇ᵀV)_sym, with slopes from the chain rule; biases count too."""
+    """Its time derivative is zero, 2·(ẆWᵀ)_sym − 2·(V̇ᵀV)_sym = 0, by the chain rule; also with biases."""
     network = oracles.with_biases(bf.networks.gaussian((3, 4, 5, 2), scale=2, leak=leak, seed=1))
     data = oracles.random_data(9, 3, outputs=2)
     by_weight, by_bias = oracles.gradients(*oracles.layers(network), leak, data)
@@ -121,7 +121,7 @@ def test_what_flow_conserves(leak, shapes):
 @settings(deadline=None, max_examples=30)
 @given(seed=integers(0, 2**31), scale=floats(1e-150, 1e100))
 def test_known_clusters(seed, scale):
-    """Three directions 90° apart or more, each with neurons up to 4° off it, and neurons that are nothing."""
+    """Three directions at least 90° apart, each with neurons within 4°, and negligible neurons."""
     rng = np.random.default_rng(seed)
     centers = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]])
     owner = np.array([0] * 4 + [1] * 3 + [2] * 2)
@@ -171,14 +171,14 @@ def test_no_neurons_no_clusters():
 
 
 def test_half_norm_is_half_of_all_squared_weights():
-    """Of every layer, and of no bias."""
+    """Over all layers, without biases."""
     weights = (np.array([[1.0, 2], [3, 4]]), np.array([[5.0, 6]]))
     assert half_norm(bf.Network(weights)) == 91 / 2
     assert half_norm(bf.Network(weights, biases=(np.ones(2), np.ones(1)))) == 91 / 2
 
 
 def test_path_norm_by_hand():
-    """|a||w| of three neurons, 2·5, 1·1 and 3·2; the second is silent on the sample, unless it leaks."""
+    """|a||w| of three neurons, 2·5, 1·1 and 3·2; the second is inactive on the sample for leak 0."""
     weights = np.array([[3.0, 4], [-1, 0], [0, 2]]), np.array([[2.0, -1, -3]])
     data = bf.Dataset(np.array([[1.0, 1.0]]), np.zeros(1))
     assert path_norm(bf.Network(weights)) == pytest.approx(17)

@@ -95,7 +95,7 @@ def test_the_slope_at_zero_is_the_leak():
 
 
 class Doubling(nn.Linear):
-    """A Linear in name only."""
+    """A subclass of Linear with another forward pass."""
 
     def forward(self, input):
         return 2 * super().forward(input)
@@ -152,7 +152,7 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
 
 
 def a_hook(*_):
-    """Leaves its module as it is, which nobody can tell from its weights."""
+    """A hook without effect, which cannot be known from the weights."""
 
 
 def pruned(model):

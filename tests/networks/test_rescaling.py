@@ -28,7 +28,7 @@ def test_it_is_the_same_function_balanced(width, outputs, leak, biased, seed):
 
 
 def size(network):
-    """|θ|² of all that rescaling changes: weights and hidden biases."""
+    """|θ|² of the parameters that rescaling changes: weights and hidden biases."""
     return np.sum(network.norms**2) + (0.0 if network.biases is None else np.sum(network.biases[0] ** 2))
 
 

@@ -150,7 +150,7 @@ def test_damaged_safetensors_give_one_sentence(tmp_path, content, message):
 
 
 def test_safetensors_that_share_their_numbers_do_not_fill_the_memory(tmp_path):
-    """300 names for one megabyte."""
+    """300 entries that refer to the same megabyte."""
     whole = {"dtype": "F64", "shape": [2**17, 1], "data_offsets": [0, 2**20]}
     (tmp_path / "a.safetensors").write_bytes(with_header({str(i): whole for i in range(300)}, b"\0" * 2**20))
     with pytest.raises(ValueError, match="needs 314,572,800 in memory"):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 @pytest.fixture
 def axes():
-    """Axes of a figure that pyplot knows nothing of; rendered at the end, with labels, settings untouched."""
+    """Axes of a figure outside pyplot; the test checks at its end that it renders, with labels."""
     before = dict(matplotlib.rcParams)
     figure = Figure(figsize=(3, 3), layout="constrained")
     panel = figure.subplots()
@@ -22,5 +22,5 @@ def axes():
 
 @pytest.fixture
 def blank():
-    """Axes for calls that are refused."""
+    """Axes for calls that raise."""
     return Figure().subplots()

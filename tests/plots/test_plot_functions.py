@@ -50,7 +50,7 @@ def test_the_zero_line_is_where_f_changes_sign(axes):
 
 
 def test_where_f_vanishes_over_an_area_there_is_no_line(axes):
-    """Zero but for chance signs on a fifth of the square; the zero line elsewhere stays."""
+    """A function that is zero, up to rounding, on a fifth of the square: the zero line elsewhere stays."""
     rng = np.random.default_rng(0)
 
     def function(x):

@@ -13,7 +13,7 @@ DATA = bf.data.linear_teacher(n=20, d=3, seed=0)
 
 
 def permuted(network, rng):
-    """The same function, its hidden neurons in another order."""
+    """The same function with hidden neurons in another order."""
     weights = list(network.weights)
     for i in range(network.depth - 1):
         order = rng.permutation(len(weights[i]))
@@ -60,7 +60,7 @@ def test_deep_layers_show_their_two_blocks_whatever_the_order(axes, seed):
 
 
 def test_several_outputs_count_by_their_leading_direction(axes):
-    """A rank-one outer layer b·aᵀ sorts by a; the sign is such that the largest of b counts positive."""
+    """A rank-one outer layer b·aᵀ sorts by a; the sign makes the largest entry of b positive."""
     a, b = np.array([0.3, -2.0, 1.0, -0.1]), np.array([0.5, -3.0])
     network = bf.Network((np.eye(4), np.outer(b, a)))
     mesh = bf.plots.weights(axes, network)

@@ -11,7 +11,7 @@ DATA = bf.data.linear_teacher(n=20, d=3, seed=0)
 
 
 def run(ts, loss, method="descent"):
-    """A trajectory of a fixed network with a loss of its own."""
+    """A trajectory of a fixed network with a given loss."""
     weights = tuple(np.broadcast_to(w, (len(ts), *w.shape)) for w in NETWORK.weights)
     return Trajectory(ts, weights, loss, loss, leak=0.0, stats=Stats(method))
 
