@@ -16,7 +16,7 @@ from benchmarks import seeds
 from benchmarks.measure import machine
 from benchmarks.rows import Goal, Row, quantity
 from biasfree.files import replacing
-from biasfree.tables import plain
+from biasfree.tables import as_json
 
 GOALS = {"16 384 runs on six points, one H200": Goal("≥", 80)}
 STORED = Path(__file__).with_name("h200.json")
@@ -61,7 +61,7 @@ def measured(batches: tuple[int, ...], steps: int) -> dict[str, Any]:
         found.append({"runs": runs, "seconds_a_run_step": seconds, "error": error})
         print(f"{runs} runs: {1e9 * seconds:.4g} ns a run and step, error {error:.1e}", flush=True)
     here, kind = machine(), jax.devices()[0].device_kind
-    return plain({"date": here["date"], "device": kind, "steps": steps, "batches": found, "machine": here})
+    return as_json({"date": here["date"], "device": kind, "steps": steps, "batches": found, "machine": here})
 
 
 def markdown(record: dict[str, Any]) -> str:

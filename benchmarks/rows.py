@@ -6,7 +6,7 @@ import operator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from biasfree.tables import plain
+from biasfree.tables import as_json
 
 _COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "error", "its error")
 
@@ -68,7 +68,7 @@ class Row:
     def record(self) -> dict[str, Any]:
         """The row as plain values, for a JSON file."""
         goal = None if self.goal is None else {**asdict(self.goal), "text": str(self.goal)}
-        return plain({**asdict(self), "goal": goal, "reached": self.reached})
+        return as_json({**asdict(self), "goal": goal, "reached": self.reached})
 
     def cells(self) -> dict[str, str]:
         """The row as it is shown, by column."""
