@@ -136,7 +136,7 @@ def test_the_check_changes_nothing_of_a_function():
     assert inspect.signature(function) == inspect.signature(inspect.unwrap(function))
 
 
-def test_what_has_no_annotation_is_left_to_the_function():
+def test_arguments_without_annotation_are_not_checked():
     home = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
     public(["f"], home)
     assert home["f"](None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})

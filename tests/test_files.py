@@ -52,7 +52,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+def test_partial_files_of_killed_processes_are_removed_but_not_of_living_ones(tmp_path):
     left, other = tmp_path / ".a[1].txt.0a1b2c3d.partial", tmp_path / ".b.txt.0a1b2c3d.partial"
     for path in (left, other, tmp_path / ".a[1].txt.notes"):
         path.touch()
@@ -195,7 +195,7 @@ def pickled(path):
         (foreign_entry, "is not a readable .npz file: its entry W1 is not an array"),
     ],
 )
-def test_files_that_are_not_what_they_say(write, message, tmp_path):
+def test_files_with_wrong_contents(write, message, tmp_path):
     write(tmp_path / "a.npz")
     for load in (bf.Network.load, bf.Trajectory.load, bf.data.load):
         with pytest.raises(ValueError, match=message):
@@ -248,7 +248,7 @@ def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
         tracemalloc.stop()
 
 
-def test_an_array_is_as_large_as_its_header_says(tmp_path):
+def test_an_array_must_have_the_size_of_its_header(tmp_path):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 1), }\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)

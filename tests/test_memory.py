@@ -47,7 +47,7 @@ def test_no_copy_beyond_what_is_returned(large, compute, copies):
     assert peak < (copies + 0.7) * large.x.nbytes, kept
 
 
-def test_blocks_give_what_the_whole_gives(large, monkeypatch):
+def test_blocks_give_the_same_as_the_whole(large, monkeypatch):
     """Orthogonal transformations keep singular values and fits, to rounding times the condition number."""
     x, _ = arrays.compressed(X, Y[:, None])
     assert x.shape == (21, 20)

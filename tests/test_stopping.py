@@ -195,6 +195,6 @@ def test_a_process_starts_with_signals_blocked_and_its_parent_loses_no_signal():
     assert check(code) == (130, "2\n2 0\n", "")
 
 
-def test_what_the_process_was_started_to_ignore_stays_ignored():
+def test_signals_ignored_at_start_stay_ignored():
     ignored = "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
     assert check(f"{ignored}STOP.listen()\nos.kill(os.getpid(), 2)\nSTOP.leave(3)\n") == (3, "", "")

@@ -98,7 +98,7 @@ def test_a_run_that_saved_a_measurement_knows_only_its_last_network():
         run.map(lambda network: network.norms)
 
 
-def test_repr_says_how_it_went():
+def test_repr_summarizes_the_run():
     text = repr(trajectory(loss=[1, 0.5, 0.25]))
     assert text == "Trajectory(Network(2→4→1, leak=0.2), 3 times in [0, 1], loss 1 → 0.25, test: end of ts)"
     assert "2→3→1" in repr(saving_run())
@@ -149,7 +149,7 @@ def test_records_of_numpy_numbers_are_plain_and_survive_json():
     assert stats.branch_times == (1.0, 2.0)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"method": "a", "colour": 1}', "{}"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"method": "a", "color": 1}', "{}"])
 def test_unreadable_records_are_refused(text):
     with pytest.raises(ValueError, match="statistics of the trajectory are not readable"):
         Stats.from_json(text)

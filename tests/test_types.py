@@ -47,7 +47,7 @@ def test_a_read_only_array_that_is_made_writeable_later_changes_nothing():
             array.flags.writeable = True
 
 
-def test_what_is_ours_already_is_not_copied():
+def test_frozen_arrays_are_not_copied_again():
     data = bf.Dataset(x, y)
     assert bf.Dataset(data.x, y).x is data.x
     assert np.shares_memory(bf.Dataset(data.x.reshape(2, 3), y[:2]).x, data.x)

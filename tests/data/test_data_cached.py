@@ -26,7 +26,7 @@ def test_a_function_is_called_once_per_dataset_and_forgets_it():
     assert alive() is None
 
 
-def test_what_is_remembered_cannot_be_changed():
+def test_cached_results_are_read_only():
     pairs = bf.data.mirror_pairs(bf.data.symmetrize(bf.data.six_points()))
     assert pairs is not None
     assert not any(side.flags.writeable for side in pairs)

@@ -150,7 +150,7 @@ def test_gaussian_mixture_has_balanced_labels(n, d, separation, seed):
     assert set(data.y) <= {-1.0, 1.0}
 
 
-def test_gaussian_mixture_has_the_separation_and_variance_it_says():
+def test_gaussian_mixture_has_the_given_separation_and_unit_variance():
     data = bf.data.gaussian_mixture(40_000, 3, 6.0, seed=2)
     means = [data.x[data.y == s].mean(axis=0) for s in (1, -1)]
     # Each mean has standard deviation 1/√20000 = 0.007 an axis; five of √2·that
@@ -259,6 +259,6 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
         (lambda: bf.data.orthogonal(4, 5, y=[1, 2]), "same length, got 4 and 2"),
     ],
 )
-def test_tasks_refuse_what_they_cannot_be(call, message):
+def test_tasks_refuse_impossible_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()

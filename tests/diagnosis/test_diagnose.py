@@ -101,7 +101,7 @@ def test_the_worst_output_decides():
     assert "output 1, the worst of 2" in report.reasons[0]
 
 
-def test_data_alone_say_what_two_layers_could_learn():
+def test_verdict_on_data_without_a_model():
     report = bf.diagnose(data=SYMMETRIC)
     assert report.verdict == "effectively linear"
     (row,) = report.tables["targets"].rows
@@ -221,7 +221,7 @@ def test_report_as_text_json_and_page(tmp_path):
         report.save_html(tmp_path / "nowhere" / "report.html")
 
 
-def test_a_leak_that_says_nothing_is_refused():
+def test_a_leak_without_meaning_is_refused():
     with pytest.raises(ValueError, match=r"only the outputs of .* are measured, so leak=0\.5 has no meaning"):
         bf.diagnose(lambda x: x[:, 0], SYMMETRIC, leak=0.5)
     with pytest.raises(ValueError, match="leak needs a model"):
@@ -254,7 +254,7 @@ def test_even_targets_on_mirrored_inputs_are_named():
     assert "100 % of the targets is even" in report.reasons[-1]
 
 
-def test_advice_respects_what_the_model_is_and_has_learned():
+def test_advice_depends_on_the_model_and_its_fit():
     biased = bf.Network(rank_one_fit(LEAST_SQUARES).weights, biases=[np.zeros(6), np.zeros(1)])
     assert "this model may learn it" in bf.diagnose(biased, SYMMETRIC).reasons[-1]
     labels = bf.Dataset(SYMMETRIC.x, np.sign(SYMMETRIC.x[:, 0]))
@@ -263,7 +263,7 @@ def test_advice_respects_what_the_model_is_and_has_learned():
     assert "odd and nonlinear" not in sure.reasons[-1]
 
 
-def test_a_module_that_is_not_what_its_layers_say_is_measured_as_a_function():
+def test_a_module_that_differs_from_its_layers_is_measured_as_a_function():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     nn = torch.nn

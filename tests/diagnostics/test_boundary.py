@@ -210,7 +210,7 @@ def test_the_common_direction_of_a_linear_network_is_its_map():
     assert [found.flipped(size) for size in (0.0, 1.41, 2.0)] == [0.25, 0.75, 1.0]
 
 
-def test_where_boundaries_have_no_common_direction_it_says_so():
+def test_boundaries_without_a_common_direction():
     """f = |x₁| − |x₂|: samples on the axes flip across diagonals; function and network give the same."""
     first = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     network, data = bf.Network((first, np.array([[1.0, 1, -1, -1]]))), bf.data.xor()

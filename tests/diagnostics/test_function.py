@@ -180,7 +180,7 @@ def test_regions_of_known_networks():
         (bf.networks.gaussian((4, 5, 1), scale=1), r"x must have shape \(samples, 4\), got \(20, 3\)"),
     ],
 )
-def test_what_is_not_a_model_is_refused(model, message):
+def test_other_objects_than_models_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
         nonlinear_share(model, X)
     with pytest.raises(ValueError, match=r"x must have shape \(samples, D\)"):

@@ -198,7 +198,7 @@ def test_defect_grows_and_p_falls_as_six_points_and_mirror_pairs_lose_their_symm
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_not_symmetric_is_rejected(seed):
+def test_asymmetric_data_are_rejected(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(300, 4))
     odd = x @ rng.normal(size=4)

@@ -19,7 +19,7 @@ def test_readings_are_the_nonlinear_share_and_the_residual():
     assert reading.residual == pytest.approx(np.sum((DATA.y - f) ** 2) / np.sum(DATA.y**2), rel=1e-12)
 
 
-def test_it_says_when_the_model_stopped_being_linear():
+def test_it_records_when_the_model_ceases_to_be_linear():
     bend = {"now": 0.0}
     monitor = LinearityMonitor(lambda x: x[:, 0] + bend["now"] * np.abs(x[:, 1]), DATA.x, DATA.y)
     assert repr(monitor) == "LinearityMonitor(not called yet)"
@@ -35,7 +35,7 @@ def test_it_says_when_the_model_stopped_being_linear():
     assert monitor.history[0].nonlinear < 1e-25
 
 
-def test_a_model_that_starts_nonlinear_has_not_stopped_being_linear():
+def test_an_initially_nonlinear_model_has_not_ceased_to_be_linear():
     monitor = LinearityMonitor(lambda x: np.abs(x[:, 0]), DATA.x, DATA.y)
     monitor(0)
     assert monitor.left_at is None

@@ -19,7 +19,7 @@ def test_by_hand():
 
 @settings(deadline=None, max_examples=50)
 @given(n=integers(1, 6), d=integers(1, 9), seed=integers(0, 2**31))
-def test_it_bounds_what_sums_of_inputs_can_be(n, d, seed):
+def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
     """| |Σcx|² − Σc²|x|² | ≤ ε·Σc²|x|², to the rounding of n² products."""
     rng = np.random.default_rng(seed)
     x, c = rng.normal(size=(n, d)), rng.normal(size=n)
@@ -47,7 +47,7 @@ def test_orthogonal_separability_is_about_angles(size):
     assert scaled.within == pytest.approx(plain.within, rel=1e-12)
 
 
-def test_what_is_orthogonally_separable_is_separated_by_the_sum_of_its_inputs():
+def test_orthogonally_separable_data_are_separated_by_the_sum_of_inputs():
     data = bf.data.orthogonally_separable(9, 4, seed=3)
     assert (data.y * (data.x @ (data.y @ data.x)) > 0).all()
 

@@ -172,7 +172,7 @@ def test_orders_must_be_permutations(orders):
     widths=sampled_from([(4,), (3, 5), (6, 4, 5)]),
     scale=floats(1e-80, 1e80),
 )
-def test_rows_of_the_structure_are_along_what_reaches_them(seed, leak, widths, scale):
+def test_rows_of_the_structure_are_aligned_with_their_inputs(seed, leak, widths, scale):
     """Eq. 40: every row of a middle layer is along one input and not the other; Eq. 39: along ±r₁."""
     vectors = drawn(np.random.default_rng(seed), widths)
     network = bf.Network(tuple(scale * w for w in structured(vectors, leak)), leak=leak)

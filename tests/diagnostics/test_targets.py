@@ -152,7 +152,7 @@ def test_preparation_of_shifted_data():
     assert found.condition == pytest.approx(np.linalg.cond(shifted.sigma), rel=1e-10)
 
 
-def test_preparation_leaves_symmetric_data_symmetric_and_says_where_whitening_fails():
+def test_preparation_keeps_symmetry_and_is_none_where_whitening_fails():
     found = preparation(bf.data.odd_sine(n=20, d=3, seed=0))
     assert found.whitened is not None
     assert (found.given.symmetry, found.centered.symmetry, found.whitened.symmetry) == (0, 0, 0)

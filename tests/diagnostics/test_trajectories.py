@@ -225,7 +225,7 @@ def test_small_random_weights_align_as_they_grow(seed):
     assert 0 < found.rank_one <= found.target
 
 
-def test_twins_part_where_they_are_made_to():
+def test_twins_diverge_at_the_constructed_times():
     network = bf.networks.gaussian((3, 4, 1), scale=1, leak=0.5, seed=0)
     twin, c = bf.theory.linear_twin(network), 0.75
     off = [0, 0.04, 0.06, 0.2]

@@ -100,7 +100,7 @@ def test_neurons_may_balance_where_matrices_do_not():
 
 
 @pytest.mark.parametrize(("leak", "shapes"), [(0.3, [(4,), (5,)]), (1.0, [(4, 4), (5, 5)])])
-def test_what_flow_conserves(leak, shapes):
+def test_conserved_quantities_have_zero_time_derivative(leak, shapes):
     """Its time derivative is zero, 2·(ẆWᵀ)_sym − 2·(V̇ᵀV)_sym = 0, by the chain rule; also with biases."""
     network = oracles.with_biases(bf.networks.gaussian((3, 4, 5, 2), scale=2, leak=leak, seed=1))
     data = oracles.random_data(9, 3, outputs=2)

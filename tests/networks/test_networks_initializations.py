@@ -13,7 +13,7 @@ widths = lists(integers(1, 9), min_size=2, max_size=5)
 
 @given(sizes=widths, leak=leaks, seed=seeds, scale=scales)
 @settings(deadline=None)
-def test_sizes_leak_and_seed_are_what_was_asked(sizes, leak, seed, scale):
+def test_sizes_leak_and_seed_are_as_given(sizes, leak, seed, scale):
     network = bf.networks.gaussian(sizes, scale=scale, leak=leak, seed=seed)
     again = bf.networks.gaussian(tuple(sizes), scale=scale, leak=leak, seed=seed)
     assert network.sizes == tuple(sizes)
@@ -205,6 +205,6 @@ nets = bf.networks
         (lambda: nets.xavier((2, 1), signs=True), "a hidden layer and one output"),
     ],
 )
-def test_initializations_refuse_what_they_cannot_make(call, message):
+def test_initializations_refuse_impossible_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -181,7 +181,7 @@ def shadowed(model):
     ],
 )
 @pytest.mark.filterwarnings("ignore:Complex modules")
-def test_what_weights_do_not_tell_is_refused(change, message):
+def test_models_not_determined_by_their_weights_are_refused(change, message):
     model = stack(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     change(model)
     with pytest.raises(ValueError, match=message):

@@ -184,7 +184,7 @@ def test_bad_files_give_one_sentence(tmp_path, capsys, name, content, message):
         load_network(tmp_path / "missing.pt")
 
 
-def test_what_is_no_chain_of_linear_layers_is_named(tmp_path):
+def test_files_other_than_a_chain_of_linear_layers_are_refused(tmp_path):
     conv = {"conv.weight": np.ones((2, 1, 3, 3)), "fc.weight": np.ones((1, 2))}
     with pytest.raises(ValueError, match=r"more than the weights and biases .*conv\.weight \(2, 1, 3, 3\)"):
         load_network(safetensors(tmp_path / "a.safetensors", conv))

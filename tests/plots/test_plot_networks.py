@@ -44,7 +44,7 @@ def test_the_line_between_the_signs(axes):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_deep_layers_show_their_two_blocks_whatever_the_order(axes, seed):
+def test_deep_layers_show_their_two_blocks_for_any_order(axes, seed):
     """Eq. 40: after sorting, the middle layers are zero off the two diagonal sign blocks."""
     shuffled = permuted(DEEP, np.random.default_rng(seed))
     for layer in (1, 2):

@@ -33,7 +33,7 @@ def test_a_solution_is_a_line_and_a_simulation_markers(axes):
 
 
 @pytest.mark.parametrize("solve", [bf.theory.reduced_flow, bf.theory.equivalent_flow])
-def test_what_theory_solves_is_told_from_what_is_simulated(axes, solve):
+def test_solutions_are_lines_and_simulations_are_markers(axes, solve):
     start = bf.networks.rank_one((1.0, 1, 0), width=4, scale=0.1)
     simulated = bf.gradient_descent(start, DATA, step=0.1, steps=20)
     assert bf.plots.loss(axes, solve(start, DATA, simulated.ts)).get_linestyle() == "-"
@@ -64,7 +64,7 @@ def test_a_map_trajectory_has_a_loss_too(axes):
     np.testing.assert_array_equal(line.get_ydata(), [3, 2, 1])
 
 
-def test_logarithmic_axes_leave_out_what_has_no_logarithm(axes):
+def test_logarithmic_axes_omit_points_without_logarithm(axes):
     ts = np.append(0.0, np.geomspace(1e-3, 1e3, 601))
     loss = np.append(1 / (1 + ts[:-1]), 0.0)
     line = bf.plots.loss(axes, run(ts, loss), log_time=True, log_loss=True, shown=20)
@@ -92,7 +92,7 @@ def test_losses_that_cannot_be_drawn_are_refused(blank):
 
 
 @pytest.mark.parametrize("draw", [bf.plots.weights, bf.plots.directions, bf.plots.spectra])
-def test_what_is_no_network_is_refused(blank, draw):
+def test_other_objects_than_networks_are_refused(blank, draw):
     with pytest.raises(
         ValueError, match=r"network must be a bf.Network, got a Trajectory; .*trajectory\[-1\]"
     ):
