@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from biasfree import plots
 from biasfree.files import replacing
-from biasfree_papers.experiment import NEIGHBOURS
+from biasfree_papers.experiment import NEIGHBORS
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import load_numbers
 
@@ -38,7 +38,7 @@ def tutorial(i: int) -> Figure:
 
 
 def main(out: Path, names: list[str]) -> None:
-    neighbours = [name for name, one in REGISTRY.items() if one.section == NEIGHBOURS]
+    neighbours = [name for name, one in REGISTRY.items() if one.section == NEIGHBORS]
     drawers = {name: lambda name=name: figure(out, name) for name in ("fig3", "fig6", *neighbours)}
     drawers |= {f"tutorial_{i}": lambda i=i: tutorial(i) for i in (1, 2, 3)}
     drawers |= {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from biasfree.files import replacing
-from biasfree_papers.experiment import BASES, KINDS, NEIGHBOURS, PAPER
+from biasfree_papers.experiment import BASES, KINDS, NEIGHBORS, PAPER
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.fingerprint import figure_fingerprint
 from biasfree_papers.reproduction.report import marks, spread
@@ -55,7 +55,7 @@ def page(records: list[Record]) -> str:
         "Written by `make results` from `out/claims.json`; do not edit. Sources, settings and versions have "
         f"the hash `{digest(records)}`.",
         _KEY,
-        *(part for name in (PAPER, NEIGHBOURS) for part in (f"## {name}", summary(records, name, "#"))),
+        *(part for name in (PAPER, NEIGHBORS) for part in (f"## {name}", summary(records, name, "#"))),
         "## What does not hold",
         _table(
             ("figure", "whose", "claim", "verdict", "why"),
@@ -104,7 +104,7 @@ def readme(text: str, records: list[Record]) -> str:
     """The README with what lies between its markers written anew."""
     every = [claim for record in records for claim in record["claims"]]
     ours = [claim for claim in every if claim["kind"] == "ours"]
-    others = sum(record["section"] == NEIGHBOURS for record in records)
+    others = sum(record["section"] == NEIGHBORS for record in records)
     minutes = sum(record["seconds"] for record in records) / 60
     identities, at_hand = sum(c["identity"] for c in every), sum(c["basis"] == AT_HAND for c in every)
     counts = (
@@ -116,7 +116,7 @@ def readme(text: str, records: list[Record]) -> str:
     for name, content in (
         ("counts", counts),
         ("paper", summary(records, PAPER, "docs/results.md#")),
-        ("neighbours", summary(records, NEIGHBOURS, "docs/results.md#")),
+        ("neighbours", summary(records, NEIGHBORS, "docs/results.md#")),
     ):
         begin, end = f"<!-- {name}: by make results -->", f"<!-- end of {name} -->"
         before, rest = text.split(begin)

@@ -24,7 +24,7 @@ PAGES = [
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
-NEIGHBOURS = [one.name for one in REGISTRY.values() if one.section == experiment.NEIGHBOURS]
+NEIGHBORS = [one.name for one in REGISTRY.values() if one.section == experiment.NEIGHBORS]
 
 
 def name(path):
@@ -68,7 +68,7 @@ def test_a_page_of_a_result_has_its_parts(page):
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
 
 
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("name", NEIGHBORS)
 def test_a_neighbour_is_described(name):
     """What is proved, run, measured and outside the theorem; what is rebuilt is marked; the picture."""
     text = (ROOT / "docs" / "neighbours.md").read_text()
@@ -99,7 +99,7 @@ def test_results_list_every_claim(monkeypatch, tmp_path):
     for figure in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, figure)
     monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a | b"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=experiment.NEIGHBOURS, rebuilt="all"))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=experiment.NEIGHBORS, rebuilt="all"))
     for one in REGISTRY.values():
         make(one, one.settle(), tmp_path, experiment.silent)
     write_report(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 import biasfree as bf
 from biasfree.files import load_npz, save_npz
 from biasfree_papers import nacson2023
-from biasfree_papers.experiment import NEIGHBOURS, silent
+from biasfree_papers.experiment import NEIGHBORS, silent
 from biasfree_papers.nacson2023 import numbers as module
 from biasfree_papers.nacson2023 import sentences_readings as read
 
@@ -49,7 +49,7 @@ def test_numbers(numbers):
     assert (numbers["loss"][there] <= numbers["level"]).all()
     assert (numbers["tangent"] <= numbers["kernel"] * (1 + 1e-12))[there].all()
     assert numbers["curves"].shape == (3, 401)
-    assert nacson2023.EXPERIMENT.section == NEIGHBOURS
+    assert nacson2023.EXPERIMENT.section == NEIGHBORS
 
 
 def test_our_claims_hold(numbers):

@@ -22,7 +22,7 @@ KINDS = ("ours", "paper", "observed")
 Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 #: The sections of the report, in their order.
-PAPER, NEIGHBOURS = "The paper", "Its neighbours"
+PAPER, NEIGHBORS = "The paper", "Its neighbors"
 #: Figures that are not among the experiments, said in the report, the README and `biasfree list`.
 UNKNOWN = "TMLR Figs. 2 and 7 are not reproduced: their content is not known to us."
 
@@ -136,7 +136,7 @@ class Experiment:
     tables: Callable[[Numbers], list[Table]] = no_tables
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
-    section: Literal["The paper", "Its neighbours"] = PAPER
+    section: Literal["The paper", "Its neighbors"] = PAPER
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings, the defaults with `changes` applied, every one checked; text is read as a value."""

@@ -8,7 +8,7 @@ from biasfree.arrays import positive, whole
 from biasfree_papers.basri2019.numbers import run
 from biasfree_papers.basri2019.picture import draw
 from biasfree_papers.basri2019.sentences import claims, tables
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several_whole
 from biasfree_papers.shared.opposite_pairs import even_width
 
@@ -73,5 +73,5 @@ EXPERIMENT = Experiment(
         "that floor is shown from other starts too.",
         "The title of the paper says that rates depend on frequency; the exponents here are ours.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

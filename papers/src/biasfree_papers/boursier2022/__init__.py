@@ -6,7 +6,7 @@ from biasfree.arrays import positive
 from biasfree_papers.boursier2022.numbers import run
 from biasfree_papers.boursier2022.picture import draw
 from biasfree_papers.boursier2022.sentences import claims, tables
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several
 
 
@@ -66,5 +66,5 @@ EXPERIMENT = Experiment(
         "of its inputs; half and an eighth of the step leave the same samples lost.",
         "Five points and teacher are outside the theorem: their largest |cos(x_i, x_j)| is in the table.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

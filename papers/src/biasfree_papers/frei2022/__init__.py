@@ -1,7 +1,7 @@
 """Frei et al. (2022): on high-dimensional data a first layer of leaky neurons is soon of low rank."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.frei2022.numbers import run
 from biasfree_papers.frei2022.picture import draw
 from biasfree_papers.frei2022.sentences import claims
@@ -64,5 +64,5 @@ EXPERIMENT = Experiment(
         "With step 0.01 the paper's starts are not small against a step: one step leaves more than half of "
         "the stable rank, as the bounds by norms say.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

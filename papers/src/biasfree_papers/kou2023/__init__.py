@@ -1,7 +1,7 @@
 """Kou et al. (2023): on nearly orthogonal data leaky sign blocks tend to rank one, ReLU ones stay bounded."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.kou2023.numbers import run
 from biasfree_papers.kou2023.picture import draw
 from biasfree_papers.kou2023.sentences import claims, tables
@@ -56,5 +56,5 @@ EXPERIMENT = Experiment(
         "Limits are approached as 1/ln t, so runs are compared with the max-margin network of their last "
         "gates too.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.lai2026.numbers import run
 from biasfree_papers.lai2026.picture import draw
 from biasfree_papers.lai2026.sentences import claims, tables
@@ -75,5 +75,5 @@ EXPERIMENT = Experiment(
         "not shrink with n/d.",
         "Training happens in the span of the samples, which is exact.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

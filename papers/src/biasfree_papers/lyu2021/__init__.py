@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.lyu2021.numbers import run
 from biasfree_papers.lyu2021.picture import draw
 from biasfree_papers.lyu2021.sentences import claims, tables
@@ -76,5 +76,5 @@ EXPERIMENT = Experiment(
         "Margins with the extra sample still rise at the last time; what is proved there is a bound by "
         "the share of the lagging sign, and for the ReLU networks a limit is extrapolated.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,7 +1,7 @@
 """Nacson et al. 2023: the larger the step, the flatter and the smaller the minimum that descent ends at."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.nacson2023.numbers import run
 from biasfree_papers.nacson2023.picture import draw
 from biasfree_papers.nacson2023.sentences import claims
@@ -66,5 +66,5 @@ EXPERIMENT = Experiment(
         "What is derived of stable steps is derived, and measured, off all kinks only.",
         "Small steps stand for the flow: the least is 1/16 of η_c, where minima are not yet bound by it.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

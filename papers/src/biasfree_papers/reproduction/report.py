@@ -23,7 +23,7 @@ from biasfree.pages import (
     tag,
 )
 from biasfree.tables import Table
-from biasfree_papers.experiment import KINDS, NEIGHBOURS, PAPER, UNKNOWN, Experiment
+from biasfree_papers.experiment import KINDS, NEIGHBORS, PAPER, UNKNOWN, Experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import RECORD, finished_record
 
@@ -48,10 +48,10 @@ _SECTIONS = {
         "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps "
         f"beyond them. {UNKNOWN}"
     ),
-    NEIGHBOURS: Markup(
+    NEIGHBORS: Markup(
         "What other papers prove about networks that start from small weights, each run on the same "
         "simulators and measured by the same functions. Where a run is outside the conditions of a theorem, "
-        "by how much is measured too; <code>docs/neighbours.md</code> puts them side by side."
+        "by how much is measured too; <code>docs/neighbors.md</code> puts them side by side."
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.sarussi2021.numbers import run
 from biasfree_papers.sarussi2021.picture import draw
 from biasfree_papers.sarussi2021.sentences import claims, tables
@@ -67,5 +67,5 @@ EXPERIMENT = Experiment(
         "Beside leaky networks on random inputs: ReLU networks, mirrored data, where the second layer "
         "fixed makes the network a linear model exactly, and the square loss.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

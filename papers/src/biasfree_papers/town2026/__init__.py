@@ -1,7 +1,7 @@
 """Town et al. (2026): orthogonal data from vanishing weights, one neuron a saddle, and a width ~ log n."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several_whole
 from biasfree_papers.town2026.numbers import run
 from biasfree_papers.town2026.picture import draw
@@ -59,5 +59,5 @@ EXPERIMENT = Experiment(
         "neurons active on the same samples of their sign are one direction.",
         "Zero neurons fill networks up to one width: they stay zero.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )
