@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -122,7 +122,8 @@ class Experiment:
 
     `caption` says how to read the picture; `rebuilt` what in the setting is our reconstruction, if anything;
     `deviations` where and why the run differs from the print. `seconds` is about what it takes on one core:
-    long ones are started first. `section` is the part of the report that it stands in.
+    long ones are started first. `section` is the part of the report that it stands in. `small` are settings
+    with which it runs in seconds, for tests and `biasfree run --small`.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Experiment:
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
     section: Literal["The paper", "Its neighbors"] = PAPER
+    small: Mapping[str, Any] = field(default_factory=dict)
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings, the defaults with `changes` applied, every one checked; text is read as a value."""

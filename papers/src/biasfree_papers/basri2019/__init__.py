@@ -53,6 +53,19 @@ EXPERIMENT = Experiment(
     "layers, derived here (lines; even k, and all k with biases), and fitted exponents p (with biases: two "
     "layers); the times of two and of three layers also differ by their initial norms.",
     settings=SETTINGS,
+    small={
+        "frequencies": (1, 2, 3, 4),
+        "points": 16,
+        "width": 8,  # as many as the narrow networks have: one shape less to compile
+        "scale": 6,
+        "step": 0.05,
+        "steps": 200,
+        "deep_width": 8,
+        "deep_scale": 6,
+        "deep_step": 0.05,
+        "deep_steps": 200,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

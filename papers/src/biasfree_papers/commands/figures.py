@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,6 +50,9 @@ def run(
         int | None, typer.Option(help="Figures made side by side; as many as cores unless given.")
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Run even what is stored and unchanged.")] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="Few samples, neurons and steps: seconds; into OUT/small.")
+    ] = False,
     out: Out = _OUT,
 ) -> None:
     """Make figures: pictures, numbers, claims, a report; exit code 1 if a claim of ours does not hold."""
@@ -57,9 +60,11 @@ def run(
 
     with one_thread(), STOP.deferred():
         chosen = _chosen(names or [], every)
-        settled = [(one, one.settle(_changes(changes or [], seeds))) for one in chosen]
+        changed = _changes(changes or [], seeds)
+        settled = [(one, one.settle({**(_small(one) if small else {}), **changed})) for one in chosen]
         if jobs is not None and jobs < 1:
             raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
+        out = out / "small" if small else out  # numbers of full size stay
         make_folder(out)
         with _alone_in(out):
             failures = _make(settled, out, jobs or cores(), anew)
@@ -120,6 +125,12 @@ def _changes(changes: list[str], seeds: int | None) -> dict[str, Any]:
             raise ValueError(f"--set takes KEY=VALUE, got {change!r}, as in --set width=100.")
     found: dict[str, Any] = dict(change.split("=", 1) for change in changes)
     return found if seeds is None else {**found, "seeds": seeds}
+
+
+def _small(experiment: Experiment) -> Mapping[str, Any]:
+    if not experiment.small:
+        raise ValueError(f"{experiment.name} has no small settings; run it without --small.")
+    return experiment.small
 
 
 def _require(out: Path) -> None:

@@ -43,6 +43,16 @@ EXPERIMENT = Experiment(
     "and β̄, first draw simulated (dots). (d) The loss: simulated (markers), by the reduced flow of the "
     "aligned network (lines).",
     settings=SETTINGS,
+    small={
+        "width": 20,
+        "dimensions": 3,
+        "samples": 20,
+        "scale": 1e-5,
+        "times": 41,
+        "seeds": 2,
+        "leaks": (0,),
+        "rtol": 1e-7,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -55,6 +55,16 @@ EXPERIMENT = Experiment(
     "vertical lines: a tenth of the loss is gone. (n) Rows of W₂ of the ReLU network by their cosines with "
     "both; those that have not grown are near none.",
     settings=SETTINGS,
+    small={
+        "depths": (3,),
+        "width": 12,
+        "dimensions": 4,
+        "samples": 20,
+        "scale": 0.1,
+        "epochs": 4000,
+        "deep_samples": 20,
+        "seeds": 1,
+    },
     run=run,
     claims=claims,
     tables=tables,

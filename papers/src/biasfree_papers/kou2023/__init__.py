@@ -41,6 +41,18 @@ EXPERIMENT = Experiment(
     "1/H)), and the bound, the mean of neurons over those that are on (dashed). (h) How nearly orthogonal "
     "the inputs are: below 1 (shaded) samples weigh more than all others together.",
     settings=SETTINGS,
+    small={
+        "samples": 6,
+        "width": 24,
+        "dimensions": (20, 2000),
+        "step": 1.0,
+        "doublings": 7,
+        "window": 2,
+        "start_factors": (0.01, 1),
+        "short": 3,
+        "widths": (3, 50),
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -49,6 +49,16 @@ EXPERIMENT = Experiment(
     "active on all samples (circles; line: η/n, derived) and from neurons active on those of their sign "
     "(squares; dashed: bound derived from initial outputs and end time).",
     settings=SETTINGS,
+    small={
+        "samples": (8,),
+        "ratios": (2, 20),
+        "asymptotic": 2,
+        "width": 12,
+        "kick": 0.05,
+        "end": 30,
+        "steps": 600,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -46,6 +46,14 @@ EXPERIMENT = Experiment(
     "the samples (y/|x|). (f) The first losses of that start on the circle set, at those two steps and "
     "one between.",
     settings=SETTINGS,
+    small={
+        "width": 8,
+        "rungs": (0.125, 0.25, 0.35, 0.5, 1.414),
+        "time": 100.0,
+        "steps": 4000,
+        "kicked": 200,
+        "seeds": 4,
+    },
     run=run,
     claims=claims,
     tables=tables,

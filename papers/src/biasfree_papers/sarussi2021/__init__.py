@@ -55,6 +55,16 @@ EXPERIMENT = Experiment(
     "that of the linear model, and the even part, against the initial scale. (f) Mirrored data, W₁ = "
     "W₂ᵀvᵀ: |w| of networks (markers) and of the linear model (lines) at its own time.",
     settings=SETTINGS,
+    small={
+        "dimensions": 3,
+        "samples": (2, 4, 8),  # as many runs as leaks and widths make: one shape
+        "scales": (1e-3, 1.0),
+        "leaks": (0.0, 0.5),
+        "leak": 0.5,
+        "widths": (4,),
+        "horizon": 200.0,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -40,6 +40,16 @@ EXPERIMENT = Experiment(
     "at the large width, also for n that were not trained; 1 + √2 (upper dotted) is where it goes as n "
     "→ ∞. Exponents are fits to the n that were trained.",
     settings=SETTINGS,
+    small={
+        "samples": (4, 8),
+        "further": (6, 12),
+        "width": 12,
+        "few": 6,
+        "scale": 1e-6,
+        "tiny": 1e-20,
+        "draws": 40,
+        "seeds": 3,
+    },
     run=run,
     claims=claims,
     tables=tables,
