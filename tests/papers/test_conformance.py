@@ -102,12 +102,13 @@ def test_tables(figure):
 
 
 def test_picture(figure):
-    """It is laid out without a warning, its panels are lettered and labeled, and the caption names them."""
+    """It is laid out without a warning; panels are lettered and labeled, and a caption by letters has all."""
     picture = figure.experiment.draw(figure.numbers)
     picture.draw_without_rendering()
     panels = {axes.get_title(loc="left").strip("()"): axes for axes in picture.axes}
     panels.pop("", None)
-    assert set(panels) <= _letters(figure.experiment.caption)
+    named = _letters(figure.experiment.caption)
+    assert named >= set(panels) or not named
     for letter, axes in panels.items():
         assert any(one.get_xlabel() for one in _aligned(axes, picture, 0)), letter
         assert any(one.get_ylabel() for one in _aligned(axes, picture, 1)), letter

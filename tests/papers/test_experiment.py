@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from biasfree_papers.experiment import Claim
 from biasfree_papers.registry import named
 
 
-def claim(measured, bound, kind="ours"):
+def claim(measured, bound, kind: Literal["ours", "paper", "observed"] = "ours"):
     return Claim("s", "[ZSL25]", kind, measured, bound, "o", tuple(range(len(measured))))
 
 
