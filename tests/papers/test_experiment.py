@@ -21,7 +21,7 @@ def test_verdicts():
     assert not claim((np.nan, 1.0), (2.0,)).holds
     assert not claim((1.0,), (np.inf,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
-    with pytest.raises(ValueError, match="one for each value"):
+    with pytest.raises(ValueError, match="one per value"):
         Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))
 
 

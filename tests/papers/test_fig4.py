@@ -6,7 +6,7 @@ import pytest
 from biasfree import theory
 from biasfree_papers.experiment import silent
 from biasfree_papers.fig4 import EXPERIMENT
-from biasfree_papers.shared.xor import courses as points_measures
+from biasfree_papers.shared.xor import courses
 from biasfree_papers.shared.xor import numbers as points
 
 
@@ -55,7 +55,7 @@ def test_a_coarse_grid_leaves_room_for_the_learning_times_read_off_it(numbers):
     for sign in (-0.99, 0.99):
         for name, moved in (("simulated", sign * off), ("solved", 0.0)):
             outputs = coarse["solved_outputs_2"] + moved
-            times = [[points_measures.reached(coarse["ts_2"], z) for z in one.T] for one in outputs]
+            times = [[courses.reached(coarse["ts_2"], z) for z in one.T] for one in outputs]
             coarse[f"{name}_times_2"] = np.array(times)
         claim = EXPERIMENT.claims(coarse)[1]
         assert claim.holds
@@ -82,9 +82,9 @@ def test_draws_that_learn_nothing_are_refused():
 def test_falls_are_counted():
     ts = np.linspace(0, 40, 401)
     steps = [1 / (1 + np.exp(2 * (ts - t))) for t in (8, 20, 32)]
-    assert [points_measures.falls(ts, sum(steps[:n]) + 0 * ts) for n in (1, 2, 3)] == [1, 2, 3]
-    assert points_measures.falls(ts, np.ones(401)) == 0
-    assert points_measures.falls(ts, steps[1] + 1 / (1 + np.exp(2 * (ts - 20.5)))) == 1  # too near to be two
+    assert [courses.count_falls(ts, sum(steps[:n]) + 0 * ts) for n in (1, 2, 3)] == [1, 2, 3]
+    assert courses.count_falls(ts, np.ones(401)) == 0
+    assert courses.count_falls(ts, steps[1] + 1 / (1 + np.exp(2 * (ts - 20.5)))) == 1  # too near to be two
 
 
 def test_xor_falls_in_four_steps(solved_xor):

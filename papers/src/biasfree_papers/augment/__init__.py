@@ -1,4 +1,4 @@
-"""Augmentation by mirror images (Lyu et al. 2021; [ZSL25] Sec. 1.1): what it costs on non-separable tasks."""
+"""Augmentation by mirror images and its cost on non-separable tasks (Lyu et al. 2021; [ZSL25] Sec. 1.1)."""
 
 from __future__ import annotations
 

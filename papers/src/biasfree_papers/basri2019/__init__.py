@@ -1,4 +1,4 @@
-"""Basri et al. (2019): frequencies on the circle, and what two bias-free layers can learn of them."""
+"""Basri et al. (2019): frequencies on the circle that two bias-free layers can and cannot learn."""
 
 from __future__ import annotations
 

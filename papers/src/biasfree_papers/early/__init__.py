@@ -1,4 +1,4 @@
-"""[ZSL25] Theorem 13 and Lemma 12: the early phase, in which a small random start becomes of rank one."""
+"""[ZSL25] Theorem 13 and Lemma 12: the early phase, in which small random weights become of rank one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[ZSL25] Fig. 1 of TMLR, rebuilt: what two and three layers, with and without biases, express and learn."""
+"""[ZSL25] Fig. 1 of TMLR, rebuilt: functions that two and three layers, with and without biases, learn."""
 
 from __future__ import annotations
 

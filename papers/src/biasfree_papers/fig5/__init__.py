@@ -1,4 +1,4 @@
-"""[ZSL25] Fig. 5 of TMLR (Fig. 3 of the first version): what the layers of deep networks grow into."""
+"""[ZSL25] Fig. 5 of TMLR (Fig. 3 of the first version): the structure that layers of deep networks reach."""
 
 from __future__ import annotations
 

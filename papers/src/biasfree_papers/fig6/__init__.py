@@ -1,4 +1,4 @@
-"""[ZSL25] Fig. 6 of TMLR (Fig. 2 of the first version): a plateau lasts while data are symmetric."""
+"""[ZSL25] Fig. 6 of TMLR (Fig. 2 of the first version): a plateau that lasts while data are symmetric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frei et al. (2022): on high-dimensional data a first layer of leaky neurons is soon of low rank."""
+"""Frei et al. (2022): high-dimensional data, on which a leaky first layer soon has low rank."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import NEIGHBORS, Experiment

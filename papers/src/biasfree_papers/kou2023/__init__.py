@@ -1,4 +1,4 @@
-"""Kou et al. (2023): on nearly orthogonal data leaky sign blocks tend to rank one, ReLU ones stay bounded."""
+"""Kou et al. (2023): nearly orthogonal data; leaky sign blocks tend to rank one, ReLU ones stay bounded."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import NEIGHBORS, Experiment

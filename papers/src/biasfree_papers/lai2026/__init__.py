@@ -1,4 +1,4 @@
-"""Lai et al. (2026): in high dimensions training ends √(n/d) from the interpolator of least norm."""
+"""Lai et al. (2026): in high dimensions training ends √(n/d) away from the least-norm interpolator."""
 
 from __future__ import annotations
 

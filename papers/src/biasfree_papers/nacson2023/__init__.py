@@ -1,4 +1,4 @@
-"""Nacson et al. 2023: the larger the step, the flatter and the smaller the minimum that descent ends at."""
+"""Nacson et al. (2023): the larger the step, the flatter and the smaller the minimum of descent."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import NEIGHBORS, Experiment

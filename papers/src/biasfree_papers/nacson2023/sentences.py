@@ -1,4 +1,4 @@
-"""What steps have to do with the minima descent comes to, as claims from stored numbers."""
+"""Claims on steps and the minima that descent reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Not in the paper: handwritten digits, whose symmetry is measured, and what mirror images do to learning."""
+"""Not in the paper: handwritten digits, their measured symmetry, and the effect of mirror images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Not in the paper: data that lose their symmetry bit by bit, and networks that part from their twin."""
+"""Not in the paper: data that lose their symmetry step by step, and networks that diverge from their twin."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fingerprints of stored results: a result is reused only where the same sources would make it again.
+"""Fingerprints of stored results: hashes of all that a result depends on, which decide on its reuse.
 
-The sources of a function are the module it is written in and every module that this one imports, and so on:
-`reproduction.sources` follows the imports. Settings, versions and the platform count too.
+They cover the sources of a function (its module and all modules that this one imports, directly or not, as
+`reproduction.sources` finds them), the settings, the versions of packages and the platform.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from biasfree_papers.reproduction.sources import sources_of
 
 
 def numbers_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
-    """Of the numbers of an experiment: its settings, the modules that `run` uses, and the versions."""
+    """The fingerprint of numbers: settings, the modules that `run` uses, and versions."""
     return _digest(experiment.name, settings, {experiment.run.__module__})
 
 
 def figure_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
-    """Of its claims and pictures too: every module that the experiment uses, and its own texts."""
+    """The fingerprint of claims and pictures too: every module that the figure uses, and its texts."""
     functions = (experiment.run, experiment.claims, experiment.tables, experiment.draw)
     texts = {
         "title": experiment.title,

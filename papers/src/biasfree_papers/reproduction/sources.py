@@ -1,8 +1,8 @@
 """The modules that a module uses, found by following its imports, also those inside functions.
 
-A name taken from a package (`from biasfree.theory import reduced_flow`, `bf.theory.reduced_flow`) leads to
-the module in which it is written, and not to everything that the package offers. A data file counts with the
-module beside it that names it. Other distributions enter the fingerprint by their versions.
+A name imported from a package (`from biasfree.theory import reduced_flow`, `bf.theory.reduced_flow`) leads to
+the module that defines it, not to the whole package. A data file belongs to the module beside it that names
+it. Other distributions enter the fingerprint by their versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from biasfree_papers.registry import GROUP
 
 
 def sources_of(roots: set[str]) -> dict[str, bytes]:
-    """What each module says that the `roots` use, themselves included: its source, and data beside it."""
+    """The sources of all modules that the `roots` use, themselves included, and of data files beside them."""
     found: dict[str, bytes] = {}
     left = [module for module in roots if _path(module) is not None]
     while left:
@@ -33,7 +33,7 @@ def sources_of(roots: set[str]) -> dict[str, bytes]:
 
 
 def _used(source: str, module: str) -> Iterator[str]:
-    """The modules of ours in which the names are written that a source takes from elsewhere."""
+    """The modules that define the names which a source imports, in packages whose sources are followed."""
     tree = ast.parse(source)
     packages = {}
     for node in ast.walk(tree):
@@ -67,7 +67,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
 
 
 def _attribute(base: str, names: list[str]) -> Iterator[str]:
-    """Where bf.theory.reduced_flow is written: packages are walked through, and then a name is looked up."""
+    """The module that defines bf.theory.reduced_flow: packages are followed, then the name is looked up."""
     for name in names:
         path = _path(base)
         if path is None or path.name != "__init__.py":
@@ -77,7 +77,7 @@ def _attribute(base: str, names: list[str]) -> Iterator[str]:
 
 
 def _homes(base: str, name: str) -> Iterator[str]:
-    """The modules in which `name`, taken from the module or package `base`, is written."""
+    """The modules that define `name`, imported from the module or package `base`."""
     if _path(f"{base}.{name}" if base else name) is not None:
         module = f"{base}.{name}" if base else name
         if not _is_package(module):
@@ -90,14 +90,14 @@ def _homes(base: str, name: str) -> Iterator[str]:
         yield base
         return
     origin = _exports(base).get(name)
-    if origin is None:  # written in the package itself, or found there by no import we can follow
+    if origin is None:  # defined in the package itself, or by an import that cannot be followed
         yield base
     else:
         yield from _homes(*origin)
 
 
 def _everything_in(package: str) -> Iterator[str]:
-    """Every module of a package, which a source hands on as a whole: what is used of it cannot be seen."""
+    """Every module of a package that a source passes on as a whole: the names it uses cannot be seen."""
     if _is_package(package):
         path = _path(package)
         assert path is not None
@@ -108,7 +108,7 @@ def _everything_in(package: str) -> Iterator[str]:
 
 @cache
 def _exports(package: str) -> dict[str, tuple[str, str]]:
-    """What a package takes from elsewhere, by name: (module, name there)."""
+    """The names that a package imports, each with its module and its name there."""
     path = _path(package)
     assert path is not None
     found = {}
@@ -142,7 +142,7 @@ def _ours() -> frozenset[str]:
 
 @cache
 def _path(module: str) -> Path | None:
-    """The file of a module of ours, or None where there is none."""
+    """The file of a module in one of these packages, or None."""
     if module.partition(".")[0] not in _ours():
         return None
     package, *inside = module.split(".")

@@ -1,4 +1,4 @@
-"""Town et al. (2026): orthogonal data from vanishing weights, one neuron a saddle, and a width ~ log n."""
+"""Town et al. (2026): orthogonal data from vanishing weights, one neuron per saddle, a width ~ log n."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import NEIGHBORS, Experiment
