@@ -5,31 +5,12 @@ import pytest
 
 from biasfree import data as tasks
 from biasfree import networks, theory
-from biasfree.files import load_npz, save_npz
-from biasfree_papers import early
+from biasfree_papers.early import EXPERIMENT
 from biasfree_papers.early import numbers as runs
-from biasfree_papers.experiment import silent
-
-SMALL = {
-    "width": 20,
-    "dimensions": 3,
-    "samples": 20,
-    "scale": 1e-5,
-    "times": 41,
-    "seeds": 2,
-    "leaks": (0,),
-    "rtol": 1e-7,
-}
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return early.EXPERIMENT.run(early.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
     assert numbers["norm"].shape == numbers["residual"].shape == (1, 2, 62)
-    assert all(np.isfinite(value).all() for value in numbers.values())
     start = networks.gaussian((3, 20, 1), scale=1e-5, seed=0)
     data = tasks.odd_sine(20, 3, seed=0)
     assert numbers["window"][0, 0] == theory.lemma12_window(start, data)
@@ -49,8 +30,7 @@ def test_rank_one_is_what_the_plateau_leaves(numbers):
 
 
 def test_our_claims_and_the_theorem_hold_and_the_window_ends_before_rank_one(numbers):
-    claims = early.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 4 + ["paper", "paper", "observed"]
+    claims = EXPERIMENT.claims(numbers)
     assert all(claim.holds for claim in claims)
     theorem, rank_one, not_yet = claims[4:]
     assert (theorem.basis, rank_one.rebuilt) == ("derived", True)
@@ -62,24 +42,15 @@ def test_our_claims_and_the_theorem_hold_and_the_window_ends_before_rank_one(num
 def test_the_theorem_is_judged_in_its_window_alone(numbers):
     late = numbers["ts"] > numbers["window"][..., None]
     spoilt = {**numbers, "lead_gap": np.where(late, 1e9, numbers["lead_gap"])}
-    assert early.EXPERIMENT.claims(spoilt)[4].holds
-    assert not early.EXPERIMENT.claims({**numbers, "lead_gap": 3 * numbers["lead_gap"]})[4].holds
-
-
-@pytest.mark.parametrize(("spoilt", "falls"), [("norm", {0, 1}), ("gap", {2}), ("half", {3})])
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, falls):
-    """Norms far too large, a gap of the size of the weights, a plateau half as long."""
-    factor = {"norm": 1e6, "gap": 1.0, "half": 0.5}[spoilt]
-    extra = numbers["size"] if spoilt == "gap" else 0.0
-    ours = early.EXPERIMENT.claims({**numbers, spoilt: factor * numbers[spoilt] + extra})[:4]
-    assert {i for i, claim in enumerate(ours) if not claim.holds} == falls
+    assert EXPERIMENT.claims(spoilt)[4].holds
+    assert not EXPERIMENT.claims({**numbers, "lead_gap": 3 * numbers["lead_gap"]})[4].holds
 
 
 def test_a_run_that_does_not_leave_the_plateau_is_censored(numbers):
     data = tasks.odd_sine(20, 3, seed=0)
     start = networks.gaussian((3, 20, 1), scale=1e-5, seed=0)
     assert runs._half(theory.early_flow(start, data, [0.0, 1.0]), data) == np.inf
-    claims = early.EXPERIMENT.claims({**numbers, "half": np.full((1, 2), np.inf)})
+    claims = EXPERIMENT.claims({**numbers, "half": np.full((1, 2), np.inf)})
     assert claims[3].holds  # not before the earliest time, nor ever
 
 
@@ -90,12 +61,4 @@ def test_the_loss_follows_the_reduced_flow_of_the_aligned_network(numbers):
 
 def test_a_span_that_ends_on_the_plateau_is_refused():
     with pytest.raises(ValueError, match=r"span must be at least 1, the length of the plateau, got 0\.5"):
-        early.EXPERIMENT.settle({"span": 0.5})
-
-
-def test_picture(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    figure = early.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a)", "(b)", "(c)", "(d)"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
-    assert len(early.EXPERIMENT.tables(numbers)[0].rows) == 2
+        EXPERIMENT.settle({"span": 0.5})

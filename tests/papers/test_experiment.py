@@ -1,13 +1,14 @@
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from biasfree_papers.experiment import Claim
-from biasfree_papers.registry import REGISTRY, named
+from biasfree_papers.registry import named
 
 
-def claim(measured, bound, kind="ours"):
+def claim(measured, bound, kind: Literal["ours", "paper", "observed"] = "ours"):
     return Claim("s", "[ZSL25]", kind, measured, bound, "o", tuple(range(len(measured))))
 
 
@@ -20,7 +21,7 @@ def test_verdicts():
     assert not claim((np.nan, 1.0), (2.0,)).holds
     assert not claim((1.0,), (np.inf,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
-    with pytest.raises(ValueError, match="one for each value"):
+    with pytest.raises(ValueError, match="one per value"):
         Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))
 
 
@@ -36,12 +37,6 @@ def test_an_identity_is_ours():
     assert replace(claim((1.0,), (2.0,)), identity=True).record()["identity"] is True
     with pytest.raises(ValueError, match="an identity is a claim of ours"):
         replace(claim((1.0,), (2.0,), "observed"), identity=True)
-
-
-@pytest.mark.parametrize("experiment", REGISTRY.values(), ids=lambda experiment: experiment.name)
-def test_defaults_pass_their_own_checks_and_survive_being_typed(experiment):
-    typed = {name: setting.written for name, setting in experiment.settings.items()}
-    assert experiment.settle(typed) == experiment.settle()
 
 
 def test_settings_are_checked():

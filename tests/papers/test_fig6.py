@@ -4,34 +4,10 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.files import load_npz, save_npz
-from biasfree_papers import fig6
 from biasfree_papers.experiment import silent
+from biasfree_papers.fig6 import EXPERIMENT, sentences
 from biasfree_papers.fig6 import numbers as runs
-from biasfree_papers.fig6 import sentences
 from biasfree_papers.fig6.slopes import neuron_slopes
-
-SMALL = {
-    "width": 40,
-    "scale": 1e-2,
-    "shown": 0.1,
-    "deltas": (0.05, 0.1),
-    "flows": (0.1,),
-    "horizon": 100,
-    "rtol": 1e-4,
-    "draws": 20,
-    "seeds": 3,
-}
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    """All but the exact flow, which takes a while to compile and has a test of its own."""
-    names = ("flow_durations", "flow_finals", "flow_errors", "stable_steps")
-    flows = {"flow_deltas": np.array([0.1]), **{name: np.array([0.02]) for name in names}}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "_flows", lambda *_: flows)
-        return fig6.EXPERIMENT.run(fig6.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
@@ -54,11 +30,11 @@ def test_draws_escape_as_their_weights_predict(numbers):
 def test_where_nothing_escapes_claims_and_picture_say_so(numbers):
     stuck = np.full_like(numbers["durations"], np.inf)
     nothing = {**numbers, "durations": stuck, **runs._fitted(numbers["deltas"], stuck)}
-    proportional, leaves = fig6.EXPERIMENT.claims(nothing)[4:6]
+    proportional, leaves = EXPERIMENT.claims(nothing)[4:6]
     assert not proportional.holds
     assert not leaves.holds
-    assert [row[2] for row in fig6.EXPERIMENT.tables(nothing)[0].rows] == [0, 0]
-    assert fig6.EXPERIMENT.draw(nothing).axes
+    assert [row[2] for row in EXPERIMENT.tables(nothing)[0].rows] == [0, 0]
+    assert EXPERIMENT.draw(nothing).axes
 
 
 def test_where_the_line_is_left_is_named(numbers):
@@ -80,7 +56,7 @@ def test_where_the_line_is_left_is_named(numbers):
 
 @pytest.mark.slow
 def test_exact_flow_is_what_descent_with_small_steps_does(numbers):
-    settings = fig6.EXPERIMENT.settle({**SMALL, "rtol": 1e-6})
+    settings = EXPERIMENT.settle({**EXPERIMENT.small, "rtol": 1e-6})
     found = runs._flows(settings, runs._start(settings, 0), silent)
     # descent with step η follows the flow to O(η) = 0.025 times rates of at most 0.3
     np.testing.assert_allclose(found["flow_durations"], numbers["durations"][1, :1], rtol=0.01)
@@ -89,33 +65,9 @@ def test_exact_flow_is_what_descent_with_small_steps_does(numbers):
     assert (found["stable_steps"] > 0).all()
 
 
-def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
-    claims = fig6.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * 2 + ["paper"] * 3 + ["observed"] * 2
-    assert all(claim.holds for claim in claims if claim.kind == "ours")
-    assert all(claim.origin and claim.source for claim in claims)
-
-
-@pytest.mark.parametrize(("spoilt", "change", "falls"), [("symmetric_loss", -1e-4, 0), ("slopes", 1e-9, 1)])
-def test_our_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
-    changed = {**numbers, spoilt: numbers[spoilt] + change}
-    ours = fig6.EXPERIMENT.claims(changed)[:2]
-    assert [claim.holds for claim in ours] == [i != falls for i in range(2)]
-
-
-def test_picture_and_tables_from_a_file(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    loaded = load_npz(tmp_path / "numbers.npz", needs=tuple(numbers))
-    figure = fig6.EXPERIMENT.draw(loaded)
-    panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert [axes.get_title(loc="left") for axes in panels] == [f"({letter})" for letter in "abcdef"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
-    assert [len(table.rows) for table in fig6.EXPERIMENT.tables(loaded)] == [2, 1]
-
-
 def test_a_share_of_the_plateau_is_below_one():
     with pytest.raises(ValueError, match="share of the plateau"):
-        fig6.EXPERIMENT.settle({"left": 1.0})
+        EXPERIMENT.settle({"left": 1.0})
 
 
 def test_slopes_vanish_with_delta_outside_the_wedge():

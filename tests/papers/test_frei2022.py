@@ -4,33 +4,14 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.files import load_npz, save_npz
-from biasfree_papers import frei2022
 from biasfree_papers.experiment import silent
+from biasfree_papers.frei2022 import EXPERIMENT
 from biasfree_papers.frei2022.boundary import Boundary, angle
 from biasfree_papers.frei2022.condition import expected, reached
 from biasfree_papers.frei2022.one_step import any_gates, bounds, ceiling, one_step
 from biasfree_papers.shared.sign_blocks import shrunk
 
-SMALL = {
-    "samples": 8,
-    "width": 6,
-    "dimensions": (20, 60),
-    "factors": (0.02, 1),
-    "leaks": (0.2, 1),
-    "step": 0.05,
-    "orthogonal_step": 0.05,
-    "large_step": 1.0,
-    "doublings": 4,
-    "long": 7,
-    "seeds": 2,
-}
 OURS = 7
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return frei2022.EXPERIMENT.run(frei2022.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
@@ -38,43 +19,15 @@ def test_numbers(numbers):
     assert numbers["large_ranks"].shape == (2, 3, len(numbers["long_steps"]), 3)
     assert numbers["orthogonal_ranks"].shape == (2, 3, len(numbers["long_steps"]), 3)
     assert numbers["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16]
-    mixtures = {"first_ceiling", "large_first_ceiling", "curve_first_ceiling"}  # too far from orthogonal
-    assert all(np.isfinite(value).all() for name, value in numbers.items() if name not in mixtures)
     leaks = numbers["cases"][:, 1]
     np.testing.assert_allclose(numbers["orthogonal_limit"][0], 2 * (1 + leaks**2) / (1 + leaks) ** 2)
 
 
-def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
-    claims = frei2022.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 8 + ["observed"] * 4
-    assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
-    ranks, limits, orthogonal = frei2022.EXPERIMENT.tables(numbers)
+def test_tables(numbers):
+    ranks, limits, orthogonal = EXPERIMENT.tables(numbers)
     assert len(ranks.rows) == 7
     assert [row[0] for row in limits.rows] == [20, 60]
     assert [row[1] for row in orthogonal.rows] == [0.2, 1, 0.1]
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "factor", "falls"),
-    [
-        ("first_error", None, {0}),
-        ("first_high", 0.1, {1}),
-        ("large_first_low", 10, {1}),
-        ("orthogonal_first_gradient", 2, {2}),
-        ("orthogonal_first_ceiling", 0.5, {2}),
-        ("orthogonal_first_ceiling", 2, {2}),
-        ("orthogonal_moved", None, {3}),
-        ("orthogonal_z", 1.01, {4}),
-        ("orthogonal_limit", 1.5, {5}),
-        ("limit_beyond", None, {6}),
-        ("limit_agree", 0.99, {6}),
-    ],
-)
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls):
-    values = numbers[spoilt]
-    changed = {**numbers, spoilt: values + 0.01 if factor is None else values * factor}
-    found = {i for i, claim in enumerate(frei2022.EXPERIMENT.claims(changed)[:OURS]) if not claim.holds}
-    assert found == falls
 
 
 def test_only_networks_with_their_own_gates_are_limits(numbers):
@@ -82,25 +35,18 @@ def test_only_networks_with_their_own_gates_are_limits(numbers):
     known = np.array([[True, False], [True, True]])
     shares = np.where(known, 1.0, 0.5)
     changed = {**numbers, "limit_consistent": known, "limit_on_margin": shares}
-    claim = frei2022.EXPERIMENT.claims(changed)[OURS + 6]
+    claim = EXPERIMENT.claims(changed)[OURS + 6]
     assert claim.measured == (1, 1, 1)
     assert "3 of 4 draws" in claim.sentence
     assert "1 are undecided" in claim.sentence
     assert "20 dimensions" in claim.note
     none = {**changed, "limit_consistent": ~known & known}
-    assert not frei2022.EXPERIMENT.claims(none)[OURS + 6].holds
-
-
-def test_picture(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    figure = frei2022.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+    assert not EXPERIMENT.claims(none)[OURS + 6].holds
 
 
 def test_too_few_dimensions_are_refused():
     with pytest.raises(ValueError, match="dimensions must be at least samples"):
-        frei2022.EXPERIMENT.run(frei2022.EXPERIMENT.settle({**SMALL, "dimensions": (5,)}), silent)
+        EXPERIMENT.run(EXPERIMENT.settle({**EXPERIMENT.small, "dimensions": (5,)}), silent)
 
 
 def started(d, *, seed, leak=0.2):

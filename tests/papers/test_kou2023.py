@@ -4,47 +4,25 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.files import load_npz, save_npz
-from biasfree_papers import kou2023
 from biasfree_papers.experiment import silent
+from biasfree_papers.kou2023 import EXPERIMENT
 from biasfree_papers.kou2023.sentences_exponents import exponents, law
 from biasfree_papers.shared import sign_blocks
 
-SMALL = {
-    "samples": 6,
-    "width": 24,
-    "dimensions": (20, 2000),
-    "step": 1.0,
-    "doublings": 7,
-    "window": 2,
-    "start_factors": (0.01, 1),
-    "short": 3,
-    "widths": (3, 50),
-    "seeds": 2,
-}
 OURS = 6
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return kou2023.EXPERIMENT.run(kou2023.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
     assert numbers["loss"].shape == numbers["spread"].shape == (3, 2, 2, 15)
     assert numbers["ranks"].shape == (3, 2, 2, 15, 3)
-    assert all(isinstance(value, np.ndarray) and np.isfinite(value).all() for value in numbers.values())
     assert numbers["steps"].tolist()[:8] == [0, 1, 2, 3, 4, 6, 8, 12]
     np.testing.assert_allclose(numbers["loss"][..., 0], np.log(2), rtol=0.05)
     np.testing.assert_allclose(numbers["limit"][-1, :, 1, 1:], 1, rtol=1e-12)  # leaky, orthogonal
     assert numbers["near_orthogonality"][-1].max() < 1e-12 < numbers["near_orthogonality"][0].min()
 
 
-def test_our_claims_hold_and_the_papers_decide_nothing(numbers):
-    claims = kou2023.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 4 + ["observed"] * 3
-    assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
-    (table,) = kou2023.EXPERIMENT.tables(numbers)
+def test_tables(numbers):
+    (table,) = EXPERIMENT.tables(numbers)
     assert [row[0] for row in table.rows] == [20, 20, 2000, 2000, "orthogonal", "orthogonal"]
 
 
@@ -53,43 +31,16 @@ def test_the_paper_is_judged_where_inputs_are_nearly_orthogonal(numbers):
     spoilt = {**numbers, "ranks": numbers["ranks"].copy()}
     spoilt["ranks"][0] = 5.0
     assert numbers["near_orthogonality"][0].min() > 1 > numbers["near_orthogonality"][1].max()
-    before, after = (kou2023.EXPERIMENT.claims(one)[OURS:] for one in (numbers, spoilt))
+    before, after = (EXPERIMENT.claims(one)[OURS:] for one in (numbers, spoilt))
     assert [claim.measured for claim in before[:4]] == [claim.measured for claim in after[:4]]
     assert after[4].measured == (5.0, 5.0)
-    none = kou2023.EXPERIMENT.claims({**numbers, "near_orthogonality": numbers["near_orthogonality"] + 1})
+    none = EXPERIMENT.claims({**numbers, "near_orthogonality": numbers["near_orthogonality"] + 1})
     assert all(np.isnan(claim.measured).all() for claim in none[OURS : OURS + 4])
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "factor", "falls"),
-    [
-        ("other_gates", None, {0}),
-        ("moved", None, {1}),
-        ("z", 1.01, {2}),
-        ("loss", 1.01, {3}),
-        ("ranks", 1.1, {4}),
-        ("ideal", 2, {4, 5}),
-        ("drawn_rank", 3, {5}),
-    ],
-)
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, factor, falls):
-    """One per cent in margins and loss is seen; a block is known to what its constant part weighs."""
-    values = numbers[spoilt]
-    changed = {**numbers, spoilt: values + 0.01 if factor is None else values * factor}
-    found = {i for i, claim in enumerate(kou2023.EXPERIMENT.claims(changed)[:OURS]) if not claim.holds}
-    assert found == falls
-
-
-def test_picture(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    figure = kou2023.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefgh"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
 
 
 def test_too_few_dimensions_are_refused():
     with pytest.raises(ValueError, match="dimensions must be at least samples"):
-        kou2023.EXPERIMENT.run(kou2023.EXPERIMENT.settle({**SMALL, "dimensions": (5,)}), silent)
+        EXPERIMENT.run(EXPERIMENT.settle({**EXPERIMENT.small, "dimensions": (5,)}), silent)
 
 
 def test_exponents_of_a_power_law(numbers):

@@ -4,39 +4,14 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.files import load_npz, save_npz
 from biasfree.trajectory import Stats
-from biasfree_papers import lyu2021
-from biasfree_papers.experiment import silent
-from biasfree_papers.lyu2021 import beyond, extra, linear, margins
+from biasfree_papers.lyu2021 import EXPERIMENT, beyond, extra, linear, margins
 from biasfree_papers.lyu2021 import numbers as runs
 
-# widths up to 50 have one shape, which `extra_width` shares; four runs at a time everywhere
-SMALL = {
-    "widths": (2, 4),
-    "leaks": (0.0, 0.5),
-    "dimensions": 2,
-    "others": (2,),
-    "samples": 3,
-    "horizon": 1e4,
-    "sizes": (3.0,),
-    "extra_leaks": (0.25, 0.5),
-    "scales": (1e-3,),
-    "extra_width": 50,
-    "extra_horizon": 1e6,
-    "late_horizon": 1e6,
-    "seeds": 2,
-}
-OURS, OBSERVED = 5, 7
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return lyu2021.EXPERIMENT.run(lyu2021.EXPERIMENT.settle(SMALL), silent)
+OURS = 5
 
 
 def test_numbers(numbers):
-    assert all(np.isfinite(value).all() for value in numbers.values())
     assert numbers["width2_share"].shape == (len(numbers["width2_ts"]), 2, 2)
     assert numbers["extra_margin"].shape == (2, 121, 2, 1, 2)  # sizes, times, leaks, scales, seeds
     assert numbers["width4_angle"][-1].max() < numbers["width4_angle"][2].max()
@@ -85,31 +60,8 @@ def test_better_network_has_the_margin_of_the_program(numbers):
     assert numbers["beyond_better"][0] > numbers["beyond_linear"][0]
 
 
-def test_our_claims_hold(numbers):
-    claims = lyu2021.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims] == ["ours"] * OURS + ["paper"] * 4 + ["observed"] * OBSERVED
-    assert [claim.holds for claim in claims[:OURS]] == [True] * OURS
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "change", "falls"),
-    [
-        ("width4_share", 0.3, {0}),
-        ("extra_margin", 0.1, {0}),
-        ("width2_embedded", 1e-9, {1}),
-        ("extra_linear", 1e-9, {1}),
-        ("width2_embedded_one_signed", 1e-9, {2}),
-        ("twin_gap", 1e-6, {3}),
-        ("extra_bound_ratio", 1e-3, {4}),
-    ],
-)
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
-    ours = lyu2021.EXPERIMENT.claims({**numbers, spoilt: numbers[spoilt] + change})[:OURS]
-    assert {i for i, claim in enumerate(ours) if not claim.holds} >= falls
-
-
 def test_every_draw_has_its_own_data():
-    settings = lyu2021.EXPERIMENT.settle(SMALL)
+    settings = EXPERIMENT.settle(EXPERIMENT.small)
     one, other = runs.draws_of(settings, 2)
     assert not np.allclose(one.x, other.x)
     np.testing.assert_array_equal(runs.draws_of({**settings, "seed": 1}, 2)[0].x, other.x)
@@ -125,7 +77,7 @@ def test_the_papers_are_judged_by_their_limit_and_one_layers_rate_is_a_claim_of_
         (-1, False, False),
     ):
         angle = np.ones((1, 2, 2)) / np.log(np.maximum(ts, 1.1)).reshape(-1, 1, 1) ** power
-        claims = lyu2021.EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})
+        claims = EXPERIMENT.claims({**numbers, "width2_angle": angle, "width4_angle": angle})
         rate = next(claim for claim in claims if "as one linear layer does" in claim.sentence)
         assert (claims[OURS].kind, claims[OURS].holds, claims[OURS].basis) == ("paper", falls, "stated"), (
             power
@@ -145,11 +97,11 @@ def test_draws_of_one_sign_and_larger_starts_do_not_count_against_the_papers(num
     spoilt["extra_margin"][:, :, :, 1:] = 1.0
     spoilt["beyond_margin"][:, :, 1:] = 1.0
     kept, lost = (
-        [claim.measured for claim in lyu2021.EXPERIMENT.claims(one) if claim.kind == "paper"]
+        [claim.measured for claim in EXPERIMENT.claims(one) if claim.kind == "paper"]
         for one in (numbers, spoilt)
     )
     assert kept == lost
-    larger = [claim for claim in lyu2021.EXPERIMENT.claims(spoilt) if "from larger starts" in claim.sentence]
+    larger = [claim for claim in EXPERIMENT.claims(spoilt) if "from larger starts" in claim.sentence]
     assert [(claim.kind, claim.holds) for claim in larger] == [("observed", False)] * 2
 
 
@@ -174,19 +126,6 @@ def test_two_linear_layers_turn_as_the_support_spans_or_not():
 
 def test_refusals():
     with pytest.raises(ValueError, match="horizon must be 100 or more, got 10"):
-        lyu2021.EXPERIMENT.settle({"horizon": 10})
+        EXPERIMENT.settle({"horizon": 10})
     with pytest.raises(ValueError, match="sizes must be 1 or more different numbers from 1"):
-        lyu2021.EXPERIMENT.settle({"sizes": (0.5,)})
-
-
-def test_tables(numbers):
-    by_width, by_scale = lyu2021.EXPERIMENT.tables(numbers)
-    assert len(by_width.rows) == 2
-    assert len(by_scale.rows) == 4
-
-
-def test_picture(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    figure = lyu2021.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
+        EXPERIMENT.settle({"sizes": (0.5,)})

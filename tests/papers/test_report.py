@@ -6,7 +6,7 @@ import re
 import pytest
 
 from biasfree.pages import Markup, joined, tag
-from biasfree_papers.experiment import NEIGHBOURS, PAPER, UNKNOWN, silent
+from biasfree_papers.experiment import NEIGHBORS, PAPER, UNKNOWN, silent
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
 from biasfree_papers.reproduction.report import _page, spread
@@ -20,7 +20,7 @@ def records(monkeypatch, tmp_path):
         monkeypatch.delitem(REGISTRY, name)
     rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
     monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a < b", caption="how to read it"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=NEIGHBOURS, **rebuilt))
+    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=NEIGHBORS, **rebuilt))
     monkeypatch.setitem(REGISTRY, "fig10", stub("fig10"))
     for name in ("fig3", "fig9"):
         make(REGISTRY[name], REGISTRY[name].settle({"width": 7}), tmp_path, silent)
@@ -47,7 +47,7 @@ def test_it_shows_everything(page):
 
 def test_the_neighbours_have_a_section_of_their_own(page):
     order = [page.index(part) for part in (
-        f"<h2>{PAPER}</h2>", "<h3 id='fig3'>", f"<h2>{NEIGHBOURS}</h2>", "<h3 id='fig9'>",
+        f"<h2>{PAPER}</h2>", "<h3 id='fig3'>", f"<h2>{NEIGHBORS}</h2>", "<h3 id='fig9'>",
     )]  # fmt: skip
     assert order == sorted(order)
     assert page.count("<h2") == 2

@@ -4,30 +4,10 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.files import load_npz, save_npz
-from biasfree_papers import town2026
-from biasfree_papers.experiment import silent
+from biasfree_papers.town2026 import EXPERIMENT, sentences_fits, sentences_laws
 from biasfree_papers.town2026 import numbers as made
-from biasfree_papers.town2026 import sentences_fits, sentences_laws
 from biasfree_papers.town2026.increments import GROWN, _measured
 from biasfree_papers.town2026.starts import samples, start
-
-SMALL = {
-    "samples": (4, 8),
-    "further": (6, 12),
-    "width": 12,
-    "few": 6,
-    "scale": 1e-6,
-    "tiny": 1e-20,
-    "draws": 40,
-    "seeds": 3,
-}
-OURS = 4
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    return town2026.EXPERIMENT.run(town2026.EXPERIMENT.settle(SMALL), silent)
 
 
 def test_numbers(numbers):
@@ -40,34 +20,10 @@ def test_numbers(numbers):
     assert max(numbers["half_excess"].max(), numbers["wide_excess"].max()) < 1e-4
 
 
-def test_our_claims_hold_and_the_others_decide_nothing(numbers):
-    claims = town2026.EXPERIMENT.claims(numbers)
-    assert [claim.kind for claim in claims[:OURS]] == ["ours"] * OURS
-    assert all(claim.holds for claim in claims[:OURS]), [claim.verdict for claim in claims]
-    assert all(claim.kind != "ours" for claim in claims[OURS:])
-    assert all(claim.origin and claim.source for claim in claims)
-    (table,) = town2026.EXPERIMENT.tables(numbers)
+def test_tables(numbers):
+    (table,) = EXPERIMENT.tables(numbers)
     assert [row[0] for row in table.rows] == [4, 8, 6, 12]
     assert [row[1] is None for row in table.rows] == [False, False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "change", "falls"),
-    [
-        ("covered", -25, {0}),
-        ("probability", -0.45, {0}),
-        ("half_below", -1e-9, {1}),
-        ("wide_below", -1e-9, {1}),
-        ("half_gained", 1, {2}),
-        ("wide_least", 10.0, {3}),
-        ("half_norm", -10.0, {3}),
-    ],
-)
-def test_claims_fail_where_the_numbers_are_wrong(numbers, spoilt, change, falls):
-    values = numbers[spoilt] + change
-    values = np.clip(values, 0, None) if spoilt in ("covered", "probability") else values
-    claims = town2026.EXPERIMENT.claims({**numbers, spoilt: values})
-    assert falls == {i for i, claim in enumerate(claims[:OURS]) if not claim.holds}
 
 
 def test_one_more_direction_than_escapes_is_seen(numbers):
@@ -76,9 +32,9 @@ def test_one_more_direction_than_escapes_is_seen(numbers):
     right = {"one_due": due, "one_came": due, "one_directions": np.array([[1.0, 2], [1, np.nan]])}
     few = {**numbers, "seeds": np.arange(2), "one_norm": np.ones(2), "one_limit": np.ones(2)}
     few |= {"step_change": np.zeros(2)}
-    assert town2026.EXPERIMENT.claims({**few, **right})[4].measured == (0, 0)
+    assert EXPERIMENT.claims({**few, **right})[4].measured == (0, 0)
     right["one_directions"] = np.array([[1.0, 3], [1, np.nan]])
-    assert town2026.EXPERIMENT.claims({**few, **right})[4].measured == (1, 0)
+    assert EXPERIMENT.claims({**few, **right})[4].measured == (1, 0)
 
 
 def test_laws_are_recovered():
@@ -103,7 +59,7 @@ def test_misfit_is_chi_square():
 
 def test_log_law_is_judged_by_three_or_more(numbers):
     """Two widths lie on a line; of three, one far off the line fails."""
-    assert not any("log n" in claim.sentence for claim in town2026.EXPERIMENT.claims(numbers))
+    assert not any("log n" in claim.sentence for claim in EXPERIMENT.claims(numbers))
     boots = np.array([[-0.1, 0.1]] * 3)
     for off, holds in ((0.0, True), (1.0, False)):
         half = np.array([1.0, 2.0 + off, 3.0])
@@ -116,9 +72,7 @@ def test_norms_below_the_limit_are_told(numbers):
     """Both exponents stand in the sentence, and how far the runs are below the limit in the note."""
     limit = sentences_fits.trained_limit(numbers)
     (claim,) = (
-        c
-        for c in town2026.EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit})
-        if "not yet √n" in c.sentence
+        c for c in EXPERIMENT.claims({**numbers, "wide_norm": 0.8 * limit}) if "not yet √n" in c.sentence
     )
     assert (len(claim.measured), claim.kind) == (2, "observed")
     assert claim.measured[0] == pytest.approx(claim.measured[1])
@@ -138,7 +92,7 @@ def test_the_order_of_the_norm_is_the_papers_and_its_exponent_is_not(numbers):
 
 
 def test_limit_of_the_trained_is_that_of_their_starts(numbers):
-    starts = [start(8, SMALL["width"], scale=SMALL["scale"], seed=s) for s in range(3)]
+    starts = [start(8, EXPERIMENT.small["width"], scale=EXPERIMENT.small["scale"], seed=s) for s in range(3)]
     shares = [
         bf.theory.neighbors.vanishing_escapes(one, samples(8), apart_tolerance=np.inf).shares.sum()
         for one in starts
@@ -151,11 +105,7 @@ def test_weights_past_the_outer_ones_are_seen(numbers):
     """|w_h|/|a_h| above what steady growth by the step explains, 1.063 for 0.2."""
 
     def told(values):
-        return [
-            c.holds
-            for c in town2026.EXPERIMENT.claims({**numbers, "wide_ratio": values})
-            if "steady" in c.source
-        ]
+        return [c.holds for c in EXPERIMENT.claims({**numbers, "wide_ratio": values}) if "steady" in c.source]
 
     assert told(numbers["wide_ratio"]) == [True]
     assert told(np.full_like(numbers["wide_ratio"], 1.07)) == [False]
@@ -183,10 +133,3 @@ def test_directions_are_counted_by_sign():
     first = np.array([[1.0, 0], [2, 0], [1, 0], [0, np.sqrt(GROWN) / 2]])
     network = bf.Network((first, np.array([[1.0, 1, -1, np.sqrt(GROWN)]])))
     assert _measured(network)[1] == 2
-
-
-def test_picture(numbers, tmp_path):
-    save_npz(tmp_path / "numbers.npz", numbers)
-    figure = town2026.EXPERIMENT.draw(load_npz(tmp_path / "numbers.npz", needs=()))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"({letter})" for letter in "abcdef"]
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)

@@ -2,8 +2,8 @@
 
 __version__ = "0.2.0"
 
-#: The module of every figure, in the order of the report: the figures, appendices and statements
-#: of the paper, what goes beyond it, and neighboring papers. The last part of a module names its figure.
+#: The module of every figure, in the order of the report: figures, appendices and statements of the paper,
+#: extensions of it, and neighboring papers. The last part of a module is the name of its figure.
 FIGURES = (
     "biasfree_papers.fig1",
     "biasfree_papers.fig3",

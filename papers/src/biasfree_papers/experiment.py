@@ -1,9 +1,9 @@
-"""What a figure is: settings, a run that gives numbers, the claims it bears on, and its picture."""
+"""The type of a figure: settings, a run that returns numbers, claims on them, and a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -17,28 +17,30 @@ if TYPE_CHECKING:
 
 #: Kinds of claims, in the order in which they are shown.
 KINDS = ("ours", "paper", "observed")
-#: Where a bound comes from: theory, rounding or the law of chance; the paper's own number, order or sign; a
-#: level of ours, since the paper gives none; such a level, taken or kept when results were known.
+#: The origin of a bound: theory, rounding or probability; the paper's own number, order or sign; a level
+#: chosen by us, since the paper gives none; such a level, chosen or kept when results were known.
 Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 #: The sections of the report, in their order.
-PAPER, NEIGHBOURS = "The paper", "Its neighbours"
-#: Figures that are not among the experiments, said in the report, the README and `biasfree list`.
+PAPER, NEIGHBORS = "The paper", "Its neighbors"
+#: Figures of the paper that are missing, named in the report, the README and `biasfree list`.
 UNKNOWN = "TMLR Figs. 2 and 7 are not reproduced: their content is not known to us."
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, what was measured for it, and the bound within which it holds.
+    """A sentence, its measured values, and the bound within which it holds.
 
-    `measured` has one value for each of the `each`: seeds, or runs, points, leaks. `bound` has as many, or
-    one for all; the values must be `sense` ("at most" or "at least") their bounds, `origin` says where
-    those come from, and `basis` the same in one of four words: "derived" for ours, else "chosen" unless
-    given. `seeds` are the seeds that were used. `kind` is "ours" for what this package vouches for;
-    "paper" for what a paper says or shows, and "observed" for what we saw and cannot derive, are reported and
-    decide nothing. `identity` marks a claim of ours that algebra gives for any weights, trained or not: it
-    tests the code, and no run could refute it. `rebuilt` marks a sentence whose meaning is our reading: the
-    paper's text is not available, or does not say. `note` is the reason where a sentence does not hold.
+    `measured` has one value per seed, or per run, point, leak: `each` names which. `bound` has as many
+    values, or one for all. A measured value must be `sense` ("at most" or "at least") its bound; `origin`
+    explains the bound, and `basis` classifies it ("derived" for ours, else "chosen" unless given). `seeds`
+    are the seeds of the runs.
+
+    `kind` is "ours" for a claim that this package guarantees: if it fails, the command fails. A claim of kind
+    "paper" is stated or shown by a paper; one of kind "observed" was measured here and has no derivation.
+    Both are reported only. `identity` marks a claim of ours that algebra implies for any weights: it tests
+    the code. `rebuilt` marks our interpretation of a paper whose text is unavailable or leaves it open.
+    `note` explains why a claim does not hold.
     """
 
     sentence: str
@@ -62,11 +64,11 @@ class Claim:
             object.__setattr__(self, name, tuple(map(float, np.ravel(getattr(self, name)))))
         object.__setattr__(self, "seeds", tuple(map(int, np.ravel(self.seeds))))
         if not self.measured or len(self.bound) not in (1, len(self.measured)):
-            raise ValueError(f"a claim needs a measured value, and a bound for each or one for all: {self}.")
+            raise ValueError(f"a claim needs measured values, and one bound per value or for all: {self}.")
         if not self.seeds or (self.each == "seeds" and len(self.seeds) != len(self.measured)):
-            raise ValueError(f"a claim needs its seeds, one for each value if values are of seeds: {self}.")
+            raise ValueError(f"a claim needs its seeds, one per value where each value is of a seed: {self}.")
         if self.kind == "ours" and self.basis != "derived":
-            raise ValueError(f"a claim of ours needs a derived bound, or is reported as observed: {self}.")
+            raise ValueError(f"a claim of ours needs a derived bound; without one it is 'observed': {self}.")
         if self.identity and self.kind != "ours":
             raise ValueError(f"an identity is a claim of ours: {self}.")
 
@@ -77,19 +79,19 @@ class Claim:
 
     @property
     def held(self) -> tuple[bool, ...]:
-        """Whether every value is within its bound: NaN is not, and an infinite bound proves nothing."""
+        """Whether each value is within its bound; NaN is not, and no value is if the bound is infinite."""
         sign = 1 if self.sense == "at most" else -1
         pairs = zip(self.measured, self.bounds, strict=True)
         return tuple(bool(sign * m <= sign * b) and bool(np.isfinite(b)) for m, b in pairs)
 
     @property
     def holds(self) -> bool:
-        """Whether it holds for every measured value."""
+        """Whether the claim holds for every measured value."""
         return all(self.held)
 
     @property
     def verdict(self) -> str:
-        """In words: "holds", "does not hold", or for how many it does."""
+        """The verdict in words: "holds", "does not hold", or the number of values for which it holds."""
         if self.holds:
             return "holds"
         if len(self.held) == 1:
@@ -107,22 +109,23 @@ class Claim:
 
 
 def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    """What a claim with a value for each run, or whatever `each` names, says of its seeds."""
+    """The fields `seeds` and `each` of a claim with one value per run, or per item that `each` names."""
     return {"seeds": tuple(numbers["seeds"]), "each": each}
 
 
 def no_tables(_: Numbers) -> list[Table]:
-    """For a figure whose claims and picture say it all."""
+    """The tables of a figure that has none."""
     return []
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper: `run` gives numbers; `claims`, `tables` and `draw` read them, also from a file.
+    """A figure of a paper: `run` returns numbers; `claims`, `tables` and `draw` read them, also from a file.
 
-    `caption` says how to read the picture; `rebuilt` what in the setting is our reconstruction, if anything;
-    `deviations` where and why the run differs from the print. `seconds` is about what it takes on one core:
-    long ones are started first. `section` is the part of the report that it stands in.
+    `caption` explains the picture. `rebuilt` lists the settings that we reconstructed, if any; `deviations`
+    the differences from the printed figure and their reasons. `seconds` is the approximate time on one core:
+    long figures are started first. `section` is the section of the report. `small` are settings that take
+    seconds, for tests and `biasfree run --small`.
     """
 
     name: str
@@ -136,10 +139,11 @@ class Experiment:
     tables: Callable[[Numbers], list[Table]] = no_tables
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
-    section: Literal["The paper", "Its neighbours"] = PAPER
+    section: Literal["The paper", "Its neighbors"] = PAPER
+    small: Mapping[str, Any] = field(default_factory=dict)
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """All settings, the defaults with `changes` applied, every one checked; text is read as a value."""
+        """All settings: the defaults with `changes` applied and checked; a string is parsed as a value."""
         settled = {name: setting.default for name, setting in self.settings.items()}
         for name, value in (changes or {}).items():
             if name not in self.settings:
@@ -152,4 +156,4 @@ class Experiment:
 
 
 def silent(_: str) -> None:
-    """A report that goes nowhere."""
+    """A report function that ignores its text."""

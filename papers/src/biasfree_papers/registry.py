@@ -1,4 +1,4 @@
-"""The installed figures by name; a figure is imported when it is first asked for."""
+"""The installed figures by name; a figure is imported on first use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.metadata import entry_points
 
 from biasfree_papers.experiment import Experiment
 
-#: Packages name their figures under this group: a tuple of modules, each with an `EXPERIMENT`.
+#: The entry-point group of figures: a tuple of module names, each module with an `EXPERIMENT`.
 GROUP = "biasfree.figures"
 
 
 class Registry(MutableMapping[str, Experiment]):
-    """Experiments by name, in the order of the report. Names are known before anything is imported."""
+    """Figures by name, in the order of the report. Names are known before any figure is imported."""
 
     def __init__(self) -> None:
         self._found: dict[str, str | Experiment] | None = None
@@ -51,7 +51,7 @@ REGISTRY = Registry()
 
 
 def named(name: str) -> Experiment:
-    """The experiment called `name`."""
+    """The figure called `name`; an unknown name is refused."""
     if name not in REGISTRY:
         raise ValueError(f"no experiment {name!r}; there are: {', '.join(REGISTRY)}.")
     return REGISTRY[name]

@@ -16,7 +16,7 @@ Check = Callable[[str, Any], Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """A value that a run depends on: its default, what it means, and the check that refuses bad ones."""
+    """A value on which a run depends: its default, its meaning, and a check that refuses bad values."""
 
     default: Any
     meaning: str
@@ -24,11 +24,11 @@ class Setting:
 
     @property
     def written(self) -> str:
-        """The default as it would be typed after `--set name=`."""
+        """The default as typed after `--set name=`."""
         return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
 
     def read(self, name: str, text: str) -> Any:
-        """The value that `text` spells, as Python writes numbers: 500, 1e-8, 0,0.5,1."""
+        """The value of `text`, in Python's notation for numbers: 500, 1e-8, 0,0.5,1."""
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
@@ -44,21 +44,21 @@ def at_least(least: int) -> Check:
 
 
 def several(*, low: float = -np.inf, high: float = np.inf, least: int = 1) -> Check:
-    """A check for numbers from `low` to `high`, `least` of them or more: sorted, repeats dropped."""
+    """A check for `least` or more numbers from `low` to `high`; returns them sorted, without repeats."""
 
     def check(name: str, value: Any) -> tuple[float, ...]:
-        found = tuple(sorted({*real(name, value).ravel().tolist()}))
-        if len(found) < least or found[0] < low or found[-1] > high:
+        values = tuple(sorted({*real(name, value).ravel().tolist()}))
+        if len(values) < least or values[0] < low or values[-1] > high:
             raise ValueError(
                 f"{name} must be {least} or more different numbers from {low:g} to {high:g}, got {value!r}."
             )
-        return found
+        return values
 
     return check
 
 
 def several_whole(*, low: int, high: float = np.inf, least: int = 1) -> Check:
-    """A check for whole numbers from `low` to `high`, `least` of them or more: sorted, repeats dropped."""
+    """A check for `least` or more whole numbers from `low` to `high`, like `several`."""
     numbers = several(low=low, high=high, least=least)
 
     def check(name: str, value: Any) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ def several_whole(*, low: int, high: float = np.inf, least: int = 1) -> Check:
 
 
 def draws(seeds: int) -> dict[str, Setting]:
-    """The two settings of an experiment over draws: its first seed, and how many there are from it on."""
+    """The two settings of the seeds of a figure: the first seed, and the number of consecutive seeds."""
     return {
         "seed": Setting(0, "the first seed of the weights", at_least(0)),
         "seeds": Setting(seeds, "a number of draws of the weights", at_least(1)),
@@ -79,5 +79,5 @@ def draws(seeds: int) -> dict[str, Setting]:
 
 
 def seeds_of(settings: Mapping[str, Any]) -> np.ndarray:
-    """The seeds of the draws that these settings ask for."""
+    """The seeds that these settings ask for."""
     return settings["seed"] + np.arange(settings["seeds"])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-#: What a run gives: arrays by name.
+#: The result of a run: arrays by name.
 Numbers = dict[str, np.ndarray]
-#: Called with a few words on what a run is doing.
+#: Called with a few words on the progress of a run.
 Report = Callable[[str], None]

@@ -36,6 +36,15 @@ EXPERIMENT = Experiment(
     "the shrunken least-squares solution). (d) Weight error between ReLU and linear from Gaussian weights, "
     "first draw; the line is what the draw predicts for λ/c below s.",
     settings=SETTINGS,
+    small={
+        "width": 12,
+        "dimensions": 3,
+        "samples": 10,
+        "leaks": (0, 0.5),
+        "strengths": (0, 0.5, 1.5),
+        "end": 24,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""The runs of App. C.4, under L2: flow from a rank-one start, and descent from Gaussian ones to its end."""
+"""Runs of App. C.4, under L2: flow from rank-one initial weights, descent from Gaussian ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs of App. C.4 say: the equivalence under L2, its reduced flow, and where it ends."""
+"""Claims of App. C.4: the equivalence under L2, its reduced flow, and its limit."""
 
 from __future__ import annotations
 

@@ -30,6 +30,15 @@ EXPERIMENT = Experiment(
     "rank-one start; from Gaussian weights what the width alone costs as γ → 0 (grey: where 98 % of draws "
     "lie), and more for large γ. (d) Largest distance of the two functions, in units of the targets.",
     settings=SETTINGS,
+    small={
+        "width": 12,
+        "dimensions": 3,
+        "samples": 10,
+        "leaks": (0, 0.5),
+        "scales": (1e-2, 1, 3),
+        "end": 8,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

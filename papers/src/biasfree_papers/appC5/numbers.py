@@ -1,4 +1,4 @@
-"""The runs of App. C.5: both kinds of start, over scales, leaks and draws, each beside its linear twin."""
+"""Runs of App. C.5: rank-one and Gaussian initial weights over scales, leaks and seeds, with linear twins."""
 
 from __future__ import annotations
 

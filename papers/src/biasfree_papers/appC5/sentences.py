@@ -1,4 +1,4 @@
-"""What the runs of App. C.5 say: exact from the rank-one start, and not from Gaussian weights."""
+"""Claims of App. C.5: the equivalence is exact from rank-one initial weights, not from Gaussian ones."""
 
 from __future__ import annotations
 

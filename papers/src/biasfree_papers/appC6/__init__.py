@@ -47,6 +47,7 @@ EXPERIMENT = Experiment(
     "leaky networks grow faster on the plateau; simulated (markers), and the difference of the "
     "rates ln(1 + cηs)/(cη) (lines).",
     settings=SETTINGS,
+    small={"width": 12, "dimensions": 3, "samples": 10, "steps": (0.2, 0.8), "end": 12, "seeds": 2},
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""The runs of App. C.6: steps up to the largest stable one, matched to the twin's (η/c) or the same (η)."""
+"""Runs of App. C.6: steps up to the largest stable one, either η/c, matched to the twin's η, or η itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs of App. C.6 say: exact at matched steps, and what equal steps cost."""
+"""Claims of App. C.6: the equivalence is exact at matched steps; equal steps have an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Augmentation by mirror images (Lyu et al. 2021; [ZSL25] Sec. 1.1): what it costs on non-separable tasks."""
+"""Augmentation by mirror images and its cost on non-separable tasks (Lyu et al. 2021; [ZSL25] Sec. 1.1)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ EXPERIMENT = Experiment(
     "with mirror images; circles y = +1, squares y = −1, black line f = 0, where f is not zero over an "
     "area (the wedge in h); in the last row the dotted line is the max-margin classifier.",
     settings=SETTINGS,
+    small={"width": 16, "scale": 0.1, "epochs": 600, "samples": 4, "times": 30, "seeds": 2},
     run=run,
     claims=claims,
     tables=tables,

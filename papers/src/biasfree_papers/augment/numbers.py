@@ -1,4 +1,4 @@
-"""The runs of the augmentation experiment: three tasks, each without and with its mirror images."""
+"""Runs of the augmentation experiment: three tasks, each without and with mirror images."""
 
 from __future__ import annotations
 

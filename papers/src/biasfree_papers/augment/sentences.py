@@ -1,4 +1,4 @@
-"""What augmentation does, from stored numbers: bounds that are theorems, and what the papers say."""
+"""Claims on augmentation by mirror images: theorems' bounds, and the papers' statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Basri et al. (2019): frequencies on the circle, and what two bias-free layers can learn of them."""
+"""Basri et al. (2019): frequencies on the circle that two bias-free layers can and cannot learn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biasfree.arrays import positive, whole
 from biasfree_papers.basri2019.numbers import run
 from biasfree_papers.basri2019.picture import draw
 from biasfree_papers.basri2019.sentences import claims, tables
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several_whole
 from biasfree_papers.shared.opposite_pairs import even_width
 
@@ -53,6 +53,19 @@ EXPERIMENT = Experiment(
     "layers, derived here (lines; even k, and all k with biases), and fitted exponents p (with biases: two "
     "layers); the times of two and of three layers also differ by their initial norms.",
     settings=SETTINGS,
+    small={
+        "frequencies": (1, 2, 3, 4),
+        "points": 16,
+        "width": 8,  # as many as the narrow networks have: one shape less to compile
+        "scale": 6,
+        "step": 0.05,
+        "steps": 200,
+        "deep_width": 8,
+        "deep_scale": 6,
+        "deep_step": 0.05,
+        "deep_steps": 200,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -73,5 +86,5 @@ EXPERIMENT = Experiment(
         "that floor is shown from other starts too.",
         "The title of the paper says that rates depend on frequency; the exponents here are ours.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""The runs: cos kφ on the circle, two layers without and with biases, and three layers without."""
+"""Runs on cos kφ on the circle: two layers without and with biases, and three layers without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of frequencies on the circle, from stored numbers."""
+"""Claims and tables on frequencies on the circle."""
 
 from __future__ import annotations
 

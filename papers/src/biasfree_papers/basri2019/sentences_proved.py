@@ -1,4 +1,4 @@
-"""What is derived of frequencies on the circle, from stored numbers."""
+"""Claims of ours on frequencies on the circle, with derived bounds."""
 
 from __future__ import annotations
 

@@ -52,6 +52,17 @@ EXPERIMENT = Experiment(
     "exists (lines). (i) Regression of one input with biases: the mean kink over time, from usual and from "
     "small initial weights, all draws.",
     settings=SETTINGS,
+    small={
+        "width": 10,
+        "scale": 0.1,
+        "epochs": 500,
+        "times": 50,
+        "seeds": 2,
+        "six_width": 12,
+        "six_scale": 0.5,
+        "six_step": 0.1,
+        "six_epochs": 1200,
+    },
     run=run,
     claims=claims,
     tables=tables,

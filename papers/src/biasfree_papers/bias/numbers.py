@@ -1,4 +1,4 @@
-"""The runs of the bias experiment: max-margin classifiers of x and [x, 1], and networks trained on both."""
+"""Runs of the bias experiment: max-margin classifiers of x and [x, 1], and networks trained on both."""
 
 from __future__ import annotations
 

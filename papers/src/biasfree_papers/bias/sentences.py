@@ -1,4 +1,4 @@
-"""What the bias experiment says, from stored numbers."""
+"""Claims and tables of the bias experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs with the square loss say: distances to the boundary, and biases that hardly move."""
+"""Claims on the square loss: distances to the boundary, and biases that hardly move."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from biasfree.arrays import positive
 from biasfree_papers.boursier2022.numbers import run
 from biasfree_papers.boursier2022.picture import draw
 from biasfree_papers.boursier2022.sentences import claims, tables
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several
 
 
@@ -50,6 +50,21 @@ EXPERIMENT = Experiment(
     "five points: f(x) at the end, every draw, and the kinks it has there (ticks). (h) A ReLU teacher "
     "in 150 dimensions: loss of every draw; dashed where a sample has lost all its neurons.",
     settings=SETTINGS,
+    small={
+        "width": 8,
+        "scales": (1e-8, 1e-3),
+        "scale": 1e-3,
+        "samples": 2,  # the shape of the pair
+        "draws": 12,
+        "lines": 2,
+        "dimensions": 3,
+        "teacher_samples": 2,
+        "teacher_width": 5,
+        "teacher_end": 5.0,
+        "teachers": 2,
+        "rtol": 1e-6,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -66,5 +81,5 @@ EXPERIMENT = Experiment(
         "of its inputs; half and an eighth of the step leave the same samples lost.",
         "Five points and teacher are outside the theorem: their largest |cos(x_i, x_j)| is in the table.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""A dozen orthogonal samples: the norm at the end, where some neuron covers a sign and where none does."""
+"""A dozen orthogonal samples: the final norm, with and without a neuron that covers each sign."""
 
 from __future__ import annotations
 

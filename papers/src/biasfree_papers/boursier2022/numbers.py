@@ -1,4 +1,4 @@
-"""The runs: the pair, a dozen orthogonal samples, and two sets outside the theorem."""
+"""Runs: the pair, a dozen orthogonal samples, and two sets outside the theorem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs bear on: exact facts of orthogonal inputs, the paper's phases, and what lies outside."""
+"""Claims and tables: exact facts on orthogonal inputs, the paper's phases, and sets outside the theorem."""
 
 from __future__ import annotations
 

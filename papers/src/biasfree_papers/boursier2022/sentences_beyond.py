@@ -1,4 +1,4 @@
-"""Where the sets outside the theorem end: observed, not claimed by anyone."""
+"""Claims on the sets outside the theorem: observed only."""
 
 from __future__ import annotations
 

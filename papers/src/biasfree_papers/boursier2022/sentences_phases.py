@@ -1,4 +1,4 @@
-"""The paper's phases: alignment, two escapes, and the limit, where samples are covered and where not."""
+"""Claims on the paper's phases: alignment, two escapes, and the limit of covered and uncovered samples."""
 
 from __future__ import annotations
 

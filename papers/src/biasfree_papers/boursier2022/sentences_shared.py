@@ -1,4 +1,4 @@
-"""What all sentences of this figure share: their source, their seeds, and which draws are covered."""
+"""Parts that the claims of this figure share: source, seeds, and which seeds cover all samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the two signs are learned: the paper's times, to leading order, and those derived here."""
+"""Claims on learning times of the two signs: the paper's, to leading order, and those derived here."""
 
 from __future__ import annotations
 

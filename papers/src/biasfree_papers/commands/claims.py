@@ -1,4 +1,4 @@
-"""Claims on a terminal: ours first, in full colour; the others dimmed, since they decide nothing."""
+"""Claims on a terminal: ours first, in full color; the others, which are reported only, dimmed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show_claims(record: Mapping[str, Any]) -> None:
-    """The table of claims of one figure, and its other tables."""
+    """Print the claims and the tables of one figure."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 140)  # no folding of words in a file or pipe

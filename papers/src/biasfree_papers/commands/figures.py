@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from biasfree_papers.reproduction import Failure
 
 _OUT = Path("out")
-Out = Annotated[Path, typer.Option(help="The folder of results; one folder a figure inside it.")]
+Out = Annotated[Path, typer.Option(help="The folder of results, with one folder per figure.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Which figures; `biasfree list` names them.")]
 
 
 def list_figures() -> None:
-    """The figures that can be made, with their settings."""
+    """List the installed figures with their settings."""
     from biasfree_papers.experiment import UNKNOWN
     from biasfree_papers.registry import REGISTRY
 
@@ -45,21 +45,26 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="How many draws of the weights.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="The number of seeds of the initial weights.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Figures made side by side; as many as cores unless given.")
+        int | None, typer.Option(help="Figures made in parallel; by default one per core.")
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Run even what is stored and unchanged.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Ignore stored numbers, even if unchanged.")] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="Run small settings, in seconds, into OUT/small.")
+    ] = False,
     out: Out = _OUT,
 ) -> None:
-    """Make figures: pictures, numbers, claims, a report; exit code 1 if a claim of ours does not hold."""
+    """Make figures: numbers, claims, pictures, a report. Exit code 1 if a claim of ours does not hold."""
     from biasfree_papers.reproduction.storage import make_folder
 
     with one_thread(), STOP.deferred():
         chosen = _chosen(names or [], every)
-        settled = [(one, one.settle(_changes(changes or [], seeds))) for one in chosen]
+        changed = _changes(changes or [], seeds)
+        settled = [(one, one.settle({**(_small(one) if small else {}), **changed})) for one in chosen]
         if jobs is not None and jobs < 1:
             raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
+        out = out / "small" if small else out  # numbers of full size stay
         make_folder(out)
         with _locked(out):
             failures = _make(settled, out, jobs or cores(), anew)
@@ -71,7 +76,7 @@ def draw(
     every: Annotated[bool, typer.Option("--all", help="Draw every figure that has numbers.")] = False,
     out: Out = _OUT,
 ) -> None:
-    """Draw figures and judge their claims anew, from the numbers stored by `run`."""
+    """Renew pictures and claims from the numbers stored by `run`."""
     from biasfree_papers.reproduction import draw as drawn
     from biasfree_papers.reproduction import is_current
 
@@ -82,15 +87,15 @@ def draw(
             figure = drawn(experiment, out)
             if not is_current(figure):
                 typer.echo(
-                    f"Note: the numbers of {experiment.name} were made by other sources or versions than the "
-                    f"present ones; `biasfree run {experiment.name}` renews them.",
+                    f"Note: the numbers of {experiment.name} were made by other sources or versions; "
+                    f"`biasfree run {experiment.name}` renews them.",
                     err=True,
                 )
         _tell([experiment.name for experiment in chosen], out, [])
 
 
 def report(out: Out = _OUT) -> None:
-    """Write report.html and claims.json from the figures that are finished."""
+    """Write report.html and claims.json from the finished figures."""
     from biasfree_papers.registry import REGISTRY
     from biasfree_papers.reproduction import write_report
 
@@ -99,7 +104,7 @@ def report(out: Out = _OUT) -> None:
     finished = {record["figure"] for record in records}
     if unfinished := [name for name in REGISTRY if name not in finished and (out / name).is_dir()]:
         typer.echo(
-            f"Note: left out, since their files are not all there or not as they were written: "
+            f"Note: left out, since files are missing or not as they were written: "
             f"{', '.join(unfinished)}; `biasfree draw` or `biasfree run` with these names renews them.",
             err=True,
         )
@@ -122,6 +127,12 @@ def _changes(changes: list[str], seeds: int | None) -> dict[str, Any]:
     return found if seeds is None else {**found, "seeds": seeds}
 
 
+def _small(experiment: Experiment) -> Mapping[str, Any]:
+    if not experiment.small:
+        raise ValueError(f"{experiment.name} has no small settings; run it without --small.")
+    return experiment.small
+
+
 def _require(out: Path) -> None:
     if not out.is_dir():
         raise ValueError(f"no folder {out}; make figures first, with `biasfree run --all --out {out}`.")
@@ -142,7 +153,7 @@ def _locked(out: Path) -> Iterator[None]:
 def _make(
     settled: list[tuple[Experiment, dict[str, Any]]], out: Path, jobs: int, anew: bool
 ) -> list[Failure]:
-    """Every figure in a process of its own, so that this one is always free to handle signals."""
+    """Make each figure in its own process, so that this one is always free to handle signals."""
     from biasfree_papers.commands.watching import Watcher
     from biasfree_papers.reproduction import make_all
 
@@ -151,7 +162,7 @@ def _make(
 
 
 def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
-    """Write the report, show the claims, and leave with what they say."""
+    """Write the report, print the claims, and exit with code 1 if a claim of ours or a figure failed."""
     from biasfree_papers.commands.claims import show_claims
     from biasfree_papers.reproduction import write_report
 

@@ -1,4 +1,4 @@
-"""Figures under way: a line for each on a terminal, and a line when each is done."""
+"""Progress of figures: a live line per figure on a terminal, and a line when a figure is done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasfree_papers.experiment import Experiment
 
 
 class Watcher:
-    """Shows the progress of figures while they are made; a context, called with each message."""
+    """Shows the progress of figures while they are made: a context manager, called with each message."""
 
     def __init__(self, experiments: Sequence[Experiment]):
         self._weights = {experiment.name: experiment.seconds for experiment in experiments}
@@ -36,7 +36,7 @@ class Watcher:
             self._bar.stop()
 
     def __call__(self, name: str, event: str, text: str) -> None:
-        """One of "began", "says", "warns", "ended" of the figure `name`."""
+        """Show an event of the figure `name`: "began", "says", "warns" or "ended"."""
         if event == "began":
             self._begin(name)
         elif event == "says" and self._bar is not None:

@@ -43,6 +43,16 @@ EXPERIMENT = Experiment(
     "later. Thick short lines: γ/u, about the share of initial weights that nothing unlearns. Crosses on the "
     "upper edge: runs that had not finished at the last time.",
     settings=SETTINGS,
+    small={
+        "width": 10,
+        "dimensions": 3,
+        "samples": 12,
+        "depths": (3,),
+        "scales3": (0.1, 0.2),
+        "end": 300.0,
+        "later": 5.0,
+        "seeds": 1,
+    },
     run=run,
     claims=claims,
     tables=tables,

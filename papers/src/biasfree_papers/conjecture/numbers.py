@@ -1,4 +1,4 @@
-"""The runs of the test bench: every kind of input, both targets, three depths, two scales, several draws."""
+"""Runs of the test bench: every kind of input, both targets, three depths, two scales, several seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the test bench says, from stored numbers: our claims with derived bounds, the paper's, and a table."""
+"""Claims and a table of the test bench: ours with derived bounds, and the paper's."""
 
 from __future__ import annotations
 

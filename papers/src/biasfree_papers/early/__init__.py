@@ -1,4 +1,4 @@
-"""[ZSL25] Theorem 13 and Lemma 12: the early phase, in which a small random start becomes of rank one."""
+"""[ZSL25] Theorem 13 and Lemma 12: the early phase, in which small random weights become of rank one."""
 
 from __future__ import annotations
 
@@ -43,6 +43,16 @@ EXPERIMENT = Experiment(
     "and β̄, first draw simulated (dots). (d) The loss: simulated (markers), by the reduced flow of the "
     "aligned network (lines).",
     settings=SETTINGS,
+    small={
+        "width": 20,
+        "dimensions": 3,
+        "samples": 20,
+        "scale": 1e-5,
+        "times": 41,
+        "seeds": 2,
+        "leaks": (0,),
+        "rtol": 1e-7,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""The runs behind Theorem 13: small random starts through their plateau, with every bound on the way."""
+"""Runs behind Theorem 13: small random weights along their plateau, with every bound on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the early phase says, from stored numbers."""
+"""Claims and tables on the early phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of Fig. 1: two tasks, two and three layers, without and with biases, over draws."""
+"""Runs of Fig. 1: two tasks, two and three layers, without and with biases, over seeds."""
 
 from __future__ import annotations
 

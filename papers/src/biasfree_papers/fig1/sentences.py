@@ -1,4 +1,4 @@
-"""What Fig. 1 says, from stored numbers: what two layers cannot, and what is learned over draws."""
+"""Claims and tables of Fig. 1: the limits of two layers, and results over seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The final weight error over draws: simulated and predicted at full size, at small widths, and its law."""
+"""The final weight error over seeds: simulated and predicted at full size, at small widths, and its law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logistic loss on the signs of the figure's targets: some leaks from one draw, and the reduced flow."""
+"""The logistic loss on the signs of the figure's targets: some leaks from one seed, and the reduced flow."""
 
 from __future__ import annotations
 

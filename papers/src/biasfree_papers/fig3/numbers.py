@@ -1,4 +1,4 @@
-"""The runs of Fig. 3: six leaks from one draw, both theories, more draws, logistic loss, descent."""
+"""Runs of Fig. 3: six leaks from one seed, both theories, more seeds, logistic loss, descent."""
 
 from __future__ import annotations
 

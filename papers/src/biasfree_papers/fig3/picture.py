@@ -1,4 +1,4 @@
-"""The picture of Fig. 3, from stored numbers; the panels about draws are in `picture_draws`."""
+"""The picture of Fig. 3, from stored numbers; the panels over seeds are in `picture_draws`."""
 
 from __future__ import annotations
 

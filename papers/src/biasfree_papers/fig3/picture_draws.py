@@ -1,4 +1,4 @@
-"""The panels of Fig. 3 about the final weight error over draws."""
+"""The panels of Fig. 3 on the final weight error over seeds."""
 
 from __future__ import annotations
 

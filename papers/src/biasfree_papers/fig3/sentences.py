@@ -1,4 +1,4 @@
-"""What Fig. 3 says, from stored numbers: our claims with derived bounds, and the paper's as printed."""
+"""Claims and tables of Fig. 3: ours with derived bounds, and the paper's as printed."""
 
 from __future__ import annotations
 

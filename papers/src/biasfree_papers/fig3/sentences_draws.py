@@ -1,4 +1,4 @@
-"""What Fig. 3 says of the final weight error over draws."""
+"""Claims of Fig. 3 on the final weight error over seeds."""
 
 from __future__ import annotations
 

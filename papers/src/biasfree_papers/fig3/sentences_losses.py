@@ -1,4 +1,4 @@
-"""What Fig. 3 says of the losses of all leaks, square and logistic, with bounds from the two neurons."""
+"""Claims of Fig. 3 on the losses of all leaks, square and logistic, with bounds from two neurons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two neurons that a draw becomes, beside its run."""
+"""The two-neuron network that approximates a run, solved at the same times."""
 
 from __future__ import annotations
 

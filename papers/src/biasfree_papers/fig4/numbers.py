@@ -1,4 +1,4 @@
-"""The runs of Fig. 4: orthogonal and XOR points with the square loss."""
+"""Runs of Fig. 4: orthogonal and XOR points with the square loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[ZSL25] Fig. 5 of TMLR (Fig. 3 of the first version): what the layers of deep networks grow into."""
+"""[ZSL25] Fig. 5 of TMLR (Fig. 3 of the first version): the structure that layers of deep networks reach."""
 
 from __future__ import annotations
 
@@ -55,6 +55,16 @@ EXPERIMENT = Experiment(
     "vertical lines: a tenth of the loss is gone. (n) Rows of W₂ of the ReLU network by their cosines with "
     "both; those that have not grown are near none.",
     settings=SETTINGS,
+    small={
+        "depths": (3,),
+        "width": 12,
+        "dimensions": 4,
+        "samples": 20,
+        "scale": 0.1,
+        "epochs": 4000,
+        "deep_samples": 20,
+        "seeds": 1,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""The runs of Fig. 5: three layers as printed, more draws and depths, and exact starts beside the theory."""
+"""Runs of Fig. 5: three layers as printed, more seeds and depths, and exact initial weights with theory."""
 
 from __future__ import annotations
 

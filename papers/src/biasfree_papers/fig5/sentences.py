@@ -1,4 +1,4 @@
-"""What Fig. 5 says, from stored numbers: the theorem, and the paper's picture measured."""
+"""Claims and tables of Fig. 5: the theorem, and the paper's picture, measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proved about the structure of Eq. 40, from stored numbers: claims of ours with derived bounds."""
+"""Claims of ours on the structure of Eq. 40, with derived bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[ZSL25] Fig. 6 of TMLR (Fig. 2 of the first version): a plateau lasts while data are symmetric."""
+"""[ZSL25] Fig. 6 of TMLR (Fig. 2 of the first version): a plateau that lasts while data are symmetric."""
 
 from __future__ import annotations
 
@@ -52,6 +52,17 @@ EXPERIMENT = Experiment(
     "draws that did not escape; at small δ descent does not settle, since its step is above the largest "
     "stable one there; the exact flow does.",
     settings=SETTINGS,
+    small={
+        "width": 40,
+        "scale": 1e-2,
+        "shown": 0.1,
+        "deltas": (0.05, 0.1),
+        "flows": (0.1,),
+        "horizon": 100,
+        "rtol": 1e-4,
+        "draws": 20,
+        "seeds": 3,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""What Fig. 6 says, from stored numbers: what symmetry forbids, and how long the plateau lasts without it."""
+"""Claims and tables of Fig. 6: bounds from symmetry, and the length of the plateau without it."""
 
 from __future__ import annotations
 

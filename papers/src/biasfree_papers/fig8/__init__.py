@@ -12,6 +12,7 @@ SETTINGS = settings(step=STEP)
 EXPERIMENT = Experiment(
     name="fig8",
     settings=SETTINGS,
+    small={"sets": (2,), "width": 12, "scale": 1e-4, "step": 0.02, "times": 161, "seeds": 2, "span": 3},
     run=run,
     claims=claims,
     tables=tables,

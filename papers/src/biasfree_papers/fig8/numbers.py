@@ -1,4 +1,4 @@
-"""The runs of Fig. 8: orthogonal and XOR points with the logistic loss."""
+"""Runs of Fig. 8: orthogonal and XOR points with the logistic loss."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Frei et al. (2022): on high-dimensional data a first layer of leaky neurons is soon of low rank."""
+"""Frei et al. (2022): high-dimensional data, on which a leaky first layer soon has low rank."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.frei2022.numbers import run
 from biasfree_papers.frei2022.picture import draw
 from biasfree_papers.frei2022.sentences import claims
@@ -47,6 +47,19 @@ EXPERIMENT = Experiment(
     "open where it is no limit), of gates on their side at the end from the smallest start, and of points "
     "whose class the linear part of f then tells.",
     settings=SETTINGS,
+    small={
+        "samples": 8,
+        "width": 6,
+        "dimensions": (20, 60),
+        "factors": (0.02, 1),
+        "leaks": (0.2, 1),
+        "step": 0.05,
+        "orthogonal_step": 0.05,
+        "large_step": 1.0,
+        "doublings": 4,
+        "long": 7,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -64,5 +77,5 @@ EXPERIMENT = Experiment(
         "With step 0.01 the paper's starts are not small against a step: one step leaves more than half of "
         "the stable rank, as the bounds by norms say.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

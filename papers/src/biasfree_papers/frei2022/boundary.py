@@ -1,4 +1,4 @@
-"""The decision boundary of a trained network: how linear it is, and where it ends."""
+"""The decision boundary of a trained network: its distance from linear, and its limit."""
 
 from __future__ import annotations
 

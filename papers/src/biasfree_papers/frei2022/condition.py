@@ -1,4 +1,4 @@
-"""How far Gaussian mixtures are from the theorem's near-orthogonality, in any number of dimensions."""
+"""The distance of Gaussian mixtures from the theorem's near-orthogonality, in any number of dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs behind Frei et al.: Gaussian mixtures of growing dimension, and orthogonal inputs."""
+"""Runs behind Frei et al.: Gaussian mixtures of growing dimension, and orthogonal inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Frei et al. say and what we saw, from stored numbers."""
+"""Claims on Frei et al.: the paper's, and those observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is derived of one step and of orthogonal inputs, from stored numbers: claims that we vouch for."""
+"""Claims of ours on one step and on orthogonal inputs, with derived bounds."""
 
 from __future__ import annotations
 

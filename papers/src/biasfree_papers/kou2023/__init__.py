@@ -1,7 +1,7 @@
-"""Kou et al. (2023): on nearly orthogonal data leaky sign blocks tend to rank one, ReLU ones stay bounded."""
+"""Kou et al. (2023): nearly orthogonal data; leaky sign blocks tend to rank one, ReLU ones stay bounded."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.kou2023.numbers import run
 from biasfree_papers.kou2023.picture import draw
 from biasfree_papers.kou2023.sentences import claims, tables
@@ -41,6 +41,18 @@ EXPERIMENT = Experiment(
     "1/H)), and the bound, the mean of neurons over those that are on (dashed). (h) How nearly orthogonal "
     "the inputs are: below 1 (shaded) samples weigh more than all others together.",
     settings=SETTINGS,
+    small={
+        "samples": 6,
+        "width": 24,
+        "dimensions": (20, 2000),
+        "step": 1.0,
+        "doublings": 7,
+        "window": 2,
+        "start_factors": (0.01, 1),
+        "short": 3,
+        "widths": (3, 50),
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -56,5 +68,5 @@ EXPERIMENT = Experiment(
         "Limits are approached as 1/ln t, so runs are compared with the max-margin network of their last "
         "gates too.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""The runs behind Kou et al.: leaky and ReLU networks on Gaussian inputs, ever nearer to orthogonal ones."""
+"""Runs behind Kou et al.: leaky and ReLU networks on Gaussian inputs that approach orthogonal ones."""
 
 from __future__ import annotations
 

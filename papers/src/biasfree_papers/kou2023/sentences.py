@@ -1,4 +1,4 @@
-"""What Kou et al. say and what we derive, from stored numbers."""
+"""Claims and tables on Kou et al.: the paper's, and those observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is derived for orthogonal inputs, from stored numbers: claims that we vouch for."""
+"""Claims of ours on orthogonal inputs, with derived bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exponent of the loss at the end of every run, measured and by the law of orthogonal inputs."""
+"""The exponent of the loss at the end of each run, measured and by the law of orthogonal inputs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Lai et al. (2026): in high dimensions training ends √(n/d) from the interpolator of least norm."""
+"""Lai et al. (2026): in high dimensions training ends √(n/d) away from the least-norm interpolator."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.lai2026.numbers import run
 from biasfree_papers.lai2026.picture import draw
 from biasfree_papers.lai2026.sentences import claims, tables
@@ -49,6 +49,16 @@ EXPERIMENT = Experiment(
     "active on all samples (circles; line: η/n, derived) and from neurons active on those of their sign "
     "(squares; dashed: bound derived from initial outputs and end time).",
     settings=SETTINGS,
+    small={
+        "samples": (8,),
+        "ratios": (2, 20),
+        "asymptotic": 2,
+        "width": 12,
+        "kick": 0.05,
+        "end": 30,
+        "steps": 600,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -75,5 +85,5 @@ EXPERIMENT = Experiment(
         "not shrink with n/d.",
         "Training happens in the span of the samples, which is exact.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""What is trained: Gaussian samples, two neurons or many on them, in the span of the samples."""
+"""Data and networks: Gaussian samples, and two or many neurons in the span of the samples."""
 
 from __future__ import annotations
 

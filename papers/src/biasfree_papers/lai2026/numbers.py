@@ -1,4 +1,4 @@
-"""The runs: two neurons and random networks on Gaussian samples, and how far from linear they end."""
+"""Runs: two neurons and random networks on Gaussian samples, and their final distance from linear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of high-dimensional samples, from stored numbers."""
+"""Claims and tables on high-dimensional samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of high-dimensional samples, and what was seen besides, from stored numbers."""
+"""Claims on the law of high-dimensional samples, the paper's and observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[ZSL25] Corollary 6: where training ends, least squares or the largest margin."""
+"""[ZSL25] Corollary 6: training ends at least squares or at the largest margin."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import Experiment
@@ -37,6 +37,16 @@ EXPERIMENT = Experiment(
     "below the largest possible one. (d) The angle against ln t for several numbers of inputs, by the "
     "reduced flow (lines), and their asymptotes (crosses). Times of leaky networks are rescaled, ct.",
     settings=SETTINGS,
+    small={
+        "width": 4,
+        "dimensions": 2,
+        "samples": 6,
+        "leaks": (0, 1),
+        "end": 1e4,
+        "others": (3,),
+        "times": 41,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

@@ -1,4 +1,4 @@
-"""How logistic training approaches the largest margin: the asymptote of its direction."""
+"""The asymptote of logistic training as its direction tends to the largest margin."""
 
 from __future__ import annotations
 

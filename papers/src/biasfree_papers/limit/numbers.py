@@ -1,4 +1,4 @@
-"""The runs behind Corollary 6: rank-one starts under both losses, and the reduced flow to huge times."""
+"""Runs behind Corollary 6: rank-one initial weights under both losses, and the reduced flow to huge times."""
 
 from __future__ import annotations
 

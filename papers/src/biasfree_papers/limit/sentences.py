@@ -1,4 +1,4 @@
-"""What the limits say, from stored numbers."""
+"""Claims and tables on the limits of training."""
 
 from __future__ import annotations
 

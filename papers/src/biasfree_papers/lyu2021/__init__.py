@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.lyu2021.numbers import run
 from biasfree_papers.lyu2021.picture import draw
 from biasfree_papers.lyu2021.sentences import claims, tables
@@ -60,6 +60,21 @@ EXPERIMENT = Experiment(
     "of larger margin found by linear programming, (i) margins over that of (h), all draws: those from "
     "scale 1e-4 lie on the pale band of scale 1e-6.",
     settings=SETTINGS,
+    small={  # widths up to 50 have one shape, which `extra_width` shares
+        "widths": (2, 4),
+        "leaks": (0.0, 0.5),
+        "dimensions": 2,
+        "others": (2,),
+        "samples": 3,
+        "horizon": 1e4,
+        "sizes": (3.0,),
+        "extra_leaks": (0.25, 0.5),
+        "scales": (1e-3,),
+        "extra_width": 50,
+        "extra_horizon": 1e6,
+        "late_horizon": 1e6,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -76,5 +91,5 @@ EXPERIMENT = Experiment(
         "Margins with the extra sample still rise at the last time; what is proved there is a bound by "
         "the share of the lagging sign, and for the ReLU networks a limit is extrapolated.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

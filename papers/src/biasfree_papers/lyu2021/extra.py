@@ -1,4 +1,4 @@
-"""One sample more, on the right side and long: neurons of one sign run ahead, and stay ahead."""
+"""One sample more, long and on the right side: neurons of one sign lead, and keep the lead."""
 
 from __future__ import annotations
 

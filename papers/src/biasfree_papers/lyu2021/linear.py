@@ -1,4 +1,4 @@
-"""The linear networks that small ones follow: their reduced flow, and how they turn much later."""
+"""The linear networks that small networks follow: their reduced flow, and their direction at late times."""
 
 from __future__ import annotations
 

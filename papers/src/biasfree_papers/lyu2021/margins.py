@@ -1,4 +1,4 @@
-"""Angles and normalised margins on symmetric separable data, against the largest ones."""
+"""Angles and normalized margins on symmetric separable data, against the largest ones."""
 
 from __future__ import annotations
 

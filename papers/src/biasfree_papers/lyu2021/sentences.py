@@ -1,4 +1,4 @@
-"""What symmetric separable data do, from stored numbers; rates and the extra sample have their own files."""
+"""Claims on symmetric separable data; rates and the extra sample have their own files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one sample more does to the margin, from stored numbers."""
+"""Claims on the margin with one sample more."""
 
 from __future__ import annotations
 

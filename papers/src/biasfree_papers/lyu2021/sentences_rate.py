@@ -1,4 +1,4 @@
-"""How fast the linear part turns to the max-margin classifier, from stored numbers."""
+"""Claims on the rate at which the linear part turns to the max-margin classifier."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Nacson et al. 2023: the larger the step, the flatter and the smaller the minimum that descent ends at."""
+"""Nacson et al. (2023): the larger the step, the flatter and the smaller the minimum of descent."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.nacson2023.numbers import run
 from biasfree_papers.nacson2023.picture import draw
 from biasfree_papers.nacson2023.sentences import claims
@@ -46,6 +46,14 @@ EXPERIMENT = Experiment(
     "the samples (y/|x|). (f) The first losses of that start on the circle set, at those two steps and "
     "one between.",
     settings=SETTINGS,
+    small={
+        "width": 8,
+        "rungs": (0.125, 0.25, 0.35, 0.5, 1.414),
+        "time": 100.0,
+        "steps": 4000,
+        "kicked": 200,
+        "seeds": 4,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -66,5 +74,5 @@ EXPERIMENT = Experiment(
         "What is derived of stable steps is derived, and measured, off all kinks only.",
         "Small steps stand for the flow: the least is 1/16 of η_c, where minima are not yet bound by it.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""What is measured of a minimum that descent has come to."""
+"""Measurements of a minimum at which descent has converged."""
 
 from __future__ import annotations
 

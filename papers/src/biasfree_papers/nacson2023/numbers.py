@@ -1,4 +1,4 @@
-"""Descent on small sets of the plane at a ladder of steps, from the same starts, and a kick at its end."""
+"""Descent on small sets in the plane at a ladder of steps, from the same initial weights, then a kick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps have to do with the minima descent comes to, as claims from stored numbers."""
+"""Claims on steps and the minima that descent reaches."""
 
 from __future__ import annotations
 
@@ -49,11 +49,14 @@ def _on_kinks(numbers: Numbers) -> Claim:
 
 
 def _medians(numbers: Numbers) -> Claim:
+    shares = _compared(numbers, "norm")
+    medians, some = np.full(len(shares), np.nan), np.isfinite(shares).any(axis=1)
+    medians[some] = np.nanmedian(shares[some], axis=1)
     return about(
         numbers,
         "the norm Σ|a||w| of the minimum falls as the step grows (at the largest stable step of a start over "
         "that at the least, median over starts)",
-        np.nanmedian(_compared(numbers, "norm"), axis=1),
+        medians,
         1.0,
         "the paper gives no number: it falls",
         source=PAPER,

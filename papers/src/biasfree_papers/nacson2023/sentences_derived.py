@@ -1,4 +1,4 @@
-"""What is derived about the minima that descent settles at, as claims from stored numbers."""
+"""Claims of ours on the minima at which descent settles, with derived bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What claims, tables and picture read off the stored numbers."""
+"""Quantities read from the stored numbers for claims, tables and picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs on handwritten digits, without and with mirror images: ReLU networks and linear twins."""
+"""Runs on handwritten digits, without and with mirror images: ReLU networks and linear twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What digits say of symmetry, from stored numbers."""
+"""Claims and tables on handwritten digits."""
 
 from __future__ import annotations
 

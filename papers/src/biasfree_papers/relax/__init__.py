@@ -1,4 +1,4 @@
-"""Not in the paper: data that lose their symmetry bit by bit, and networks that part from their twin."""
+"""Not in the paper: data that lose their symmetry step by step, and networks that diverge from their twin."""
 
 from __future__ import annotations
 
@@ -46,6 +46,16 @@ EXPERIMENT = Experiment(
     "predicted from the least squares of either half of the data, all amounts. (e) Symmetry defect and "
     "distances against the amount, medians and middle halves of the draws. (f) Final loss.",
     settings=SETTINGS,
+    small={
+        "width": 10,
+        "dimensions": 2,
+        "samples": 30,
+        "scale": 1e-3,
+        "amounts": (0, 0.2, 1),
+        "step": 0.05,
+        "steps": 2000,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,

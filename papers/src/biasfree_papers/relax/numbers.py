@@ -1,4 +1,4 @@
-"""The runs: odd data that lose more and more of their symmetry, and networks beside their linear twin."""
+"""Runs on odd data that lose more and more of their symmetry: networks and their linear twins."""
 
 from __future__ import annotations
 

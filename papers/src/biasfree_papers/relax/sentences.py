@@ -1,4 +1,4 @@
-"""What comes of losing the symmetry bit by bit, from stored numbers."""
+"""Claims and tables on data that lose their symmetry step by step."""
 
 from __future__ import annotations
 

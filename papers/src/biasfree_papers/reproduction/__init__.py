@@ -1,4 +1,4 @@
-"""How the papers are made: figures side by side, what is unchanged reused, and one page that shows it all."""
+"""Making figures: in parallel processes, with reuse of unchanged numbers, and a report on one page."""
 
 from biasfree_papers.reproduction.making import Figure, draw, is_current, make
 from biasfree_papers.reproduction.parallel import Failure, make_all

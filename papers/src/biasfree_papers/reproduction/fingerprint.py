@@ -1,7 +1,7 @@
-"""Fingerprints of stored results: a result is reused only where the same sources would make it again.
+"""Fingerprints of stored results: hashes of all that a result depends on, which decide on its reuse.
 
-The sources of a function are the module it is written in and every module that this one imports, and so on:
-`reproduction.sources` follows the imports. Settings, versions and the platform count too.
+They cover the sources of a function (its module and all modules that this one imports, directly or not, as
+`reproduction.sources` finds them), the settings, the versions of packages and the platform.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One figure: its numbers, made or reused; its claims, tables and pictures, written beside them."""
+"""Making one figure: numbers are computed or reused; claims, tables and pictures are written beside them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DPI = 200
 
 @dataclass(frozen=True)
 class Figure:
-    """A finished figure: where its numbers come from, what it claims, and whether they were made just now."""
+    """A finished figure: the origin of its numbers, claims, tables, and whether numbers were reused."""
 
     experiment: Experiment
     origin: Origin
@@ -43,9 +43,9 @@ class Figure:
 def make(
     experiment: Experiment, settings: Mapping[str, Any], out: Path, report: Report, *, anew: bool = False
 ) -> Figure:
-    """Make the figure into the folder out/NAME; numbers stored there are reused if nothing changed.
+    """Make a figure in the folder out/NAME; numbers stored there are reused if nothing has changed.
 
-    `anew` runs it whatever is stored. Claims and pictures are redrawn where any source has changed.
+    `anew` ignores stored numbers. Claims and pictures are renewed if any source has changed.
     """
     folder = out / experiment.name
     make_folder(folder)
@@ -59,7 +59,7 @@ def make(
 
 
 def draw(experiment: Experiment, out: Path) -> Figure:
-    """The claims and pictures of a figure anew, from its stored numbers, whatever made those."""
+    """Renew the claims and pictures of a figure from its stored numbers, of whatever fingerprint."""
     folder = out / experiment.name
     if not folder.is_dir():
         raise ValueError(
@@ -69,7 +69,7 @@ def draw(experiment: Experiment, out: Path) -> Figure:
 
 
 def is_current(figure: Figure) -> bool:
-    """Whether the numbers of the figure are those that the present sources and versions would make."""
+    """Whether the numbers of the figure have the fingerprint of the present sources and versions."""
     return figure.origin.fingerprint == numbers_fingerprint(figure.experiment, figure.origin.settings)
 
 
@@ -89,7 +89,7 @@ def _run(
 
 
 def _explain(name: str, error: RuntimeError) -> None:
-    """What settings or JAX_PLATFORMS made impossible is a wrong input; its error says what to change."""
+    """Raise ValueError for errors due to settings or JAX_PLATFORMS, whose messages say what to change."""
     from biasfree.dynamics import DivergenceError, UnfinishedError
 
     if isinstance(error, DivergenceError | UnfinishedError):
@@ -101,7 +101,7 @@ def _explain(name: str, error: RuntimeError) -> None:
 def _finish(
     experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, *, reused: bool, redraw: bool
 ) -> Figure:
-    """Claims, tables and pictures: computed each time, written where they are missing or may have changed."""
+    """Compute claims and tables; write them and the pictures if they are missing or a source has changed."""
     figure = Figure(experiment, origin, experiment.claims(numbers), experiment.tables(numbers), reused)
     fingerprint = figure_fingerprint(experiment, origin.settings)
     stored = None if redraw else finished_record(folder)
@@ -111,7 +111,7 @@ def _finish(
 
 
 def _pictures(experiment: Experiment, numbers: Numbers) -> dict[str, bytes]:
-    """PNG and PDF; without the date, so that the same numbers give the same files."""
+    """PNG and PDF without a date, so that the same numbers give the same files."""
     picture, drawn = experiment.draw(numbers), {}
     for kind in KINDS:
         buffer = io.BytesIO()

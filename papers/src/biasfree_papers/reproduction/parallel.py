@@ -1,4 +1,4 @@
-"""Several figures side by side: each has a process of one thread, so that its bits depend on nothing else."""
+"""Making figures in parallel: one single-threaded process per figure, so that its bits do not vary."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from biasfree_papers.reproduction.making import make
 
 Task = tuple[Experiment, Mapping[str, Any]]
 Watch = Callable[[str, str, str], None]
-#: Seconds given to a process that has nothing left to do, and between two looks at whether to stop.
+#: Seconds to wait for a finished process to exit, and between two checks for a stop.
 _PATIENCE, _BEAT = 5.0, 0.1
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A figure that could not be made, and why."""
+    """A figure that could not be made, and the reason."""
 
     name: str
     reason: str
@@ -42,11 +42,11 @@ def make_all(
     anew: bool = False,
     stopped: Callable[[], object] = lambda: False,
 ) -> list[Failure]:
-    """Make every figure into `out`, `jobs` at a time, the longest first; those that failed come back.
+    """Make all figures in `out`, `jobs` at a time, the longest first; returns the failures.
 
-    `watch(name, event, text)` hears of each figure that it "began", what it "says" and "warns" of, and that
-    it "ended", with the reason if it failed. Once `stopped()`, those under way are killed; what is finished
-    stays.
+    `watch(name, event, text)` is called for each figure with the events "began", "says" and "warns" (with
+    their text), and "ended" (with the reason of a failure). Once `stopped()` is true, running processes are
+    killed; finished figures stay.
     """
     waiting = sorted(tasks, key=lambda task: task[0].seconds)
     running: dict[Any, tuple[str, Any]] = {}
@@ -60,7 +60,7 @@ def make_all(
                 watch(experiment.name, "began", "")
             for pipe in wait(list(running), _BEAT):
                 name, process = running[pipe]
-                event, text = _heard(pipe, process)
+                event, text = _next_message(pipe, process)
                 if event == "ended":
                     del running[pipe]
                     process.join(_PATIENCE)
@@ -85,8 +85,8 @@ def _start(name: str, settings: Mapping[str, Any], out: Path, anew: bool) -> tup
     return ours, process
 
 
-def _heard(pipe: Any, process: Any) -> tuple[str, str]:
-    """The next message of a process; one that died without a word has failed."""
+def _next_message(pipe: Any, process: Any) -> tuple[str, str]:
+    """The next message of a process; one that died without a message has failed."""
     try:
         return pipe.recv()
     except (EOFError, OSError):  # between messages, or in the middle of one
@@ -95,14 +95,14 @@ def _heard(pipe: Any, process: Any) -> tuple[str, str]:
 
 
 def _kill(pipe: Any, process: Any) -> None:
-    """End a process, whatever it does: files are written whole, so nothing is lost but what it was making."""
+    """Kill a process: files are written whole, so only its unfinished figure is lost."""
     process.kill()
     process.join()
     pipe.close()
 
 
 def _work(name: str, settings: dict[str, Any], out: Path, anew: bool, parent: Connection) -> None:
-    """What a process does: make one figure, and tell the parent how it goes."""
+    """The task of a process: make one figure, and send its progress to the parent."""
     sys.stderr = _Forwarded(parent)
     try:
         make(named(name), settings, out, lambda text: parent.send(("says", text)), anew=anew)
@@ -115,7 +115,7 @@ def _work(name: str, settings: dict[str, Any], out: Path, anew: bool, parent: Co
 
 
 class _Forwarded(io.TextIOBase):
-    """A stream whose lines go to the parent, which knows where on the screen there is room."""
+    """A stream that sends its lines to the parent, which owns the terminal."""
 
     def __init__(self, parent: Connection):
         self._parent = parent

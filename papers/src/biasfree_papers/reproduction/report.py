@@ -23,7 +23,7 @@ from biasfree.pages import (
     tag,
 )
 from biasfree.tables import Table
-from biasfree_papers.experiment import KINDS, NEIGHBOURS, PAPER, UNKNOWN, Experiment
+from biasfree_papers.experiment import KINDS, NEIGHBORS, PAPER, UNKNOWN, Experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import RECORD, finished_record
 
@@ -41,36 +41,35 @@ h2 { border-top: 2px solid #999; padding-top: 1rem; font-size: 1.3rem; }
 h3 { border-top: 1px solid #ddd; padding-top: 1rem; font-size: 1.1rem; }
 """
 
-#: What the sections of the report are about, in their order.
+#: Introductions to the sections of the report, in their order.
 _SECTIONS = {
     PAPER: Markup(
         "[ZSL25] is Y. Zhang, A. Saxe, P. Latham, <i>When Are Bias-Free ReLU Networks Effectively Linear "
-        "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two steps "
-        f"beyond them. {UNKNOWN}"
+        "Networks?</i>, TMLR 2025, arXiv 2406.12615: its figures, its statements, and two extensions. "
+        f"{UNKNOWN}"
     ),
-    NEIGHBOURS: Markup(
-        "What other papers prove about networks that start from small weights, each run on the same "
-        "simulators and measured by the same functions. Where a run is outside the conditions of a theorem, "
-        "by how much is measured too; <code>docs/neighbours.md</code> puts them side by side."
+    NEIGHBORS: Markup(
+        "Results of other papers on networks with small initial weights, reproduced with the same "
+        "simulators and measured by the same functions. Where a run violates a condition of a theorem, the "
+        "violation is measured too; <code>docs/neighbors.md</code> compares these papers."
     ),
 }
 
 _BREAK, _REBUILT = Markup("<br>"), Markup("<span class='rebuilt'>rebuilt</span>")
 _EXPLANATION = Markup(
-    "Each claim is a sentence in our words with what was "
-    "measured, the bound, and where the bound comes from. Claims marked <span class='ours'>ours</span> "
-    "are what this package vouches for: their bounds are derived, and one that fails fails the build; "
-    "those marked <span class='identity'>identity</span> too hold for any weights, by algebra, so that "
-    "they test the code alone. "
-    "Those marked <span class='paper'>paper</span> are what a paper says or shows, those marked "
-    "<span class='observed'>observed</span> what we saw and cannot derive: both are reported, decide "
-    "nothing, and where one does not hold the reason is given. Below each bound stands where it comes "
-    "from: derived; stated by the paper; chosen by us; or chosen with runs at hand, so that it tests little. "
-    "<span class='rebuilt'>rebuilt</span> marks what we reconstructed because its text is not available: a "
-    "setting, or the way a sentence is read."
+    "Each claim is a sentence in our words with its measured values, its bound, and the origin of the "
+    "bound. Claims marked <span class='ours'>ours</span> are guaranteed by this package: their bounds are "
+    "derived, and the command fails if one of them does. Those that are also marked "
+    "<span class='identity'>identity</span> hold for any weights, by algebra, and test the code alone. "
+    "Claims marked <span class='paper'>paper</span> are stated or shown by a paper; those marked "
+    "<span class='observed'>observed</span> were measured here and have no derivation. Both are reported "
+    "only, with the reason where one does not hold. Below each bound is its basis: derived; stated by the "
+    "paper; chosen by us; or chosen with runs at hand, which tests little. "
+    "<span class='rebuilt'>rebuilt</span> marks a setting or an interpretation that we reconstructed because "
+    "the paper's text is not available."
 )
 
-#: How a verdict looks, by whether it holds for all and for any.
+#: CSS classes of verdicts, by whether a claim holds for all values and for any.
 _LOOKS = {(True, True): "holds", (False, True): "part", (False, False): "fails"}
 
 
@@ -102,7 +101,7 @@ def _page(out: Path, records: list[dict[str, Any]]) -> str:
 
 
 def _sections(records: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The sections that have finished figures, with these."""
+    """The sections that have finished figures, with their records."""
     for name in _SECTIONS:
         if chosen := [record for record in records if record["section"] == name]:
             yield name, chosen
@@ -142,7 +141,7 @@ def _count(record: Mapping[str, Any], kind: str) -> str:
 
 
 def marks(claim: Mapping[str, Any]) -> list[str]:
-    """What is said of a claim beside whose it is."""
+    """The marks of a claim beside its kind."""
     return [mark for mark in ("identity", "rebuilt") if claim[mark]]
 
 
@@ -188,7 +187,7 @@ def _claim(claim: Mapping[str, Any]) -> Markup:
 
 
 def spread(values: Iterable[Any]) -> str:
-    """One number, or the smallest and the largest; NaN among them is named."""
+    """One number, or the smallest and the largest; NaN is mentioned."""
     numbers = [float(value) for value in values]
     known = [number for number in numbers if not math.isnan(number)]
     if not known:
@@ -212,7 +211,7 @@ def _settings(experiment: Experiment, record: Mapping[str, Any]) -> Markup:
 
 
 def _changed(experiment: Experiment, name: str, value: Any) -> str:
-    """Settings other than the default are marked."""
+    """The CSS class of a setting that differs from its default."""
     setting = experiment.settings.get(name)
     return "" if setting is not None and setting.written == _written(value) else "changed"
 

@@ -89,7 +89,7 @@ def _attribute(base: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _homes(base: str, name: str) -> Iterator[str]:
-    """The modules in which `name`, taken from the module or package `base`, is written."""
+    """The modules that define `name`, imported from the module or package `base`."""
     if _path(f"{base}.{name}" if base else name) is not None:
         module = f"{base}.{name}" if base else name
         if not _is_package(module):
@@ -102,14 +102,14 @@ def _homes(base: str, name: str) -> Iterator[str]:
         yield base
         return
     origin = _exports(base).get(name)
-    if origin is None:  # written in the package itself, or found there by no import we can follow
+    if origin is None:  # defined in the package itself, or by an import that cannot be followed
         yield base
     else:
         yield from _homes(*origin)
 
 
 def _everything_in(package: str) -> Iterator[str]:
-    """Every module of a package, which a source hands on as a whole: what is used of it cannot be seen."""
+    """Every module of a package that a source passes on as a whole: the names it uses cannot be seen."""
     if _is_package(package):
         path = _path(package)
         assert path is not None
@@ -120,7 +120,7 @@ def _everything_in(package: str) -> Iterator[str]:
 
 @cache
 def _exports(package: str) -> dict[str, tuple[str, str]]:
-    """What a package takes from elsewhere, by name: (module, name there)."""
+    """The names that a package imports, each with its module and its name there."""
     path = _path(package)
     assert path is not None
     found = {}
@@ -154,7 +154,7 @@ def _ours() -> frozenset[str]:
 
 @cache
 def _path(module: str) -> Path | None:
-    """The file of a module of ours, or None where there is none."""
+    """The file of a module in one of these packages, or None."""
     if module.partition(".")[0] not in _ours():
         return None
     package, *inside = module.split(".")

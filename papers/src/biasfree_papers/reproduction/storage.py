@@ -1,4 +1,4 @@
-"""The files of a figure: numbers with their origin, pictures, and the record that vouches for them."""
+"""The files of a figure: numbers with their origin, pictures, and a record with the hashes of both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORIGIN, _HASH = "origin", "hash of this record"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where numbers come from: what was run, with which settings and versions, and how long it took.
+    """The origin of numbers: figure, settings, fingerprint, versions, and the duration of the run.
 
     `content` is the hash of the numbers themselves.
     """
@@ -37,7 +37,7 @@ class Origin:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder of results, unless it is there."""
+    """Make a folder of results if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -64,7 +64,7 @@ def save_numbers(folder: Path, numbers: Numbers, origin: Origin) -> None:
 
 
 def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
-    """The numbers stored in a folder and their origin, refused unless they are as they were written."""
+    """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
     arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
     remedy = "they are of another version, or damaged; `biasfree run` makes them anew."
     try:
@@ -79,7 +79,7 @@ def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
 
 
 def stored_numbers(folder: Path) -> tuple[Numbers, Origin] | None:
-    """The same, or None where there are none that can be read."""
+    """The numbers and their origin, or None if there are none that can be read."""
     if not (folder / FILE).is_file():
         return None
     try:
@@ -91,9 +91,9 @@ def stored_numbers(folder: Path) -> tuple[Numbers, Origin] | None:
 def save_record(
     folder: Path, record: Mapping[str, Any], pictures: Mapping[str, bytes], origin: Origin
 ) -> None:
-    """Write the pictures, by kind, and then the record, with the hashes of all it belongs to and its own."""
+    """Write the pictures, by kind, then the record, with the hashes of pictures and numbers and its own."""
     if (folder / RECORD).is_file():
-        (folder / RECORD).unlink()  # it vouches for the pictures beside it
+        (folder / RECORD).unlink()  # it has the hashes of the pictures beside it
     for kind, picture in pictures.items():
         with replacing(_picture(folder, kind)) as file:
             file.write(picture)
@@ -105,8 +105,8 @@ def save_record(
 
 
 def finished_record(folder: Path) -> dict[str, Any] | None:
-    """The record of a finished figure; None unless record, numbers and pictures are there, as this version
-    wrote them, and belong together."""
+    """The record of a finished figure; None unless record, numbers and pictures exist, unchanged, in this
+    version's format, and belong together."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         if not isinstance(record, dict) or record.pop(_HASH, None) != _hash(record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.sarussi2021.numbers import run
 from biasfree_papers.sarussi2021.picture import draw
 from biasfree_papers.sarussi2021.sentences import claims, tables
@@ -55,6 +55,16 @@ EXPERIMENT = Experiment(
     "that of the linear model, and the even part, against the initial scale. (f) Mirrored data, W₁ = "
     "W₂ᵀvᵀ: |w| of networks (markers) and of the linear model (lines) at its own time.",
     settings=SETTINGS,
+    small={
+        "dimensions": 3,
+        "samples": (2, 4, 8),  # as many runs as leaks and widths make: one shape
+        "scales": (1e-3, 1.0),
+        "leaks": (0.0, 0.5),
+        "leak": 0.5,
+        "widths": (4,),
+        "horizon": 200.0,
+        "seeds": 2,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -67,5 +77,5 @@ EXPERIMENT = Experiment(
         "Beside leaky networks on random inputs: ReLU networks, mirrored data, where the second layer "
         "fixed makes the network a linear model exactly, and the square loss.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

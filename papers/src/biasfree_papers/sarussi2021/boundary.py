@@ -1,4 +1,4 @@
-"""How far the boundary of a network is from that of its linear part, on fresh inputs."""
+"""The distance between the boundary of a network and that of its linear part, on fresh inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mirrored data: networks with a fixed second layer that are linear models, and small starts near them."""
+"""Mirrored data: networks with a fixed second layer that are linear models, and small weights near them."""
 
 from __future__ import annotations
 

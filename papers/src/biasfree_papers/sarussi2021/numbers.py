@@ -1,4 +1,4 @@
-"""A linear teacher, the second layer fixed: how linear the boundary is (Sarussi et al. 2021)."""
+"""Runs of a linear teacher and a fixed second layer: the linearity of the boundary (Sarussi et al. 2021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How linear networks with a fixed second layer are, from stored numbers."""
+"""Claims and tables on networks with a fixed second layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponents of laws, fitted draw by draw, with their uncertainty over draws."""
+"""Exponents of power laws, fitted seed by seed, with their standard error over seeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Exponent:
-    """p of y = C·x^p: the mean over draws, its standard error, and C at that p (the geometric mean)."""
+    """p of y = C·x^p: the mean over seeds, its standard error, and C at that p (the geometric mean)."""
 
     estimate: float
     error: float
@@ -17,15 +17,15 @@ class Exponent:
 
     @property
     def written(self) -> str:
-        """The estimate with its error, 0.52(3) as 0.52 ± 0.03."""
+        """The estimate with its error, as in 0.52 ± 0.03."""
         return f"{self.estimate:.2f} ± {self.error:.2f}"
 
 
 def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:
-    """Of y, whose last axis counts draws, against x, of the shape of the others: a least-squares line a draw.
+    """The exponent of y against x by one least-squares line per seed, in logarithms.
 
-    In logarithms. What is not finite is left out; with one draw, or if one has fewer than two different x,
-    there is no error.
+    The last axis of y counts seeds; x has the shape of the others. Values that are not finite are left out.
+    The error is NaN for one seed, or if a seed has fewer than two different x.
     """
     across, values = np.log(np.ravel(x)), np.log(y.reshape(-1, y.shape[-1]))
     mean, error = mean_and_error(np.array([_slope(across, column) for column in values.T]))
@@ -35,7 +35,7 @@ def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:
 
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    """The mean over draws and its standard error, NaN for one draw."""
+    """The mean over seeds and its standard error, NaN for one seed."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return float(np.mean(values)), float(error)
 

@@ -1,4 +1,4 @@
-"""Networks beside linear twins: a small odd task, starts of two kinds, descent as Theorem 5 asks for it."""
+"""Networks beside linear twins: a small odd task, two kinds of initial weights, descent as in Theorem 5."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 from biasfree_papers.settings import Setting, at_least, draws, seeds_of, several
 
-#: The two kinds of start: the rank-one one of Assumption 4 (TMLR 7), and independent Gaussian weights.
+#: The two kinds of initial weights: rank-one, as in Assumption 4 (TMLR 7), and independent Gaussian.
 KINDS = ("rank one", "random")
 Kind = Literal["rank one", "random"]
 
 
 def small_task(seeds: int) -> dict[str, Setting]:
-    """The settings of a small problem, the same in App. C.4 to C.6."""
+    """The settings of the small task of App. C.4 to C.6."""
     return {
         "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
         "dimensions": Setting(5, "a number of inputs", at_least(1)),
@@ -33,7 +33,7 @@ def small_task(seeds: int) -> dict[str, Setting]:
 
 
 def positive_ones(name: str, value: Any) -> tuple[float, ...]:
-    """A check for one or more positive numbers: sorted, repeats dropped."""
+    """A check for one or more positive numbers; returns them sorted, without repeats."""
     return tuple(positive(name, one) for one in several()(name, value))
 
 
@@ -43,12 +43,12 @@ def white_task(settings: Mapping[str, Any]) -> Dataset:
 
 
 def raw_task(settings: Mapping[str, Any]) -> Dataset:
-    """The same before whitening."""
+    """The task of Fig. 3 on a few inputs, before whitening."""
     return tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
 
 
 def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
-    """One linear network a seed, whose layers have norm `scale`, exactly or about."""
+    """One linear network per seed; its layers have norm `scale`, exactly (rank one) or about (random)."""
     width, d = settings["width"], settings["dimensions"]
     if kind == "random":
         sizes = (d, width, 1)
@@ -62,7 +62,7 @@ def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list
 
 
 def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
-    """The networks of that leak of which the linear ones are the twins."""
+    """The networks of leak `leak` whose linear twins are `starts`."""
     return [theory.from_linear_twin(start, leak=leak) for start in starts]
 
 
@@ -75,7 +75,7 @@ def descent(
     l2: float = 0.0,
     **options: Any,
 ) -> list[Trajectory]:
-    """Descent from the networks whose twins are `starts`, as Theorem 5 asks for it.
+    """Descent from the networks whose twins are `starts`, with step and L2 as in Theorem 5.
 
     `step` and `l2` are those of the linear network: one of slope c has step/c and c·l2.
     """
@@ -86,12 +86,12 @@ def descent(
 
 
 def errors(runs: Sequence[Trajectory], twins: Sequence[Trajectory]) -> np.ndarray:
-    """The weight error at every saved time, a row for every draw."""
+    """The weight error at every saved time, one row per seed."""
     return np.array([diagnostics.weight_errors(run, twin) for run, twin in zip(runs, twins, strict=True)])
 
 
 def usual_errors(width: int) -> tuple[float, float]:
-    """The weight errors between which 98 % of Gaussian draws end as their scale → 0."""
+    """The interval that contains the final weight error of 98 % of Gaussian seeds as their scale → 0."""
     law = theory.final_weight_error_law(width)
     return law.quantile(0.01), law.quantile(0.99)
 

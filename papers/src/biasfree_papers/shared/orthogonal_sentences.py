@@ -1,4 +1,4 @@
-"""What experiments on nearly orthogonal inputs say alike of exactly orthogonal ones, where gates last."""
+"""Claims on exactly orthogonal inputs with fixed activation patterns, shared by two figures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from biasfree_papers.types import Numbers
 
 
 def eps(numbers: Numbers, steps: float = 1) -> float:
-    """Rounding of so many steps, or so many operations on matrices."""
+    """The rounding error of `steps` steps, or of as many operations on matrices."""
     terms = 2 * numbers["samples"] + numbers["width"]
     return float(steps * terms * np.finfo(float).eps)
 
 
 def constant_part(numbers: Numbers, moved: np.ndarray, *, steps: float) -> Claim:
-    """The constant part of W₁, by how much it has changed after so many steps."""
+    """The change of the constant part of W₁ after `steps` steps."""
     return Claim(
         sentence="on orthogonal inputs, while gates last, W₁ is the shortest layer with its margins plus a "
         "constant (change of that constant over |W₁|)",
@@ -34,7 +34,7 @@ def constant_part(numbers: Numbers, moved: np.ndarray, *, steps: float) -> Claim
 def bracketed_margins(
     numbers: Numbers, z: np.ndarray, low: np.ndarray, high: np.ndarray, *, steps: float, wide: str, paper: str
 ) -> Claim:
-    """Where the last margins lie in their brackets, which are as `wide` says."""
+    """The position of the last margins in their brackets; `wide` describes the width of the brackets."""
     rounding = eps(numbers, steps) * float(np.abs(z).max())
     return Claim(
         sentence="on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to "

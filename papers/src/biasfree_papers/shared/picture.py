@@ -1,4 +1,4 @@
-"""What pictures of several experiments share."""
+"""Parts of pictures that several figures share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
-#: Shapes that stay apart where colours do not.
+#: Shapes that can be told apart where colors cannot.
 MARKERS = "osDv^<>Ph*"
 
 
@@ -28,7 +28,7 @@ def fill(
     *,
     letters: str = ascii_lowercase,
 ) -> None:
-    """Every part draws its panel, which gets the next letter."""
+    """Draw each part on its panel, and label the panels with consecutive letters."""
     for axes, part, letter in zip(panels, parts, letters[: len(parts)], strict=True):
         part(axes, numbers)
         plots.panel_label(axes, letter)
@@ -40,7 +40,7 @@ def colors(n: int) -> list[tuple[float, ...]]:
 
 
 def broken(figure: Figure, cell: SubplotSpec) -> tuple[Axes, Axes]:
-    """A panel with a gap in its vertical axis: its axes for large values, and low ones for tiny values."""
+    """A panel with a gap in its vertical axis: the axes for large values, and those below for tiny values."""
     parts = cell.subgridspec(2, 1, height_ratios=(4, 1), hspace=0)
     upper, lower = (figure.add_subplot(part) for part in parts)
     lower.sharex(upper)
@@ -64,7 +64,7 @@ def draws_and_median(
     label: str,
     **small: Any,
 ) -> None:
-    """All draws as small markers, `spread` decades to either side of x, and a line through their medians."""
+    """All seeds as small markers, `spread` decades to either side of x, and a line through their medians."""
     values = values.reshape(len(x), -1)
     around = np.outer(x, 10 ** np.linspace(-spread, spread, values.shape[1]))
     axes.plot(around, values, marker=marker, ls="none", mfc="none", color=color, **small)
@@ -72,7 +72,7 @@ def draws_and_median(
 
 
 def network_of(numbers: Numbers, prefix: str, *, leak: float = 0.0) -> Network:
-    """The network whose layers were stored under a prefix."""
+    """The network whose layers are stored under a prefix."""
     weights = _stored(numbers, f"{prefix}_W")
     return Network(weights, leak=leak, biases=_stored(numbers, f"{prefix}_b") or None)
 

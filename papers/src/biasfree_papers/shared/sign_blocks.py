@@ -1,4 +1,4 @@
-"""First layers under a fixed second one: runs saved ever more rarely, and the blocks of either sign."""
+"""First layers under a fixed second one: runs saved at doubling steps, and blocks of neurons by sign."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from biasfree.trajectory import Trajectory
 
 
 def doubling(doublings: int) -> np.ndarray:
-    """The steps after which runs are saved: 0, 1, 2, 3, 4, 6, 8, 12, … up to 2^doublings."""
+    """The steps at which runs are saved: 0, 1, 2, 3, 4, 6, 8, 12, … up to 2^doublings."""
     later = [count for k in range(doublings) for count in (3 * 2**k // 2, 2 ** (k + 1))]
     return np.unique([0, 1, *later])
 
 
 def descended(network: Network, data: Dataset, *, step: float, doublings: int) -> Trajectory:
-    """Logistic descent of the first layer alone."""
+    """Gradient descent of the first layer alone, logistic loss."""
     from biasfree.dynamics import gradient_descent
 
     saves = doubling(doublings)
@@ -30,7 +30,7 @@ def descended(network: Network, data: Dataset, *, step: float, doublings: int) -
 
 
 def since_settled(run: Trajectory, reduced: Span, step: float) -> dict[str, Any]:
-    """From the step on from which gates last: the unmoved part of W₁, and bounds on the last margins."""
+    """Quantities since the activation pattern is fixed: constant part of W₁, bounds on the last margins."""
     data, steps = reduced.data, np.rint(run.ts / step).astype(int)
     turned = theory.pattern_changes(run, data, theory.activation_patterns(run[-1], data.x))
     first = int(np.flatnonzero(turned).max(initial=-1)) + 1
@@ -53,12 +53,12 @@ def since_settled(run: Trajectory, reduced: Span, step: float) -> dict[str, Any]
 
 
 def final_patterns(network: Network, data: Dataset) -> tuple[np.ndarray]:
-    """The gates of the end on orthogonal inputs, asked for on any: every neuron on its side."""
+    """The final activation pattern of orthogonal inputs, computed for any inputs."""
     return theory.neighbors.final_patterns(network, data, orthogonal_tolerance=np.inf)
 
 
 def shrunk(reduced: Span, factor: float) -> Span:
-    """The same start with a first layer `factor` times as large."""
+    """The same initial weights with a first layer `factor` times as large."""
     first, *above = reduced.network.weights
     network = Network((factor * first, *above), leak=reduced.network.leak)
     return Span(network, reduced.data, reduced.basis, factor * reduced.rest)
@@ -75,7 +75,7 @@ def block_norms(w: np.ndarray, outer: np.ndarray) -> np.ndarray:
 
 
 def _norms_by_label(w: np.ndarray, outer: np.ndarray, data: Dataset) -> np.ndarray:
-    """The same of what w has along orthogonal inputs of label +1, and along those of label −1."""
+    """`block_norms` of the parts of w along orthogonal inputs of label +1 and of label −1."""
     along = w @ (data.x / np.linalg.norm(data.x, axis=1, keepdims=True)).T
     return np.stack([block_norms(along[:, sign * data.y > 0], outer) for sign in (1, -1)], axis=-1)
 
@@ -85,20 +85,20 @@ def _blocks(outer: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def off_middle(z: np.ndarray, low: np.ndarray, high: np.ndarray, *, rounding: float) -> np.ndarray:
-    """How far margins are from the middle of their bracket, over half its width: the largest of each run."""
+    """Distance of margins from the middle of their bracket, over half its width: the largest per run."""
     return np.max(np.abs(2 * z - low - high) / (high - low + 2 * rounding), axis=-1)
 
 
 def allowed(
     found: np.ndarray, rank: np.ndarray, e: np.ndarray, beside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How far a stable rank is from that of U, and may be on that side, for W₁ = U + E + R."""
+    """Distance of a stable rank from that of U, and the bound on it, for W₁ = U + E + R."""
     low, high = theory.neighbors.moved_stable_rank(rank, e, beside=beside)
     return np.abs(found - rank), np.where(found < rank, rank - low, high - rank)
 
 
 def gaussian_ratio(d: np.ndarray, samples: int, separation: np.ndarray | float = 0.0) -> np.ndarray:
-    """About what near-orthogonality is for Gaussian inputs in d dimensions, two clouds so far apart.
+    """Approximate near-orthogonality of Gaussian inputs in d dimensions, in two clouds `separation` apart.
 
     Products have variance d about ±separation²/4, squared lengths variance 2d about d + separation²/4:
     medians of the largest of n(n − 1)/2, and of the least of n.

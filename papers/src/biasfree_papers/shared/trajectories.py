@@ -1,4 +1,4 @@
-"""What several experiments share: rows of numbers as arrays, and what is read off a run or data."""
+"""Rows of numbers as arrays, and quantities of a trajectory or of data, shared by figures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ROUNDING = (
 
 
 def stacked(rows: Sequence[Mapping[str, Any]]) -> Numbers:
-    """One array for every name, whose leading axis counts the rows."""
+    """One array per name; its first axis counts the rows."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def named(prefix: str, numbers: Numbers) -> Numbers:
-    """The same numbers, their names after a prefix."""
+    """The same numbers with a prefix before their names."""
     return {f"{prefix}_{name}": value for name, value in numbers.items()}
 
 
@@ -53,12 +53,12 @@ def least_squares_loss(data: Dataset) -> float:
 
 
 def split_defect(run: Trajectory, data: Dataset) -> float:
-    """The last square loss less the sum of its two parts: linear part against y, and even part."""
+    """The final square loss minus the sum of its two parts: linear part against y, and even part."""
     return abs(float(run.loss[-1]) - theory.loss_split(run[-1], data).total)
 
 
 def rounding(data: Dataset, width: int, steps: int) -> float:
-    """What rounding can do to the equivalence in descent: ε for every term of every sum, added up.
+    """A bound on the error of the equivalence in descent due to rounding: ε per term of every sum, added up.
 
     Relative errors do not grow from step to step: a network on the invariant set grows as a whole, and the
     minimum attracts.

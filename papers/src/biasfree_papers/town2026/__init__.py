@@ -1,7 +1,7 @@
-"""Town et al. (2026): orthogonal data from vanishing weights, one neuron a saddle, and a width ~ log n."""
+"""Town et al. (2026): orthogonal data from vanishing weights, one neuron per saddle, a width ~ log n."""
 
 from biasfree.arrays import positive
-from biasfree_papers.experiment import NEIGHBOURS, Experiment
+from biasfree_papers.experiment import NEIGHBORS, Experiment
 from biasfree_papers.settings import Setting, at_least, draws, several_whole
 from biasfree_papers.town2026.numbers import run
 from biasfree_papers.town2026.picture import draw
@@ -40,6 +40,16 @@ EXPERIMENT = Experiment(
     "at the large width, also for n that were not trained; 1 + √2 (upper dotted) is where it goes as n "
     "→ ∞. Exponents are fits to the n that were trained.",
     settings=SETTINGS,
+    small={
+        "samples": (4, 8),
+        "further": (6, 12),
+        "width": 12,
+        "few": 6,
+        "scale": 1e-6,
+        "tiny": 1e-20,
+        "draws": 40,
+        "seeds": 3,
+    },
     run=run,
     claims=claims,
     tables=tables,
@@ -59,5 +69,5 @@ EXPERIMENT = Experiment(
         "neurons active on the same samples of their sign are one direction.",
         "Zero neurons fill networks up to one width: they stay zero.",
     ),
-    section=NEIGHBOURS,
+    section=NEIGHBORS,
 )

@@ -1,4 +1,4 @@
-"""Few samples and far smaller weights: how many directions have grown after every escape."""
+"""Few samples and far smaller weights: the number of directions that have grown after each escape."""
 
 from __future__ import annotations
 

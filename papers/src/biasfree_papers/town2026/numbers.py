@@ -1,4 +1,4 @@
-"""The runs: which draws cover all samples, how they train, and neurons that escape one by one."""
+"""Runs: seeds that cover all samples, their training, and neurons that escape one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs bear on: coverage decides, one neuron a saddle, and the two laws in n."""
+"""Claims and tables: coverage decides, one neuron per saddle, and the two laws in n."""
 
 from __future__ import annotations
 

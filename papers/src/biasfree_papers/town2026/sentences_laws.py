@@ -1,4 +1,4 @@
-"""What the paper says of n: the width ~ log n, the squared norm ~ √n."""
+"""Claims on n: the width ~ log n, the squared norm ~ √n."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bears on the trained networks: the floor, signs that are kept, and the norm at the end."""
+"""Claims on the trained networks: the floor, preserved signs, and the final norm."""
 
 from __future__ import annotations
 

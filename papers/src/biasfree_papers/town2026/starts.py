@@ -1,4 +1,4 @@
-"""Orthonormal inputs, and networks whose outer weights dominate."""
+"""Orthonormal inputs, and initial weights whose outer layer dominates."""
 
 from __future__ import annotations
 

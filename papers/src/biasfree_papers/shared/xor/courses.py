@@ -1,4 +1,4 @@
-"""What is read off the courses of Figs. 4 and 8."""
+"""Quantities of trajectories for Figs. 4 and 8: outputs, learning times, steps of the loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEARNED = 0.5
 
 
 def courses(name: str, runs: list[Trajectory], data: Dataset) -> Numbers:
-    """Loss, y·f at every point and the times at which it is learned; one row a run."""
+    """Loss, y·f at every point and the times at which it is learned; one row per run."""
     outputs = np.array([margins(run, data) for run in runs])
     learned = [[reached(run.ts, z) for z in found.T] for run, found in zip(runs, outputs, strict=True)]
     return {
@@ -27,17 +27,20 @@ def courses(name: str, runs: list[Trajectory], data: Dataset) -> Numbers:
 
 
 def along(flows: list[Trajectory]) -> Numbers:
-    """What is counted and conserved along each run."""
+    """Per run: steps of the loss, plateaus, drift of conserved quantities, and the estimated error."""
     return {
-        "falls": np.array([falls(flow.ts, flow.loss) for flow in flows]),
+        "falls": np.array([count_falls(flow.ts, flow.loss) for flow in flows]),
         "plateaus": np.array([sum(p.finished for p in diagnostics.plateaus(flow)) for flow in flows]),
         "drift": np.array([diagnostics.conserved_drift(flow).max() for flow in flows]),
         "error": np.array([accuracy(flow) for flow in flows]),
     }
 
 
-def falls(ts: np.ndarray, loss: np.ndarray) -> int:
-    """The falls of a loss: maxima of −dL/dt, between which it is at most half; below 1 % it counts as 0."""
+def count_falls(ts: np.ndarray, loss: np.ndarray) -> int:
+    """The number of steps in which a loss falls: maxima of −dL/dt with at most half of it between.
+
+    Speeds below 1 % of the largest count as 0.
+    """
     from scipy.signal import find_peaks
 
     speed = -np.gradient(loss, ts)
@@ -47,7 +50,7 @@ def falls(ts: np.ndarray, loss: np.ndarray) -> int:
 
 
 def snapshot_times(ts: np.ndarray, solved: Trajectory, data: Dataset) -> list[int]:
-    """The start, half way to the first point learned, between the two learned last, and the end."""
+    """Indices of t = 0, half the first learning time, the mean of the last two, and the end."""
     learned = sorted(reached(ts, z) for z in margins(solved, data).T)
     finite = [t for t in learned if np.isfinite(t)]
     between = np.mean(finite[-2:])
@@ -60,7 +63,7 @@ def margins(run: Trajectory, data: Dataset) -> np.ndarray:
 
 
 def reached(ts: np.ndarray, z: np.ndarray) -> float:
-    """When z is up to LEARNED, on straight lines in ln z; infinity for never."""
+    """The time at which z reaches LEARNED, interpolated linearly in ln z; infinity if it never does."""
     if z[-1] < LEARNED:
         return np.inf
     i = max(int(np.argmax(z >= LEARNED)), 1)
@@ -68,7 +71,7 @@ def reached(ts: np.ndarray, z: np.ndarray) -> float:
     return float(ts[i - 1] + (ts[i] - ts[i - 1]) * (np.log(LEARNED) - low) / (high - low))
 
 
-def apart(one: Network, other: Network) -> float:
+def relative_gap(one: Network, other: Network) -> float:
     """|W − W'|/|W|, both layers together."""
     return float(weight_gap(one, other) / np.linalg.norm(one.norms))
 

@@ -1,4 +1,4 @@
-"""XOR as a gated linear network: the patterns of the end, fixed from the beginning or from later."""
+"""XOR as a gated linear network, with the final activation patterns fixed at t = 0 or later."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _ACTIVE = 1e-3
 
 
 def gated(flows: list[Trajectory], data: Dataset) -> Numbers:
-    """Losses of gated networks from the first weights, and how far outputs of later ones are from the flow.
+    """Losses of gated networks from t = 0, and the distance of outputs from the flow for a later beginning.
 
-    Later is half of the time at which the flow has learned its first point: neurons are sorted by then.
+    The later beginning is half the time at which the flow has learned its first point: neurons are sorted by
+    then.
     """
     rows = [_beside(flow, data) for flow in flows]
     loss, later, error = (np.array(column) for column in zip(*rows, strict=True))

@@ -1,4 +1,4 @@
-"""The runs of Figs. 4 and 8: orthogonal and XOR points, simulated and solved, from several draws."""
+"""Runs of Figs. 4 and 8: orthogonal and XOR points, simulated and solved, from several seeds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _sets(name: str, value: Any) -> tuple[int, ...]:
 
 
 def settings(step: float) -> dict[str, Setting]:
-    """The settings of both figures, which differ in the step of descent."""
+    """The settings of both figures; `step` is the default step of descent."""
     return {
         "sets": Setting((2, 4), "sets by their number of points: 2 orthogonal ones, 4 for XOR", _sets),
         "width": Setting(60, "a number of neurons", at_least(1)),
@@ -48,7 +48,7 @@ def settings(step: float) -> dict[str, Setting]:
 
 
 def run(settings: Mapping[str, Any], report: Report, *, loss: str) -> Numbers:
-    """Flow of every draw and descent of the first, on every set, beside the independent solution."""
+    """Flow from every seed and descent from the first, on every set, with the independent solution."""
     seeds = seeds_of(settings)
     found = {name: np.array(settings[name]) for name in ("sets", "step")}
     found |= {"seeds": seeds, "loss": np.array(loss)}
@@ -63,7 +63,7 @@ def run(settings: Mapping[str, Any], report: Report, *, loss: str) -> Numbers:
 
 @dataclass(frozen=True)
 class _Case:
-    """One set of points and the draws that learn it."""
+    """One set of points and the initial networks that learn it."""
 
     data: Dataset
     starts: list[Network]
@@ -105,7 +105,7 @@ class _Case:
             "accuracy": accuracy,
             "neglected": np.array([self._neglected(start) for start in self.starts]),
             "weight_gap": np.array(
-                [measures.apart(a[-1], b[-1]) for a, b in zip(flows, solved, strict=True)]
+                [measures.relative_gap(a[-1], b[-1]) for a, b in zip(flows, solved, strict=True)]
             ),
             "left_behind": np.array([self._left_behind(flow) for flow in flows]),
             "snapshots": ts[shown],
@@ -122,7 +122,7 @@ class _Case:
         return theory.independent_flow(start, self.data, ts, loss=self.loss, sort=sort)
 
     def _flows(self, ts: np.ndarray, report: Report) -> tuple[list[Trajectory], np.ndarray]:
-        """The flow of every draw, and how far its outputs are from those at a coarser tolerance."""
+        """The flow from every seed, and the distance of its outputs from those at a coarser tolerance."""
         flows, accuracy = [], []
         for i, start in enumerate(self.starts):
             report(f"{len(self.data)} points: flow of draw {i + 1} of {len(self.starts)}")
@@ -165,5 +165,5 @@ class _Case:
         return float(outputs * (1 + 0.56 * 2 * lengths.max() / len(lengths) * lasting))
 
     def _left_behind(self, flow: Trajectory) -> float:
-        """The most that weights of the start which do not grow can be of the last ones."""
+        """A bound on the share of the final weights that initial weights which do not grow can have."""
         return float(self._spread() * np.sum(flow[0].norms) / np.linalg.norm(flow[-1].norms))

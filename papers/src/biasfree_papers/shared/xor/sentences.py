@@ -1,4 +1,4 @@
-"""What Figs. 4 and 8 say, from stored numbers."""
+"""Claims and tables of Figs. 4 and 8."""
 
 from __future__ import annotations
 

@@ -1,0 +1,150 @@
+"""What every installed figure must do, checked on its small run; its mathematics is in a file of its own.
+
+Figures of other packages are checked too, where these tests find them installed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from string import ascii_lowercase
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from biasfree_papers.experiment import BASES, KINDS, NEIGHBORS, PAPER, Experiment, silent
+from biasfree_papers.registry import REGISTRY
+from biasfree_papers.reproduction.storage import content
+from biasfree_papers.types import Numbers
+from expected_figures import EXPECTED
+from stand_ins import STAND_INS
+
+#: Each array of a figure that is made wrong, as a case of its own.
+SPOILT = [(name, *one) for name, expected in EXPECTED.items() if name in REGISTRY for one in expected.spoilt]
+
+
+class Small(NamedTuple):
+    """A figure, and the numbers of its small run."""
+
+    experiment: Experiment
+    numbers: Numbers
+
+
+@pytest.fixture(scope="module", params=list(REGISTRY))
+def figure(request: pytest.FixtureRequest, small_run: Callable[[str], Numbers]) -> Small:
+    return Small(REGISTRY[request.param], small_run(request.param))
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_texts(name):
+    experiment = REGISTRY[name]
+    assert experiment.name == name
+    assert experiment.section in (PAPER, NEIGHBORS)
+    assert experiment.seconds > 0
+    assert experiment.title
+    assert experiment.caption.endswith(".")
+    assert all(sentence.endswith(".") for sentence in experiment.deviations)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_settings(name):
+    """Defaults and small settings pass their own checks and survive being typed; wrong ones are named."""
+    experiment = REGISTRY[name]
+    typed = {name: setting.written for name, setting in experiment.settings.items()}
+    assert experiment.settle(typed) == experiment.settle()
+    assert experiment.settle(experiment.small) != experiment.settle()
+    with pytest.raises(ValueError, match=f"{name} has no setting 'wrong'; it has: "):
+        experiment.settle({"wrong": 1})
+    for setting, told in experiment.settings.items():
+        with pytest.raises(
+            ValueError, match=f"cannot read {setting}='many'; expected {re.escape(told.meaning)}"
+        ):
+            experiment.settle({setting: "many"})
+        with pytest.raises(ValueError, match=setting):
+            experiment.settle({setting: np.nan})
+
+
+def test_numbers(figure):
+    """Named arrays of numbers or words, without gaps where none has a meaning."""
+    gaps = EXPECTED[figure.experiment.name].gaps if figure.experiment.name in EXPECTED else ""
+    for name, value in figure.numbers.items():
+        assert value.dtype.kind in "biufU", name
+        if value.dtype.kind == "f" and not re.fullmatch(gaps, name):
+            assert np.isfinite(value).all(), name
+
+
+def test_claims(figure):
+    """Ours come first and hold; each has its words and seeds and can be stored."""
+    claims = figure.experiment.claims(figure.numbers)
+    kinds = [claim.kind for claim in claims]
+    assert kinds[: kinds.count("ours")] == ["ours"] * kinds.count("ours") != []
+    assert [claim.sentence for claim in claims if claim.kind == "ours" and not claim.holds] == []
+    assert all(claim.sentence and claim.source and claim.origin and claim.basis in BASES for claim in claims)
+    json.dumps([claim.record() for claim in claims], allow_nan=False)
+    if figure.experiment.name in EXPECTED:
+        assert tuple(map(kinds.count, KINDS)) == EXPECTED[figure.experiment.name].claims
+
+
+@pytest.mark.parametrize(("name", "spoilt", "change", "fails"), SPOILT)
+def test_claims_fail_where_numbers_are_wrong(name, spoilt, change, fails, small_run):
+    """Those that read the array, and no other of ours."""
+    numbers = small_run(name)
+    claims = REGISTRY[name].claims({**numbers, spoilt: change(numbers[spoilt], numbers)})
+    assert {i for i, claim in enumerate(claims) if claim.kind == "ours" and not claim.holds} == fails
+
+
+def test_tables(figure):
+    tables = figure.experiment.tables(figure.numbers)
+    assert all(table.title and all(table.columns) and table.rows for table in tables)
+    json.dumps([table.record() for table in tables], allow_nan=False)
+    if figure.experiment.name in EXPECTED:
+        assert tuple(len(table.rows) for table in tables) == EXPECTED[figure.experiment.name].rows
+
+
+def test_picture(figure):
+    """It is laid out without a warning; panels are lettered and labeled, and a caption by letters has all."""
+    picture = figure.experiment.draw(figure.numbers)
+    picture.draw_without_rendering()
+    panels = {axes.get_title(loc="left").strip("()"): axes for axes in picture.axes}
+    panels.pop("", None)
+    named = _letters(figure.experiment.caption)
+    assert named >= set(panels) or not named
+    for letter, axes in panels.items():
+        assert any(one.get_xlabel() for one in _aligned(axes, picture, 0)), letter
+        assert any(one.get_ylabel() for one in _aligned(axes, picture, 1)), letter
+    if figure.experiment.name in EXPECTED:
+        expected = EXPECTED[figure.experiment.name]
+        assert "".join(sorted(panels)) == expected.panels
+        legends = [name for axes in picture.axes for name in axes.get_legend_handles_labels()[1]]
+        assert any(expected.legend in name for name in legends)
+
+
+def _letters(caption: str) -> set[str]:
+    """The panels that a caption names: a, b and d to f for "(a, b) … (d–f) …"."""
+    found = set()
+    for group in re.findall(r"\(([a-z](?:(?:, |–)[a-z])*)\)", caption):
+        for part in group.split(", "):
+            first, last = part[0], part[-1]
+            found |= set(ascii_lowercase[ascii_lowercase.index(first) : ascii_lowercase.index(last) + 1])
+    return found
+
+
+def _aligned(axes: Any, picture: Any, across: int) -> Iterator[Any]:
+    """The panels of its column (0) or row (1), with which it may share a label."""
+    own = axes.get_position().get_points()[:, across]
+    for other in picture.axes:
+        if np.allclose(other.get_position().get_points()[:, across], own, atol=1e-3):
+            yield other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REGISTRY)
+def test_small_runs_hold_as_they_are(name, small_run):
+    """Without stand-ins claims of ours hold too; and the same settings give the same bits."""
+    experiment = REGISTRY[name]
+    one, other = (experiment.run(experiment.settle(experiment.small), silent) for _ in range(2))
+    assert content(one) == content(other)
+    if name in STAND_INS:
+        assert all(claim.holds for claim in experiment.claims(one) if claim.kind == "ours")
+    else:
+        assert content(one) == content(small_run(name))
