@@ -1,10 +1,13 @@
-"""Settings of all tests: property tests try EXAMPLES times as many examples."""
+"""Settings of all tests: EXAMPLES times as many examples per property; compiled programs are kept."""
 
 import os
 from typing import Any
 
 import hypothesis
 import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as `bf.cache_compilation` has it, before JAX is loaded
+import jax
 
 pytest.register_assert_rewrite("edges")  # its assertions show their values, as those of test modules do
 #: How many times as many examples property tests try, as in `EXAMPLES=10 make test`.
@@ -18,6 +21,14 @@ def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:
 
 if MORE > 1:
     hypothesis.settings = _thorough  # for the test modules, which import it while they are collected
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled programs in pytest's cache: most of the time of a test that simulates is compilation."""
+    if config.cache is not None:
+        jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
 def pytest_collection_finish() -> None:

@@ -42,13 +42,14 @@ def test_the_second_process_compiles_nothing_that_took_long(tmp_path):
 def test_it_is_a_setting_also_once_jax_is_loaded(tmp_path, monkeypatch):
     before = {name: os.environ.get(name) for name in os.environ if name.startswith("JAX_")}
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "said"))
-    was = CONFIG.jax_compilation_cache_dir
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    was = {name: getattr(CONFIG, name) for name in names}
     try:
         assert bf.cache_compilation() == tmp_path / "said"
         assert CONFIG.jax_compilation_cache_dir == str(tmp_path / "said")
     finally:
-        jax.config.update("jax_compilation_cache_dir", was)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
+        for name, value in was.items():
+            jax.config.update(name, value)
         for name in [name for name in os.environ if name.startswith("JAX_") and name not in before]:
             monkeypatch.delenv(name)
 
