@@ -146,6 +146,22 @@ class Trajectory:
     last: Network | None = None
     linear: Float[np.ndarray, "T K D"] | None = None
 
+    if TYPE_CHECKING:  # whatever NumPy reads as arrays is taken
+
+        def __init__(
+            self,
+            ts: ArrayLike,
+            weights: Sequence[ArrayLike],
+            loss: ArrayLike,
+            objective: ArrayLike,
+            leak: float,
+            stats: Stats,
+            biases: Sequence[ArrayLike] | None = None,
+            saved: ArrayLike | None = None,
+            last: Network | None = None,
+            linear: ArrayLike | None = None,
+        ) -> None: ...
+
     def __post_init__(self):
         object.__setattr__(self, "ts", increasing_times(self.ts, infinite=True))
         for name in ("loss", "objective"):

@@ -16,6 +16,7 @@ from biasfree.files import save_npz
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+    from numpy.typing import ArrayLike
 
 
 Result = TypeVar("Result")
@@ -46,6 +47,10 @@ class Dataset:
 
     x: Float[np.ndarray, "P D"]
     y: Float[np.ndarray, "P"] | Float[np.ndarray, "P K"]
+
+    if TYPE_CHECKING:  # whatever NumPy reads as an array is taken
+
+        def __init__(self, x: ArrayLike, y: ArrayLike) -> None: ...
 
     def __post_init__(self):
         x, y = real("x", self.x), real("y", self.y)

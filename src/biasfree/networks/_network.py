@@ -16,6 +16,7 @@ from biasfree.files import load_npz, numbered, save_npz, single
 if TYPE_CHECKING:
     import torch
     from jaxtyping import Float
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,12 @@ class Network:
     weights: tuple[Float[np.ndarray, "_ _"], ...]
     leak: float = 0.0
     biases: tuple[Float[np.ndarray, "_"], ...] | None = None
+
+    if TYPE_CHECKING:  # whatever NumPy reads as arrays is taken
+
+        def __init__(
+            self, weights: Iterable[ArrayLike], leak: float = 0.0, biases: Iterable[ArrayLike] | None = None
+        ) -> None: ...
 
     def __post_init__(self):
         leak = non_negative("leak", self.leak)
