@@ -74,8 +74,15 @@ def _draw_distances(axes: Axes, data: bf.Dataset) -> None:
         predicted = np.linalg.norm(apart) / np.linalg.norm(solved.weights[0] + apart, axis=(1, 2))
         theory_curve(axes, run.ts[1:], predicted[1:], color="0.3", ls=line)
         measured = run.map(lambda net: np.linalg.norm(net.weights[0] - _along(net.weights[0])) / net.norms[0])
-        look = {"ls": "none", "mfc": "none", "color": "C0", "marker": marker}
-        axes.plot(run.ts[1:], measured[1:], label=f"scale {scale:g}", **look)
+        axes.plot(
+            run.ts[1:],
+            measured[1:],
+            label=f"scale {scale:g}",
+            ls="none",
+            mfc="none",
+            color="C0",
+            marker=marker,
+        )
     label = "$|W_1-W_2^{\\top}v^{\\top}|\\,/\\,|W_1|$"
     axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel=label)
     axes.legend(loc="lower left")

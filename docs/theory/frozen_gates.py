@@ -26,7 +26,13 @@ def draw() -> Figure:
     steps = np.unique(np.round(np.geomspace(1, 200_000, 90)).astype(int))
     steps = np.union1d(steps, SETTLED)
     run = bf.gradient_descent(
-        network, data, step=STEP, steps=int(steps[-1]), save_every=steps, loss="logistic", train=(True, False)
+        network,
+        data,
+        step=STEP,
+        steps=int(steps[-1]),
+        save_every=steps.tolist(),
+        loss="logistic",
+        train=(True, False),
     )
     with style():
         figure = Figure(figsize=(5.8, 2.6), layout="constrained")

@@ -43,9 +43,9 @@ def _draw_components(
     run = _simulated(network, data, ts, loss, l2)
     for i, color in enumerate(("C0", "C1", "C2")):
         theory_curve(axes, ts, solved[:, i], color=color)
-        look = {"color": color, "label": f"$\\Sigma_{{{i + 1}{i + 1}}}$ = {data.sigma[i, i]:.2f}"}
+        label = f"$\\Sigma_{{{i + 1}{i + 1}}}$ = {data.sigma[i, i]:.2f}"
         seen = np.log(ts) if loss == "logistic" else ts
-        shown = simulated_points(axes, seen, run[:, i], shown=14, **look)
+        shown = simulated_points(axes, seen, run[:, i], shown=14, color=color, label=label)
         shown.set_xdata(np.exp(shown.get_xdata()) if loss == "logistic" else shown.get_xdata())
     axes.axhline(0, color="0.7", lw=0.6)
     name = f"{loss} loss" + (f", $\\lambda$ = {l2:g}" if l2 else "")

@@ -41,18 +41,23 @@ def start(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
     return bf.Network((np.pad(first, ((0, more), (0, 0))), np.sqrt(2) * np.pad(second, ((0, 0), (0, more)))))
 
 
+def _run(scale: float, turned: np.ndarray, data: bf.Dataset) -> tuple[bf.Network, float, bf.Trajectory]:
+    """A network of this scale, ln(1/scale), and its flow over seven times that."""
+    initial, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
+    network = bf.Network((initial.weights[0] @ turned.T, initial.weights[1]))
+    return network, unit, bf.gradient_flow(network, data, np.linspace(0, 7 * unit, 800))
+
+
 def _escapes(axes: Axes) -> None:
     # along axes, whose products are exactly 0; the weights are turned instead
     turned, data = bf.data.orthogonal(6, 6).x, bf.Dataset(np.eye(6), [2.0, -1.6, 1.2, -1.0, 0.8, -0.6])
-    for scale, color, marker in zip(SCALES, ("C0", "C1"), ("o", "s"), strict=True):
-        drawn, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
-        network = bf.Network((drawn.weights[0] @ turned.T, drawn.weights[1]))
-        ts = np.linspace(0, 7 * unit, 800)
-        run = bf.gradient_flow(network, data, ts)
+    runs = [_run(scale, turned, data) for scale in SCALES]
+    for scale, (_, unit, run), color, marker in zip(SCALES, runs, ("C0", "C1"), ("o", "s"), strict=True):
         name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"
-        simulated_points(axes, ts / unit, run.loss, color=color, marker=marker, shown=40, label=name)
+        simulated_points(axes, run.ts / unit, run.loss, color=color, marker=marker, shown=40, label=name)
+    network, unit, run = runs[-1]
     found = vanishing_escapes(network, data)
-    limit = _steps(found, run.loss[0], ts[-1], unit)
+    limit = _steps(found, run.loss[0], run.ts[-1], unit)
     theory_curve(axes, *limit, color="k", lw=1, zorder=1, label="$\\gamma$ → 0")
     level(axes, loss_floor(network, data), "loss floor", color="0.4")
     axes.set(xlabel="time $t/\\tau$ over $\\ln(1/\\gamma)$", ylabel="loss", ylim=(0, 1))

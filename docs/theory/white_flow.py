@@ -38,8 +38,7 @@ def _draw_angles(axes: Axes, data: bf.Dataset) -> None:
         network = bf.networks.rank_one(_turned(data, degrees), width=6, scale=0.3)
         theory_curve(axes, ts, _along(white_flow(network, data, ts), data), color=color)
         run = bf.gradient_flow(network, data, ts)
-        look = {"color": color, "label": f"{degrees}°"}
-        simulated_points(axes, ts, _along(run, data), shown=14, **look)
+        simulated_points(axes, ts, _along(run, data), shown=14, color=color, label=f"{degrees}°")
     axes.set(xlabel="time $t/\\tau$", ylabel="$w\\cdot\\bar\\beta\\,/\\,s$")
     axes.legend(loc="center right", title="angle of $r$", title_fontsize=7)
 
