@@ -287,6 +287,17 @@ class MapTrajectory:
     stats: Stats
     gram: Float[np.ndarray, "T Q Q"] | None = None
 
+    if TYPE_CHECKING:  # whatever NumPy reads as arrays is taken
+
+        def __init__(
+            self,
+            ts: ArrayLike,
+            maps: ArrayLike,
+            loss: ArrayLike,
+            stats: Stats,
+            gram: ArrayLike | None = None,
+        ) -> None: ...
+
     def __post_init__(self):
         object.__setattr__(self, "ts", increasing_times(self.ts, infinite=True))
         for name in ("maps", "loss", *(() if self.gram is None else ("gram",))):
