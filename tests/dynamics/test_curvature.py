@@ -1,5 +1,7 @@
 """Sharpness is the largest eigenvalue of the Hessian: finite differences, PyTorch, closed forms, descent."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -69,7 +71,8 @@ def torch_hessian(network, data, *, loss="square", l2=0.0):
         each = (y - h) ** 2 / 2 if loss == "square" else torch.nn.functional.softplus(-y * h)
         return each.sum() / len(x) + l2 / 2 * values @ values
 
-    return torch.autograd.functional.hessian(objective, torch.from_numpy(flat(network))).numpy()
+    hessian: Any = torch.autograd.functional.hessian(objective, torch.from_numpy(flat(network)))
+    return hessian.numpy()
 
 
 @pytest.fixture(params=["dense", "lanczos"])

@@ -1,6 +1,7 @@
 """Gradient descent is the iteration itself: PyTorch's SGD, number for number."""
 
 import re
+from typing import Any
 
 import jax
 import numpy as np
@@ -339,15 +340,15 @@ def test_a_diverged_run_alone_keeps_what_was_saved_before():
 
 def test_float64_whatever_the_caller_has_set():
     """Descent under the caller's float32 is descent under the caller's float64; neither setting changes."""
-    assert not jax.config.jax_enable_x64  # JAX's default
+    assert not jax.config.jax_enable_x64  # JAX's default  # pyright: ignore[reportAttributeAccessIssue]
     run = six_points_run()
-    assert not jax.config.jax_enable_x64
+    assert not jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     assert run.weights[0].dtype == run.loss.dtype == np.float64
     weights, _ = oracles.descended(run[0], bf.data.six_points(), step=0.1, steps=150)
     np.testing.assert_allclose(run[-1].weights[0], weights[0], rtol=0, atol=1e-12)  # float32 would leave 1e-6
     with jax.enable_x64(True):
         again = six_points_run()
-        assert jax.config.jax_enable_x64
+        assert jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_array_equal(again.weights[0], run.weights[0])
 
 
@@ -360,7 +361,7 @@ def test_other_numbers_do_not_compile_anew():
 
     go()
     programs = len(walk)
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"leak": 0.0},
         {"scale": 1e-8},
         {"seed": 1},
@@ -369,7 +370,8 @@ def test_other_numbers_do_not_compile_anew():
         {"steps": 200},
         {"save_every": 3},
         {"until": 0.4},
-    ):
+    )
+    for change in changes:
         go(**change)
         assert len(walk) == programs, change
 

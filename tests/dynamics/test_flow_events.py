@@ -4,6 +4,7 @@ Descent with ever smaller steps converges to it, to first order: a quarter of th
 """
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -374,14 +375,15 @@ def test_other_numbers_do_not_compile_anew():
 
     go()
     programs = len(advance)
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"leak": 0.0},
         {"scale": 1e-8},
         {"seed": 1},
         {"l2": 0.1},
         {"ts": SHORT[1:] / 3},
         {"rtol": 1e-6},
-    ):
+    )
+    for change in changes:
         go(**change)
         assert len(advance) == programs, change
 
@@ -453,7 +455,9 @@ def test_a_flow_that_cannot_reach_the_end_says_so_early():
     ) as no:
         events_run(small(), CUBE, [0, 1e9], max_steps=100_000)
     assert 'method="events"' not in str(no.value)
-    assert int(re.search(r"after (\d+) steps", str(no.value))[1]) <= 20_000
+    after = re.search(r"after (\d+) steps", str(no.value))
+    assert after is not None
+    assert int(after[1]) <= 20_000
 
 
 @pytest.mark.parametrize("factor", [1e-155, 1e-200, 1e-310])

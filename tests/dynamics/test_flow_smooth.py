@@ -1,5 +1,7 @@
 """The flow of networks without kinks, against SciPy's DOP853 and against what it must conserve."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -220,7 +222,7 @@ def test_other_numbers_do_not_compile_anew():
 
     go()
     programs = len(advance)
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"scale": 1e-8},
         {"seed": 1},
         {"l2": 0.1},
@@ -228,6 +230,7 @@ def test_other_numbers_do_not_compile_anew():
         {"ts": np.linspace(0, 1, 70)},
         {"rtol": 1e-6},
         {"until": 0.1},
-    ):
+    )
+    for change in changes:
         go(**change)
         assert len(advance) == programs, change

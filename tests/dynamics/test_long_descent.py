@@ -154,6 +154,6 @@ def test_nothing_to_learn_takes_no_time():
 
 
 def test_callers_precision_is_left_alone():
-    before = jax.config.jax_enable_x64
+    before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     long_descent(STARTS[0], SEPARABLE, horizon=1.0)
-    assert jax.config.jax_enable_x64 == before
+    assert jax.config.jax_enable_x64 == before  # pyright: ignore[reportAttributeAccessIssue]

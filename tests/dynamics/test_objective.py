@@ -64,7 +64,7 @@ def torch_value_and_slopes(network, data, loss, l2):
     penalised = value + l2 / 2 * sum((m.weight**2).sum() for m in linear)
     penalised.backward()
     parameters = [m.weight for m in linear] + [m.bias for m in linear if m.bias is not None]
-    return value.item(), [-p.grad.numpy() for p in parameters]
+    return value.item(), [-p.grad.numpy() for p in parameters if p.grad is not None]
 
 
 def assert_slopes(found, expected, tolerance=ROUNDING):
@@ -170,6 +170,7 @@ def test_chunks_add_up(monkeypatch, kind, loss):
     for elements, chunks in ((5 * rows - 1, 2), (15, -(-rows // 3))):
         monkeypatch.setattr(objective, "CHUNK_ELEMENTS", elements)
         view = view_of(Form(loss, kind, (True, True)), network, data)
+        assert isinstance(view, objective.Samples)
         assert len(view.x) >= chunks  # 5·rows elements in pieces of `elements`, the last one padded
         assert view.x.shape[0] * view.x.shape[1] >= rows
         value, slopes = evaluated(network, data, kind, loss=loss, l2=0.2)

@@ -119,7 +119,7 @@ def least_norm_by_enumeration(k):
 @given(seed=integers(0, 2**31), shape=sampled_from([(2, 2), (2, 3), (3, 3), (4, 5), (5, 4), (4, 2)]))
 def test_attracting_lines_leave_the_shortest_velocity(seed, shape):
     """Filippov's solution; more lines than dimensions included, whose normals depend on each other."""
-    k = random_kink(*shape, seed, attracting=True)
+    k = random_kink(shape[0], shape[1], seed, attracting=True)
     outcome = resolve(k)
     assert not outcome.branches
     assert_is_a_solution(k, outcome)
@@ -131,7 +131,7 @@ def test_attracting_lines_leave_the_shortest_velocity(seed, shape):
 @settings(deadline=None, max_examples=30)
 @given(seed=integers(0, 2**31), shape=sampled_from([(3, 4), (6, 6), (8, 5)]))
 def test_the_shortest_velocity_by_quadratic_programming(seed, shape):
-    k = random_kink(*shape, seed, attracting=True)
+    k = random_kink(shape[0], shape[1], seed, attracting=True)
 
     def half_square(v):
         u = k.rest + v @ k.normals
@@ -165,7 +165,7 @@ def test_a_line_that_another_implies_is_left_to_a_side():
 @many
 @given(seed=integers(0, 2**31), shape=sampled_from([(2, 2), (2, 3), (3, 3), (4, 4), (3, 2)]))
 def test_every_outcome_is_a_solution(seed, shape):
-    k = random_kink(*shape, seed)
+    k = random_kink(shape[0], shape[1], seed)
     assert_is_a_solution(k, resolve(k))
 
 
@@ -173,7 +173,7 @@ def test_every_outcome_is_a_solution(seed, shape):
 @given(seed=integers(0, 2**31), shape=sampled_from([(2, 2), (3, 3)]))
 def test_branches_are_counted(seed, shape):
     """All ways to leave, by enumeration of the sides of the lines that repel."""
-    k = random_kink(*shape, seed)
+    k = random_kink(shape[0], shape[1], seed)
     repels = k.above > k.below
     ways = 0
     for sides in product((1, -1), repeat=int(repels.sum())):
@@ -259,7 +259,7 @@ def test_departures_along_the_only_line():
 @given(seed=integers(0, 2**31), shape=sampled_from([(3, 3), (5, 3), (6, 4)]))
 def test_no_departure_means_that_nothing_pulls_out(seed, shape):
     """The rate is linear on every cone of the arrangement: if no edge pulls out, no direction does."""
-    k = random_kink(*shape, seed, attracting=seed % 3 > 0)
+    k = random_kink(shape[0], shape[1], seed, attracting=seed % 3 > 0)
     ways = departures(k.normals, k.above, k.below, lines_of(k.normals).rays())
     random = np.random.default_rng(seed).normal(size=(5000, shape[1]))
     best = rates(k.normals, k.above, k.below, random / np.linalg.norm(random, axis=1, keepdims=True)).max()
