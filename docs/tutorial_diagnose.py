@@ -5,6 +5,9 @@
 Needs scikit-learn and PyTorch, which `make install` installs. Takes a few minutes.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import torch
 from sklearn import datasets
@@ -12,14 +15,15 @@ from sklearn import datasets
 import biasfree as bf
 
 
-def tasks():
+def tasks() -> Iterator[tuple[str, Any, Any]]:
     """Three tasks with inputs of unit variance, not centered, and labels ±1 or a centered target."""
     x, y = datasets.load_digits(return_X_y=True)
     pair = (y == 3) | (y == 5)
     yield "digits 3 against 5", x[pair] / 16, np.where(y[pair] == 3, 1.0, -1.0)
     x, y = datasets.load_breast_cancer(return_X_y=True)
     yield "breast cancer", x / x.std(axis=0), 2.0 * y - 1
-    x, y = datasets.load_diabetes(return_X_y=True, scaled=False)
+    loaded: Any = datasets.load_diabetes(return_X_y=True, scaled=False)
+    x, y = loaded
     yield "diabetes", x / x.std(axis=0), (y - y.mean()) / y.std()
 
 
