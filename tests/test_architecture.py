@@ -38,6 +38,7 @@ def imports(path, *, inside_functions=True):
             yield from ((alias.name, "") for alias in node.names)
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} uses a relative import; write it out."
+            assert node.module
             yield from ((node.module, alias.name) for alias in node.names)
 
 

@@ -99,16 +99,16 @@ def test_a_wrong_argument_is_never_an_error_from_inside(function):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),
-        (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),
-        (lambda: bf.theory.aligned(NETWORK, None), r"data must be a bf\.Dataset, got None"),
+        (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.theory.aligned(NETWORK, None), r"data must be a bf\.Dataset, got None"),  # pyright: ignore[reportArgumentType]
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, 60), r"got the number 60; .* such as \[0, 60\]"),
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, [1.0], method="x"), "unknown method 'x'; choose"),
-        (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),
+        (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),  # pyright: ignore[reportArgumentType]
         (lambda: bf.theory.pattern_classes([np.ones(3)], DATA), r"per hidden layer, got shape \(3,\)"),
-        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a bf.Network or a function"),
-        (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),
-        (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),
+        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a bf.Network or a function"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),  # pyright: ignore[reportArgumentType]
+        (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),  # pyright: ignore[reportArgumentType]
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(call, message):
@@ -119,9 +119,9 @@ def test_wrong_arguments_are_named(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.networks.gaussian((2, 30, 1)), r"'scale'; call it as gaussian\(sizes, \*, scale"),
-        (lambda: bf.networks.gaussian((2, 30, 1), 0.1), r"too many positional .* gaussian\(sizes, \*, scale"),
-        (lambda: bf.gradient_flow(NETWORK, DATA), r"'ts'; call it as gradient_flow\(network, data, ts"),
+        (lambda: bf.networks.gaussian((2, 30, 1)), r"'scale'; call it as gaussian\(sizes, \*, scale"),  # pyright: ignore[reportCallIssue]
+        (lambda: bf.networks.gaussian((2, 30, 1), 0.1), r"too many positional .* gaussian\(sizes, \*, scale"),  # pyright: ignore[reportCallIssue]
+        (lambda: bf.gradient_flow(NETWORK, DATA), r"'ts'; call it as gradient_flow\(network, data, ts"),  # pyright: ignore[reportCallIssue]
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_show_the_call(call, message):

@@ -171,8 +171,8 @@ def test_networks_refuse_inputs_of_the_wrong_shape(bad):
 
 
 def forward(network, sample):
-    """f(x) neuron by neuron, without code of the package."""
-    h = list(sample)
+    """f(x) neuron by neuron, with nothing from the package."""
+    h = z = list(sample)
     for i, w in enumerate(network.weights):
         bias = [0.0] * len(w) if network.biases is None else network.biases[i]
         z = [sum(a * b for a, b in zip(row, h, strict=True)) + c for row, c in zip(w, bias, strict=True)]

@@ -242,7 +242,7 @@ def test_a_zero_network_has_no_direction():
             lambda: boundary_distance(bf.Network((np.ones((1, 2)),)), [[1.0]]),
             r"x must have shape \(samples, 2\)",
         ),
-        (lambda: boundary_distance(3, [[1.0]]), r"must be a bf\.Network or a function"),
+        (lambda: boundary_distance(3, [[1.0]]), r"must be a bf\.Network or a function"),  # pyright: ignore[reportArgumentType]
         (
             lambda: boundary_distance(bf.Network((np.ones((1, 1)),)), [[1.0]], effort=-1),
             "effort must be a whole",

@@ -119,11 +119,14 @@ def test_white_flow_goes_from_zero_to_least_squares(scale, leak, n, run):
     # a straight line between saved times may be early or late by a step
     assert first.end == pytest.approx(end, abs=ts[1] + 1e-3 / s)
     assert first.level == pytest.approx(trajectory.loss[0], rel=0.02)
+    assert first.map is not None
     assert np.linalg.norm(first.map) < 0.01 * s
     (last,) = rest
     assert (last.end, last.finished, last.nearest) == (ts[-1], False, "least squares")
+    assert last.map is not None
+    assert last.nonlinear_share is not None
     assert last.nonlinear_share < 1e-12
-    np.testing.assert_allclose(last.map, bf.theory.least_squares(data), rtol=0, atol=0.05 * s)
+    np.testing.assert_allclose(last.map, bf.theory.least_squares(data), rtol=0, atol=float(0.05 * s))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -168,7 +171,7 @@ def test_maps_without_weights():
 def test_plateaus_refuse_nonsense():
     for wrong in ({"fall": 0.5}, {"slower": 1.0}):
         with pytest.raises(ValueError, match=r"fall must be under 0\.5 and slower above 1"):
-            plateaus(curve([0.0, 1.0], [1.0, 0.0]), **wrong)
+            plateaus(curve([0.0, 1.0], [1.0, 0.0]), **wrong)  # pyright: ignore[reportArgumentType]
 
 
 @settings(deadline=None)
@@ -222,6 +225,8 @@ def test_small_random_weights_align_as_they_grow(seed):
     found = alignment_time(bf.theory.early_flow(network, data, ts), data)
     assert found.target == ts[np.argmax(away <= 0.05)]
     # W₁β̄β̄ᵀ is of rank one, and the best rank-one matrix is no further
+    assert found.rank_one is not None
+    assert found.target is not None
     assert 0 < found.rank_one <= found.target
 
 
@@ -300,11 +305,13 @@ def test_normalized_margins_know_no_scale(seed, leak, sizes, stretch):
     f = oracles.forward(*oracles.layers(network), leak, data.x)[-1].reshape(data.y.shape)
     size = np.sqrt(sum(np.sum(w**2) for w in network.weights)) ** network.depth
     np.testing.assert_allclose(found.values, data.y * f, rtol=0, atol=1e-13)
+    assert found.normalized is not None
     np.testing.assert_allclose(found.normalized, data.y * f / size, rtol=0, atol=1e-13)
     assert found.smallest == found.values.min()
     spread = (found.values.max() - found.values.min()) / np.abs(found.values).max()
     assert found.spread == pytest.approx(spread, rel=1e-14)
     other = margins(bf.Network(tuple(stretch * w for w in network.weights), leak=leak), data)
+    assert other.normalized is not None
     np.testing.assert_allclose(other.normalized, found.normalized, rtol=0, atol=1e-13)
     assert other.spread == pytest.approx(found.spread, rel=1e-10)
 

@@ -108,6 +108,7 @@ def test_conserved_quantities_have_zero_time_derivative(leak, shapes):
     step = 1e-6
 
     def moved(sign):
+        assert network.biases is not None
         weights = [w + sign * step * g for w, g in zip(network.weights, by_weight, strict=True)]
         biases = [b + sign * step * g for b, g in zip(network.biases, by_bias, strict=True)]
         return conserved(bf.Network(tuple(weights), leak=leak, biases=tuple(biases)))

@@ -45,7 +45,7 @@ def test_to_torch_is_float64_trainable_and_draws_no_random_numbers():
     assert torch.equal(torch.get_rng_state(), state)
     assert all(p.dtype == torch.float64 and p.requires_grad for p in model.parameters())
     with torch.no_grad():
-        model[0].weight.zero_()
+        next(model.parameters()).zero_()
     assert network.weights[0].all()
 
 
@@ -57,7 +57,7 @@ def test_float32_models_are_copied_to_float64_and_left_alone():
     assert np.array_equal(network.weights[0], before[0].numpy().astype(float))
     assert all(torch.equal(p, b) for p, b in zip(model.parameters(), before, strict=True))
     with torch.no_grad():
-        model[0].weight.zero_()
+        next(model.parameters()).zero_()
     assert network.weights[0].any()
 
 
@@ -148,7 +148,7 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'biasfree\[torch\]'"):
         bf.networks.gaussian((2, 1), scale=1.0).to_torch()
     with pytest.raises(ImportError, match=r"pip install 'biasfree\[torch\]'"):
-        bf.Network.from_torch(object())
+        bf.Network.from_torch(object())  # pyright: ignore[reportArgumentType]
 
 
 def a_hook(*_):
@@ -217,7 +217,9 @@ def test_tensors_are_arrays(x):
     network = bf.Network((x,), biases=(torch.zeros(3, requires_grad=True),))
     assert bf.Dataset(x, torch.ones(3, requires_grad=True)).x.tolist() == expected
     assert network.weights[0].tolist() == expected
-    assert bf.diagnose(data=(x, torch.ones(3, requires_grad=True))).data.x.tolist() == expected
+    data = bf.diagnose(data=(x, torch.ones(3, requires_grad=True))).data
+    assert data is not None
+    assert data.x.tolist() == expected
 
 
 @pytest.mark.parametrize(

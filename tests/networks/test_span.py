@@ -53,7 +53,9 @@ def test_biases_come_along():
     network = bf.Network(plain.weights, biases=(np.arange(3.0), np.ones(1)))
     small = bf.networks.in_span(network, data)
     assert np.allclose(small.network(small.data.x), network(data.x), atol=1e3 * EPS)
-    assert np.array_equal(small.restored(small.network).biases[0], np.arange(3.0))
+    biases = small.restored(small.network).biases
+    assert biases is not None
+    assert np.array_equal(biases[0], np.arange(3.0))
 
 
 def test_gram_is_that_of_the_restored_network():

@@ -3,6 +3,7 @@
 import itertools
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ WEIGHTS = {"0.weight": np.arange(6.0).reshape(3, 2) / 7, "2.weight": np.ones((1,
 
 def safetensors(path, arrays, *, kinds=None):
     """The format as published: 8 bytes of length, a JSON header, raw numbers."""
-    header, body = {"__metadata__": {"format": "pt"}}, b""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    body = b""
     for name, value in arrays.items():
         kind, code = (kinds or {}).get(name, ("F64", "<f8"))
         raw = value.astype(code).tobytes()
@@ -65,6 +67,8 @@ def test_state_dict(tmp_path):
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1, bias=False))
     torch.save(model.state_dict(), tmp_path / "m.pt")
     network, expected = load_network(tmp_path / "m.pt"), bf.Network.from_torch(model)
+    assert network.biases is not None
+    assert expected.biases is not None
     for one, other in zip(network.weights + network.biases, expected.weights + expected.biases, strict=True):
         np.testing.assert_array_equal(one, other)
     torch.save(model, tmp_path / "whole.pt")

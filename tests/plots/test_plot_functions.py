@@ -96,8 +96,10 @@ def test_maps_that_cannot_be_drawn_are_refused(blank, function, options, message
 def test_two_layers_leave_the_diagonal_by_their_even_part(axes):
     f, odd = bf.plots.parity(axes, NETWORK, CLOUD)
     w = NETWORK.weights[1][0] @ NETWORK.weights[0] / 2
-    np.testing.assert_allclose(f.get_xydata(), np.stack([CLOUD @ w, NETWORK(CLOUD)], axis=1), atol=1e-13)
-    np.testing.assert_allclose(odd.get_ydata(), CLOUD @ w, atol=1e-13)
+    np.testing.assert_allclose(
+        np.asarray(f.get_xydata()), np.stack([CLOUD @ w, NETWORK(CLOUD)], axis=1), atol=1e-13
+    )
+    np.testing.assert_allclose(np.asarray(odd.get_ydata()), CLOUD @ w, atol=1e-13)
 
 
 def mixture(x):
@@ -136,7 +138,7 @@ def test_a_network_and_its_function_have_the_same_parity(axes):
 def test_many_samples_are_thinned_but_all_are_counted(axes):
     x = np.random.default_rng(1).normal(size=(1003, 3))
     f, odd = bf.plots.parity(axes, NETWORK, x, shown=100)
-    assert len(f.get_xdata()) == len(odd.get_xdata()) == 92  # every 11th of 1003
+    assert np.size(f.get_xdata()) == np.size(odd.get_xdata()) == 92  # every 11th of 1003
     assert f.get_label() == bf.plots.parity(axes, NETWORK, x)[0].get_label()
 
 

@@ -51,7 +51,7 @@ def test_deep_layers_show_their_two_blocks_for_any_order(axes, seed):
         panel = Figure().subplots()
         shown = np.asarray(bf.plots.weights(panel, shuffled, layer=layer).get_array())
         columns, rows = panel.lines  # the vertical line is drawn first
-        across, split = int(columns.get_xdata()[0]), int(rows.get_ydata()[0])
+        across, split = int(np.asarray(columns.get_xdata())[0]), int(np.asarray(rows.get_ydata())[0])
         assert np.abs(shown[:split, across:]).max() == np.abs(shown[split:, :across]).max() == 0
         assert shown[:split, :across].min() > 0
         assert shown[split:, across:].min() > 0
@@ -81,7 +81,7 @@ def test_degenerate_layers_can_be_drawn(axes, weights):
     network = bf.Network(weights)
     for layer in range(network.depth):
         mesh = bf.plots.weights(axes, network, layer=layer)
-        assert np.sum(mesh.get_array()) == weights[layer].sum()
+        assert np.sum(np.asarray(mesh.get_array())) == weights[layer].sum()
 
 
 def test_biases_do_not_matter_to_the_map(axes):
@@ -181,7 +181,9 @@ def test_spectra_are_the_singular_values(axes):
     lines = bf.plots.spectra(axes, NETWORK, relative=False)
     for line, w in zip(lines, NETWORK.weights, strict=True):
         np.testing.assert_allclose(
-            line.get_ydata(), np.sqrt(np.linalg.eigvalsh(w @ w.T)[::-1][: min(w.shape)]), rtol=1e-12
+            np.asarray(line.get_ydata()),
+            np.sqrt(np.linalg.eigvalsh(w @ w.T)[::-1][: min(w.shape)]),
+            rtol=1e-12,
         )
     assert axes.get_yscale() == "log"
     assert [line.get_label() for line in lines] == ["$W_{1}$", "$W_{2}$"]
@@ -189,10 +191,10 @@ def test_spectra_are_the_singular_values(axes):
 
 def test_values_that_are_zero_to_rounding_are_clipped_and_marked(axes):
     lines = bf.plots.spectra(axes, DEEP)
-    assert [len(line.get_ydata()) for line in lines] == [1, 2, 2, 1]  # Eq. 40: ranks
-    assert all(line.get_ydata()[0] == 1 for line in lines)
+    assert [np.size(line.get_ydata()) for line in lines] == [1, 2, 2, 1]  # Eq. 40: ranks
+    assert all(np.asarray(line.get_ydata())[0] == 1 for line in lines)
     clipped = [line for line in axes.lines if line not in lines]
-    assert [len(line.get_ydata()) for line in clipped] == [2, 4, 3, 0]
+    assert [np.size(line.get_ydata()) for line in clipped] == [2, 4, 3, 0]
     for line, w in zip(clipped, DEEP.weights, strict=True):
         assert line.get_marker() == "v"
         np.testing.assert_array_equal(line.get_ydata(), max(w.shape) * 2.0**-52)
@@ -201,4 +203,4 @@ def test_values_that_are_zero_to_rounding_are_clipped_and_marked(axes):
 @pytest.mark.parametrize("relative", [True, False])
 def test_a_zero_layer_has_a_spectrum_of_clipped_values(axes, relative):
     lines = bf.plots.spectra(axes, bf.Network((np.zeros((3, 2)), np.ones((1, 3)))), relative=relative)
-    assert [len(line.get_ydata()) for line in lines] == [0, 1]
+    assert [np.size(line.get_ydata()) for line in lines] == [0, 1]

@@ -29,7 +29,7 @@ def test_a_solution_is_a_line_and_a_simulation_markers(axes):
     assert points.get_color() == "k"
     for artist in (line, points):
         np.testing.assert_array_equal(artist.get_xydata(), np.stack([ts, np.exp(-ts)], axis=1))
-    assert 10 < len(points.get_markevery()) <= 25
+    assert 10 < np.size(points.get_markevery()) <= 25
 
 
 @pytest.mark.parametrize("solve", [bf.theory.reduced_flow, bf.theory.equivalent_flow])
@@ -72,19 +72,19 @@ def test_logarithmic_axes_omit_points_without_logarithm(axes):
     np.testing.assert_array_equal(line.get_xydata(), np.stack([ts, loss], axis=1)[1:-1])
     # Evenly along a curve of which each half covers three of six decades of time: about half of the markers
     # lie before t = 1; on plain axes nearly all would lie after it.
-    early = sum(ts[1:][i] < 1 for i in line.get_markevery())
+    early = sum(ts[1:][i] < 1 for i in np.asarray(line.get_markevery()))
     assert 6 <= early <= 14
 
 
 def test_a_run_of_one_time_can_be_drawn(axes):
-    assert len(bf.plots.loss(axes, run(np.zeros(1), np.ones(1))).get_xdata()) == 1
+    assert np.size(bf.plots.loss(axes, run(np.zeros(1), np.ones(1))).get_xdata()) == 1
 
 
 def test_losses_that_cannot_be_drawn_are_refused(blank):
     with pytest.raises(
         ValueError, match=r"trajectory must be a bf\.Trajectory or bf\.MapTrajectory, got a list"
     ):
-        bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])
+        bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="has no finite time"):
         bf.plots.loss(blank, run(np.array([np.inf]), np.ones(1)))
     with pytest.raises(ValueError, match="no point of Trajectory"):
