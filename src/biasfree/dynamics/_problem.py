@@ -15,6 +15,7 @@ from biasfree.dynamics._programs import check_process
 from biasfree.dynamics._releases import refuse_wrong_release
 from biasfree.losses import named
 from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Problem:
     train: tuple[bool, ...]
     single: bool
 
-    def answer(self, trajectories: list[Any]) -> Any:
+    def answer(self, trajectories: list[Trajectory]) -> Trajectory | list[Trajectory]:
         """A trajectory for a network, a list for a list."""
         return trajectories[0] if self.single else trajectories
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -15,8 +15,29 @@ from biasfree.dynamics.descent._batches import Tile, Walker, side_by_side, tile_
 from biasfree.dynamics.descent._runs import Run
 from biasfree.dynamics.field._objective import form_of
 from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
 
 
+class DescentOptions(TypedDict, total=False):
+    """The keywords of `gradient_descent`, written once for its overloads."""
+
+    step: Required[float]
+    steps: Required[int]
+    save_every: int | Sequence[int]
+    loss: str
+    l2: float
+    train: Sequence[bool] | None
+    until: float | None
+    save: Callable[[Network], Any] | None
+    keep_diverged: bool
+
+
+@overload
+def gradient_descent(network: Network, data: Dataset, **options: Unpack[DescentOptions]) -> Trajectory: ...
+@overload
+def gradient_descent(
+    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Unpack[DescentOptions]
+) -> list[Trajectory]: ...
 def gradient_descent(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -30,7 +51,7 @@ def gradient_descent(
     until: float | None = None,
     save: Callable[[Network], Any] | None = None,
     keep_diverged: bool = False,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Full-batch gradient descent, W ← W − η∇(loss + (λ/2)Σ|W_l|²), saved every `save_every` steps.
 
     `ts` is step · (steps done); the first and last states are always saved. A list as `save_every` names the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
@@ -23,6 +23,21 @@ _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau ha
 _ROUNDING = 1e-12  # relative: a loss that is higher by no more has not risen
 
 
+class LongDescentOptions(TypedDict, total=False):
+    """The keywords of `long_descent`, written once for its overloads."""
+
+    horizon: Required[float]
+    train: Sequence[bool] | None
+    save_every: int
+    max_steps: int
+
+
+@overload
+def long_descent(network: Network, data: Dataset, **options: Unpack[LongDescentOptions]) -> Trajectory: ...
+@overload
+def long_descent(
+    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Unpack[LongDescentOptions]
+) -> list[Trajectory]: ...
 def long_descent(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -31,7 +46,7 @@ def long_descent(
     train: Sequence[bool] | None = None,
     save_every: int = 64,
     max_steps: int = 25_600,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Logistic descent until time `horizon`, which may be 1e30, with steps that grow as the curvature falls.
 
     The step is η = 1/(2B), a quarter of what is stable, and is kept for `save_every` steps:

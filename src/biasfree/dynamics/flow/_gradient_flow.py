@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
@@ -45,6 +45,29 @@ METHODS = ("auto", *DEFAULTS)
 MOST_EVENTS = 10_000
 
 
+class FlowOptions(TypedDict, total=False):
+    """The keywords of `gradient_flow`, written once for its overloads."""
+
+    loss: str
+    l2: float
+    rtol: float | None
+    method: str
+    atol: float | None
+    max_steps: int | None
+    train: Sequence[bool] | None
+    until: float | None
+    save: Callable[[Network], Any] | None
+
+
+@overload
+def gradient_flow(network: Network, data: Dataset, ts: Any, **options: Unpack[FlowOptions]) -> Trajectory: ...
+@overload
+def gradient_flow(
+    network: Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    ts: Any,
+    **options: Unpack[FlowOptions],
+) -> list[Trajectory]: ...
 def gradient_flow(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -59,7 +82,7 @@ def gradient_flow(
     train: Sequence[bool] | None = None,
     until: float | None = None,
     save: Callable[[Network], Any] | None = None,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
 
     Methods:
