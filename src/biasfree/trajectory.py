@@ -28,7 +28,8 @@ class Stats:
     kind of estimate; `by_class` of the `evaluations` were made by activation classes, the others sample by
     sample (`dense`), to the same value up to rounding; `events` counts the located times at which something
     happened, by kind; `branch_times` are the times at which the flow is not unique and a convention decided;
-    `defects` says how far a solved problem is from each hypothesis of its solution.
+    `reached` has the time at which the loss fell to each level of `until=`, in the order of the levels and ∞
+    where it did not; `defects` says how far a solved problem is from each hypothesis of its solution.
     """
 
     method: str
@@ -38,6 +39,7 @@ class Stats:
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
     branch_times: tuple[float, ...] = ()
+    reached: tuple[float, ...] = ()
     defects: Mapping[str, float] = field(default_factory=dict)
     rtol: float | None = None
     error: float | None = None
@@ -52,7 +54,8 @@ class Stats:
         object.__setattr__(self, "events", events)
         defects = {str(name): float(size) for name, size in self.defects.items()}
         object.__setattr__(self, "defects", defects)
-        object.__setattr__(self, "branch_times", tuple(float(t) for t in self.branch_times))
+        for name in ("branch_times", "reached"):
+            object.__setattr__(self, name, tuple(float(t) for t in getattr(self, name)))
         for name in ("evaluations", "by_class", "accepted", "rejected"):
             object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("rtol", "error", "wall_time"):
