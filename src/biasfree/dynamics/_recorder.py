@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from biasfree.dynamics._levels import Levels
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, penalty
 from biasfree.networks import Network
@@ -41,7 +43,9 @@ class Recorder:
         view: Any,
         physics: Physics,
         save: Callable[[Network], Any] | None,
+        until: Sequence[float] = (),
     ):
+        self.levels = Levels(until)
         self._form, self._network, self._view, self._physics, self._save = form, network, view, physics, save
         self._ts: list[np.ndarray] = []
         self._losses: list[np.ndarray] = []
@@ -108,7 +112,7 @@ class Recorder:
             "loss": loss,
             "objective": loss + penalties,
             "leak": self._network.leak,
-            "stats": stats,
+            "stats": replace(stats, reached=self.levels.times),
         }
         if self._save is not None:
             saved = np.array([one for block in self._kept for one in block])

@@ -43,7 +43,6 @@ class Walker:
 
     form: Form
     step: float
-    level: float
     keep_diverged: bool
 
 
@@ -123,7 +122,8 @@ class Tile:
         return np.repeat(np.asarray(state)[:, None], self.slots, axis=1)
 
     def _walk(self, states: Any, stops: np.ndarray, view: Any) -> Any:
-        given = (_padded(stops, self.slots), view, self.physics, self.walker.step, self.walker.level)
+        level = self.runs[0].recorder.levels.next  # runs with levels are alone in their tile
+        given = (_padded(stops, self.slots), view, self.physics, self.walker.step, level)
         burst = 1 if _on_cpu() else BURST
         return walk(self.walker.form, states, *given, shared=self.shared, burst=burst)
 
@@ -134,10 +134,11 @@ class Tile:
         ends, saved, steps = self._walk(before, stops - done, view)
         self.states, steps = ends.params, np.asarray(steps) + done
         slots = np.flatnonzero(keep & (steps[: len(stops)] == stops))
-        if self.size == 1 and ends.reached[0]:
-            self.runs[0].reached = True
-            if steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
-                slots = np.append(slots, self.slots - 1)  # where the level was reached
+        if self.size == 1 and ends.reached[0] and ends.certified[0]:
+            levels = self.runs[0].recorder.levels
+            levels.reach(float(self.walker.step * steps[-1]), float(ends.lowest[0]))
+            if levels.done and steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
+                slots = np.append(slots, self.slots - 1)  # where the lowest level was reached
         self._watch(ends, before, done)
         self._keep(steps[slots], saved, slots)
         self._regroup(ends, int(steps[-1]) - done)

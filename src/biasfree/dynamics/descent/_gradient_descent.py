@@ -9,6 +9,7 @@ import numpy as np
 
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._batches import Tile, Walker, side_by_side, tile_size
@@ -27,7 +28,7 @@ class DescentOptions(TypedDict, total=False):
     loss: str
     l2: float
     train: Sequence[bool] | None
-    until: float | None
+    until: float | Sequence[float] | None
     save: Callable[[Network], Any] | None
     keep_diverged: bool
 
@@ -48,7 +49,7 @@ def gradient_descent(
     loss: str = "square",
     l2: float = 0.0,
     train: Sequence[bool] | None = None,
-    until: float | None = None,
+    until: float | Sequence[float] | None = None,
     save: Callable[[Network], Any] | None = None,
     keep_diverged: bool = False,
 ) -> Trajectory | list[Trajectory]:
@@ -56,10 +57,12 @@ def gradient_descent(
 
     `ts` is step · (steps done); the first and last states are always saved. A list as `save_every` names the
     steps after which to save, as in `save_every=[1, 10, 100]`. `train` keeps layers fixed where
-    False, `until` stops at the first step whose data loss is that low, `save` stores a measurement of each
-    network instead of its weights. A list of networks of equal shape gives a list of trajectories, computed
-    side by side unless `until` may stop them at different steps. With `keep_diverged` a run that leaves the
-    finite numbers ends at the last state saved before, and `stats.stopped` says when; the others go on.
+    False. `until` stops after the first step whose data loss is that low; of several levels, it stops at the
+    lowest, and `stats.reached` has the time of the first step at each, in the order given, ∞ where it was
+    not reached. `save` stores a measurement of each network instead of its weights. A list of networks of
+    equal shape gives a list of trajectories, computed side by side unless `until` may stop them at different
+    steps. With `keep_diverged` a run that leaves the finite numbers ends at the last state saved before, and
+    `stats.stopped` says when; the others go on.
 
     Raises:
         DivergenceError: naming the step, the loss, and the largest stable step at the curvature met; never
@@ -68,15 +71,15 @@ def gradient_descent(
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     step, steps = positive("step", step), whole("steps", steps)
     schedule = _schedule(steps, save_every)
-    level = -np.inf if until is None else positive("until", until)
+    levels = levels_of(until)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
-        runs = [Run(form, problem, i, save) for i in range(len(problem.networks))]
-        size = 1 if until is not None else tile_size(problem)
-        walker = Walker(form, step, level, keep_diverged=keep_diverged)
+        runs = [Run(form, problem, i, save, levels) for i in range(len(problem.networks))]
+        size = 1 if levels else tile_size(problem)
+        walker = Walker(form, step, keep_diverged=keep_diverged)
         tiles = [Tile(walker, runs[first : first + size], size) for first in range(0, len(runs), size)]
         side_by_side(tiles, schedule, progress)
-        return problem.answer([run.trajectory(level, progress.elapsed) for run in runs])
+        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
 
 
 def _schedule(steps: int, save_every: int | Sequence[int]) -> np.ndarray:

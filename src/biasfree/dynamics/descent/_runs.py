@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +26,19 @@ class Lowest(NamedTuple):
 class Run:
     """A run of descent: where it stands and what it kept."""
 
-    def __init__(self, form: Form, problem: Problem, i: int, save: Callable[[Network], Any] | None):
+    def __init__(
+        self,
+        form: Form,
+        problem: Problem,
+        i: int,
+        save: Callable[[Network], Any] | None,
+        until: Sequence[float],
+    ):
         self.network, self.data = problem.networks[i], problem.datasets[i]
         self.params = params_of(self.network)
         self.physics = physics_of(self.network, problem.l2)
-        self.recorder = Recorder(form, self.network, None, self.physics, save)
+        self.recorder = Recorder(form, self.network, None, self.physics, save, until)
         self.steps = self.by_class = 0
-        self.reached = False
         self.diverged: int | None = None
         self.lowest = Lowest(np.inf, 0, None, 0)
         self.name = "gradient descent" if problem.single else f"gradient descent of network {i}"
@@ -40,7 +46,7 @@ class Run:
     @property
     def over(self) -> bool:
         """Whether it goes no further: at the loss level, or beyond the finite numbers."""
-        return self.reached or self.diverged is not None
+        return self.recorder.levels.done or self.diverged is not None
 
     def keep(self, steps: np.ndarray, saved: Any, step: float, losses: np.ndarray) -> None:
         """Record the states saved after these steps; `saved` has a slot for each, and spare ones."""
@@ -48,9 +54,11 @@ class Run:
             self.recorder.add(step * steps, saved, losses)
             self.steps = int(steps[-1])
 
-    def trajectory(self, level: float, wall_time: float) -> Trajectory:
-        """What was recorded."""
-        stopped = "loss level reached" if self.recorder.last_loss <= level else "steps done"
+    def trajectory(self, wall_time: float) -> Trajectory:
+        """The states that were recorded."""
+        levels = self.recorder.levels
+        levels.reach(self.recorder.last_time, self.recorder.last_loss)  # no step looked at the last loss
+        stopped = "loss level reached" if levels.done else "steps done"
         stats = Stats(
             method="descent",
             evaluations=self.steps,

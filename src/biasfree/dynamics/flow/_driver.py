@@ -13,7 +13,16 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._objective import Params
 from biasfree.dynamics.flow._loop import Smooth, advance
-from biasfree.dynamics.flow._system import BROKEN, LEVEL, Loop, System, Tolerance, first_length, start
+from biasfree.dynamics.flow._system import (
+    BROKEN,
+    LEVEL,
+    STEPPING,
+    Loop,
+    System,
+    Tolerance,
+    first_length,
+    start,
+)
 
 #: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
 CALL_STEPS = 500
@@ -34,11 +43,10 @@ class UnfinishedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How accurate, how far down and for how many steps."""
+    """How accurate a flow is, and how many steps it may take."""
 
     rtol: float
     atol: float
-    level: float
     max_steps: int
 
 
@@ -79,13 +87,13 @@ class Reaction(Protocol):
 
 
 class NoReaction:
-    """Nothing happens."""
+    """Nothing happens; a loop that stopped at a loss level goes on."""
 
     def call_steps(self) -> int:
         return CALL_STEPS
 
     def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]:  # noqa: ARG002
-        return loop, given
+        return (loop._replace(code=np.int64(STEPPING)) if int(loop.code) == LEVEL else loop), given
 
 
 def integrate(
@@ -100,20 +108,24 @@ def integrate(
 ) -> tuple[Loop, str]:
     """Follow the flow through `ts`, recording the states there; between compiled calls `reaction` may answer
     with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
-    reaction, end = reaction or NoReaction(), ts[-1]
+    reaction, end, levels = reaction or NoReaction(), ts[-1], recorder.levels
     tolerance, loop, pace = tolerance_of(params, limits), start(params, memory), _Pace()
     with Progress("gradient flow") as progress:
         while len(ts):
             call = min(reaction.call_steps(), limits.max_steps - tried(loop))
             loop, saved, losses, done, notes = advance(
-                system, given, loop, *block(ts, recorder.slots), tolerance, limits.level, call
+                system, given, loop, *block(ts, recorder.slots), tolerance, levels.next, call
             )
             recorder.add_with(ts[: int(done)], saved, losses)
             ts = ts[int(done) :]
             progress.update(float(loop.t) / end if end else 1.0)
             if int(loop.code) == LEVEL:
-                recorder.add_last(float(loop.t), loop.params, _loss(system, loop.params, given))
-                return loop, LEVEL_REACHED
+                loss = _loss(system, loop.params, given)
+                # the compiled loop computes the same loss with another rounding
+                levels.reach(float(loop.t), min(float(loss), levels.next))
+                if levels.done:
+                    recorder.add_last(float(loop.t), loop.params, loss)
+                    return loop, LEVEL_REACHED
             if int(loop.code) == BROKEN:
                 raise UnfinishedError(_broken(loop, limits, end, system))
             pace.note(loop)

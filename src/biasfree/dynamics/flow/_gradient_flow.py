@@ -13,6 +13,7 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import together
@@ -55,7 +56,7 @@ class FlowOptions(TypedDict, total=False):
     atol: float | None
     max_steps: int | None
     train: Sequence[bool] | None
-    until: float | None
+    until: float | Sequence[float] | None
     save: Callable[[Network], Any] | None
 
 
@@ -80,7 +81,7 @@ def gradient_flow(
     atol: float | None = None,
     max_steps: int | None = None,
     train: Sequence[bool] | None = None,
-    until: float | None = None,
+    until: float | Sequence[float] | None = None,
     save: Callable[[Network], Any] | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
@@ -99,8 +100,10 @@ def gradient_flow(
     `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step,
     summed up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`,
     relative to the initial norm of each layer, is equal to it unless given. `train` keeps layers fixed
-    where False, `until` stops where the data loss falls to that level, `save` stores a measurement of each
-    network instead of its weights. A list of networks of equal shape gives a list of trajectories.
+    where False. `until` stops where the data loss falls to that level; of several levels, it stops at the
+    lowest, and `stats.reached` has the time of each in the order given, ∞ where it was not reached. `save`
+    stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
+    list of trajectories.
 
     Raises:
         UnfinishedError: saying where the flow stopped, why, and what to try.
@@ -122,13 +125,13 @@ class _Request:
     rtol: float | None
     atol: float | None
     max_steps: int | None
-    level: float
+    levels: tuple[float, ...]
     save: Callable[[Network], Any] | None
 
     def limits(self, method: str) -> Limits:
         rtol, max_steps = DEFAULTS[method]
         rtol = self.rtol or rtol
-        return Limits(rtol, self.atol or rtol, self.level, self.max_steps or max_steps)
+        return Limits(rtol, self.atol or rtol, self.max_steps or max_steps)
 
 
 def _request(
@@ -142,7 +145,7 @@ def _request(
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
         max_steps=None if max_steps is None else whole("max_steps", max_steps),
-        level=-np.inf if until is None else positive("until", until),
+        levels=levels_of(until),
         save=save,
     )
 
@@ -230,7 +233,8 @@ class _Run:
         return network.leak == 1 or not any(hidden) or blind
 
     def recorder(self) -> Recorder:
-        return Recorder(self.form, self.network, self.view, self.physics, self.request.save)
+        given = (self.physics, self.request.save, self.request.levels)
+        return Recorder(self.form, self.network, self.view, *given)
 
     def smooth(self) -> Trajectory:
         limits, recorder = self.request.limits("smooth"), self.recorder()
@@ -243,7 +247,8 @@ class _Run:
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
         limits = self.request.limits("events")
-        recorder = Recorder(None, self.network, None, self.physics, self.request.save)
+        given = (self.physics, self.request.save, self.request.levels)
+        recorder = Recorder(None, self.network, None, *given)
         kinks = Kinks(
             self.network,
             self.data,

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
@@ -95,6 +96,7 @@ class StepFlow:
         self._grouping, self._physics = grouping, physics
         self._form, self._params, self._limits, self._strict = form, params, limits, strict
         self._first = params
+        self._looks_at_losses = False
         self._steps = self._rejected = self._evaluations = self._by_class = 0
         grouping.note(params, 0)
 
@@ -172,20 +174,24 @@ class StepFlow:
         """Follow the path with 2^halvings steps in place of one, and with half as many; an estimate of the
         largest relative error of the former, as soon as it exceeds `bound`."""
         fine = coarse = self._params
-        error, level = 0.0, self._limits.level
-        if ts[0] == 0 or self._loss(fine) <= level:
+        error, levels = 0.0, recorder.levels
+        self._looks_at_losses = levels.lowest > NO_LEVEL
+        levels.reach(0.0, self._loss(fine))
+        if ts[0] == 0 or levels.done:
             recorder.add_one(0.0, self._first)
-        if self._loss(fine) <= level:
+        if levels.done:
             return LEVEL_REACHED, 0.0
         kinks = np.zeros(2)
         for t, start, lengths in zip(ts[ts > 0], np.append(0.0, ts[ts > 0]), grid, strict=False):
-            begun, losses = start, np.full(1, np.inf)
+            begun = start
             for piece in np.array_split(lengths, min(len(lengths), -(-PIECES // len(grid)))):
                 arrived, losses, kink = self._walk(fine, piece, halvings)
-                if (losses <= level).any():
-                    piece = self._cut(fine, piece, losses, halvings)
-                    t = begun + piece.sum()
-                    arrived, losses, kink = self._walk(fine, piece, halvings)
+                while (losses <= levels.next).any():
+                    cut = self._cut(fine, piece, losses, halvings, levels.next)
+                    levels.reach(float(begun + cut.sum()), levels.next)
+                    if levels.done:
+                        piece, t = cut, begun + cut.sum()
+                        arrived, losses, kink = self._walk(fine, piece, halvings)
                 coarse, _, other = self._walk(coarse, piece, halvings - 1)
                 fine, begun = arrived, begun + piece.sum()
                 kinks = np.maximum(kinks, (kink, other))
@@ -194,9 +200,9 @@ class StepFlow:
                     error = max(error, kinks[0])
                 if error > bound:
                     return "", error
-                if losses[-1] <= level:
+                if levels.done:
                     break
-            if losses[-1] <= level:
+            if levels.done:
                 recorder.add_last(float(t), fine)
                 return LEVEL_REACHED, error
             recorder.add_one(float(t), fine)
@@ -214,7 +220,8 @@ class StepFlow:
             found, done = np.full(CALL_STEPS, np.inf), 0
             while done < total:
                 walked = (params, padded, found, np.int64(done), np.int64(total), np.int64(parts))
-                limits = (self._limits.level, self._grouping.view, self._physics)
+                level = 0.0 if self._looks_at_losses else NO_LEVEL
+                limits = (level, self._grouping.view, self._physics)
                 before, (params, found, done, certified, most) = done, _march(self._form, *walked, *limits)
                 done, kink = int(done), max(kink, float(most))
                 self._count(STAGES * (done - before), params, certified)
@@ -227,19 +234,21 @@ class StepFlow:
         self._by_class += evaluations * self._grouping.by_class
         self._grouping.note(params, evaluations, certified=bool(certified))
 
-    def _cut(self, params: Params, lengths: np.ndarray, losses: np.ndarray, halvings: int) -> np.ndarray:
-        """The lengths up to the point at which the loss reaches the level, by bisection in the last step."""
-        last = int(np.argmax(losses <= self._limits.level))
+    def _cut(
+        self, params: Params, lengths: np.ndarray, losses: np.ndarray, halvings: int, level: float
+    ) -> np.ndarray:
+        """The lengths up to the point at which the loss reaches `level`, by bisection in the last step."""
+        last = int(np.argmax(losses <= level))
         params = self._walk(params, lengths[:last], halvings)[0] if last else params
         low, high = 0.0, lengths[last]
         for _ in range(50):
             middle = (low + high) / 2
-            below = self._walk(params, np.array([middle]), halvings)[1][0] <= self._limits.level
+            below = self._walk(params, np.array([middle]), halvings)[1][0] <= level
             low, high = (low, middle) if below else (middle, high)
         return np.append(lengths[:last], high)
 
     def _loss(self, params: Params) -> float:
-        return float(_loss(self._form, params, *self._given)) if self._limits.level > -np.inf else np.inf
+        return float(_loss(self._form, params, *self._given)) if self._looks_at_losses else np.inf
 
     def _warn(self, error: float) -> None:
         if error > self._limits.rtol:

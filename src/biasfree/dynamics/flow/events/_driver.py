@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._layers import augmented, with_hidden
 from biasfree.dynamics.field._objective import Params, params_of
 from biasfree.dynamics.flow._driver import CALL_STEPS, Limits, UnfinishedError, block, integrate, tolerance_of
 from biasfree.dynamics.flow._initial import hyperplanes, start_of
 from biasfree.dynamics.flow._loop import advance
-from biasfree.dynamics.flow._system import EVENT, EXPIRED, SETTLING, STEPPING, Loop, start
+from biasfree.dynamics.flow._system import EVENT, EXPIRED, LEVEL, SETTLING, STEPPING, Loop, start
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._constraints import Sliding
 from biasfree.dynamics.flow.events._field import KINK_SHARE, Kinked
@@ -111,6 +112,8 @@ class Kinks:
             return self._rearranged(loop, self.arrangement.change(None, loop.memory.signs), SETTLING)
         if code == EVENT:
             return self._decided(loop, notes)
+        if code == LEVEL:  # the step was cut: neurons beyond a line, if any, have yet to change sides
+            return loop._replace(code=np.int64(SETTLING if int(loop.accepted) else STEPPING)), given
         self._limit(float(loop.t), int(loop.memory.crossings), moved=True)
         if code == EXPIRED or (self.arrangement.sortable and not by_class):
             return self._sorted(loop, given, notes)
@@ -199,10 +202,10 @@ class Kinks:
     def _probe(self) -> tuple[Loop, Notes]:
         """A first length and the notes at t = 0, from the program that will be needed anyway."""
         loop = start(self.params, self.memory)
-        limits = Limits(1e-8, 1e-8, -np.inf, 0)
+        limits = Limits(1e-8, 1e-8, 0)
         ts, count = block(np.array([1.0]), self._slots)
         tolerance = tolerance_of(self.params, limits)
-        loop, *_, notes = advance(self.system, self.given, loop, ts, count, tolerance, limits.level, 0)
+        loop, *_, notes = advance(self.system, self.given, loop, ts, count, tolerance, NO_LEVEL, 0)
         return loop, notes
 
     @property
