@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.descent import _batches as tiles
+from biasfree.dynamics.descent import _batches as batches
 from biasfree.dynamics.descent import _gradient_descent as descent
 from biasfree.dynamics.descent import _long_descent as growing
 from biasfree.dynamics.field.classes import _policy as grouping
@@ -137,7 +137,7 @@ def nothing_is_computed(monkeypatch):
 
     for module in (descent, flow, growing):
         monkeypatch.setattr(module, "form_of", no)
-    for module in (tiles, grouping, flow, growing):
+    for module in (batches, grouping, flow, growing):
         monkeypatch.setattr(module, "view_of", no)
 
 

@@ -12,7 +12,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 import biasfree as bf
 import oracles
 from biasfree.dynamics._problem import float64
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import (
     Form,
     evaluate,
@@ -23,7 +23,7 @@ from biasfree.dynamics.field._objective import (
     without_classes,
 )
 from biasfree.dynamics.field.classes import _bundles as clusters
-from biasfree.dynamics.field.classes import _moments as members
+from biasfree.dynamics.field.classes import _moments as moments
 from biasfree.dynamics.field.classes import _patterns as sorting
 from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.field.classes._policy import Grouping
@@ -229,7 +229,7 @@ def test_moments_follow_the_samples_that_move():
     with float64():
         params = params_of(network)
         found = sorting.sort(params, view.x, view.share.ravel() > 0, 0.0, mirrored=False)
-    old, fresh = (members.Members(network, view, mirrored=False) for _ in range(2))
+    old, fresh = (moments.ClassMoments(network, view, mirrored=False) for _ in range(2))
     for _ in range(20):
         margin = np.where(rng.random(200) < 0.3, 1e-9, found.margin)
         old.classes(found._replace(margin=margin), 1e-3)
@@ -309,8 +309,8 @@ def test_compiled_programs_hold_no_host_callback():
     with float64():
         states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, physics))
         given = (found.view, many, 0.1, -np.inf)
-        text = walk.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
+        text = take_steps.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
         level = (-np.inf, found.view, physics)
         march = (params, np.ones(128), np.ones(128), np.int64(0), np.int64(1), np.int64(1), *level)
-        text += steps._march.lower(form, *march).as_text()
+        text += steps._given_steps.lower(form, *march).as_text()
     assert "callback" not in text

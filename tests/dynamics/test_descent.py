@@ -10,8 +10,8 @@ import torch
 import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
-from biasfree.dynamics.descent import _batches as tiles
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent import _batches as batches
+from biasfree.dynamics.descent._loop import take_steps
 
 
 def sgd(network, data, *, step, steps, loss="square", l2=0.0):
@@ -177,12 +177,12 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
     """Tiles of four, of which the last is not full; the same bits in any number of threads."""
-    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 4 * 8 * 5)
-    monkeypatch.setattr(tiles, "allowed", lambda: threads)
+    monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
+    monkeypatch.setattr(batches, "allowed", lambda: threads)
     data = oracles.random_data(8, 3, seed=0)
     networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
     runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
-    monkeypatch.setattr(tiles, "allowed", lambda: 1)
+    monkeypatch.setattr(batches, "allowed", lambda: 1)
     for run, again in zip(
         runs, bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20), strict=True
     ):
@@ -195,9 +195,9 @@ def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
 
 def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
-    monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(tiles, "_on_cpu", lambda: False)
-    monkeypatch.setattr(tiles, "BURST", 4)
+    monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
+    monkeypatch.setattr(batches, "_on_cpu", lambda: False)
+    monkeypatch.setattr(batches, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):
         networks.append(bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 65 else 0.5, seed=seed))
@@ -210,8 +210,8 @@ def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2 * 8 * 5)
-    monkeypatch.setattr(tiles, "allowed", lambda: 2)
+    monkeypatch.setattr(batches, "CPU_ELEMENTS", 2 * 8 * 5)
+    monkeypatch.setattr(batches, "allowed", lambda: 2)
     data = oracles.random_data(8, 3, seed=0)
     networks = [
         bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 5 else 0.5, seed=seed) for seed in range(8)
@@ -359,7 +359,7 @@ def test_other_numbers_do_not_compile_anew():
         bf.gradient_descent(network, data, steps=steps, **{"step": 0.1, **options})
 
     go()
-    programs = len(walk)
+    programs = len(take_steps)
     for change in (
         {"leak": 0.0},
         {"scale": 1e-8},
@@ -371,7 +371,7 @@ def test_other_numbers_do_not_compile_anew():
         {"until": 0.4},
     ):
         go(**change)
-        assert len(walk) == programs, change
+        assert len(take_steps) == programs, change
 
 
 def test_more_saved_states_than_the_budget_of_a_call_can_double():

@@ -7,7 +7,7 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _long_descent as growing
-from biasfree.dynamics.descent._long_descent import long_descent, survey
+from biasfree.dynamics.descent._long_descent import long_descent, loss_and_curvature
 
 SEPARABLE = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.4], [0.8, -0.5]]), np.ones(2)))
 STARTS = [bf.networks.gaussian((2, 6, 1), scale=1e-2, leak=0.3, seed=seed) for seed in range(2)]
@@ -43,7 +43,7 @@ def test_the_bound_is_one(train, seed):
     rng = np.random.default_rng(seed)
     data = bf.Dataset(rng.normal(size=(9, 3)), rng.choice([-1.0, 1.0], size=9))
     network = bf.networks.gaussian((3, 5, 1), scale=3.0, leak=0.3, seed=seed)
-    found = survey(network.weights, network.leak, data, train)
+    found = loss_and_curvature(network.weights, network.leak, data, train)
     # differences of gradients of order 1 by 1e-6: 1e-9, and the curvature is of order 1
     assert found.curvature >= curvature(network, data, train) * (1 - 1e-6)
     assert found.loss == pytest.approx(oracles.loss(network, data, "logistic"), rel=1e-13)

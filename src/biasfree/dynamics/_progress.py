@@ -18,7 +18,7 @@ class Halted(Exception):
     """A run was told to stop because another one failed or the user interrupted them."""
 
 
-def heed(stop: threading.Event) -> None:
+def stop_when_set(stop: threading.Event) -> None:
     """Let runs of this thread end, by `Halted`, at the next progress they report once `stop` is set."""
     _THREAD.stop = stop
 

@@ -8,12 +8,12 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from biasfree.dynamics._problem import float64
-from biasfree.dynamics._progress import heed
+from biasfree.dynamics._progress import stop_when_set
 
 Result = TypeVar("Result")
 
 
-def together(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
+def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
     """What the tasks return, in their order. After an error or Ctrl-C the others end when they next report
     progress, and the error is raised."""
     if workers <= 1:
@@ -21,7 +21,7 @@ def together(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result
     stop = threading.Event()
 
     def work(task: Callable[[], Result]) -> Result:
-        heed(stop)
+        stop_when_set(stop)
         with float64():  # a setting of the thread
             return task()
 

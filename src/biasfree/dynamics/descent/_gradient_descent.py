@@ -12,7 +12,7 @@ from biasfree.data import Dataset
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._batches import Tile, Walker, side_by_side, tile_size
+from biasfree.dynamics.descent._batches import Batch, Settings, batch_size, descend_all
 from biasfree.dynamics.descent._runs import Run
 from biasfree.dynamics.field._objective import form_of
 from biasfree.networks import Network
@@ -75,10 +75,10 @@ def gradient_descent(
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
         runs = [Run(form, problem, i, save, levels) for i in range(len(problem.networks))]
-        size = 1 if levels else tile_size(problem)
-        walker = Walker(form, step, keep_diverged=keep_diverged)
-        tiles = [Tile(walker, runs[first : first + size], size) for first in range(0, len(runs), size)]
-        side_by_side(tiles, schedule, progress)
+        size = 1 if levels else batch_size(problem)
+        settings = Settings(form, step, keep_diverged=keep_diverged)
+        batches = [Batch(settings, runs[first : first + size], size) for first in range(0, len(runs), size)]
+        descend_all(batches, schedule, progress)
         return problem.answer([run.trajectory(progress.elapsed) for run in runs])
 
 

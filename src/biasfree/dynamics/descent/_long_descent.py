@@ -12,12 +12,12 @@ from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import Form, Params, form_of, physics_of, view_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
-_TILE = 16  # networks in a compiled call
+_BATCH = 16  # networks in a compiled call
 _SHARE = 0.5  # of 1/curvature: a quarter of what is stable
 _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau has begun to learn
 _ROUNDING = 1e-12  # relative: a loss that is higher by no more has not risen
@@ -89,14 +89,16 @@ def _check(problem: Problem) -> None:
         )
 
 
-class Survey(NamedTuple):
+class LossAndCurvature(NamedTuple):
     """The loss of a network, and a bound on its curvature."""
 
     loss: float
     curvature: float
 
 
-def survey(weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Sequence[bool]) -> Survey:
+def loss_and_curvature(
+    weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Sequence[bool]
+) -> LossAndCurvature:
     """Loss and bound from one forward pass."""
     first, second = weights
     h, size = data.x @ first.T, np.linalg.norm(data.x, axis=1)
@@ -105,7 +107,9 @@ def survey(weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Seq
     slopes = train[0] * ((gates**2) @ second[0] ** 2 * size**2) + train[1] * np.sum((gates * h) ** 2, axis=1)
     bent = all(train) * size * gates.max(axis=1) * (1 + _OUTPUT * np.exp(-np.abs(margins)))
     missing = np.exp(-np.logaddexp(0.0, margins))
-    return Survey(float(np.mean(np.logaddexp(0.0, -margins))), float(np.mean(missing * (slopes + bent))))
+    return LossAndCurvature(
+        float(np.mean(np.logaddexp(0.0, -margins))), float(np.mean(missing * (slopes + bent)))
+    )
 
 
 class _Group:
@@ -113,9 +117,9 @@ class _Group:
 
     def __init__(self, form: Form, problem: Problem):
         self.problem = problem
-        self.tiles = [_Tile(form, problem, rows) for rows in _rows(len(problem.networks))]
+        self.batches = [_Batch(form, problem, rows) for rows in _rows(len(problem.networks))]
         self.ts, self.states = [0.0], [_stack([network.weights for network in problem.networks])]
-        self.surveys = [self._surveyed(self.states[0])]
+        self.measured = [self._measure(self.states[0])]
         self.steps, self.undone, self.caution = 0, 0, 1.0
 
     @property
@@ -125,28 +129,30 @@ class _Group:
 
     def advance(self, count: int, horizon: float) -> None:
         """`count` steps of one size; none where they raise the loss of a network, and smaller ones next."""
-        before, curvature = self.surveys[-1], max(one.curvature for one in self.surveys[-1])
+        before, curvature = self.measured[-1], max(one.curvature for one in self.measured[-1])
         left = (horizon - self.t) / count
         step = self.caution * (_SHARE / curvature if curvature * left > _SHARE else left)
-        states = self._walked(step, count)
-        after = self._surveyed(states)
+        states = self._after(step, count)
+        after = self._measure(states)
         if any(not b.loss <= a.loss * (1 + _ROUNDING) for a, b in zip(before, after, strict=True)):
             self.undone, self.caution = self.undone + count, self.caution / 2
             return
         self.steps, self.caution = self.steps + count, 1.0
         self.ts.append(horizon if step == left else self.t + count * step)
         self.states.append(states)
-        self.surveys.append(after)
+        self.measured.append(after)
 
-    def _walked(self, step: float, count: int) -> tuple[np.ndarray, ...]:
-        ends = [tile.walked(self.states[-1], step, count) for tile in self.tiles]
+    def _after(self, step: float, count: int) -> tuple[np.ndarray, ...]:
+        ends = [batch.after_steps(self.states[-1], step, count) for batch in self.batches]
         joined = (np.concatenate(layer)[: len(self.problem.networks)] for layer in zip(*ends, strict=True))
         return tuple(joined)
 
-    def _surveyed(self, states: tuple[np.ndarray, ...]) -> list[Survey]:
+    def _measure(self, states: tuple[np.ndarray, ...]) -> list[LossAndCurvature]:
         each = zip(zip(*states, strict=True), self.problem.networks, self.problem.datasets, strict=True)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has risen
-            return [survey(weights, net.leak, data, self.problem.train) for weights, net, data in each]
+            return [
+                loss_and_curvature(weights, net.leak, data, self.problem.train) for weights, net, data in each
+            ]
 
     def trajectories(self, stopped: str, wall_time: float) -> list[Trajectory]:
         stats = Stats(
@@ -159,7 +165,7 @@ class _Group:
             stopped=stopped,
             wall_time=wall_time,
         )
-        layers, losses = _stack(self.states), np.array([[one.loss for one in row] for row in self.surveys])
+        layers, losses = _stack(self.states), np.array([[one.loss for one in row] for row in self.measured])
         return [
             Trajectory(
                 ts=np.array(self.ts),
@@ -173,7 +179,7 @@ class _Group:
         ]
 
 
-class _Tile:
+class _Batch:
     """Some of the networks, those of `rows`, in one compiled call."""
 
     def __init__(self, form: Form, problem: Problem, rows: np.ndarray):
@@ -182,17 +188,17 @@ class _Tile:
         self.views = _stack([view_of(form, network, data) for network, data in pairs])
         self.physics = _stack([physics_of(network, 0.0) for network, _ in pairs])
 
-    def walked(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
+    def after_steps(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
         begin = Params(tuple(layer[self.rows] for layer in states))
         stops = np.array([count], dtype=np.int64)
         given = (self.views, self.physics, step, -np.inf)
-        end = walk(self.form, begin, stops, *given, shared=False)[0]
+        end = take_steps(self.form, begin, stops, *given, shared=False)[0]
         return tuple(np.asarray(layer) for layer in end.params.weights)
 
 
 def _rows(count: int) -> list[np.ndarray]:
     """Networks of every tile, the last one repeated: a tile that is not full would compile anew."""
-    size = min(_TILE, count)
+    size = min(_BATCH, count)
     return [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
 
 

@@ -13,7 +13,7 @@ from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, evaluate, penalty
 
 
-class Walk(NamedTuple):
+class LoopState(NamedTuple):
     """Where runs stand: their steps done and, for each, the step of its lowest loss and the step at which the
     loss ceased to be finite (−1: nowhere).
 
@@ -25,15 +25,15 @@ class Walk(NamedTuple):
     steps: Any
     lowest: Any
     lowest_step: Any
-    broken: Any
+    diverged: Any
     reached: Any
     certified: Any
 
 
 @compiled("form", "shared", "burst")
-def walk(
+def take_steps(
     form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
-) -> tuple[Walk, Params, Any]:
+) -> tuple[LoopState, Params, Any]:
     """Walk all runs to stops[0], then stops[1], … steps; returns where they end, the states of each at the
     stops and the steps done there, which are fewer than asked for where a run alone stopped.
 
@@ -49,44 +49,44 @@ def walk(
     else:
         at = jax.vmap(partial(evaluate, form), in_axes=(0, None if shared else 0, 0))
 
-    def one_step(p: Walk) -> Walk:
+    def one_step(p: LoopState) -> LoopState:
         loss, slope, certified = at(p.params, views, physics)
         reached, certified = (loss <= level, certified) if alone else (p.reached, p.certified)
         moves = certified & ~reached
         lower = (loss < p.lowest) & certified
-        broken = (p.broken < 0) & ~jnp.isfinite(loss) & certified
-        return Walk(
+        diverged = (p.diverged < 0) & ~jnp.isfinite(loss) & certified
+        return LoopState(
             params=jax.tree.map(lambda w, s: jnp.where(moves, w + step * s, w), p.params, slope),
             steps=p.steps + moves,
             lowest=jnp.where(lower, loss, p.lowest),
             lowest_step=jnp.where(lower, p.steps, p.lowest_step),
-            broken=jnp.where(broken, p.steps, p.broken),
+            diverged=jnp.where(diverged, p.steps, p.diverged),
             reached=reached,
             certified=certified,
         )
 
-    def leap(position: Walk, stop):
+    def to_stop(position: LoopState, stop):
         if burst > 1:
             position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
         position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached & p.certified, one_step, position)
         return position, (position.params, position.steps)
 
-    def many_steps(p: Walk) -> Walk:
+    def many_steps(p: LoopState) -> LoopState:
         return lax.fori_loop(0, burst, lambda _, p: one_step(p), p)
 
     begin = jnp.zeros(states.weights[0].shape[:-2])
     zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
-    position = Walk(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
-    end, (saved, steps) = lax.scan(leap, position, stops)
+    position = LoopState(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
+    end, (saved, steps) = lax.scan(to_stop, position, stops)
     end = end._replace(
-        broken=jnp.where((end.broken < 0) & ~_finite(at, end, views, physics), end.steps, end.broken)
+        diverged=jnp.where((end.diverged < 0) & ~_finite(at, end, views, physics), end.steps, end.diverged)
     )
     if alone:
         return jax.tree.map(lambda a: a[None], end), jax.tree.map(lambda a: a[None], saved), steps
     return end, jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), saved), steps
 
 
-def _finite(at, end: Walk, views, physics: Physics):
+def _finite(at, end: LoopState, views, physics: Physics):
     """Whether the loss is finite where runs end; where classes do not tell, whether the weights are."""
     loss, _, certified = at(end.params, views, physics)
     weights = jnp.stack([jnp.isfinite(w).all(axis=(-2, -1)) for w in end.params.weights]).all(axis=0)

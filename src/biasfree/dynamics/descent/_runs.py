@@ -14,13 +14,13 @@ from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 
-class Lowest(NamedTuple):
+class LowestLoss(NamedTuple):
     """The lowest loss a run met and the step at which it did: `leap` steps on from the states `start`."""
 
     loss: float
     step: int
-    start: Any
-    leap: int
+    states: Any
+    steps_after: int
 
 
 class Run:
@@ -40,7 +40,7 @@ class Run:
         self.recorder = Recorder(form, self.network, None, self.physics, save, until)
         self.steps = self.by_class = 0
         self.diverged: int | None = None
-        self.lowest = Lowest(np.inf, 0, None, 0)
+        self.lowest = LowestLoss(np.inf, 0, None, 0)
         self.name = "gradient descent" if problem.single else f"gradient descent of network {i}"
 
     @property

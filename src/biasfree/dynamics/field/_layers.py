@@ -67,25 +67,25 @@ def backpropagate(
         z = preactivation(params, i, h[-1], unit)
         slopes.append(gates(i, z))
         h.append(slopes[-1] * z)
-    value, pull = residual(preactivation(params, len(weights) - 1, h[-1], unit))
+    value, delta = residual(preactivation(params, len(weights) - 1, h[-1], unit))
     by_weight: list[Any] = [None] * len(weights)
     by_bias: list[Any] = [None] * len(biases)
     for i in reversed(range(len(weights))):
         if biases:
-            by_bias[i] = pull @ unit
-        if i and pull.shape[0] == 1:
-            pull = slopes[i - 1] * pull  # without the outer weight a_h, which multiplies what comes of it
-            drift = product(pull, h[i - 1].T)
+            by_bias[i] = delta @ unit
+        if i and delta.shape[0] == 1:
+            delta = slopes[i - 1] * delta  # without the outer weight a_h, which multiplies what comes of it
+            drift = product(delta, h[i - 1].T)
             by_weight[i] = jnp.sum(drift * weights[i - 1], axis=1)[None]
             by_weight[i - 1] = weights[i].T * drift
             if biases:
-                by_weight[i] += (pull @ unit) * biases[i - 1]
-            pull = weights[i].T * pull
+                by_weight[i] += (delta @ unit) * biases[i - 1]
+            delta = weights[i].T * delta
         else:
             if by_weight[i] is None:
-                by_weight[i] = product(pull, h[i].T)
+                by_weight[i] = product(delta, h[i].T)
             if i:
-                pull = slopes[i - 1] * product(weights[i].T, pull)
+                delta = slopes[i - 1] * product(weights[i].T, delta)
     return value, Params(tuple(by_weight), tuple(by_bias))
 
 

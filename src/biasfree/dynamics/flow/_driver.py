@@ -21,7 +21,7 @@ from biasfree.dynamics.flow._system import (
     System,
     Tolerance,
     first_length,
-    start,
+    initial_loop,
 )
 
 #: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
@@ -109,7 +109,7 @@ def integrate(
     """Follow the flow through `ts`, recording the states there; between compiled calls `reaction` may answer
     with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
     reaction, end, levels = reaction or NoReaction(), ts[-1], recorder.levels
-    tolerance, loop, pace = tolerance_of(params, limits), start(params, memory), _Pace()
+    tolerance, loop, pace = tolerance_of(params, limits), initial_loop(params, memory), _Pace()
     with Progress("gradient flow") as progress:
         while len(ts):
             call = min(reaction.call_steps(), limits.max_steps - tried(loop))
@@ -179,7 +179,7 @@ class _Pace:
     def why(self, loop: Loop, limits: Limits, end: float, system: System) -> str:
         (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
         needed = steps + (end - t) / max(t - before, TINY * end) * (steps - half)
-        said = (
+        where = (
             f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
             f"pace it needs {needed:.1e}. "
         )
@@ -187,10 +187,10 @@ class _Pace:
             moved = relative_distance(loop.params, self._earlier[2])
             if moved <= limits.rtol:
                 return (
-                    f"{said}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by "
+                    f"{where}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by "
                     f"{moved:.1e} of their norm. End ts there, or raise max_steps."
                 )
-        return f"{said}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
+        return f"{where}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
 
     def _mark(self, steps: float) -> tuple[int, float]:
         """Where the flow was after so many steps or a few less."""

@@ -16,23 +16,23 @@ from biasfree.data import Dataset
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics._threads import together
+from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.field._layers import Params, with_hidden
 from biasfree.dynamics.field._objective import Form, form_of, params_of, physics_of, view_of
 from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.dynamics.flow._driver import LOCAL_SHARE, Limits, integrate
 from biasfree.dynamics.flow._halving import StepFlow
 from biasfree.dynamics.flow._initial import (
+    branches_at_start,
     check_velocity,
-    hyperplanes,
+    first_layer_hyperplanes,
+    initial_state,
     on_a_kink,
-    start_of,
-    starts_on_branch,
 )
 from biasfree.dynamics.flow._loop import Smooth
 from biasfree.dynamics.flow._system import Loop
 from biasfree.dynamics.flow.events._apply import Decisions
-from biasfree.dynamics.flow.events._driver import Kinks, TooManyEventsError
+from biasfree.dynamics.flow.events._driver import EventDriver, TooManyEventsError
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
@@ -188,7 +188,7 @@ def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
     function of the user's or share an accelerator."""
     alone = request.save is not None or jax.default_backend() != "cpu"
     rest = [partial(_flow, problem, i, request) for i in range(1, len(problem.networks))]
-    return [_flow(problem, 0, request), *together(rest, 1 if alone else min(allowed(), len(rest)))]
+    return [_flow(problem, 0, request), *run_in_threads(rest, 1 if alone else min(allowed(), len(rest)))]
 
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
@@ -249,7 +249,7 @@ class _Run:
         limits = self.request.limits("events")
         given = (self.physics, self.request.save, self.request.levels)
         recorder = Recorder(None, self.network, None, *given)
-        kinks = Kinks(
+        driver = EventDriver(
             self.network,
             self.data,
             loss=self.problem.loss,
@@ -258,8 +258,8 @@ class _Run:
             most_events=most_events,
             slots=recorder.slots,
         )
-        loop, stopped = kinks.follow(self.request.ts, limits, recorder)
-        found = {"events": kinks.events(loop), "branch_times": kinks.branch_times}
+        loop, stopped = driver.follow(self.request.ts, limits, recorder)
+        found = {"events": driver.events(loop), "branch_times": driver.branch_times}
         return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
 
     def steps(self) -> Trajectory:
@@ -289,8 +289,8 @@ class _Run:
         params, train = params_of(self.network), self.problem.train
         if self.network.depth != 2 or self.has_no_kinks() or not on_a_kink(self.network, self.data):
             return params, self._branch_times()
-        decisions = Decisions(hyperplanes(self.network, self.data))
-        begun = start_of(
+        decisions = Decisions(first_layer_hyperplanes(self.network, self.data))
+        begun = initial_state(
             self.network, self.data, decisions, loss=self.problem.loss, l2=self.problem.l2, train=train
         )
         return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
@@ -298,7 +298,7 @@ class _Run:
     def _branch_times(self) -> tuple[float, ...]:
         """0 if σ′(0) = α decides there."""
         given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
-        return (0.0,) if starts_on_branch(self.network, self.data, **given) else ()
+        return (0.0,) if branches_at_start(self.network, self.data, **given) else ()
 
     def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
         return Stats(

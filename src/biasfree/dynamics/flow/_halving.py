@@ -135,9 +135,9 @@ class StepFlow:
         """The lengths of at most so many steps whose relative local error is small where the field is smooth,
         and `kink` elsewhere."""
         with Progress("gradient flow, choosing steps") as progress:
-            return self._explored(ts, kink, most, progress)
+            return self._chosen_lengths(ts, kink, most, progress)
 
-    def _explored(self, ts: np.ndarray, kink: float, most: int, progress: Progress) -> list[np.ndarray]:
+    def _chosen_lengths(self, ts: np.ndarray, kink: float, most: int, progress: Progress) -> list[np.ndarray]:
         rtol = min(GRID_ERROR, 100 * self._limits.rtol)
         tolerance = tolerance_of(self._params, self._limits)._replace(rtol=np.float64(rtol))
         params, t, error, grid = self._params, 0.0, np.inf, []
@@ -148,7 +148,7 @@ class StepFlow:
             while t < target:
                 view = self._grouping.view
                 given = (tolerance, np.float64(kink / rtol), view, self._physics)
-                found = _explore(self._form, params, t, h, error, target, *given)
+                found = _chosen_steps(self._form, params, t, h, error, target, *given)
                 params, t, h, error, taken, used, rejected, certified = found
                 t, taken, rejected = float(t), int(taken), int(rejected)
                 lengths.append(np.asarray(used)[:taken])
@@ -185,14 +185,14 @@ class StepFlow:
         for t, start, lengths in zip(ts[ts > 0], np.append(0.0, ts[ts > 0]), grid, strict=False):
             begun = start
             for piece in np.array_split(lengths, min(len(lengths), -(-PIECES // len(grid)))):
-                arrived, losses, kink = self._walk(fine, piece, halvings)
+                arrived, losses, kink = self._after(fine, piece, halvings)
                 while (losses <= levels.next).any():
                     cut = self._cut(fine, piece, losses, halvings, levels.next)
                     levels.reach(float(begun + cut.sum()), levels.next)
                     if levels.done:
                         piece, t = cut, begun + cut.sum()
-                        arrived, losses, kink = self._walk(fine, piece, halvings)
-                coarse, _, other = self._walk(coarse, piece, halvings - 1)
+                        arrived, losses, kink = self._after(fine, piece, halvings)
+                coarse, _, other = self._after(coarse, piece, halvings - 1)
                 fine, begun = arrived, begun + piece.sum()
                 kinks = np.maximum(kinks, (kink, other))
                 error = max(error, KINK_FACTOR * relative_distance(fine, coarse))
@@ -209,7 +209,7 @@ class StepFlow:
             progress.update(t / ts[-1])
         return "end of ts", error
 
-    def _walk(self, params: Params, lengths: np.ndarray, halvings: int) -> tuple[Params, np.ndarray, float]:
+    def _after(self, params: Params, lengths: np.ndarray, halvings: int) -> tuple[Params, np.ndarray, float]:
         """The state after steps of these lengths, each divided in 2^halvings, the losses on the way, and the
         most that one step may have lost at a kink."""
         losses: list[np.ndarray] = []
@@ -219,10 +219,11 @@ class StepFlow:
             padded, total = np.pad(some, (0, CALL_STEPS - len(some))) / parts, len(some) * parts
             found, done = np.full(CALL_STEPS, np.inf), 0
             while done < total:
-                walked = (params, padded, found, np.int64(done), np.int64(total), np.int64(parts))
+                state = (params, padded, found, np.int64(done), np.int64(total), np.int64(parts))
                 level = 0.0 if self._looks_at_losses else NO_LEVEL
                 limits = (level, self._grouping.view, self._physics)
-                before, (params, found, done, certified, most) = done, _march(self._form, *walked, *limits)
+                before = done
+                params, found, done, certified, most = _given_steps(self._form, *state, *limits)
                 done, kink = int(done), max(kink, float(most))
                 self._count(STAGES * (done - before), params, certified)
             losses.append(np.asarray(found)[: len(some)])
@@ -239,11 +240,11 @@ class StepFlow:
     ) -> np.ndarray:
         """The lengths up to the point at which the loss reaches `level`, by bisection in the last step."""
         last = int(np.argmax(losses <= level))
-        params = self._walk(params, lengths[:last], halvings)[0] if last else params
+        params = self._after(params, lengths[:last], halvings)[0] if last else params
         low, high = 0.0, lengths[last]
         for _ in range(50):
             middle = (low + high) / 2
-            below = self._walk(params, np.array([middle]), halvings)[1][0] <= level
+            below = self._after(params, np.array([middle]), halvings)[1][0] <= level
             low, high = (low, middle) if below else (middle, high)
         return np.append(lengths[:last], high)
 
@@ -297,7 +298,9 @@ def _step(form: Form, params: Params, view, physics: Physics, h) -> tuple[Params
 
 
 @compiled("form")
-def _march(form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics):
+def _given_steps(
+    form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics
+):
     """Steps `done` to `total`, `parts` of them with each of the given lengths, as far as classes hold; the
     state, the loss after every `parts` steps if a level is looked for, the steps done, and the most, relative
     to the weights, that one of them may have lost at a kink."""
@@ -328,7 +331,7 @@ def _size(params: Params):
 
 
 @compiled("form")
-def _explore(
+def _chosen_steps(
     form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
 ):
     """Steps towards `target`, their lengths chosen by their errors; stops there, when CALL_STEPS are taken,

@@ -17,7 +17,7 @@ from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
-from biasfree.dynamics.flow.events._hyperplanes import Lines, lines_of
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.losses import named
 from biasfree.networks import Network
@@ -35,7 +35,7 @@ TINY = 1e-11
 LARGE = 1e70
 
 
-class Pull(NamedTuple):
+class Forces(NamedTuple):
     """How every line pulls on neurons, per output, from above and from below, (Q, K)."""
 
     above: np.ndarray
@@ -47,7 +47,7 @@ class Pull(NamedTuple):
         return np.where(signs > 0, above, np.where(signs < 0, below, (above + below) / 2)).T @ normals
 
 
-class Start(NamedTuple):
+class InitialState(NamedTuple):
     """A two-layer network at t = 0: its signs (Q, H), and the first layer, with its bias as a last column,
     moved off the kinks that neurons leave."""
 
@@ -75,7 +75,7 @@ def on_a_kink(network: Network, data: Dataset) -> bool:
     return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
 
 
-def starts_on_branch(
+def branches_at_start(
     network: Network, data: Dataset, *, loss: str, l2: float, train: tuple[bool, ...]
 ) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
@@ -97,14 +97,14 @@ def starts_on_branch(
     )
 
 
-def hyperplanes(network: Network, data: Dataset) -> Lines:
+def first_layer_hyperplanes(network: Network, data: Dataset) -> Hyperplanes:
     """The lines of the samples as the first layer sees them."""
-    return lines_of(_with_ones(network, data.x))
+    return hyperplanes_of(_with_ones(network, data.x))
 
 
-def start_of(
+def initial_state(
     network: Network, data: Dataset, decisions: Decisions, *, loss: str, l2: float, train: tuple[bool, ...]
-) -> Start:
+) -> InitialState:
     """The signs of two layers at t = 0; a neuron on a kink is settled like one that reaches it, and
     `decisions` keeps the time 0 if another way was as good.
 
@@ -117,25 +117,25 @@ def start_of(
         signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
     unclear = np.flatnonzero((signs == 0).any(axis=0))
     if not train[0]:  # kinks are where they are
-        return Start(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
+        return InitialState(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
     if not len(unclear):
-        return Start(signs, hidden)
-    pull, outer = _pull(network, data, lines, loss), network.weights[1].copy()
+        return InitialState(signs, hidden)
+    forces, outer = _forces(network, data, lines, loss), network.weights[1].copy()
     rates = _Rates(network, data, loss, l2, train, []).velocities()[1][:, : len(hidden)]
     still = ~outer.any(axis=0) & train[1]
     outer[:, still] = (rates / max(np.abs(rates).max(), np.finfo(float).tiny))[:, still]
     decay = l2 * np.pad(network.weights[0], ((0, 0), (0, hidden.shape[1] - network.sizes[0])))
-    free, before = pull.on(outer, lines.normals, signs) - decay, signs.copy()
+    free, before = forces.on(outer, lines.normals, signs) - decay, signs.copy()
     for h in unclear.tolist():
-        decisions.decide(_neuron(h, hidden, outer, lines, signs, pull, free), 0.0, signs, hidden.copy())
-    velocity = pull.on(outer, lines.normals, signs)
+        decisions.decide(_neuron(h, hidden, outer, lines, signs, forces, free), 0.0, signs, hidden.copy())
+    velocity = forces.on(outer, lines.normals, signs)
     for h in unclear.tolist():
         hidden[h] += (
             _off(lines.normals[before[:, h] == 0], signs[before[:, h] == 0, h], velocity[h])
             * BEYOND
             * (norms[h] or np.linalg.norm(outer[:, h]))
         )
-    return Start(signs, hidden)
+    return InitialState(signs, hidden)
 
 
 def _off(normals: np.ndarray, signs: np.ndarray, velocity: np.ndarray) -> np.ndarray:
@@ -152,9 +152,9 @@ def _neuron(
     h: int,
     hidden: np.ndarray,
     outer: np.ndarray,
-    lines: Lines,
+    lines: Hyperplanes,
     signs: np.ndarray,
-    pull: Pull,
+    forces: Forces,
     free: np.ndarray,
 ) -> Neuron:
     return Neuron(
@@ -163,22 +163,22 @@ def _neuron(
         z=lines.normals @ hidden[h],
         signs=signs[:, h].copy(),
         wrong=np.zeros(len(signs), bool),
-        above=pull.above @ outer[:, h],
-        below=pull.below @ outer[:, h],
+        above=forces.above @ outer[:, h],
+        below=forces.below @ outer[:, h],
         free=free[h],
     )
 
 
-def _pull(network: Network, data: Dataset, lines: Lines, loss: str) -> Pull:
+def _forces(network: Network, data: Dataset, lines: Hyperplanes, loss: str) -> Forces:
     """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
     residual = [
         named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
     ]
     each = lines.length[:, None] * np.concatenate(residual) / len(data)
     up, down = np.zeros((2, len(lines.normals), each.shape[1]))
-    np.add.at(up, lines.line[lines.length > 0], each[lines.length > 0])
-    np.add.at(down, lines.line[lines.length < 0], each[lines.length < 0])
-    return Pull(up + network.leak * down, network.leak * up + down)
+    np.add.at(up, lines.hyperplane[lines.length > 0], each[lines.length > 0])
+    np.add.at(down, lines.hyperplane[lines.length < 0], each[lines.length < 0])
+    return Forces(up + network.leak * down, network.leak * up + down)
 
 
 def _augmented(network: Network) -> np.ndarray:
@@ -277,11 +277,11 @@ class _Rates:
 
 def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
     """The hyperplanes that neurons of a layer are on: samples on one line through the origin share one."""
-    lines = lines_of(h)
+    lines = hyperplanes_of(h)
     for neuron in np.flatnonzero(mask.any(axis=0)).tolist():
         met = np.flatnonzero(mask[:, neuron])
-        for line in np.unique(lines.line[met]).tolist():
-            samples = met[lines.line[met] == line]
+        for hyperplane in np.unique(lines.hyperplane[met]).tolist():
+            samples = met[lines.hyperplane[met] == hyperplane]
             yield _Unit(layer, neuron, samples, lines.length[samples] > 0)
 
 
@@ -318,9 +318,9 @@ def _loss_and_gradients(
     """The data loss of every sample and ∇ of its mean for every layer."""
     hs, zs = _states(network, data.x)
     gates = gates or [np.where(z > 0, 1.0, network.leak) for z in zs[:-1]]
-    pull, found = named(loss).residual(zs[-1], data.targets) / len(data), []
+    delta, found = named(loss).residual(zs[-1], data.targets) / len(data), []
     for layer in reversed(range(network.depth)):
-        found.insert(0, -pull.T @ _with_ones(network, hs[layer]))
+        found.insert(0, -delta.T @ _with_ones(network, hs[layer]))
         if layer:
-            pull = (pull @ network.weights[layer]) * gates[layer - 1]
+            delta = (delta @ network.weights[layer]) * gates[layer - 1]
     return named(loss).value(zs[-1], data.targets), found

@@ -76,7 +76,7 @@ class System(Protocol):
     def conclude(self, loop: Loop, params: Params, notes: Any, cut: Cut, taken: Any, given: Any) -> Any: ...
 
 
-def start(params: Params, memory: Any) -> Loop:
+def initial_loop(params: Params, memory: Any) -> Loop:
     """A loop about to find its first step."""
     real, whole = np.float64, np.int64
     return Loop(

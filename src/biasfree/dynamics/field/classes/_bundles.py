@@ -80,9 +80,9 @@ def sort_by_clusters(
     margin[sizes == 0] = np.inf
     bits = along > 0
     bits ^= ~bits[:, :1] if mirrored else False  # ±x, seen from the positive side of the first cluster
-    codes, kind = np.unique(bits @ (1 << np.arange(bits.shape[1])), return_inverse=True)
+    codes, pattern = np.unique(bits @ (1 << np.arange(bits.shape[1])), return_inverse=True)
     signs = 2.0 * (codes[:, None] >> np.arange(bits.shape[1]) & 1) - 1
     z = signs[:, found.cluster] * found.sign
     gates, other = (np.where(side * z > 0, 1.0, leak) for side in (1, -1))
     rows = np.broadcast_to(directions, (len(codes), *directions.shape))
-    return Sorted(np.where(margin > 0, kind, -1), margin, (gates,), (other,), (rows,), cost=0.1)
+    return Sorted(np.where(margin > 0, pattern, -1), margin, (gates,), (other,), (rows,), cost=0.1)

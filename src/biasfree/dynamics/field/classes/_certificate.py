@@ -66,22 +66,22 @@ def _two_layers(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
     outputs, inputs = classes.best.shape
 
     def add(block, total):
-        loss, drift, pull = total
+        loss, drift, bias = total
         gates, sigma, left, floor = (
             lax.dynamic_slice_in_dim(a, block * BLOCK, BLOCK)
             for a in (classes.gates[0], classes.sigma, classes.left, classes.floor)
         )
         maps = ((gates[:, None] * second).reshape(BLOCK * outputs, -1) @ first).reshape(left.shape)
         value, g = _residual(maps, params, classes.best, sigma, left, floor)
-        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), pull + jnp.sum(g[:, :, -1], axis=0)
+        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), bias + jnp.sum(g[:, :, -1], axis=0)
 
     begin = (jnp.zeros(()), jnp.zeros((len(first), outputs * inputs)), jnp.zeros(outputs))
-    loss, drift, pull = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
+    loss, drift, bias = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
     drift = drift.reshape(len(first), outputs, inputs)
     inner, outer = jnp.einsum("kh,hkd->hd", second, drift), jnp.einsum("hkd,hd->kh", drift, first)
     if not params.biases:
         return loss, Params((inner, outer)), jnp.array(True)
-    return loss, Params((inner[:, :-1], outer), (inner[:, -1], pull)), jnp.array(True)
+    return loss, Params((inner[:, :-1], outer), (inner[:, -1], bias)), jnp.array(True)
 
 
 def _deep(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
@@ -123,8 +123,8 @@ def _residual(maps, params: Params | None, best, sigma, left, floor) -> tuple[An
     if params is not None and params.biases:
         maps = maps.at[:, :, -1].add(params.biases[-1])
     gap = maps - best
-    pulled = gap @ sigma  # zero for a class not in use
-    return jnp.sum(floor) + jnp.sum(gap * (pulled / 2 - left)), left - pulled
+    fitted = gap @ sigma  # zero for a class not in use
+    return jnp.sum(floor) + jnp.sum(gap * (fitted / 2 - left)), left - fitted
 
 
 def basis(params: Params):

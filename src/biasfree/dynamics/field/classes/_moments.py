@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.dynamics.field._objective import Samples
 from biasfree.dynamics.field.classes._certificate import Classes
-from biasfree.dynamics.field.classes._patterns import MOST_KINDS, Sorted
+from biasfree.dynamics.field.classes._patterns import MOST_PATTERNS, Sorted
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
 WORTH = 0.7
 
 
-class Members:
+class ClassMoments:
     """The samples of a run, in classes or not."""
 
     def __init__(self, network: Network, view: Samples, *, mirrored: bool):
@@ -43,7 +43,7 @@ class Members:
 
     def no_classes(self) -> Classes:
         """Room for classes, with none in it."""
-        m, (k, d) = MOST_KINDS * (1 + self.mirrored), self.best.shape
+        m, (k, d) = MOST_PATTERNS * (1 + self.mirrored), self.best.shape
         room = min(int(REMAINDER_SHARE * len(self._x)), MOST_REMAINING)
         chunks = -(-room // REMAINDER_ROWS)
         x, y, share = (np.zeros((chunks, REMAINDER_ROWS, *a.shape[2:])) for a in self._view[:3])
@@ -69,10 +69,10 @@ class Members:
         classes = self.no_classes()
         if kept is None or np.count_nonzero(~kept) > classes.remainder.share.size:
             return None
-        present = np.unique(found.kind[kept])
+        present = np.unique(found.pattern[kept])
         lookup = np.full(len(found.gates[0]) + 1, -1)
         lookup[present] = self._named(found, present)
-        self._move(np.where(kept, lookup[found.kind], -1))
+        self._move(np.where(kept, lookup[found.pattern], -1))
         # Kinds of equal gates, as all are where the leak is 1, are one class.
         names, first = np.unique(lookup[present], return_index=True)
         reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
@@ -88,8 +88,9 @@ class Members:
         certificate, which is margin/speed evaluations.
         """
         total, inputs = self.inputs.shape
-        crowded = np.append(np.bincount(found.kind[found.kind >= 0], minlength=1) >= CROWD * inputs, False)
-        margin = np.where(crowded[np.minimum(found.kind, len(crowded) - 1)], found.margin, -1.0)
+        counts = np.bincount(found.pattern[found.pattern >= 0], minlength=1)
+        crowded = np.append(counts >= CROWD * inputs, False)
+        margin = np.where(crowded[np.minimum(found.pattern, len(crowded) - 1)], found.margin, -1.0)
         ranked = np.sort(margin)
         loose = int(np.searchsorted(ranked, 0.0, side="right"))
         remainders = np.arange(
@@ -105,8 +106,8 @@ class Members:
     def _named(self, found: Sorted, used: np.ndarray) -> list[int]:
         """A number for each of these kinds: the one it had before, if its pattern is known."""
         numbers = []
-        for kind in used:
-            name = b"".join((gates[kind] == 1).tobytes() for gates in found.gates)
+        for pattern in used:
+            name = b"".join((gates[pattern] == 1).tobytes() for gates in found.gates)
             if name not in self._names:
                 self._names[name] = len(self._names)
                 k, d = self.best.shape
@@ -135,15 +136,15 @@ class Members:
         """Put kinds into the room for classes: on mirrored data two each, x and −x, with equal moments."""
         sides = (found.gates, found.mirrored) if self.mirrored else (found.gates,)
         classes.directions[0][:] = found.directions[0][used[0]]
-        for i, (kind, name) in enumerate(zip(used, names, strict=True)):
+        for i, (pattern, name) in enumerate(zip(used, names, strict=True)):
             for j, gates in enumerate(sides):
                 slot = i * len(sides) + j
                 classes.reach[slot] = reach[i]
                 classes.sigma[slot], classes.left[slot], classes.floor[slot] = self._moments[name]
                 for layer in range(len(gates)):
-                    classes.gates[layer][slot] = gates[layer][kind]
+                    classes.gates[layer][slot] = gates[layer][pattern]
                     if layer:
-                        classes.directions[layer][slot] = found.directions[layer][kind]
+                        classes.directions[layer][slot] = found.directions[layer][pattern]
 
     def _fill_remainder(self, room: Samples, remains: np.ndarray) -> np.int64:
         """Put samples into the room for the remainder; returns the chunks they fill."""

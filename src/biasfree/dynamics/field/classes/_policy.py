@@ -12,7 +12,7 @@ from biasfree.dynamics.field._layers import Params, augmented
 from biasfree.dynamics.field._objective import Form, Physics, Samples, view_of
 from biasfree.dynamics.field.classes._bundles import sort_by_clusters
 from biasfree.dynamics.field.classes._certificate import Classes, directions
-from biasfree.dynamics.field.classes._moments import CROWD, Members
+from biasfree.dynamics.field.classes._moments import CROWD, ClassMoments
 from biasfree.dynamics.field.classes._patterns import sort
 from biasfree.networks import Network
 
@@ -29,11 +29,11 @@ class Grouping:
 
     def __init__(self, form: Form, network: Network, data: Dataset, physics: Physics):
         view: Any = view_of(form, network, data)
-        self._leak, self._members = float(physics.leak), None
+        self._leak, self._moments = float(physics.leak), None
         if isinstance(view, Samples) and _is_crowded(form, network, view):
-            self._members = Members(network, view, mirrored=form.kind == "pairs")
-            view = view._replace(classes=self._members.no_classes())
-        self._x: Any = view.x if self._members else None
+            self._moments = ClassMoments(network, view, mirrored=form.kind == "pairs")
+            view = view._replace(classes=self._moments.no_classes())
+        self._x: Any = view.x if self._moments else None
         self.view: Any = jax.device_put(view)
         self.by_class = False
         self._marked: Params | None = None
@@ -43,11 +43,11 @@ class Grouping:
     def due(self) -> float:
         """Evaluations until samples are sorted next, as far as that is known: a count and not a time, so that
         a run has the same bits whenever it is made."""
-        return np.inf if self._members is None or self.by_class else max(self._patience - self._since, 1)
+        return np.inf if self._moments is None or self.by_class else max(self._patience - self._since, 1)
 
     def note(self, params: Params, evaluations: int, *, certified: bool = True) -> None:
         """Hear that the run went on to `params`; `certified` is False where its classes no longer hold."""
-        if self._members is None:
+        if self._moments is None:
             return
         self._since += evaluations
         if not certified and not self._since:
@@ -57,26 +57,26 @@ class Grouping:
 
     def _sorted(self, params: Params) -> Classes | None:
         """The classes at a state, by clusters of directions where there are some, or by all patterns."""
-        members: Any = self._members
+        moments: Any = self._moments
         turned = (
             _turned(self._marked, params) / self._since if self._marked and self._since else UNKNOWN_SPEED
         )
         found = None
         if len(params.weights) == 2:
             rows = np.asarray(directions(augmented(params, 0)))
-            given = (rows, members.inputs, members.sizes, self._leak)
-            clusters = sort_by_clusters(*given, mirrored=members.mirrored)
-            found = clusters and members.classes(clusters, turned)
+            given = (rows, moments.inputs, moments.sizes, self._leak)
+            clusters = sort_by_clusters(*given, mirrored=moments.mirrored)
+            found = clusters and moments.classes(clusters, turned)
         if found is None:
-            patterns = sort(params, self._x, members.real, self._leak, mirrored=members.mirrored)
-            found = members.classes(patterns, turned)
+            patterns = sort(params, self._x, moments.real, self._leak, mirrored=moments.mirrored)
+            found = moments.classes(patterns, turned)
         return found
 
     def _take(self, found: Classes | None, params: Params) -> None:
         """Go on with these classes, or with none."""
-        members: Any = self._members
+        moments: Any = self._moments
         if found is not None or self.by_class:
-            classes = members.no_classes() if found is None else found
+            classes = moments.no_classes() if found is None else found
             self.view = self.view._replace(classes=jax.device_put(classes))
         self.by_class = found is not None
         self._patience = (

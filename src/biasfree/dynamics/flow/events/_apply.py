@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.events._decide import Kink, can_rest, departures, resolve
-from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._decide import Contact, can_rest, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.events._locate import ROUNDING
 
 #: A unit normal this near to the span of others lies in it.
@@ -31,7 +31,7 @@ class Neuron(NamedTuple):
 class Decisions:
     """Decides for neurons on these lines, and keeps the times at which a convention did."""
 
-    def __init__(self, lines: Lines):
+    def __init__(self, lines: Hyperplanes):
         self.lines, self.rank = lines, lines.rank
         self.branch_times: list[float] = []
         self._implied: dict[bytes, np.ndarray] = {}
@@ -49,9 +49,9 @@ class Decisions:
         on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
         hit = on & neuron.wrong
         above, below = neuron.above, neuron.below
-        pulls = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
-        rest = neuron.free - pulls[on] @ normals[on]
-        outcome = resolve(Kink(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
+        forces = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
+        rest = neuron.free - forces[on] @ normals[on]
+        outcome = resolve(Contact(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
         signs[on, h] = outcome.signs
         after = signs[:, h]
         if outcome.branches and (after != before).any():
@@ -101,8 +101,8 @@ class Decisions:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
         ways = departures(self.lines.normals, neuron.above, neuron.below, self.rays)
         signs[:, neuron.h] = ways[0][1] if ways else 0
-        pulls = (self.lines.normals, neuron.above, neuron.below, self.rays)
-        if len(ways) > 1 or (ways and can_rest(*pulls)):
+        around = (self.lines.normals, neuron.above, neuron.below, self.rays)
+        if len(ways) > 1 or (ways and can_rest(*around)):
             self._branch(t)
         return {"departures"} if ways else set()
 

@@ -12,7 +12,7 @@ from biasfree.networks import Network
 FEW_SLIDES = 4
 
 
-class Sliding:
+class Constraints:
     """`Given` for the signs of the neurons, by the numbers of lines, which the arrangement adds."""
 
     def __init__(self, network: Network, decisions: Decisions, l2: float):

@@ -20,15 +20,15 @@ from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._layers import augmented, with_hidden
 from biasfree.dynamics.field._objective import Params, params_of
 from biasfree.dynamics.flow._driver import CALL_STEPS, Limits, UnfinishedError, block, integrate, tolerance_of
-from biasfree.dynamics.flow._initial import hyperplanes, start_of
+from biasfree.dynamics.flow._initial import first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow._loop import advance
-from biasfree.dynamics.flow._system import EVENT, EXPIRED, LEVEL, SETTLING, STEPPING, Loop, start
+from biasfree.dynamics.flow._system import EVENT, EXPIRED, LEVEL, SETTLING, STEPPING, Loop, initial_loop
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
-from biasfree.dynamics.flow.events._constraints import Sliding
-from biasfree.dynamics.flow.events._field import KINK_SHARE, Kinked
+from biasfree.dynamics.flow.events._constraints import Constraints
+from biasfree.dynamics.flow.events._field import KINK_SHARE, PiecewiseField
 from biasfree.dynamics.flow.events._forces import Given, Memory, Notes
-from biasfree.dynamics.flow.events._hyperplanes import Lines
-from biasfree.dynamics.flow.events._layout import Arrangement
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
+from biasfree.dynamics.flow.events._layout import Layout
 from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.dynamics.flow.events._rays import unfolded
 from biasfree.networks import Network
@@ -44,7 +44,7 @@ class TooManyEventsError(UnfinishedError):
     """More events than following them one by one is worth."""
 
 
-class Kinks:
+class EventDriver:
     """The signs of one flow, and how they change."""
 
     def __init__(
@@ -59,21 +59,19 @@ class Kinks:
         slots: int,
     ):
         biased = network.biases is not None
-        self.lines: Lines = hyperplanes(network, data)
-        self.system = Kinked(loss, train)
+        self.lines: Hyperplanes = first_layer_hyperplanes(network, data)
+        self.system = PiecewiseField(loss, train)
         self.params = params_of(network)
         self._counts: Counter[str] = Counter()
         self._most_events, self._handled, self._slots = most_events, 0, slots
         self._last_time, self._repeats = -1.0, 0
         self.decisions = Decisions(self.lines)
-        self.sliding = Sliding(network, self.decisions, l2)
-        self.arrangement = Arrangement(
-            self.lines, data.targets, loss=loss, width=network.sizes[1], biased=biased
-        )
-        signs = start_of(network, data, self.decisions, loss=loss, l2=l2, train=train).signs
-        self.memory = Memory(self.arrangement.folded(signs), np.int64(0), np.int64(0))
-        self.sliding.update(signs)
-        self.given = self.arrangement.placed(self.sliding.given)
+        self.constraints = Constraints(network, self.decisions, l2)
+        self.layout = Layout(self.lines, data.targets, loss=loss, width=network.sizes[1], biased=biased)
+        signs = initial_state(network, data, self.decisions, loss=loss, l2=l2, train=train).signs
+        self.memory = Memory(self.layout.folded(signs), np.int64(0), np.int64(0))
+        self.constraints.update(signs)
+        self.given = self.layout.placed(self.constraints.given)
         self._looked, self._sorted_at = False, -1
 
     @property
@@ -93,9 +91,9 @@ class Kinks:
     def call_steps(self) -> int:
         """Steps of the next compiled call: few, if after them classes may be found; one at first, since
         neurons may start aligned."""
-        if not self.arrangement.sortable or self.arrangement.sorting is not None:
+        if not self.layout.sortable or self.layout.sorting is not None:
             return CALL_STEPS
-        return self.arrangement.patience if self._looked else 1
+        return self.layout.patience if self._looked else 1
 
     def events(self, loop: Loop) -> dict[str, int]:
         """How often what happened: located times by kind, and crossings stepped over."""
@@ -107,15 +105,15 @@ class Kinks:
 
     def react(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
         """Decide what every neuron does that cannot go on as it was, and whether to look for classes."""
-        by_class, code = self.arrangement.sorting is not None, int(loop.code)
+        by_class, code = self.layout.sorting is not None, int(loop.code)
         if code == EVENT and by_class:  # with all lines in view, the loop comes back to the same event
-            return self._rearranged(loop, self.arrangement.change(None, loop.memory.signs), SETTLING)
+            return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
         if code == EVENT:
             return self._decided(loop, notes)
         if code == LEVEL:  # the step was cut: neurons beyond a line, if any, have yet to change sides
             return loop._replace(code=np.int64(SETTLING if int(loop.accepted) else STEPPING)), given
         self._limit(float(loop.t), int(loop.memory.crossings), moved=True)
-        if code == EXPIRED or (self.arrangement.sortable and not by_class):
+        if code == EXPIRED or (self.layout.sortable and not by_class):
             return self._sorted(loop, given, notes)
         return loop, given
 
@@ -125,32 +123,32 @@ class Kinks:
         found = None
         self._looked = True
         if not expired or steps > self._sorted_at:
-            found = self.arrangement.look(_hidden(loop.params), np.asarray(notes.free), float(loop.h))
+            found = self.layout.look(_hidden(loop.params), np.asarray(notes.free), float(loop.h))
         if found is None and not expired:
             return loop, given
         self._sorted_at = steps
-        return self._rearranged(loop, self.arrangement.change(found, loop.memory.signs), STEPPING)
+        return self._rearranged(loop, self.layout.change(found, loop.memory.signs), STEPPING)
 
     def _rearranged(self, loop: Loop, signs: np.ndarray, code: int) -> tuple[Loop, Given]:
         loop = loop._replace(memory=loop.memory._replace(signs=signs), code=np.int64(code))
-        return loop, self.arrangement.placed(self.sliding.given)
+        return loop, self.layout.placed(self.constraints.given)
 
     def _decided(self, loop: Loop, notes: Notes) -> tuple[Loop, Given]:
         """What every neuron does that cannot go on as it was."""
-        t, signs, hidden = float(loop.t), self.arrangement.signs(loop.memory.signs), _hidden(loop.params)
+        t, signs, hidden = float(loop.t), self.layout.signs(loop.memory.signs), _hidden(loop.params)
         restless = np.any(np.asarray(notes.margins) < 0, axis=1)
         happened: set[str] = set()
         for neuron in self._neurons(notes, loop.params, signs, restless):
             changes = self.decisions.decide(neuron, t, signs, hidden)
             # Nothing better on the other side of a watched line: no need to ask again for these signs.
-            self.sliding.settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
+            self.constraints.settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
             happened |= changes
         self._counts.update(happened)
         self._handled += 1
         self._limit(t, int(loop.memory.crossings), moved=bool(happened) and t > self._last_time)
-        self.sliding.update(signs)
+        self.constraints.update(signs)
         loop = loop._replace(params=with_hidden(loop.params, hidden))
-        return self._rearranged(loop, self.arrangement.folded(signs), STEPPING)
+        return self._rearranged(loop, self.layout.folded(signs), STEPPING)
 
     def _neurons(
         self, notes: Notes, params: Params, signs: np.ndarray, restless: np.ndarray
@@ -201,7 +199,7 @@ class Kinks:
 
     def _probe(self) -> tuple[Loop, Notes]:
         """A first length and the notes at t = 0, from the program that will be needed anyway."""
-        loop = start(self.params, self.memory)
+        loop = initial_loop(self.params, self.memory)
         limits = Limits(1e-8, 1e-8, 0)
         ts, count = block(np.array([1.0]), self._slots)
         tolerance = tolerance_of(self.params, limits)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 KINK_SHARE = 0.3
 
 
-class Kinked(NamedTuple):
+class PiecewiseField(NamedTuple):
     """Two layers with kinks; see the module.
 
     With signs S, σ(z) = (c + kS)z for samples with c_μ > 0 and (c − kS)z for c_μ < 0, c = (1+α)/2, k =
@@ -65,8 +65,8 @@ class Kinked(NamedTuple):
 
     def blank(self, params: Params, given: Given) -> Notes:
         (chunks, _, size), outputs = given.lines.normals.shape, params.weights[1].shape[0]
-        pull = jnp.zeros((chunks, outputs, size))
-        return Notes(pull, pull, jnp.zeros_like(augmented(params)), nothing_watched(given))
+        force = jnp.zeros((chunks, outputs, size))
+        return Notes(force, force, jnp.zeros_like(augmented(params)), nothing_watched(given))
 
     def watches(self, given: Given):
         return given.slides.any() | given.resting.any()
@@ -74,9 +74,9 @@ class Kinked(NamedTuple):
     def evaluate(self, params: Params, memory: Memory, given: Given) -> tuple[Params, Notes]:
         (even, odd), slopes, drift = slopes_of(self.loss_name, params, memory.signs, given)
         hidden, outer = augmented(params), params.weights[1]
-        pull = jnp.sum(outer.T[:, :, None] * slopes, axis=1)
+        force = jnp.sum(outer.T[:, :, None] * slopes, axis=1)
         decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
-        free = jnp.where(given.resting[:, None], 0.0, pull) - given.l2 * decayed
+        free = jnp.where(given.resting[:, None], 0.0, force) - given.l2 * decayed
         notes = Notes(even, odd, free, nothing_watched(given))
         margin, cancelled = lax.cond(
             self.watches(given),

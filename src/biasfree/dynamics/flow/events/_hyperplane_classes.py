@@ -28,16 +28,16 @@ class Classes(NamedTuple):
     axis: Any
     reach: Any
 
-    def pulls(self, view: View, start):
+    def forces(self, view: View, start):
         """`start`, the pull of other lines (mean, by neuron, on the output bias), with that of the classes
         added."""
         even, odd = view.gates
 
         def add(i, found):
             mean, slopes, drift = found
-            pull = self.left[i] - (view.maps(self.signs[i]) - self.best[i]) @ self.sigma[i]
-            by_sign = odd * (pull[0] - pull[1])
-            both = pull[0] + pull[1]
+            force = self.left[i] - (view.maps(self.signs[i]) - self.best[i]) @ self.sigma[i]
+            by_sign = odd * (force[0] - force[1])
+            both = force[0] + force[1]
             # an input of 1 for the hidden bias is the input of the output bias
             drift = drift + both[:, -1] if view.biased else drift
             return mean + even * both, slopes + by_sign.reshape(-1, 1) * self.signs[i], drift

@@ -27,11 +27,11 @@ MOST_RAYS, MOST_NORMALS = 512, 4096
 
 
 @dataclass(frozen=True)
-class Lines:
+class Hyperplanes:
     """The lines of a dataset: normals n_q, and every sample's line and signed length c on it."""
 
     normals: Float[np.ndarray, "Q D"]
-    line: Int[np.ndarray, "P"]
+    hyperplane: Int[np.ndarray, "P"]
     length: Float[np.ndarray, "P"]
 
     @property
@@ -71,7 +71,7 @@ class Lines:
         return np.array(edges or span)
 
 
-def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
+def hyperplanes_of(x: Float[np.ndarray, "P D"]) -> Hyperplanes:
     """Group samples by the line through the origin they lie on."""
     largest = np.abs(x).max(axis=1)
     present = np.flatnonzero(largest > 0)
@@ -80,10 +80,10 @@ def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
     label = _groups(directions)
     first = np.unique(label, return_index=True)[1]
     normals = directions[first]
-    line, length = np.zeros(len(x), int), np.zeros(len(x))
-    line[present] = label
+    hyperplane, length = np.zeros(len(x), int), np.zeros(len(x))
+    hyperplane[present] = label
     length[present] = np.sum(x[present] * normals[label], axis=1)
-    return Lines(normals, line, length)
+    return Hyperplanes(normals, hyperplane, length)
 
 
 def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:

@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.dynamics.field._objective import squares_hold
 from biasfree.dynamics.flow.events._forces import Given
 from biasfree.dynamics.flow.events._hyperplane_sorting import Sorting, bundles_of, no_classes, sort
-from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.events._rays import (
     chunk_sizes,
     folded,
@@ -25,10 +25,10 @@ LEAST_WORK = 2**20
 MOST_ROOM = 8
 
 
-class Arrangement:
+class Layout:
     """The lines in the order in which compiled programs see them, and the signs that go with it."""
 
-    def __init__(self, lines: Lines, y: np.ndarray, *, loss: str, width: int, biased: bool):
+    def __init__(self, lines: Hyperplanes, y: np.ndarray, *, loss: str, width: int, biased: bool):
         self.lines, self._y, self.width = lines, y, width
         self.chunks, self.size = chunk_sizes(len(lines.normals))
         moments = loss == "square" and squares_hold(lines.length)

@@ -13,10 +13,10 @@ import oracles
 from biasfree.dynamics._problem import float64
 from biasfree.dynamics.flow import _driver as integrate
 from biasfree.dynamics.flow._loop import advance
-from biasfree.dynamics.flow._system import EXPIRED, start
+from biasfree.dynamics.flow._system import EXPIRED, initial_loop
 from biasfree.dynamics.flow.events import _driver as events
 from biasfree.dynamics.flow.events import _hyperplane_sorting as line_sorting
-from biasfree.dynamics.flow.events import _layout as arrangement
+from biasfree.dynamics.flow.events import _layout as layout
 from biasfree.dynamics.flow.events import _rays as rays
 from biasfree.dynamics.flow.events._hyperplane_classes import Classes
 
@@ -27,9 +27,9 @@ ALWAYS, NEVER = 0, 2**62
 @pytest.fixture
 def eager(monkeypatch):
     """Classes for problems far too small for them, lines in chunks of sixteen."""
-    monkeypatch.setattr(arrangement, "LEAST_WORK", ALWAYS)
+    monkeypatch.setattr(layout, "LEAST_WORK", ALWAYS)
     monkeypatch.setattr(rays, "CHUNK_LINES", 16)
-    monkeypatch.setattr(arrangement.Arrangement, "patience", 4)
+    monkeypatch.setattr(layout.Layout, "patience", 4)
     return monkeypatch
 
 
@@ -48,9 +48,9 @@ def near_alignment(sizes, *, spread, leak, biased, seed):
 def sorted_kinks(network, data):
     """The flow of a network with all lines in view, and the same with classes, or None if there are none."""
     options = {"loss": "square", "l2": 0.0, "train": (True, True), "most_events": None, "slots": 4}
-    dense, sorted_ = (events.Kinks(network, data, **options) for _ in range(2))
+    dense, sorted_ = (events.EventDriver(network, data, **options) for _ in range(2))
     hidden = events._hidden(sorted_.params)
-    found = sorted_.arrangement.look(hidden, 1e-4 * hidden[:, ::-1], 1.0)
+    found = sorted_.layout.look(hidden, 1e-4 * hidden[:, ::-1], 1.0)
     return dense, sorted_, found
 
 
@@ -69,7 +69,7 @@ def velocity(system, params, memory, given):
 )
 def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
     with pytest.MonkeyPatch.context() as patch, float64():
-        patch.setattr(arrangement, "LEAST_WORK", ALWAYS)
+        patch.setattr(layout, "LEAST_WORK", ALWAYS)
         patch.setattr(rays, "CHUNK_LINES", 16)
         patch.setattr(line_sorting, "SORTING_COST", 0.0)
         network = near_alignment(sizes, spread=spread, leak=leak, biased=biased, seed=seed)
@@ -77,8 +77,8 @@ def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
         dense, by_class, found = sorted_kinks(network, data)
         assert found is not None
         assert len(found.remainder) < 96
-        signs = by_class.arrangement.change(found, by_class.memory.signs)
-        given_ = by_class.arrangement.placed(by_class.sliding.given)
+        signs = by_class.layout.change(found, by_class.memory.signs)
+        given_ = by_class.layout.placed(by_class.constraints.given)
         expected, loss = velocity(dense.system, dense.params, dense.memory, dense.given)
         got, same = velocity(dense.system, dense.params, dense.memory._replace(signs=signs), given_)
     # A sum of n rounded terms errs by n·eps times the sum of their sizes: here n is the lines, the neurons
@@ -96,9 +96,7 @@ def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
     # the loss is a sum of squares of such terms
     top = np.mean((np.abs(data.targets).sum(axis=1) * 1e3 + reach) ** 2)
     np.testing.assert_allclose(same, loss, rtol=0, atol=8 * (96 + sum(sizes)) * EPS * top)
-    np.testing.assert_array_equal(
-        by_class.arrangement.signs(signs), dense.arrangement.signs(dense.memory.signs)
-    )
+    np.testing.assert_array_equal(by_class.layout.signs(signs), dense.layout.signs(dense.memory.signs))
 
 
 def turned(angle):
@@ -163,7 +161,7 @@ def test_a_flow_with_classes_is_the_flow_line_by_line(eager, options, leak, turn
     if options.get("train"):
         network = bf.Network((network.weights[0], 1e5 * network.weights[1]), leak=leak)
     run, codes = watched(eager, network, data, ts, rtol=1e-6, **options)
-    eager.setattr(arrangement, "LEAST_WORK", NEVER)
+    eager.setattr(layout, "LEAST_WORK", NEVER)
     dense, _ = watched(eager, network, data, ts, rtol=1e-6, **options)
     assert 0 < run.stats.by_class < run.stats.evaluations
     assert dense.stats.by_class == 0
@@ -182,7 +180,7 @@ def test_events_in_classes_are_decided_line_by_line(eager):
     data = oracles.random_data(64, 2, seed=3)
     network = bf.networks.balanced((2, 6, 1), scale=1.0, seed=1)
     run, _ = watched(eager, network, data, np.linspace(0, 20, 5))
-    eager.setattr(arrangement, "LEAST_WORK", NEVER)
+    eager.setattr(layout, "LEAST_WORK", NEVER)
     dense, _ = watched(eager, network, data, np.linspace(0, 20, 5))
     assert run.stats.by_class > 0
     assert run.stats.events["slides"] > 0
@@ -214,12 +212,14 @@ def test_logistic_losses_have_no_classes(eager):
 def test_the_compiled_loop_calls_nothing_outside():
     """No host callback: such programs are never cached, and cannot run where Python is not."""
     network, data = bf.networks.gaussian((3, 6, 1), scale=0.1), bf.data.odd_sine(n=40, d=3, seed=0)
-    kinks = events.Kinks(network, data, loss="square", l2=0.0, train=(True, True), most_events=None, slots=4)
-    limits = integrate.Limits(1e-6, 1e-6, -np.inf, 10)
+    kinks = events.EventDriver(
+        network, data, loss="square", l2=0.0, train=(True, True), most_events=None, slots=4
+    )
+    limits = integrate.Limits(1e-6, 1e-6, 10)
     with float64():
         tolerance = integrate.tolerance_of(kinks.params, limits)
         times = integrate.block(np.array([1.0]), 4)
-        loop = start(kinks.params, kinks.memory)
+        loop = initial_loop(kinks.params, kinks.memory)
         text = advance.lower(kinks.system, kinks.given, loop, *times, tolerance, -np.inf, 10).as_text()
     assert "callback" not in text
     assert "custom_call" not in text

@@ -9,7 +9,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError
 from biasfree.dynamics.flow import _gradient_flow as flow
-from biasfree.dynamics.flow._halving import _explore, _march
+from biasfree.dynamics.flow._halving import _chosen_steps, _given_steps
 
 TS = np.linspace(0, 20, 11)
 CUBE = oracles.random_data(8, 3, seed=10)
@@ -144,10 +144,10 @@ def test_other_numbers_do_not_compile_anew():
         steps_run(three_layers(leak=leak, seed=seed), ts=ts, **options)
 
     go()
-    programs = len(_march), len(_explore)
+    programs = len(_given_steps), len(_chosen_steps)
     for change in ({"leak": 0.0}, {"seed": 1}, {"l2": 0.1}, {"ts": TS[1:6] / 3}, {"rtol": 1e-3}):
         go(**change)
-        assert (len(_march), len(_explore)) == programs, change
+        assert (len(_given_steps), len(_chosen_steps)) == programs, change
 
 
 def few_kinks(seed):

@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.flow._initial import hyperplanes, start_of, starts_on_branch
+from biasfree.dynamics.flow._initial import branches_at_start, first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow.events._apply import Decisions
 
 TS = [0.0, 1.0]
@@ -14,14 +14,14 @@ ALONE = bf.Network(([[1.0, 0.0]], [[1.0]]))  # one neuron on the hyperplane of (
 
 def branches(network, data, *, loss="square", l2=0.0, train=None):
     """Whether two layers branch at t = 0; nothing is compiled for it."""
-    decisions = Decisions(hyperplanes(network, data))
-    start_of(network, data, decisions, loss=loss, l2=l2, train=train or (True,) * network.depth)
+    decisions = Decisions(first_layer_hyperplanes(network, data))
+    initial_state(network, data, decisions, loss=loss, l2=l2, train=train or (True,) * network.depth)
     assert decisions.branch_times in ([], [0.0])
     return decisions.branch_times == [0.0]
 
 
 def any_depth(network, data, *, loss="square", l2=0.0, train=None):
-    return starts_on_branch(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
+    return branches_at_start(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
 
 
 @pytest.mark.parametrize(

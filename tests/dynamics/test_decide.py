@@ -8,8 +8,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import minimize
 
-from biasfree.dynamics.flow.events._decide import Kink, departures, resolve
-from biasfree.dynamics.flow.events._hyperplanes import lines_of
+from biasfree.dynamics.flow.events._decide import Contact, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
 
 many = settings(deadline=None, max_examples=150)
 
@@ -19,7 +19,7 @@ def kink(normals, above, below, rest, signs=None, hit=None):
     count = len(normals)
     signs = np.zeros(count, int) if signs is None else np.array(signs)
     hit = np.zeros(count, bool) if hit is None else np.array(hit)
-    return Kink(normals, np.array(above, float), np.array(below, float), np.array(rest, float), signs, hit)
+    return Contact(normals, np.array(above, float), np.array(below, float), np.array(rest, float), signs, hit)
 
 
 def random_kink(count, dimensions, seed, *, attracting=False):
@@ -226,7 +226,7 @@ def maxima_on_the_circle(normals, above, below):
 def test_departures_in_the_plane(seed, count):
     """The ways out are the maxima of Φ on the circle, all of them, the highest first."""
     k = random_kink(count, 2, seed)
-    ways = departures(k.normals, k.above, k.below, lines_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
     angles, peaks = maxima_on_the_circle(k.normals, k.above, k.below)
     assert bool(ways) == bool(len(peaks))
     if not ways:
@@ -260,7 +260,7 @@ def test_departures_along_the_only_line():
 def test_no_departure_means_that_nothing_pulls_out(seed, shape):
     """The rate is linear on every cone of the arrangement: if no edge pulls out, no direction does."""
     k = random_kink(*shape, seed, attracting=seed % 3 > 0)
-    ways = departures(k.normals, k.above, k.below, lines_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
     random = np.random.default_rng(seed).normal(size=(5000, shape[1]))
     best = rates(k.normals, k.above, k.below, random / np.linalg.norm(random, axis=1, keepdims=True)).max()
     assert ways or best <= 1e-9
