@@ -50,7 +50,7 @@ COMMON = [
     ({"l2": True}, "l2 must be a number, got True"),
     (
         {"train": (True,)},
-        r"train must hold one True or False a layer, at least one True, got \(True,\) for 2 layers",
+        r"train must hold one True or False per layer, at least one True, got \(True,\) for 2 layers",
     ),
     ({"train": (True, True, True)}, "for 2 layers"),
     ({"train": 1}, "train must be a list of True and False, got 1"),

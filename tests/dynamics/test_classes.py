@@ -205,11 +205,11 @@ def test_clusters_find_the_patterns(leak, mirrored, spread, seed):
     assert found is not None
     true = np.min(np.abs(data.x @ first.T) / sizes[:, None], axis=1)
     assert (found.margin <= true).all()
-    sure = found.kind >= 0
+    sure = found.pattern >= 0
     here = np.where(data.x @ first.T > 0, 1.0, leak)
     there = np.where(data.x @ first.T < 0, 1.0, leak)
-    same = (found.gates[0][found.kind] == here).all(axis=1)
-    other = (found.gates[0][found.kind] == there).all(axis=1)
+    same = (found.gates[0][found.pattern] == here).all(axis=1)
+    other = (found.gates[0][found.pattern] == there).all(axis=1)
     assert (same | (other & mirrored))[sure].all()
 
 

@@ -1,4 +1,4 @@
-"""Runs in threads, which compiled programs leave to each other; what fails in one reaches the caller."""
+"""Run tasks in threads (compiled code releases the GIL); the first exception is re-raised."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Result = TypeVar("Result")
 
 
 def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
-    """What the tasks return, in their order. After an error or Ctrl-C the others end when they next report
-    progress, and the error is raised."""
+    """The results of the tasks, in their order. After an error or Ctrl-C the other tasks stop when they next
+    report progress, and the error is raised."""
     if workers <= 1:
         return [task() for task in tasks]
     stop = threading.Event()
 
     def work(task: Callable[[], Result]) -> Result:
         stop_when_set(stop)
-        with float64():  # a setting of the thread
+        with float64():  # JAX's setting belongs to the thread
             return task()
 
     with ThreadPoolExecutor(workers) as pool:

@@ -1,7 +1,7 @@
-"""Samples sorted by the directions around which the first neurons have gathered, in P·D instead of P·H·D.
+"""Samples sorted by clusters of neurons, in P·D operations instead of P·H·D; two layers.
 
 Once neurons align, their directions form few clusters ±r with spread δ = max|ŵ_h ∓ r|. A sample with
-|r·x̂| > δ is on the same side of every neuron of the cluster, by |r·x̂| − δ or more.
+|r·x̂| > δ is on the same side of every neuron of the cluster, with a margin of at least |r·x̂| − δ.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from biasfree.dynamics.field.classes._patterns import Sorted
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Clusters at most, and the least |cos| to the centre of those in one.
+#: The largest number of clusters, and the least |cos| between a neuron and the center of its cluster.
 MOST_CLUSTERS, NEAR = 6, 0.97
 
 
 class Clusters(NamedTuple):
-    """Directions around ±centres: the cluster of every neuron, its sign (0 for w = 0), and the spreads."""
+    """Directions around ±centers: the cluster of every neuron, its sign (0 for w = 0), and the spreads."""
 
-    centres: Float[np.ndarray, "m D"]
+    centers: Float[np.ndarray, "m D"]
     cluster: Int[np.ndarray, "H"]
     sign: Float[np.ndarray, "H"]
     spread: Float[np.ndarray, "m"]
 
 
 def clusters_of(directions: Float[np.ndarray, "H D"]) -> Clusters | None:
-    """The clusters of unit vectors; None if they are too many. Vectors of zeros are in the first."""
+    """The clusters of unit vectors; None if there are too many. Zero vectors are in the first one."""
     present = directions.any(axis=1)
     cluster, sign = np.zeros(len(directions), int), np.zeros(len(directions))
-    left, centres, spread = present.copy(), [], []
+    left, centers, spread = present.copy(), [], []
     while left.any():
-        if len(centres) == MOST_CLUSTERS:
+        if len(centers) == MOST_CLUSTERS:
             return None
-        centre = _mean(directions, left & _near(directions, directions[np.argmax(left)]))
-        near = left & _near(directions, centre)
+        center = _mean(directions, left & _near(directions, directions[np.argmax(left)]))
+        near = left & _near(directions, center)
         if not near.any():
             return None
-        centre = _mean(directions, near)
-        sides = np.sign(directions @ centre)
-        cluster[near], sign[near] = len(centres), sides[near]
-        spread.append(np.linalg.norm(directions[near] - sides[near, None] * centre, axis=1).max())
-        centres.append(centre)
+        center = _mean(directions, near)
+        sides = np.sign(directions @ center)
+        cluster[near], sign[near] = len(centers), sides[near]
+        spread.append(np.linalg.norm(directions[near] - sides[near, None] * center, axis=1).max())
+        centers.append(center)
         left &= ~near
-    return Clusters(np.array(centres), cluster, sign, np.array(spread)) if centres else None
+    return Clusters(np.array(centers), cluster, sign, np.array(spread)) if centers else None
 
 
-def _near(directions: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    return np.abs(directions @ centre) > NEAR
+def _near(directions: np.ndarray, center: np.ndarray) -> np.ndarray:
+    return np.abs(directions @ center) > NEAR
 
 
 def _mean(directions: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The direction in the middle of those chosen, each up to its sign."""
+    """The mean direction of those chosen, each up to its sign."""
     some = directions[chosen]
     total = np.sign(some @ some[0]) @ some
     return total / np.linalg.norm(total)
@@ -68,12 +68,12 @@ def sort_by_clusters(
     *,
     mirrored: bool,
 ) -> Sorted | None:
-    """What `sort` would find for a network of two layers, with margins that are a little less; None if the
-    directions of its neurons, (w, b)/|(w, b)|, form too many clusters. `sizes` are |x|."""
+    """The result of `sort` for two layers, with margins that are a little smaller; None if the directions of
+    the neurons, (w, b)/|(w, b)|, form too many clusters. `sizes` are |x|."""
     found = clusters_of(directions)
     if found is None:
         return None
-    along = inputs @ found.centres.T
+    along = inputs @ found.centers.T
     scaled = np.abs(along) / np.where(sizes > 0, sizes, 1.0)[:, None]
     rounding = 8 * (directions.shape[1] + 2) * np.finfo(float).eps
     margin = np.min(scaled - found.spread, axis=1) - rounding

@@ -1,4 +1,4 @@
-"""Which samples are in which class, and the moments of each: brought up to date by the samples that moved."""
+"""Moments of activation classes, updated by the samples that change their class."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from biasfree.networks import Network
 if TYPE_CHECKING:
     from jaxtyping import Bool
 
-#: Samples at least in a class, for every input dimension.
+#: The least number of samples in a class, per input dimension.
 CROWD = 4
-#: Samples in a chunk of the remainder, and how many there is room for in it: a share of all, and at most.
+#: Samples per chunk of the remainder; its room as a share of all samples; and the most samples it may hold.
 REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
-#: What an evaluation by class may cost, of a dense one, to be worth it.
+#: The cost of an evaluation by class, relative to one sample by sample, up to which classes are used.
 WORTH = 0.7
 
 
 class ClassMoments:
-    """The samples of a run, in classes or not."""
+    """The samples of a run, the class of each, and the moments of every class."""
 
     def __init__(self, network: Network, view: Samples, *, mirrored: bool):
         self.mirrored, self._view = mirrored, view
@@ -42,7 +42,7 @@ class ClassMoments:
         self._hidden = network.sizes[1:-1]
 
     def no_classes(self) -> Classes:
-        """Room for classes, with none in it."""
+        """Arrays for classes, none of them in use: shapes that never change are compiled once."""
         m, (k, d) = MOST_PATTERNS * (1 + self.mirrored), self.best.shape
         room = min(int(REMAINDER_SHARE * len(self._x)), MOST_REMAINING)
         chunks = -(-room // REMAINDER_ROWS)
@@ -63,8 +63,8 @@ class ClassMoments:
         )
 
     def classes(self, found: Sorted, speed: float) -> Classes | None:
-        """The classes of samples sorted so, of neurons that turn by `speed` in an evaluation; None if they
-        would not pay."""
+        """The classes of samples sorted by pattern, for neurons that turn by `speed` per evaluation; None if
+        classes would save nothing."""
         kept = self._kept(found, speed)
         classes = self.no_classes()
         if kept is None or np.count_nonzero(~kept) > classes.remainder.share.size:
@@ -73,7 +73,7 @@ class ClassMoments:
         lookup = np.full(len(found.gates[0]) + 1, -1)
         lookup[present] = self._named(found, present)
         self._move(np.where(kept, lookup[found.pattern], -1))
-        # Kinds of equal gates, as all are where the leak is 1, are one class.
+        # Patterns of equal gates, as all are where the leak is 1, are one class.
         names, first = np.unique(lookup[present], return_index=True)
         reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
         self._fill(classes, found, present[first], names.tolist(), reach)
@@ -82,10 +82,10 @@ class ClassMoments:
         return classes._replace(count=count, nearest=np.float64(min(reach)), chunks=chunks)
 
     def _kept(self, found: Sorted, speed: float) -> Bool[np.ndarray, "P"] | None:
-        """The samples that go into classes: those so far from every kink that sorting is rarely done anew.
+        """The samples that go into classes: those far enough from every kink that sorting is rare.
 
-        An evaluation costs, in samples, the remainder, D for a class, and sorting once in the life of a
-        certificate, which is margin/speed evaluations.
+        The cost of an evaluation, in samples: the remainder, D per class, and the cost of sorting divided by
+        the life of a certificate, margin/speed evaluations.
         """
         total, inputs = self.inputs.shape
         counts = np.bincount(found.pattern[found.pattern >= 0], minlength=1)
@@ -104,7 +104,7 @@ class ClassMoments:
         return margin >= ranked[remainders[best]] if cost[best] <= WORTH * total else None
 
     def _named(self, found: Sorted, used: np.ndarray) -> list[int]:
-        """A number for each of these kinds: the one it had before, if its pattern is known."""
+        """A number for each of these patterns: the same as before, if it had one."""
         numbers = []
         for pattern in used:
             name = b"".join((gates[pattern] == 1).tobytes() for gates in found.gates)
@@ -116,7 +116,7 @@ class ClassMoments:
         return numbers
 
     def _move(self, classes: np.ndarray) -> None:
-        """Take samples out of their classes and into others."""
+        """Move samples between classes: subtract their moments from the old class, add them to the new."""
         moved = np.flatnonzero(classes != self._class)
         for sign, of in ((-1.0, self._class[moved]), (1.0, classes[moved])):
             for name in np.unique(of[of >= 0]):
@@ -124,7 +124,7 @@ class ClassMoments:
         self._class = classes
 
     def _sum(self, moments: list[Any], samples: np.ndarray, sign: float) -> list[Any]:
-        """Moments with those of some samples added or taken away."""
+        """Moments plus or minus those of some samples."""
         x, missed, share = self.inputs[samples], self._missed[samples], sign * self._share[samples]
         weighed = share[:, None] * x
         more = (x.T @ weighed, missed.T @ weighed, np.sum(share[:, None] * missed**2) / 2)
@@ -133,7 +133,7 @@ class ClassMoments:
     def _fill(
         self, classes: Classes, found: Sorted, used: np.ndarray, names: list[int], reach: list[float]
     ) -> None:
-        """Put kinds into the room for classes: on mirrored data two each, x and −x, with equal moments."""
+        """Write patterns into the arrays: on mirrored data two classes each, x and −x, of equal moments."""
         sides = (found.gates, found.mirrored) if self.mirrored else (found.gates,)
         classes.directions[0][:] = found.directions[0][used[0]]
         for i, (pattern, name) in enumerate(zip(used, names, strict=True)):
@@ -147,7 +147,7 @@ class ClassMoments:
                         classes.directions[layer][slot] = found.directions[layer][pattern]
 
     def _fill_remainder(self, room: Samples, remains: np.ndarray) -> np.int64:
-        """Put samples into the room for the remainder; returns the chunks they fill."""
+        """Write samples into the array for the remainder; returns the number of chunks they fill."""
         count = int(np.count_nonzero(remains))
         for space, values in zip(room[:3], (self._x, self._y, self._share), strict=True):
             space.reshape(-1, *space.shape[2:])[:count] = values[remains]
