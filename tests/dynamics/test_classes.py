@@ -27,7 +27,7 @@ from biasfree.dynamics.field.classes import _moments as moments
 from biasfree.dynamics.field.classes import _patterns as sorting
 from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.dynamics.flow import _halving as steps
+from biasfree.dynamics.flow import _rk4
 
 #: Sums of a few hundred terms, each rounded, in another order: 300·2.2e-16, times what cancels between them.
 ROUNDING = 1e-12
@@ -312,5 +312,5 @@ def test_compiled_programs_hold_no_host_callback():
         text = take_steps.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
         level = (-np.inf, found.view, physics)
         march = (params, np.ones(128), np.ones(128), np.int64(0), np.int64(1), np.int64(1), *level)
-        text += steps._given_steps.lower(form, *march).as_text()
+        text += _rk4.given_steps.lower(form, *march).as_text()
     assert "callback" not in text

@@ -449,7 +449,7 @@ def test_a_last_time_that_is_a_saved_one_to_rounding_is_not_kept_twice():
 def test_a_flow_that_cannot_reach_the_end_says_so_early():
     """A step is limited by the fastest rate, also at rest; events no longer advise events."""
     with pytest.raises(
-        UnfinishedError, match=r"of 1e\+09 .* at this pace it needs \S+\. It is at rest: since t = "
+        UnfinishedError, match=r"of 1e\+09 .* at this pace it needs \S+\. The weights are at rest: since t = "
     ) as no:
         events_run(small(), CUBE, [0, 1e9], max_steps=100_000)
     assert 'method="events"' not in str(no.value)

@@ -13,7 +13,7 @@ from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._batches import Batch, Settings, batch_size, descend_all
-from biasfree.dynamics.descent._runs import Run
+from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.field._objective import form_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -55,18 +55,18 @@ def gradient_descent(
 ) -> Trajectory | list[Trajectory]:
     """Full-batch gradient descent, W ← W − η∇(loss + (λ/2)Σ|W_l|²), saved every `save_every` steps.
 
-    `ts` is step · (steps done); the first and last states are always saved. A list as `save_every` names the
-    steps after which to save, as in `save_every=[1, 10, 100]`. `train` keeps layers fixed where
+    The times `ts` are step · (steps done); the first and last states are always saved. A list as `save_every`
+    names the steps after which to save, as in `save_every=[1, 10, 100]`. `train` keeps layers fixed where
     False. `until` stops after the first step whose data loss is that low; of several levels, it stops at the
     lowest, and `stats.reached` has the time of the first step at each, in the order given, ∞ where it was
     not reached. `save` stores a measurement of each network instead of its weights. A list of networks of
-    equal shape gives a list of trajectories, computed side by side unless `until` may stop them at different
-    steps. With `keep_diverged` a run that leaves the finite numbers ends at the last state saved before, and
-    `stats.stopped` says when; the others go on.
+    equal shape gives a list of trajectories, computed in batches unless `until` is given. With
+    `keep_diverged` a run whose loss is no longer finite ends at the last state saved before, and
+    `stats.stopped` names the step; the others go on.
 
     Raises:
-        DivergenceError: naming the step, the loss, and the largest stable step at the curvature met; never
-            with `keep_diverged`.
+        DivergenceError: with the step, the lowest loss, and the largest stable step there; never with
+            `keep_diverged`.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     step, steps = positive("step", step), whole("steps", steps)
@@ -83,7 +83,7 @@ def gradient_descent(
 
 
 def _schedule(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
-    """The steps after which to save: multiples of `save_every` or those it names, and the last."""
+    """The steps after which to save: the multiples of `save_every`, or the steps it names, and the last."""
     if isinstance(save_every, Sequence | np.ndarray):
         named = np.array([whole("a step of save_every", one, at_least=0) for one in save_every], dtype=int)
         if (np.diff(named) <= 0).any() or (named > steps).any():

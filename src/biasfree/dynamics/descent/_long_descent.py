@@ -1,4 +1,4 @@
-"""Logistic descent to huge times: on separable data curvature falls with the loss, and steps may grow."""
+"""Logistic descent to huge times: on separable data the curvature falls with the loss, so steps may grow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 _BATCH = 16  # networks in a compiled call
-_SHARE = 0.5  # of 1/curvature: a quarter of what is stable
+_SHARE = 0.5  # the step in units of 1/curvature; steps up to 2/curvature are stable
 _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau has begun to learn
-_ROUNDING = 1e-12  # relative: a loss that is higher by no more has not risen
+_ROUNDING = 1e-12  # relative rise of the loss that is taken for rounding
 
 
 class LongDescentOptions(TypedDict, total=False):
@@ -49,20 +49,21 @@ def long_descent(
 ) -> Trajectory | list[Trajectory]:
     """Logistic descent until time `horizon`, which may be 1e30, with steps that grow as the curvature falls.
 
-    The step is η = 1/(2B), a quarter of what is stable, and is kept for `save_every` steps:
+    The step is η = 1/(2B), a quarter of the stable limit, and is kept for `save_every` steps:
 
-        B = ⟨p(|∇f|² + |x|·max_h σ′_h)⟩ ≥ |∇²L|,  p = 1/(1 + e^{yf}),
+        B = ⟨p(|∇f|² + |x|·max_h σ′_h)⟩ ≥ |∇²L|,  p = 1/(1 + e^{yf}).
 
-    with a fixed layer ∇f is that of the other one, in which f is linear piece by piece, and the second term
-    is not there. B is rigorous at the first of these steps, but for neurons with w_h·x = 0, and at the
-    others while margins grow faster than weights, as they do late on separable data. On a plateau both layers
-    get 3e^{−|f|}|x|·max σ′ more, about what |∇f|² will be after it: a rule of thumb. So the loss is watched:
-    steps after which that of a network is higher are undone, counted in `stats.rejected`, and halved.
+    With a fixed layer ∇f is the gradient in the other one, in which f is piecewise linear, and the second
+    term is absent. B is a rigorous bound at the first of these steps, except for neurons with w_h·x = 0, and
+    at the others while margins grow faster than weights, as they do late on separable data. When both layers
+    are trained, 3e^{−|f|}|x|·max σ′ is added to B, about the value of |∇f|² after a plateau: a rule of thumb.
+    So the loss is checked: steps after which the loss of a network is higher are undone, counted in
+    `stats.rejected`, and halved.
 
-    `ts` holds the sum of the steps, every `save_every` of them, and ends at `horizon`; the steps between two
-    times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network separates,
-    `stats.stopped` says so. A list of networks of equal shape goes down side by side, with steps that are
-    safe for all, and gives a list of trajectories at common times.
+    The times `ts` are sums of the steps, one time per `save_every` steps, and end at `horizon`; the steps
+    between two times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network
+    separates, `stats.stopped` says so. Networks of a list have equal shapes and take the same steps, which
+    are safe for all, so their trajectories have common times.
 
     Assumes: two layers, one output, no biases, labels −1 and +1.
     """
@@ -84,13 +85,13 @@ def _check(problem: Problem) -> None:
     network = problem.networks[0]
     if network.depth != 2 or network.sizes[-1] != 1 or network.biases is not None:
         raise ValueError(
-            "long_descent is about two layers, one output and no biases, whose curvature it bounds, got "
-            f"{network!r}; use gradient_descent for others."
+            "long_descent takes two layers, one output and no biases, where it can bound the curvature, "
+            f"got {network!r}; use gradient_descent for others."
         )
 
 
 class LossAndCurvature(NamedTuple):
-    """The loss of a network, and a bound on its curvature."""
+    """The loss of a network, and a bound on the curvature of the loss."""
 
     loss: float
     curvature: float
@@ -113,7 +114,7 @@ def loss_and_curvature(
 
 
 class _Group:
-    """Networks that go down side by side, with all of their states at common times."""
+    """Networks that take the same steps, and their states at common times."""
 
     def __init__(self, form: Form, problem: Problem):
         self.problem = problem
@@ -128,7 +129,8 @@ class _Group:
         return self.ts[-1]
 
     def advance(self, count: int, horizon: float) -> None:
-        """`count` steps of one size; none where they raise the loss of a network, and smaller ones next."""
+        """Take `count` steps of one size; if the loss of a network is higher after them, undo them and halve
+        the next ones."""
         before, curvature = self.measured[-1], max(one.curvature for one in self.measured[-1])
         left = (horizon - self.t) / count
         step = self.caution * (_SHARE / curvature if curvature * left > _SHARE else left)
@@ -149,7 +151,7 @@ class _Group:
 
     def _measure(self, states: tuple[np.ndarray, ...]) -> list[LossAndCurvature]:
         each = zip(zip(*states, strict=True), self.problem.networks, self.problem.datasets, strict=True)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has risen
+        with np.errstate(over="ignore", invalid="ignore"):  # a loss that is not finite counts as higher
             return [
                 loss_and_curvature(weights, net.leak, data, self.problem.train) for weights, net, data in each
             ]
@@ -180,7 +182,7 @@ class _Group:
 
 
 class _Batch:
-    """Some of the networks, those of `rows`, in one compiled call."""
+    """The networks `rows`, advanced by one compiled call."""
 
     def __init__(self, form: Form, problem: Problem, rows: np.ndarray):
         pairs = [(problem.networks[i], problem.datasets[i]) for i in rows]
@@ -197,7 +199,7 @@ class _Batch:
 
 
 def _rows(count: int) -> list[np.ndarray]:
-    """Networks of every tile, the last one repeated: a tile that is not full would compile anew."""
+    """The networks of every batch, the last one repeated: a batch that is not full would compile anew."""
     size = min(_BATCH, count)
     return [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
 

@@ -18,7 +18,15 @@ from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.field._layers import Params, with_hidden
-from biasfree.dynamics.field._objective import Form, form_of, params_of, physics_of, view_of
+from biasfree.dynamics.field._objective import (
+    Form,
+    Moments,
+    Samples,
+    form_of,
+    params_of,
+    physics_of,
+    view_of,
+)
 from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.dynamics.flow._driver import LOCAL_SHARE, Limits, integrate
 from biasfree.dynamics.flow._halving import StepFlow
@@ -37,12 +45,12 @@ from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
 
-#: What rtol=None and max_steps=None mean, method by method.
+#: Defaults of rtol and max_steps by method.
 DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e-4, 100_000)}
-#: A step may err by LOCAL_SHARE·rtol, which must not be less than the rounding of the weights.
+#: The error allowed per step, LOCAL_SHARE·rtol, must not be below the rounding of the weights.
 LEAST_RTOL = float(np.finfo(float).eps) / LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
-#: Events that method="auto" follows one by one before it goes over to steps.
+#: Events that method="auto" follows one by one before it changes to steps.
 MOST_EVENTS = 10_000
 
 
@@ -87,26 +95,26 @@ def gradient_flow(
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
 
     Methods:
-        "smooth": adaptive, for networks without kinks: linear ones, or with only the last layer trained.
-        "events": adaptive between the kinks of a two-layer network, which are located and decided.
-        "steps": any depth; the same path with steps and half steps until both agree.
-        "auto": the first of these that fits; what was used is in `stats.method`.
+        "smooth": adaptive; for networks without kinks: linear ones, or only the last layer trained.
+        "events": adaptive between the kinks of a two-layer network; every kink that matters is located.
+        "steps": any depth; follows the path with steps and half steps until both agree.
+        "auto": the first of these that fits; `stats.method` names it.
 
-    Where the flow is not unique, as for a neuron that starts with w·x = 0 on a hyperplane that repels, it
-    takes one way and `stats.branch_times` says when: with two layers the neuron leaves (`resolve.py` says to
-    which side), "smooth" and deeper networks follow σ′(0) = α, as `gradient_descent` does with every network.
-    "steps" looks for such points at t = 0 only.
+    Where the flow is not unique, as for a neuron that begins with w·x = 0 on a hyperplane that repels, a
+    convention decides and `stats.branch_times` has the time. With two layers the neuron leaves, to the side
+    on which descent with tiny steps spends more time; "smooth" and deeper networks follow σ′(0) = α, as
+    `gradient_descent` does with every network. "steps" looks for such points at t = 0 only.
 
-    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step,
-    summed up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`,
-    relative to the initial norm of each layer, is equal to it unless given. `train` keeps layers fixed
+    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): per step for the
+    adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
+    initial norm of each layer, equals `rtol` unless given. `train` keeps layers fixed
     where False. `until` stops where the data loss falls to that level; of several levels, it stops at the
     lowest, and `stats.reached` has the time of each in the order given, ∞ where it was not reached. `save`
     stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
     list of trajectories.
 
     Raises:
-        UnfinishedError: saying where the flow stopped, why, and what to try.
+        UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
@@ -118,7 +126,7 @@ def gradient_flow(
 
 @dataclass(frozen=True)
 class _Request:
-    """What was asked of a flow, checked."""
+    """The arguments of a flow, checked."""
 
     ts: np.ndarray
     method: str
@@ -153,7 +161,7 @@ def _request(
 def _times(ts: Any) -> np.ndarray:
     times = increasing_times(ts)
     late = times[times > 0]
-    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs take such numbers for zero
+    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs flush such numbers to zero
         raise ValueError(
             f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
             "smaller units."
@@ -164,8 +172,8 @@ def _times(ts: Any) -> np.ndarray:
 def _relative(rtol: Any) -> float:
     if (rtol := positive("rtol", rtol)) < LEAST_RTOL:
         raise ValueError(
-            f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more accurate "
-            "than float64 weights are."
+            f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more "
+            "accurate than float64 weights are."
         )
     return rtol
 
@@ -174,7 +182,7 @@ def _check_events(problem: Problem) -> None:
     network = problem.networks[0]
     if network.depth != 2:
         raise ValueError(
-            f'method="events" follows networks of two layers, got {network.depth}; '
+            f'method="events" takes networks of two layers, got {network.depth}; '
             'use method="steps" or "auto".'
         )
     if network.biases is None and not all(data.x.any() for data in problem.datasets):
@@ -184,15 +192,15 @@ def _check_events(problem: Problem) -> None:
 
 
 def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
-    """The flow of every network; all but the first, which compiles, in threads, unless they would call a
-    function of the user's or share an accelerator."""
+    """The flow of every network. The first one compiles; the others run in threads, unless they would call
+    the caller's function `save` or share an accelerator."""
     alone = request.save is not None or jax.default_backend() != "cpu"
     rest = [partial(_flow, problem, i, request) for i in range(1, len(problem.networks))]
     return [_flow(problem, 0, request), *run_in_threads(rest, 1 if alone else min(allowed(), len(rest)))]
 
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
-    """The flow of one network by the method asked for, or by the first that fits."""
+    """The flow of one network by the method given, or by the first that fits."""
     check_velocity(problem, i)
     run = _Run(problem, i, request)
     if request.method != "auto":
@@ -208,7 +216,7 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
 
 
 class _Run:
-    """One network, ready to flow by any method."""
+    """One network and its data, with one function per method."""
 
     def __init__(self, problem: Problem, i: int, request: _Request):
         self.problem, self.request = problem, request
@@ -218,16 +226,16 @@ class _Run:
 
     @cached_property
     def form(self) -> Form:
-        """How this network is evaluated: a linear one of a list by moments, whatever the others need."""
+        """The form in which this network is evaluated, whatever the other networks of a list need."""
         return form_of((self.network,), (self.data,), self.problem.loss, self.problem.train)
 
     @cached_property
-    def view(self) -> Any:
-        """The data in that form; events see them by lines instead."""
+    def view(self) -> Samples | Moments:
+        """The data in that form; events have a form of their own."""
         return view_of(self.form, self.network, self.data)
 
     def has_no_kinks(self) -> bool:
-        """Linear networks have none, nor those whose hidden layers stay as they are or see nothing."""
+        """Whether the field has no kinks: a linear network, fixed hidden layers, or inputs that are zero."""
         network, hidden = self.network, self.problem.train[:-1]
         blind = network.biases is None and not self.data.x.any()
         return network.leak == 1 or not any(hidden) or blind
@@ -284,8 +292,8 @@ class _Run:
         return recorder.trajectory(stats)
 
     def _start(self) -> tuple[Params, tuple[float, ...]]:
-        """Where steps begin, and 0 if the flow is not unique there: two layers a rounding beyond the kinks
-        that their neurons leave, deeper ones where they are."""
+        """The initial weights for steps, and the time 0 if the flow is not unique there. A neuron of two
+        layers that leaves a kink is moved a rounding beyond it."""
         params, train = params_of(self.network), self.problem.train
         if self.network.depth != 2 or self.has_no_kinks() or not on_a_kink(self.network, self.data):
             return params, self._branch_times()
@@ -296,7 +304,7 @@ class _Run:
         return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
 
     def _branch_times(self) -> tuple[float, ...]:
-        """0 if σ′(0) = α decides there."""
+        """The time 0 if the flow is not unique there, so that σ′(0) = α decides."""
         given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
         return (0.0,) if branches_at_start(self.network, self.data, **given) else ()
 

@@ -1,15 +1,16 @@
-"""Networks at t = 0: whether their velocity is a number, and where neurons go that are on a kink there.
+"""Networks at t = 0: a check that the velocity is finite, and the sides of neurons that begin on a kink.
 
-Initial weights typed by hand, or zero, put samples exactly on the hyperplanes of neurons. A hyperplane that
-attracts is slid along, another is crossed: the flow is unique. One that repels, or lets the neuron stay
-(r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero), has several flows, and a convention decides: of
-two layers that of `resolve.py`, for deeper ones σ′(0) = α. Plain NumPy: nothing is compiled for it.
+Initial weights typed by hand, or zero, put neurons exactly on the hyperplanes of samples. The neuron slides
+along a hyperplane that attracts and crosses one that does neither: the flow is unique. A hyperplane that
+repels or lets the neuron stay (r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero) has several flows,
+and a convention decides: for two layers that of `events/_decide.py`, for deeper networks σ′(0) = α. Plain
+NumPy: nothing is compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,41 +23,44 @@ from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.losses import named
 from biasfree.networks import Network
 
-#: Samples, or lines, whose products with all neurons are held at once.
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+#: Samples, or hyperplanes, whose products with all neurons are held at once.
 MANY = 4096
-#: How far a neuron of two layers that leaves a kink is put beyond it for the flow by steps, relative to its
-#: weights: well above the rounding of w·x, below any error that steps can be asked for across a kink.
+#: Distance, relative to its weights, by which a neuron that leaves a kink is moved beyond it for the flow by
+#: steps: well above the rounding of w·x, below any error that steps can reach across a kink.
 BEYOND = 1e-11
-#: Hyperplanes met at t = 0 that are judged one by one.
+#: Hyperplanes that hold neurons at t = 0 and are examined one by one.
 MOST_UNITS = 64
 #: Relative rounding of rates.
 TINY = 1e-11
-#: Numbers whose squares and products have room enough above and below.
+#: Bound on products of weights and inputs up to which nothing can overflow.
 LARGE = 1e70
 
 
 class Forces(NamedTuple):
-    """How every line pulls on neurons, per output, from above and from below, (Q, K)."""
+    """The force of every hyperplane's samples on neurons above and below it, per output."""
 
-    above: np.ndarray
-    below: np.ndarray
+    above: Float[np.ndarray, "Q K"]
+    below: Float[np.ndarray, "Q K"]
 
     def on(self, outer: np.ndarray, normals: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """The force on neurons with these outer weights and signs, a line slid along by its mean."""
+        """The force on neurons with these outer weights and signs; sliding counts the mean of both sides."""
         above, below = self.above @ outer, self.below @ outer
         return np.where(signs > 0, above, np.where(signs < 0, below, (above + below) / 2)).T @ normals
 
 
 class InitialState(NamedTuple):
-    """A two-layer network at t = 0: its signs (Q, H), and the first layer, with its bias as a last column,
-    moved off the kinks that neurons leave."""
+    """A two-layer network at t = 0: its signs, and the first layer, with its bias as a last column, moved off
+    the kinks that neurons leave."""
 
-    signs: np.ndarray
-    hidden: np.ndarray
+    signs: Int[np.ndarray, "Q H"]
+    hidden: Float[np.ndarray, "H D"]
 
 
 def check_velocity(problem: Problem, i: int) -> None:
-    """Refuse a network whose loss or velocity at t = 0 is beyond the finite numbers."""
+    """Refuse a network whose loss or velocity at t = 0 is not finite."""
     network, data = problem.networks[i], problem.datasets[i]
     sizes = [np.abs(a).max() for a in (data.x, data.y, *network.weights, *(network.biases or ()))]
     if max(sizes) * max(data.x.shape[1], *network.sizes) < LARGE ** (1 / (network.depth + 1)):
@@ -65,13 +69,13 @@ def check_velocity(problem: Problem, i: int) -> None:
         parts = [_loss_and_gradients(network, some, problem.loss) for some in _blocks(data)]
     if not all(np.isfinite(a).all() for loss, slopes in parts for a in (loss, *slopes)):
         raise ValueError(
-            f"the velocity at t = 0 is beyond the finite numbers: inputs reach {sizes[0]:.2g}, targets "
+            f"the velocity at t = 0 is not a finite number: inputs reach {sizes[0]:.2g}, targets "
             f"{sizes[1]:.2g}, weights {max(sizes[2:]):.2g}; measure the largest of them in larger units."
         )
 
 
 def on_a_kink(network: Network, data: Dataset) -> bool:
-    """Whether a sample is on the hyperplane of a hidden neuron, or a neuron has no weights."""
+    """Whether a hidden neuron is on the hyperplane of a sample, or has no weights."""
     return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
 
 
@@ -80,8 +84,8 @@ def branches_at_start(
 ) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
 
-    Each hyperplane met is judged with all others on either side: exact for one alone; of several that act on
-    each other, and of more than MOST_UNITS, it is rather said than not.
+    Each hyperplane that holds a neuron is examined with all others on either side. That is exact for one
+    alone; for several that act on each other, and for more than MOST_UNITS, True may be wrong.
     """
     if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
         return False
@@ -98,17 +102,17 @@ def branches_at_start(
 
 
 def first_layer_hyperplanes(network: Network, data: Dataset) -> Hyperplanes:
-    """The lines of the samples as the first layer sees them."""
+    """The hyperplanes of the samples in the space of the first layer's weights and biases."""
     return hyperplanes_of(_with_ones(network, data.x))
 
 
 def initial_state(
     network: Network, data: Dataset, decisions: Decisions, *, loss: str, l2: float, train: tuple[bool, ...]
 ) -> InitialState:
-    """The signs of two layers at t = 0; a neuron on a kink is settled like one that reaches it, and
-    `decisions` keeps the time 0 if another way was as good.
+    """The signs of two layers at t = 0. A neuron on a kink is decided like one that reaches it, and
+    `decisions` keeps the time 0 if the flow is not unique.
 
-    Outer weights that are zero have next the sign of their velocity, so they are replaced by it.
+    Outer weights that are zero take the sign of their velocity at once, so they are replaced by it.
     """
     hidden, lines = _augmented(network), decisions.lines
     norms, signs = row_norms(hidden), np.zeros((len(lines.normals), len(hidden)), np.int8)
@@ -116,7 +120,7 @@ def initial_state(
         z = lines.normals[some] @ hidden.T
         signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
     unclear = np.flatnonzero((signs == 0).any(axis=0))
-    if not train[0]:  # kinks are where they are
+    if not train[0]:  # neurons do not move, so any side will do
         return InitialState(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
     if not len(unclear):
         return InitialState(signs, hidden)
@@ -139,7 +143,7 @@ def initial_state(
 
 
 def _off(normals: np.ndarray, signs: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """The direction, of length one or zero, in which a neuron leaves the lines it does not slide along."""
+    """The direction, of length one or zero, in which a neuron leaves hyperplanes it does not slide along."""
     slid = normals[signs == 0]
     velocity = velocity - np.linalg.pinv(slid) @ (slid @ velocity)
     left = normals[signs != 0]
@@ -170,7 +174,7 @@ def _neuron(
 
 
 def _forces(network: Network, data: Dataset, lines: Hyperplanes, loss: str) -> Forces:
-    """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
+    """Σ_μ σ′c_μe_μ/P of every hyperplane on its two sides."""
     residual = [
         named(loss).residual(network(some.x).reshape(len(some), -1), some.targets) for some in _blocks(data)
     ]
@@ -182,7 +186,7 @@ def _forces(network: Network, data: Dataset, lines: Hyperplanes, loss: str) -> F
 
 
 def _augmented(network: Network) -> np.ndarray:
-    """The first layer, with its bias, if there is one, as the weight of an input fixed to 1."""
+    """The first layer; a bias, if there is one, becomes the weight of an input fixed to 1."""
     if network.biases is None:
         return network.weights[0].copy()
     return np.column_stack([network.weights[0], network.biases[0]])
@@ -192,7 +196,7 @@ def _augmented(network: Network) -> np.ndarray:
 
 
 class _Unit(NamedTuple):
-    """A neuron on the hyperplane of these samples: of a positive multiple of one where `positive`."""
+    """A neuron on the hyperplane that these samples share; `positive` ones are on the side of its normal."""
 
     layer: int
     neuron: int
@@ -201,7 +205,7 @@ class _Unit(NamedTuple):
 
 
 class _Rates:
-    """How fast samples leave the hyperplanes they are on, for gates chosen there."""
+    """Rates at which neurons leave the hyperplanes they are on, for given gates there."""
 
     def __init__(
         self,
@@ -228,7 +232,7 @@ class _Rates:
 
     def branch(self, unit: _Unit, others: float) -> bool:
         """Whether the hyperplane repels or lets the neuron stay; or whether σ′(0) = α, which closes the gates
-        of opposite samples at once, is a velocity that there is on neither side."""
+        of opposite samples at once, gives a velocity outside those of the two sides."""
         above, below, on = (self.along(unit, side, others) for side in (1, -1, 0))
         rounding = TINY * self.scale
         repels = above - below > rounding and above >= -rounding and below <= rounding
@@ -244,7 +248,7 @@ class _Rates:
         return [(-s - self.l2 * w) * on for s, w, on in zip(slopes, decays, self.train, strict=True)]
 
     def _open_above(self, gates: list[np.ndarray], unit: _Unit, samples: np.ndarray) -> None:
-        """Where a sample is seen by no neuron of the layer, the first to see it decides all gates above."""
+        """Set the gates above of samples on which no neuron of the layer is active but this one."""
         network = self.network
         if network.biases is not None:
             return
@@ -256,8 +260,8 @@ class _Rates:
             signal = gates[layer][samples] * signal
 
     def along(self, unit: _Unit, side: int, others: float) -> float:
-        """d/dt of the neuron's input on a sample of the unit if its gates are those above (1), below (−1) or
-        on the hyperplane (0), and those of all other units `others`."""
+        """d/dt of the neuron's preactivation on a sample of the unit, with the gates of the side above (1),
+        below (−1) or on the hyperplane (0), and the gates `others` for all other units."""
         gates, leak = self.gates(), self.network.leak
         for gate, mask in zip(gates, self.masks, strict=True):
             gate[mask] = others
@@ -276,7 +280,7 @@ class _Rates:
 
 
 def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
-    """The hyperplanes that neurons of a layer are on: samples on one line through the origin share one."""
+    """The hyperplanes on which neurons of a layer are; samples on one line through the origin share one."""
     lines = hyperplanes_of(h)
     for neuron in np.flatnonzero(mask.any(axis=0)).tolist():
         met = np.flatnonzero(mask[:, neuron])
@@ -286,7 +290,7 @@ def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
 
 
 def _blocks(data: Dataset) -> Iterator[Dataset]:
-    """The samples, some at a time."""
+    """The samples in blocks of at most MANY."""
     if len(data) <= MANY:
         yield data
         return
@@ -295,13 +299,13 @@ def _blocks(data: Dataset) -> Iterator[Dataset]:
 
 
 def _states(network: Network, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The inputs of every layer, and what it makes of them."""
+    """The inputs and the preactivations of every layer."""
     zs = list(network.preactivations(x))
     return [x, *(np.where(z > 0, z, network.leak * z) for z in zs[:-1])], zs
 
 
 def _kinked(network: Network, x: np.ndarray) -> list[np.ndarray]:
-    """Which inputs of hidden neurons are zero but for rounding, by layer."""
+    """Which preactivations of hidden neurons are zero up to rounding, by layer."""
     hs, zs = _states(network, x)
     biases = network.biases or [np.zeros(1)] * network.depth
     each = zip(hs[:-1], zs[:-1], network.weights, biases, strict=False)

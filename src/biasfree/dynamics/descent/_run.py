@@ -1,4 +1,4 @@
-"""One network on its way down, and what was recorded of it."""
+"""One run of gradient descent: its progress and its recorder."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import Form, params_of, physics_of
+from biasfree.dynamics.field._objective import Form, Params, params_of, physics_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 
 class LowestLoss(NamedTuple):
-    """The lowest loss a run met and the step at which it did: `leap` steps on from the states `start`."""
+    """The lowest loss of a run and its step, which is `steps_after` steps after the states `states` of the
+    batch (None: the initial ones)."""
 
     loss: float
     step: int
-    states: Any
+    states: Params | None
     steps_after: int
 
 
 class Run:
-    """A run of descent: where it stands and what it kept."""
+    """A run of descent: the steps done, the step of divergence if there is one, and the recorder."""
 
     def __init__(
         self,
@@ -45,17 +46,17 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """Whether it goes no further: at the loss level, or beyond the finite numbers."""
+        """Whether the run has ended before its last step: at its lowest loss level, or by divergence."""
         return self.recorder.levels.done or self.diverged is not None
 
-    def keep(self, steps: np.ndarray, saved: Any, step: float, losses: np.ndarray) -> None:
-        """Record the states saved after these steps; `saved` has a slot for each, and spare ones."""
+    def keep(self, steps: np.ndarray, saved: Params, step: float, losses: np.ndarray) -> None:
+        """Record the states `saved`, with a leading time axis, after these steps."""
         if len(steps):
             self.recorder.add(step * steps, saved, losses)
             self.steps = int(steps[-1])
 
     def trajectory(self, wall_time: float) -> Trajectory:
-        """The states that were recorded."""
+        """The trajectory of the recorded states."""
         levels = self.recorder.levels
         levels.reach(self.recorder.last_time, self.recorder.last_loss)  # no step looked at the last loss
         stopped = "loss level reached" if levels.done else "steps done"
