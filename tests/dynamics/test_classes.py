@@ -22,7 +22,7 @@ from biasfree.dynamics.field._objective import (
     view_of,
     without_classes,
 )
-from biasfree.dynamics.field.classes import _bundles as clusters
+from biasfree.dynamics.field.classes import _clusters as clusters
 from biasfree.dynamics.field.classes import _moments as moments
 from biasfree.dynamics.field.classes import _patterns as sorting
 from biasfree.dynamics.field.classes import _policy as grouping

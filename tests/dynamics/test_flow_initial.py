@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.flow._initial import branches_at_start, first_layer_hyperplanes, initial_state
+from biasfree.dynamics.flow._initial import branches_initially, first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow.events._apply import Decisions
 
 TS = [0.0, 1.0]
@@ -21,7 +21,7 @@ def branches(network, data, *, loss="square", l2=0.0, train=None):
 
 
 def any_depth(network, data, *, loss="square", l2=0.0, train=None):
-    return branches_at_start(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
+    return branches_initially(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.dynamics.flow._driver import LOCAL_SHARE, Limits, integrate
 from biasfree.dynamics.flow._halving import StepFlow
 from biasfree.dynamics.flow._initial import (
-    branches_at_start,
+    branches_initially,
     check_velocity,
     first_layer_hyperplanes,
     initial_state,
@@ -306,7 +306,7 @@ class _Run:
     def _branch_times(self) -> tuple[float, ...]:
         """The time 0 if the flow is not unique there, so that σ′(0) = α decides."""
         given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
-        return (0.0,) if branches_at_start(self.network, self.data, **given) else ()
+        return (0.0,) if branches_initially(self.network, self.data, **given) else ()
 
     def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
         return Stats(

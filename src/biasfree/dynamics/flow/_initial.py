@@ -79,7 +79,7 @@ def on_a_kink(network: Network, data: Dataset) -> bool:
     return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
 
 
-def branches_at_start(
+def branches_initially(
     network: Network, data: Dataset, *, loss: str, l2: float, train: tuple[bool, ...]
 ) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.

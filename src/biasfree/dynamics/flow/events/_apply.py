@@ -1,4 +1,4 @@
-"""What one neuron does at an event, put into effect: its signs and its weights change, and it is said how."""
+"""Decisions at an event, applied: the new signs and weights of one neuron, and the kind of event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DEPENDENT = 1e-10
 
 
 class Neuron(NamedTuple):
-    """One neuron at an event: where it is, and how every line pulls on it from above and from below."""
+    """One neuron at an event: its weights and signs, and the force of every hyperplane from above and
+    below."""
 
     h: int
     w: np.ndarray
@@ -29,7 +30,7 @@ class Neuron(NamedTuple):
 
 
 class Decisions:
-    """Decides for neurons on these lines, and keeps the times at which a convention did."""
+    """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided."""
 
     def __init__(self, lines: Hyperplanes):
         self.lines, self.rank = lines, lines.rank
@@ -37,8 +38,8 @@ class Decisions:
         self._implied: dict[bytes, np.ndarray] = {}
 
     def decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
-        """Settle one neuron, changing its column of `signs` and its row of `hidden`; returns what
-        happened."""
+        """Decide for one neuron and change its column of `signs` and its row of `hidden`; returns the kinds
+        of events."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
         if (before == 0).all():
             return self._leave(neuron, t, signs)

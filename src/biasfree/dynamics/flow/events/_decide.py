@@ -1,14 +1,14 @@
-"""What one neuron does at a kink: cross, slide, leave. Plain NumPy, one neuron at a time.
+"""Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them. Plain NumPy.
 
-A neuron on the hyperplanes of several lines moves with velocity u = rest + Σ_q v_q n_q. On one side of line
-q, v_q is `above`_q, on the other `below`_q. Where above < below the sides push towards each other (the line
-*attracts*) and any value between is possible: Filippov's solution is the u of least norm, and lines whose
-v_q lies strictly between are those it slides on. Where above > below the line *repels* and the neuron picks
-a side.
+A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
+is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
+*attracts*, and any value between is possible. Filippov's solution is the u of least norm, and the neuron
+slides along the hyperplanes whose v_q lies strictly between. Where above > below the hyperplane *repels*, and
+the neuron leaves to one side.
 
-Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing
-weight λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger;
-ties go to the side of the line's normal. It leaves where it could also stay. A neuron at w = 0 with several
+Convention where the flow is not unique: a neuron on a repelling hyperplane takes the side on which its mixing
+weight λ = (v − below)/(above − below), the share of time that descent with tiny steps spends there, is
+larger; ties go to the side of the normal. It leaves where it could also stay. A neuron at w = 0 with several
 ways out takes the fastest.
 """
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11
 AT_BOUND = 1e-9
-#: Combinations of sides tried where several lines do not attract.
+#: Combinations of sides tried where several hyperplanes do not attract.
 MOST_CHOICES = 1024
-#: Cones entered from one ray by a neuron at w = 0: all of them up to six dimensions.
+#: Cones tried per ray for a neuron at w = 0: all of them up to six dimensions.
 MOST_STARTS = 32
 #: Directions tried around each ray for the cones that meet there.
 NEIGHBOURS = 4
@@ -37,8 +37,8 @@ NEIGHBOURS = 4
 
 @dataclass(frozen=True)
 class Contact:
-    """The lines a neuron is on and how they pull. `signs` are the sides it came from: 0 if it slid or if
-    that is not known; `hit` marks lines it has just reached."""
+    """The hyperplanes that a neuron is on, and their forces. `signs` are the sides it came from: 0 if it slid
+    or if they are not known; `hit` marks hyperplanes it has just reached."""
 
     normals: Float[np.ndarray, "m D"]
     above: Float[np.ndarray, "m"]
@@ -54,13 +54,13 @@ class Contact:
 
     @property
     def attracts(self) -> np.ndarray:
-        """Which lines push the neuron onto themselves from both sides."""
+        """Which hyperplanes push the neuron onto themselves from both sides."""
         return self.below - self.above > self.rate_rounding
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The new sign on every line, the velocity, and whether another outcome was as good."""
+    """The new sign on every hyperplane, the velocity, and whether the flow branches here."""
 
     signs: Int[np.ndarray, "m"]
     velocity: Float[np.ndarray, "D"]
@@ -68,7 +68,7 @@ class Outcome:
 
 
 def resolve(contact: Contact) -> Outcome:
-    """The signs with which a neuron goes on from a kink."""
+    """The signs with which a neuron leaves an event."""
     leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)

@@ -1,9 +1,8 @@
-"""Gradient flow of two layers through kinks: what happens at the events that end a smooth piece.
+"""Driver of the flow through events: reacts to each event, counts them, and looks for classes between them.
 
 Neurons slide along hyperplanes where the field points back from both sides, are released when it no longer
-does, may shrink to w = 0 and rest there or leave. `kinked.py` follows the smooth pieces and finds the
-events, `resolve.py` decides them, `decisions.py` puts that into effect; here they are counted, and classes
-are looked for between them.
+does, and may shrink to w = 0 and rest there or leave. `_field.py` follows the smooth pieces and locates the
+events, `_decide.py` decides them, `_apply.py` applies the decision.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.dynamics.flow.events._rays import unfolded
 from biasfree.networks import Network
 
-#: Events that change nothing, or at one time, after which the run is given up.
+#: Events in a row that change nothing, or happen at one time, after which the run is given up.
 MOST_AT_ONCE = 100
-#: Lines times neurons beyond which kinks that matter are too many to be followed one by one.
+#: Hyperplanes times neurons above which kinks that matter are too many to follow one by one.
 MANY_KINKS = 50_000
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
 class TooManyEventsError(UnfinishedError):
-    """More events than following them one by one is worth."""
+    """There are too many events to follow them one by one."""
 
 
 class EventDriver:
-    """The signs of one flow, and how they change."""
+    """One flow through events: its constraints and layout, and its reaction between compiled calls."""
 
     def __init__(
         self,
@@ -76,14 +75,16 @@ class EventDriver:
 
     @property
     def branch_times(self) -> tuple[float, ...]:
-        """When the flow was not unique and a convention decided."""
+        """The times at which the flow is not unique and a convention decided."""
         return tuple(self.decisions.branch_times)
 
     def follow(self, ts: np.ndarray, limits: Limits, recorder: Recorder) -> tuple[Loop, str]:
         """Integrate through `ts`; see `integrate`."""
         if self._most_events is not None and self._too_many(limits):
             raise TooManyEventsError(
-                "{} lines and {} neurons meet at more kinks than are worth following. ".format(*self._shape)
+                "{} hyperplanes and {} neurons have too many kinks to follow them one by one. ".format(
+                    *self._shape
+                )
                 + 'Use method="steps".'
             )
         return integrate(self.system, self.given, self.params, self.memory, ts, limits, recorder, self)
@@ -96,7 +97,7 @@ class EventDriver:
         return self.layout.patience if self._looked else 1
 
     def events(self, loop: Loop) -> dict[str, int]:
-        """How often what happened: located times by kind, and crossings stepped over."""
+        """The number of events by kind, and the number of crossings stepped over."""
         counts = Counter(self._counts)
         counts["crossings"] += int(loop.memory.crossings)
         counts["branch points"] = len(self.decisions.branch_times)
@@ -110,7 +111,7 @@ class EventDriver:
             return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
         if code == EVENT:
             return self._decided(loop, notes)
-        if code == LEVEL:  # the step was cut: neurons beyond a line, if any, have yet to change sides
+        if code == LEVEL:  # the step was cut: neurons beyond a hyperplane have yet to change sides
             return loop._replace(code=np.int64(SETTLING if int(loop.accepted) else STEPPING)), given
         self._limit(float(loop.t), int(loop.memory.crossings), moved=True)
         if code == EXPIRED or (self.layout.sortable and not by_class):
@@ -179,11 +180,11 @@ class EventDriver:
         self._last_time = t
         if self._repeats > MOST_AT_ONCE:
             raise UnfinishedError(
-                f'events pile up at t = {t:.6g}: the flow cannot be followed there. Use method="steps".'
+                f'{MOST_AT_ONCE} events in a row at t = {t:.6g} do not advance the flow. Use method="steps".'
             )
         if self._most_events is not None and self._handled + crossings > self._most_events:
             raise TooManyEventsError(
-                f"more than {self._most_events} events by t = {t:.6g}: following each is not worth it. "
+                f"more than {self._most_events} events by t = {t:.6g}: too many to follow them one by one. "
                 'Use method="steps".'
             )
 

@@ -1,4 +1,4 @@
-"""What pulls on the weights of two layers with kinks, compiled: forces, loss, and what may end a sliding."""
+"""Forces on the weights of two layers, their loss, and the margins that end sliding and resting; compiled."""
 
 from __future__ import annotations
 

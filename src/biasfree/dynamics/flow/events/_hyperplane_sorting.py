@@ -1,8 +1,8 @@
-"""Which lines are seen as classes and which one by one: a choice of cost, never of the result.
+"""Sorting of hyperplanes into classes and a remainder seen one by one: it changes the cost, not the result.
 
-Neurons that are nearly parallel, up to their sign, form a *bundle* around an axis. A line whose normal is
-farther from orthogonal to every axis than the neurons of its bundle can turn in the meantime belongs to the
-class of its signs on the axes; the others, soonest reached first, are the remainder.
+Neurons that are nearly parallel, up to their sign, form a *bundle* around an axis. A hyperplane that no
+neuron of any bundle can reach in the meantime belongs to the class of its signs on the axes. The others are
+the remainder, those reached soonest first.
 """
 
 from __future__ import annotations

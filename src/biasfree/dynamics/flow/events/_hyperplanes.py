@@ -1,8 +1,8 @@
-"""The hyperplanes at which a two-layer network has kinks.
+"""Hyperplanes at which a two-layer network has kinks.
 
-A neuron w is at a kink of sample x where w·x = 0. Samples on one line through the origin (x, −x, multiples)
-share that hyperplane and change sides together, so kinks belong to *lines*; x = 0 has none. Every sample is
-written x_μ = c_μ n_q, with n_q the unit normal of its line.
+A neuron w is at a kink of sample x where w·x = 0: on the hyperplane with normal x. Samples on one line
+through the origin (x, −x, multiples) share their hyperplane, so kinks belong to lines of samples; x = 0 has
+none. Every sample is written x_μ = c_μ n_q, with n_q the unit normal of its hyperplane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.spatial import KDTree
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Directions closer than this are one line: far above the rounding of a unit vector, far below any data.
+#: Directions closer than this are equal: far above the rounding of a unit vector, far below any data.
 SAME_DIRECTION = 1e-12
 #: Vertices of the arrangement searched for a neuron at w = 0; beyond, a fixed random choice of them.
 MOST_RAYS, MOST_NORMALS = 512, 4096
@@ -28,7 +28,7 @@ MOST_RAYS, MOST_NORMALS = 512, 4096
 
 @dataclass(frozen=True)
 class Hyperplanes:
-    """The lines of a dataset: normals n_q, and every sample's line and signed length c on it."""
+    """The hyperplanes of a dataset: normals n_q, and for every sample its hyperplane and signed length c."""
 
     normals: Float[np.ndarray, "Q D"]
     hyperplane: Int[np.ndarray, "P"]
@@ -72,7 +72,7 @@ class Hyperplanes:
 
 
 def hyperplanes_of(x: Float[np.ndarray, "P D"]) -> Hyperplanes:
-    """Group samples by the line through the origin they lie on."""
+    """The hyperplanes of samples: those on one line through the origin share one."""
     largest = np.abs(x).max(axis=1)
     present = np.flatnonzero(largest > 0)
     directions = x[present] / largest[present, None]  # so that no square under- or overflows

@@ -1,4 +1,4 @@
-"""Where the lines of a flow are: one by one in chunks, all or a remainder of them, the others in classes."""
+"""Layout of the hyperplanes in a compiled program: one by one in chunks, or in classes with a remainder."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from biasfree.dynamics.flow.events._rays import (
     unfolded,
 )
 
-#: Signs times outputs times dimensions below which looking at all lines is too cheap to look for classes.
+#: Signs times outputs times dimensions below which classes would save nothing.
 LEAST_WORK = 2**20
 #: Chunks beyond which the remainder of classes gets a shape, and so a program, of its own.
 MOST_ROOM = 8
 
 
 class Layout:
-    """The lines in the order in which compiled programs see them, and the signs that go with it."""
+    """The hyperplanes in the order of the compiled programs, and the signs in that order."""
 
     def __init__(self, lines: Hyperplanes, y: np.ndarray, *, loss: str, width: int, biased: bool):
         self.lines, self._y, self.width = lines, y, width

@@ -1,7 +1,7 @@
-"""Lines in chunks, and how the samples on their two rays pull, given the network's value on each ray.
+"""Hyperplanes in chunks, and the forces of the samples on the two rays of each.
 
-A line q meets its samples x_μ = c_μ n_q on two *rays*, c > 0 and c < 0. There f(x_μ) = c_μ f̂ + b, with one
-f̂ a ray: for the square loss all samples of a ray act as one, for other losses each is looked at.
+The samples of a hyperplane, x_μ = c_μ n_q, lie on two *rays*, c > 0 and c < 0. There f(x_μ) = c_μ f̂ + b,
+with one f̂ per ray. With square loss all samples of a ray act as one; other losses evaluate each sample.
 """
 
 from __future__ import annotations
