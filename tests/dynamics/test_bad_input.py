@@ -1,4 +1,4 @@
-"""Wrong calls are answered by one sentence, before anything is computed."""
+"""Wrong calls raise an error of one sentence before anything is computed."""
 
 import numpy as np
 import pytest
@@ -130,7 +130,7 @@ FLOW = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_computed(monkeypatch):
-    """The simulators look at the arguments before they look at the data."""
+    """The simulators check their arguments before the data."""
 
     def no(*_):
         raise AssertionError("computed before the arguments were checked")

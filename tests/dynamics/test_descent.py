@@ -175,8 +175,8 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
-    """Tiles of four, of which the last is not full; the same bits in any number of threads."""
+def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
+    """Batches of four, of which the last is not full; the same bits in any number of threads."""
     monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
     monkeypatch.setattr(batches, "allowed", lambda: threads)
     data = oracles.random_data(8, 3, seed=0)
@@ -193,7 +193,7 @@ def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
         np.testing.assert_allclose(run.loss, alone.loss, rtol=1e-13)
 
 
-def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
+def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
     monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
     monkeypatch.setattr(batches, "_on_cpu", lambda: False)
@@ -286,7 +286,7 @@ def test_a_step_just_below_the_largest_stable_one_converges():
 
 @pytest.mark.parametrize("late", [-1, 0, 1])
 def test_divergence_is_noticed_also_at_the_last_step(late):
-    """The run that ends one step before the loss overflows is a run; the others raise, none returns inf."""
+    """A run that ends one step before the loss overflows is valid; longer ones raise, none returns inf."""
     network, data, largest = quadratic()
     with pytest.raises(DivergenceError) as caught:
         bf.gradient_descent(network, data, step=1.2 * largest, steps=100_000, save_every=100_000)
@@ -309,7 +309,7 @@ def test_divergence_says_which_network():
 
 
 def test_diverged_runs_are_kept_and_the_others_go_on():
-    """A tile of 16 and one more: the run that diverges ends where it was last saved."""
+    """A batch of 16 and one more: the run that diverges ends where it was last saved."""
     data, networks = bf.data.six_points(), networks_of(17)
     networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
     options = {"step": 0.1, "steps": 40, "save_every": 1}

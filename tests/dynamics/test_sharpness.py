@@ -74,7 +74,7 @@ def torch_hessian(network, data, *, loss="square", l2=0.0):
 
 @pytest.fixture(params=["dense", "lanczos"])
 def way(request, monkeypatch):
-    """Both ways to find it; Lanczos takes bases of 40 vectors, so of more parameters than that."""
+    """Both methods; Lanczos takes bases of 40 vectors, so of more parameters than that."""
     if request.param == "lanczos":
         monkeypatch.setattr(curvature, "DENSE", 0)
     return request.param
@@ -136,7 +136,7 @@ def test_of_the_trained_layers_alone(train):
     assert found == pytest.approx(np.linalg.eigvalsh(hessian)[-1], rel=1e-8)
 
 
-def test_a_network_that_sees_no_sample_is_flat(way):
+def test_a_network_that_is_active_on_no_sample_is_flat(way):
     """With l2 the Hessian is λI."""
     network = bf.Network((-np.ones((20, 2)), np.ones((1, 20))))
     data = bf.Dataset(np.ones((3, 2)), np.ones(3))

@@ -29,7 +29,7 @@ def test_flows_in_threads_are_flows_one_by_one(monkeypatch):
 
 
 def test_an_error_ends_the_others_and_is_raised():
-    """Tasks that report progress for ever end once another has failed."""
+    """Tasks that report progress forever end once another has failed."""
     ended = []
 
     def fails():
@@ -72,7 +72,7 @@ def test_of_several_bars_one_is_shown(monkeypatch):
 
 
 class Bar:
-    """What rich would show."""
+    """Stands for the bar of rich."""
 
     def update(self, *_, **__):
         pass
