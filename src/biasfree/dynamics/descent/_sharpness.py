@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.flatten_util
@@ -16,8 +16,10 @@ from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._objective import (
     Form,
+    Moments,
     Params,
     Physics,
+    Samples,
     form_of,
     loss_and_slope,
     params_of,
@@ -25,6 +27,9 @@ from biasfree.dynamics.field._objective import (
     view_of,
 )
 from biasfree.networks import Network
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 #: Trained parameters up to which the full Hessian is computed: half a second, and exact.
 DENSE = 1000
@@ -54,7 +59,7 @@ def sharpness(
         )
 
 
-def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
+def largest(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> float:
     """The largest eigenvalue of the Hessian in the trained parameters, of the objective as it is compiled."""
     size = sum(leaf.size for leaf in jax.tree.leaves(_trained(form, params)))
     if size <= DENSE:
@@ -63,13 +68,13 @@ def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
     return _lanczos(lambda v: _finite(_product(form, params, view, physics, v)), size)
 
 
-def _finite(found: Any) -> np.ndarray:
+def _finite(found: ArrayLike) -> np.ndarray:
     if not np.isfinite(found := np.asarray(found)).all():
         raise ValueError("the curvature is not a finite number; give a network of smaller weights.")
     return found
 
 
-def _lanczos(product: Any, size: int) -> float:
+def _lanczos(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
     from scipy.sparse import linalg
 
     start = np.random.default_rng(0).standard_normal(size)  # fixed and generic
@@ -82,13 +87,13 @@ def _lanczos(product: Any, size: int) -> float:
 
 
 @compiled("form")
-def _columns(form: Form, params: Params, view: Any, physics: Physics, directions):
+def _columns(form: Form, params: Params, view: Samples | Moments, physics: Physics, directions):
     """The Hessian times every direction, one after the other: it takes the memory of one gradient."""
     return lax.map(partial(_product, form, params, view, physics), directions)
 
 
 @compiled("form")
-def _product(form: Form, params: Params, view: Any, physics: Physics, direction):
+def _product(form: Form, params: Params, view: Samples | Moments, physics: Physics, direction):
     """The Hessian times a direction in the trained parameters."""
     flat, unflatten = jax.flatten_util.ravel_pytree(_trained(form, params))
 

@@ -59,7 +59,8 @@ class Grouping:
 
     def _sorted(self, params: Params) -> Classes | None:
         """The classes at a state: by clusters of neurons if there are few, or by all patterns."""
-        moments: Any = self._moments
+        moments = self._moments
+        assert moments is not None, "a run without moments has no classes to renew"
         turned = (
             _turned(self._marked, params) / self._since if self._marked and self._since else UNKNOWN_SPEED
         )
@@ -76,7 +77,8 @@ class Grouping:
 
     def _take(self, found: Classes | None, params: Params) -> None:
         """Use these classes from now on, or none."""
-        moments: Any = self._moments
+        moments = self._moments
+        assert moments is not None, "a run without moments has no classes to renew"
         if found is not None or self.by_class:
             classes = moments.no_classes() if found is None else found
             self.view = self.view._replace(classes=jax.device_put(classes))
