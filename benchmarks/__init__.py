@@ -1,1 +1,1 @@
-"""Speed beside accuracy, against what people use: `python -m benchmarks`, or `make bench`."""
+"""Speed and accuracy against other software: `python -m benchmarks`, or `make bench`."""

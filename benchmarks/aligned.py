@@ -1,4 +1,4 @@
-"""What the phase after alignment costs when there are 100 times as many samples.
+"""Cost of the phase after alignment with 100 times as many samples.
 
 `python -m benchmarks.aligned METHOD DRAWS STATE` runs one phase in a process of its own and prints what it
 took: first of a short part, then of all of it, so that a phase stopped at the time limit has the former.
@@ -42,7 +42,7 @@ _ERRORS = {
 
 
 def rows(few: int = FEW, many: int = MANY) -> Iterator[Row]:
-    """Descent and flow through the phase at both numbers of draws."""
+    """Descent and flow through the phase at both numbers of samples."""
     with tempfile.TemporaryDirectory() as folder:
         states = {draws: _stored(aligned(draws), Path(folder) / f"{draws}.npz") for draws in (few, many)}
         for name, method in zip(GOALS, METHODS, strict=True):
@@ -50,7 +50,7 @@ def rows(few: int = FEW, many: int = MANY) -> Iterator[Row]:
 
 
 def aligned(draws: int) -> bf.Network:
-    """The ReLU network of Fig. 3 at the end of its plateau on so many draws.
+    """The ReLU network of Fig. 3 at the end of its plateau, on this many samples.
 
     While outputs are negligible the flow is known: at Fig. 3's size the simulator is there, to 5e-5.
     """
@@ -105,7 +105,7 @@ def _in_process(method: str, draws: int, state: Path) -> dict[str, Any]:
 
 
 def measured(method: str, draws: int, network: bf.Network) -> Iterator[dict[str, Any]]:
-    """What a part of the phase took, then all of it: a `call`, and in it the `phase`.
+    """Seconds of a part of the phase, then of all of it: a `call`, and in it the `phase`.
 
     The phase is the call without `intake`, what it takes to check and fold the data: that of an instant from
     random weights, less its dense evaluations. To find and to renew activation classes is part of the phase.
@@ -138,26 +138,26 @@ def measured(method: str, draws: int, network: bf.Network) -> Iterator[dict[str,
 
 
 def descend(network: bf.Network, data: bf.Dataset, share: float) -> bf.Trajectory:
-    """So much of the phase by descent, at least one step."""
+    """A fraction of the phase by descent, at least one step."""
     steps = max(1, round(share * STEPS))
     saves = [one for one in REPEATED if one < steps]
     return bf.gradient_descent(network, data, step=STEP, steps=steps, save_every=saves or steps)
 
 
 def flow(network: bf.Network, data: bf.Dataset, share: float, rtol: float = RTOL) -> bf.Trajectory:
-    """So much of the phase by the flow, at least an instant."""
+    """A fraction of the phase by the flow, at least an instant."""
     return bf.gradient_flow(network, data, [0.0, max(1e-9, share * (END - ALIGNED))], rtol=rtol)
 
 
 def _against_numpy(run: bf.Trajectory, data: bf.Dataset) -> float:
-    """How far steps in the middle of the phase are from NumPy's."""
+    """The distance of steps in the middle of the phase from NumPy's."""
     first, last = (int(np.flatnonzero(np.isclose(run.ts, STEP * one))[0]) for one in REPEATED)
     expected = peers_numpy.descended(run[first], data, step=STEP, steps=REPEATED[1] - REPEATED[0])
     return path_error([w[None] for w in run[last].weights], [w[None] for w in expected])
 
 
 def _against_tighter(run: bf.Trajectory, data: bf.Dataset) -> float:
-    """How far the path is from one at a hundredth of the tolerance."""
+    """The distance of the path from one at a hundredth of the tolerance."""
     return path_error(run.weights, flow(run[0], data, 1.0, RTOL / 100).weights)
 
 

@@ -1,4 +1,4 @@
-"""A solved learning curve at 1 000 times, maps and loss, against the simulation it replaces.
+"""Closed-form learning curve at 1 000 times, maps and loss, against the simulation it replaces.
 
 The other solutions of the theory are timed beside it, against SciPy on the equations of the linear twin.
 """
@@ -69,7 +69,7 @@ def _solvers(start: bf.Network, linear: bf.Network) -> Iterator[tuple[Callable[.
 
 
 def _solved(solve: Callable[[], Any]) -> tuple[float, np.ndarray]:
-    """Seconds to solve and read off maps and loss, and the maps."""
+    """Seconds to compute maps and loss, and the maps."""
 
     def read_off() -> tuple[np.ndarray, np.ndarray]:
         curve = solve()

@@ -1,4 +1,5 @@
-"""One dense evaluation of loss and slope at the size of Fig. 3, against the rate of a matrix product."""
+"""One evaluation of loss and slope, sample by sample, at the size of Fig. 3, against the rate of a matrix
+product."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ PRODUCT = 2000  # the matrices whose product sets the rate are square
 
 
 def rows() -> Iterator[Row]:
-    """Data without mirror images, which are judged; and pairs, whose mirrored half costs nothing."""
+    """Data without mirror images, which have the goal; and pairs, whose mirrored half costs nothing."""
     product = product_rate()
     ((name, goal),) = GOALS.items()
     network = bf.Network(_ordinary_weights(), leak=0.0)
@@ -47,13 +48,14 @@ def rows() -> Iterator[Row]:
 
 
 def operations(network: bf.Network, data: bf.Dataset) -> float:
-    """Additions and multiplications: 4PDH for W₁x and Ẇ₁, 4PH for the outputs and the residuals' way back."""
+    """Additions and multiplications: 4PDH for W₁x and Ẇ₁, 4PH for the outputs and for backpropagating the
+    residuals."""
     inputs, width, _ = network.sizes
     return 4 * len(data) * inputs * width + 4 * len(data) * width
 
 
 def unmirrored() -> bf.Dataset:
-    """As many samples as Fig. 3 has, all drawn: y = w·x + sin(4 w·x), without mirror images."""
+    """As many samples as Fig. 3 has, all random: y = w·x + sin(4 w·x), without mirror images."""
     rng = np.random.default_rng(0)
     w, x = rng.uniform(-0.5, 0.5, size=20), rng.normal(size=(2000, 20))
     return bf.Dataset(x, x @ w + np.sin(4 * x @ w))
@@ -67,7 +69,7 @@ def _ordinary_weights() -> tuple[np.ndarray, ...]:
 def evaluated(
     network: bf.Network, data: bf.Dataset, kind: str, evaluations: int = EVALUATIONS
 ) -> tuple[float, float]:
-    """Seconds of an evaluation, and how far its slope is from NumPy's."""
+    """Seconds per evaluation, and the distance of its slope from NumPy's."""
     form = form_of([network], [data], "square", (True, True))
     assert form.kind == kind, f"expected the form {kind!r}, got {form.kind!r}"
     with jax.enable_x64(True):
@@ -89,7 +91,7 @@ def _walk(form, evaluations, params, view, physics):
 
 
 def product_rate() -> float:
-    """Operations a second of a square product, by NumPy or JAX, whichever is faster."""
+    """Operations per second of a square product, by NumPy or JAX, whichever is faster."""
     a = np.random.default_rng(0).normal(size=(PRODUCT, PRODUCT))
     numpy_seconds, _ = best(lambda: a @ a, 10)
     with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""Gradient descent at the size of Fig. 3, a step, against PyTorch."""
+"""Gradient descent at the size of Fig. 3, per step, against PyTorch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ EARLY, CHUNK, COMPARED = 300, 15, 50
 
 
 def rows() -> Iterator[Row]:
-    """The dense beginning, which is judged, and the average over the paper's 10 000 steps."""
+    """The first 300 steps, sample by sample, which have the goal, and the average over the paper's 10 000
+    steps."""
     found = beside_torch(fig3(), steps=EARLY, chunk=CHUNK, compared=COMPARED)
     ((name, goal),) = GOALS.items()
     yield Row(
@@ -58,6 +59,6 @@ def whole_descent() -> tuple[float, bf.Trajectory]:
 
 
 def by_class(run: bf.Trajectory) -> str:
-    """How many evaluations went by activation classes."""
+    """The number of evaluations by activation classes."""
     stats = run.stats
     return f"{stats.by_class / max(stats.evaluations, 1):.0%} of the evaluations by activation classes"

@@ -1,4 +1,4 @@
-"""Gradient descent on six points with 100 neurons, a step, against PyTorch."""
+"""Gradient descent on six points with 100 neurons, per step, against PyTorch."""
 
 from __future__ import annotations
 

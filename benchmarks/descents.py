@@ -1,4 +1,4 @@
-"""A step of gradient descent beside one of PyTorch's, and how far both are from NumPy's."""
+"""A step of gradient descent and one of PyTorch's: time of each, and distance from NumPy's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.problems import Problem
 
 @dataclass(frozen=True)
 class Descents:
-    """Seconds a step of ours and of the peer's, our run, and the path errors of both."""
+    """Seconds per step of ours and of the peer's, our run, and the path errors of both."""
 
     seconds: float
     run: bf.Trajectory

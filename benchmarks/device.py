@@ -50,7 +50,7 @@ def rows() -> Iterator[Row]:
 
 
 def measured(batches: tuple[int, ...], steps: int) -> dict[str, Any]:
-    """Seconds a run and step for every batch, with the device and the date."""
+    """Seconds per run and step for every batch, with the device and the date."""
     import jax
 
     found = []

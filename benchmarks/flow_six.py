@@ -50,7 +50,7 @@ def flow() -> tuple[float, float, float]:
 
 
 def descend(steps: int) -> bf.Trajectory:
-    """Descent to the last time in so many steps, saved at the problem's times."""
+    """Descent to the last time in this many steps, saved at the problem's times."""
     problem = six_points()
     every = steps // (len(problem.ts) - 1)
     return bf.gradient_descent(

@@ -1,4 +1,4 @@
-"""SciPy's and diffrax's integrators on both problems, as far as they come within a time limit."""
+"""SciPy's and diffrax's integrators on both problems, within a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a call takes, how far a path is from its reference, on which machine."""
+"""Measurements: seconds of a call, distance of a path from its reference, name of the machine."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from biasfree.versions import versions
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds that a call takes, and what it returns."""
+    """Seconds of a call, and its result."""
     began = time.perf_counter()
     result = call()
     return time.perf_counter() - began, result
 
 
 def best(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    """The shortest of several times of a call, and what it returned last; what compiles is called before."""
+    """The shortest of several times of a call, and its last result; a first call compiles and is not
+    timed."""
     took, result = zip(*(timed(call) for _ in range(repeats)), strict=True)
     return min(took), result[-1]
 
 
 def path_error(path: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
-    """max over saved times of |ΔW|/|W|, all layers together.
+    """max over saved times of |ΔW|/|W|, over all layers.
 
     Layers have a leading time axis; a path that ended early is compared as far as it goes.
     """

@@ -1,4 +1,4 @@
-"""What `LinearityMonitor` adds to a training loop in PyTorch when called every 100 steps.
+"""Time that `LinearityMonitor` adds to a training loop in PyTorch when called every 100 steps.
 
 One thread; the time inside the monitor over the time of the steps around it, in the same loop: two loops,
 with and without it, differ by more than it takes on a machine that is not alone. The median of three runs.
@@ -39,7 +39,7 @@ def rows() -> Iterator[Row]:
 
 
 def trained(samples: int, inputs: int, width: int, steps: int) -> tuple[float, float]:
-    """Seconds in the steps and in the monitor, in float32 as people train."""
+    """Seconds in the steps and in the monitor, in float32, as is usual in training."""
     data = bf.data.odd_sine(n=samples // 2, d=inputs, seed=0)
     x, y = (torch.from_numpy(values.copy()).float() for values in (data.x, data.y))
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Plain diffrax: Tsit5, a PID controller, one compiled call; it knows nothing of kinks."""
+"""Plain diffrax: Tsit5, a PID controller, one compiled call; kinks are ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gradient of two layers in NumPy, as one writes it by hand: for SciPy, and to check ours."""
+"""The gradient of two layers written in NumPy by hand: for SciPy, and to check ours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def slope(weights: Layers, x: np.ndarray, y: np.ndarray, leak: float) -> tuple[n
 
 
 def descended(network: bf.Network, data: bf.Dataset, *, step: float, steps: int) -> Layers:
-    """The weights after so many steps of gradient descent."""
+    """The weights after this many steps of gradient descent."""
     weights, x, y = network.weights, data.x, data.targets
     for _ in range(steps):
         slopes = slope(weights, x, y, network.leak)
@@ -45,5 +45,5 @@ def layers(states: np.ndarray, like: Layers) -> tuple[np.ndarray, ...]:
 
 
 def typical_size(weights: Layers) -> float:
-    """The root mean square of the weights: absolute tolerances below it resolve a small start."""
+    """The root mean square of the weights: absolute tolerances below it resolve small initial weights."""
     return float(np.sqrt(np.mean(flat(weights) ** 2)))

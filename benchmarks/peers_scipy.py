@@ -1,4 +1,4 @@
-"""SciPy's integrators on the NumPy gradient: they know nothing of kinks."""
+"""SciPy's integrators on the NumPy gradient; kinks are ignored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METHODS = ("RK45", "DOP853", "LSODA")
 
 
 class Solved(NamedTuple):
-    """A path as far as it came within the limit, and what it cost."""
+    """The part of a path computed within the time limit, and its cost."""
 
     path: tuple[np.ndarray, ...]
     seconds: float

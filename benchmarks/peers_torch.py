@@ -1,4 +1,4 @@
-"""Gradient descent in eager PyTorch, float64, the way people write it; at its best number of threads."""
+"""Gradient descent in eager PyTorch, float64, as a plain training loop; at its best number of threads."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Descent:
 
 
 def path(network: bf.Network, data: bf.Dataset, *, step: float, saves: list[int]) -> list[np.ndarray]:
-    """The weights after each of these numbers of steps, one array a layer with a leading axis."""
+    """The weights after each of these numbers of steps, one array per layer with a leading axis."""
     descent, states, done = Descent(network, data, step), [], 0
     for stop in saves:
         descent.run(stop - done)

@@ -1,4 +1,4 @@
-"""The two problems that everybody solves, and the paths that errors are measured from."""
+"""The two problems that all methods solve, and their reference paths."""
 
 from __future__ import annotations
 

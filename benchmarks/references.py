@@ -1,4 +1,4 @@
-"""Are the references right? Against methods that share nothing with them: `python -m benchmarks.references`.
+"""Check of the references against methods that share no code with them: `python -m benchmarks.references`.
 
 It takes four minutes and is not part of `make bench`; benchmarks/README.md has what it printed.
 """

@@ -1,4 +1,4 @@
-"""The table on the terminal, and the same as JSON, whole after every row."""
+"""The table on the terminal, and as JSON, complete after every row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 200
 
 
 def write(path: Path, machine: dict[str, Any], rows: Sequence[Row], **more: Any) -> None:
-    """Machine, rows and whatever else as JSON; the file is complete at any time."""
+    """Machine, rows and extra entries as JSON; the file is complete at any time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {**machine, **more, "rows": [row.record() for row in rows]}
     with replacing(path) as file:
@@ -27,7 +27,7 @@ def write(path: Path, machine: dict[str, Any], rows: Sequence[Row], **more: Any)
 
 
 def show(machine: dict[str, Any], rows: Sequence[Row]) -> None:
-    """The table, its notes below, and how many goals are reached."""
+    """The table, its notes below, and the number of goals reached."""
     console = Console() if Console().is_terminal else Console(width=WIDTH)
     console.print(_head(machine), highlight=False)
     if not rows:

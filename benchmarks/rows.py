@@ -1,4 +1,4 @@
-"""A row of the table: what was timed, against whom, what was asked for, how accurate both are."""
+"""A row of the table: times of ours and of the peer, the goal, and the errors of both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "er
 
 @dataclass(frozen=True)
 class Goal:
-    """What a ratio (×), a share (%) or a time (s) should be: ≥, ≤ or < a number."""
+    """A goal for a ratio (×), a share (%) or a time (s): ≥, ≤ or < a number."""
 
     sense: str
     number: float

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(name: str, rows: list[Row], keep: Callable[[], None]) -> bool:
-    """Append the rows of a workload and keep each at once; one that fails leaves rows that say so."""
+    """Append the rows of a workload and write each at once; a workload that fails leaves rows that say so."""
     workload, began, first = workloads.workload(name), time.perf_counter(), len(rows)
     note = "the workload gave no such row"
     print(f"{name} …", end="", file=sys.stderr, flush=True)

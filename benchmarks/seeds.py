@@ -1,4 +1,4 @@
-"""256 seeds on six points, side by side on the CPU, against a loop over seeds in PyTorch."""
+"""256 seeds on six points in batches on the CPU, against a loop over seeds in PyTorch."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def seconds_a_run_step(runs: int, steps: int) -> float:
 
 
 def error_of(networks: Sequence[bf.Network], checked: Sequence[int], steps: int) -> float:
-    """How far some of the runs are from NumPy's after so many steps."""
+    """The distance of some of the runs from NumPy's after this many steps."""
     problem, runs = six_points(), descended(networks, steps)
     found = [(runs[i][-1].weights, networks[i]) for i in checked]
     return max(

@@ -1,4 +1,4 @@
-"""How long it takes until something can be typed: the import, and the command's help."""
+"""Start-up time: the import, and the command's help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOALS = {"import biasfree": Goal("<", 0.5, "s"), "biasfree --help": Goal("<", 0.
 
 
 def rows() -> Iterator[Row]:
-    """Fresh processes from start to end, the interpreter's own start with them; the best of several."""
+    """Seconds of new processes, the start of the interpreter included; the best of several."""
     script = Path(sys.executable).with_name("biasfree")
     commands = ([sys.executable, "-c", "import biasfree"], [str(script), "--help"])
     for (name, goal), command in zip(GOALS.items(), commands, strict=True):

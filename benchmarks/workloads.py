@@ -25,12 +25,12 @@ NAMES = (
 
 
 class Workload(Protocol):
-    """A module that says what is asked for, by the names of its rows, and measures it."""
+    """A module with the goals of its rows, by name, and the function that measures them."""
 
     GOALS: Mapping[str, Goal]
     rows: Callable[[], Iterator[Row]]
 
 
 def workload(name: str) -> Workload:
-    """The module of that name, loaded when it is asked for."""
+    """The module of that name, imported on first use."""
     return import_module(f"benchmarks.{name}")  # type: ignore[return-value]

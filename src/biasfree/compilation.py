@@ -1,4 +1,4 @@
-"""Compiled programs kept on disk, so that the next process need not compile them again."""
+"""Cache of compiled programs on disk: the next process need not compile them again."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 import sys
 from pathlib import Path
 
-#: What a program must have taken to compile to be worth a file, of some ten kilobytes.
+#: Seconds of compilation from which on a program is worth a file, of about ten kilobytes.
 _SECONDS = 0.2
 
 
 def cache_compilation(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Keep JAX's compiled programs in `folder` and take them from there, in this process and those it starts.
+    """Store JAX's compiled programs in `folder` and load them, in this process and those it starts.
 
-    The default is `biasfree` in the user's cache folder, or what JAX_COMPILATION_CACHE_DIR says. This is a
-    setting of JAX for the whole process, so the package never makes it by itself; the command `biasfree`
-    does. Returns the folder.
+    The default is the folder that JAX_COMPILATION_CACHE_DIR names, or `biasfree` in the user's cache folder.
+    This setting of JAX holds for the whole process, so the package never makes it by itself; the command
+    `biasfree` does. Returns the folder.
     """
     chosen = folder or os.environ.get("JAX_COMPILATION_CACHE_DIR") or _default()
     path = Path(chosen).expanduser().resolve()
@@ -26,10 +26,10 @@ def cache_compilation(folder: str | os.PathLike[str] | None = None) -> Path:
         "jax_persistent_cache_min_entry_size_bytes": 0,
     }
     os.environ.update({name.upper(): str(value) for name, value in settings.items()})
-    # XLA names preferences of its compiler among the features of a CPU, and then logs for every program it
-    # takes from disk that the host lacks them; what really fails is raised.
+    # XLA lists preferences of its compiler among the features of a CPU, and logs for every program loaded
+    # from disk that the host lacks them. Real failures are raised all the same.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    if "jax" in sys.modules:  # it has read its environment already
+    if "jax" in sys.modules:  # JAX has read its environment already
         for name, value in settings.items():
             sys.modules["jax"].config.update(name, value)
     return path

@@ -1,4 +1,4 @@
-"""One thread for arithmetic: the same bits whatever the number of cores, and room for other processes."""
+"""Number of threads for arithmetic; one gives the same bits on any number of cores."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: What BLAS libraries and XLA look at when they are loaded.
-_LOOKED_AT = (
+#: Environment variables that BLAS libraries and XLA read when they are loaded.
+_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -18,9 +18,10 @@ _LOOKED_AT = (
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Libraries loaded and processes started inside use one thread; the caller's settings come back."""
-    before = {name: os.environ.get(name) for name in _LOOKED_AT}
-    os.environ.update(dict.fromkeys(_LOOKED_AT, "1"))
+    """A context: libraries loaded and processes started inside use one thread. The caller's settings are
+    restored."""
+    before = {name: os.environ.get(name) for name in _VARIABLES}
+    os.environ.update(dict.fromkeys(_VARIABLES, "1"))
     try:
         yield
     finally:
@@ -32,11 +33,11 @@ def one_thread() -> Iterator[None]:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def allowed() -> int:
-    """How many threads arithmetic may use: as many as there are cores, or fewer where the user said so."""
-    said = [int(value) for name in _LOOKED_AT if (value := os.environ.get(name, "")).isdigit()]
-    return max(1, min([cores(), *said]))
+    """The number of threads that arithmetic may use: one per core, or fewer if the environment says so."""
+    limits = [int(value) for name in _VARIABLES if (value := os.environ.get(name, "")).isdigit()]
+    return max(1, min([cores(), *limits]))

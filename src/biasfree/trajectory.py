@@ -29,7 +29,8 @@ class Stats:
     estimate. `by_class` of the `evaluations` of the gradient used activation classes, the others single
     samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind.
     `branch_times` are the times at which the flow is not unique and a convention chose the continuation.
-    `defects` holds, for a closed form, the measured defect of each of its hypotheses.
+    `reached` holds the time at which the loss fell to each level of `until=`, in their order: ∞ where it did
+    not. `defects` holds, for a closed form, the measured defect of each of its hypotheses.
     """
 
     method: str
@@ -39,6 +40,7 @@ class Stats:
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
     branch_times: tuple[float, ...] = ()
+    reached: tuple[float, ...] = ()
     defects: Mapping[str, float] = field(default_factory=dict)
     rtol: float | None = None
     error: float | None = None
@@ -53,7 +55,8 @@ class Stats:
         object.__setattr__(self, "events", events)
         defects = {str(name): float(size) for name, size in self.defects.items()}
         object.__setattr__(self, "defects", defects)
-        object.__setattr__(self, "branch_times", tuple(float(t) for t in self.branch_times))
+        for name in ("branch_times", "reached"):
+            object.__setattr__(self, name, tuple(float(t) for t in getattr(self, name)))
         for name in ("evaluations", "by_class", "accepted", "rejected"):
             object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("rtol", "error", "wall_time"):

@@ -1,11 +1,11 @@
-"""Wrong calls are answered by one sentence, before anything is computed."""
+"""Wrong calls raise an error of one sentence before anything is computed."""
 
 import numpy as np
 import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.descent import _batches as tiles
+from biasfree.dynamics.descent import _batches as batches
 from biasfree.dynamics.descent import _gradient_descent as descent
 from biasfree.dynamics.descent import _long_descent as growing
 from biasfree.dynamics.field.classes import _policy as grouping
@@ -50,13 +50,13 @@ COMMON = [
     ({"l2": True}, "l2 must be a number, got True"),
     (
         {"train": (True,)},
-        r"train must hold one True or False a layer, at least one True, got \(True,\) for 2 layers",
+        r"train must hold one True or False per layer, at least one True, got \(True,\) for 2 layers",
     ),
     ({"train": (True, True, True)}, "for 2 layers"),
     ({"train": 1}, "train must be a list of True and False, got 1"),
     ({"train": "all"}, "train must be a list of True and False, got 'all'"),
     ({"train": (False, False)}, "at least one True"),
-    ({"train": (1, 0)}, "one True or False a layer"),
+    ({"train": (1, 0)}, "one True or False per layer"),
     ({"save": 3}, "save must be a function, got 3"),
     ({"until": 0.0}, "until must be positive, got 0.0"),
     ({"until": -1}, "until must be positive, got -1"),
@@ -85,7 +85,7 @@ LONG = [
     ({"save_every": 0}, "save_every must be a whole number of at least 1, got 0"),
     ({"max_steps": 1e5}, "max_steps must be a whole number of at least 1, got 100000.0"),
     ({"data": DATA}, r'loss="logistic" needs labels -1 and \+1, got'),
-    ({"network": DEEP}, r"two layers, one output and no biases, whose curvature it bounds, got .*3→4→4→1"),
+    ({"network": DEEP}, r"two layers, one output and no biases, where it can bound the curvature, got .*3→4→4→1"),
     (
         {"network": oracles.with_biases(NETWORK)},
         "no biases, .* with biases.*; use gradient_descent for others",
@@ -103,8 +103,8 @@ FLOW = [
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
     ({"ts": [1e-310], "method": "steps"}, "ts must be 0 or at least 2.23e-308, got 1e-310"),
     ({"rtol": 1e-20}, "rtol must be at least 2.2e-15, got 1e-20"),
-    ({"data": bf.Dataset(1e200 * DATA.x, DATA.y)}, r"velocity at t = 0 is beyond .* inputs reach \S+e\+200"),
-    ({"data": bf.Dataset(DATA.x, 1e200 * DATA.y)}, r"velocity at t = 0 is beyond .* targets \S+e\+200"),
+    ({"data": bf.Dataset(1e200 * DATA.x, DATA.y)}, r"velocity at t = 0 is not a finite number: .* inputs reach \S+e\+200"),
+    ({"data": bf.Dataset(DATA.x, 1e200 * DATA.y)}, r"velocity at t = 0 is not a finite number: .* targets \S+e\+200"),
     ({"ts": [-1.0, 1.0]}, "ts must not be negative, got -1.0"),
     ({"ts": [0.0, np.nan]}, r"ts must be finite, got nan at index \(1,\)"),
     ({"ts": [0.0, np.inf]}, "ts must be finite, got inf"),
@@ -113,7 +113,7 @@ FLOW = [
     ({"ts": 60}, r"ts must be a one-dimensional array .* got the number 60; .* such as \[0, 60\] or"),
     ({"ts": "now"}, "ts must hold real numbers"),
     ({"method": "euler"}, "unknown method 'euler'; choose one of auto, smooth, events, steps"),
-    ({"network": DEEP, "method": "events"}, 'method="events" follows networks of two layers, got 3'),
+    ({"network": DEEP, "method": "events"}, 'method="events" takes networks of two layers, got 3'),
     (
         {"data": bf.Dataset(np.zeros((5, 3)), np.ones(5)), "method": "events"},
         'method="events" needs inputs that have kinks, got x all zero; use method="smooth" or "auto"',
@@ -130,14 +130,14 @@ FLOW = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_computed(monkeypatch):
-    """The simulators look at the arguments before they look at the data."""
+    """The simulators check their arguments before the data."""
 
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
     for module in (descent, flow, growing):
         monkeypatch.setattr(module, "form_of", no)
-    for module in (tiles, grouping, flow, growing):
+    for module in (batches, grouping, flow, growing):
         monkeypatch.setattr(module, "view_of", no)
 
 

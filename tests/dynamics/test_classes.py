@@ -1,4 +1,4 @@
-"""Evaluations by activation class: equal to those sample by sample, and refused where they would not be."""
+"""Evaluations by activation class equal those sample by sample, or the certificate fails."""
 
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 import biasfree as bf
 import oracles
 from biasfree.dynamics._problem import float64
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import (
     Form,
     evaluate,
@@ -22,12 +22,12 @@ from biasfree.dynamics.field._objective import (
     view_of,
     without_classes,
 )
-from biasfree.dynamics.field.classes import _bundles as clusters
-from biasfree.dynamics.field.classes import _moments as members
+from biasfree.dynamics.field.classes import _clusters as clusters
+from biasfree.dynamics.field.classes import _moments as moments
 from biasfree.dynamics.field.classes import _patterns as sorting
 from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.dynamics.flow import _halving as steps
+from biasfree.dynamics.flow import _rk4
 
 #: Sums of a few hundred terms, each rounded, in another order: 300·2.2e-16, times what cancels between them.
 ROUNDING = 1e-12
@@ -37,12 +37,12 @@ compiled = jax.jit(evaluate, static_argnums=0)
 
 @pytest.fixture(autouse=True)
 def _small_problems_too(monkeypatch):
-    """Classes are for large problems; here also for those of a test."""
+    """Use classes also for the small problems of a test."""
     monkeypatch.setattr(grouping, "LEAST_ELEMENTS", 0)
 
 
 def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
-    """A network whose neurons in every layer have gathered around ± one direction, up to `spread`."""
+    """A network whose neurons in every layer lie around ± one direction, up to `spread`."""
     rng = np.random.default_rng(seed)
     weights = []
     for inputs, outputs in pairwise(sizes):
@@ -56,7 +56,7 @@ def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
 
 
 def grouped(network, data, *, l2=0.0):
-    """The form, the state, its grouping and what both ways of evaluation find."""
+    """The form, the state, its grouping, and the results of both evaluations."""
     form = form_of([network], [data], "square", (True,) * network.depth)
     with float64():
         params, physics = params_of(network), physics_of(network, l2)
@@ -196,7 +196,7 @@ def test_a_row_of_zeros_is_certified_while_it_is_one():
 @settings(max_examples=25, deadline=None)
 @given(leak=floats(0, 1), mirrored=booleans(), spread=floats(0, 0.02), seed=integers(0, 2**31))
 def test_clusters_find_the_patterns(leak, mirrored, spread, seed):
-    """The gates that clusters give a sample are those it has, and its margin is no larger than it is."""
+    """Clusters give a sample its true gates, and a margin that is not too large."""
     data = oracles.random_data(200, 3, seed=seed)
     network = gathered((3, 12, 1), spread=spread, leak=leak, seed=seed)
     first = network.weights[0] / np.linalg.norm(network.weights[0], axis=1, keepdims=True)
@@ -205,11 +205,11 @@ def test_clusters_find_the_patterns(leak, mirrored, spread, seed):
     assert found is not None
     true = np.min(np.abs(data.x @ first.T) / sizes[:, None], axis=1)
     assert (found.margin <= true).all()
-    sure = found.kind >= 0
+    sure = found.pattern >= 0
     here = np.where(data.x @ first.T > 0, 1.0, leak)
     there = np.where(data.x @ first.T < 0, 1.0, leak)
-    same = (found.gates[0][found.kind] == here).all(axis=1)
-    other = (found.gates[0][found.kind] == there).all(axis=1)
+    same = (found.gates[0][found.pattern] == here).all(axis=1)
+    other = (found.gates[0][found.pattern] == there).all(axis=1)
     assert (same | (other & mirrored))[sure].all()
 
 
@@ -220,7 +220,7 @@ def test_too_many_directions_are_no_clusters():
 
 
 def test_moments_follow_the_samples_that_move():
-    """After many moves the moments are those of a fresh start, up to rounding."""
+    """After many moves the moments are those of a new sum, up to rounding."""
     data = oracles.random_data(200, 3, seed=3)
     network = gathered((3, 8, 1), spread=1e-3)
     form = Form("square", "samples", (True, True))
@@ -229,7 +229,7 @@ def test_moments_follow_the_samples_that_move():
     with float64():
         params = params_of(network)
         found = sorting.sort(params, view.x, view.share.ravel() > 0, 0.0, mirrored=False)
-    old, fresh = (members.Members(network, view, mirrored=False) for _ in range(2))
+    old, fresh = (moments.ClassMoments(network, view, mirrored=False) for _ in range(2))
     for _ in range(20):
         margin = np.where(rng.random(200) < 0.3, 1e-9, found.margin)
         old.classes(found._replace(margin=margin), 1e-3)
@@ -264,7 +264,7 @@ def test_descent_by_class_is_descent(monkeypatch, sizes):
 
 
 def test_classes_expire_and_are_renewed(monkeypatch):
-    """A neuron that turns far takes samples across its hyperplane: classes are made again and again."""
+    """A neuron that turns far crosses the hyperplanes of samples: classes are renewed again and again."""
     made = []
     take = Grouping._take
     monkeypatch.setattr(Grouping, "_take", lambda self, found, p: (made.append(found), take(self, found, p)))
@@ -287,7 +287,7 @@ def test_flow_by_steps_by_class_is_the_flow(monkeypatch):
 
 
 def test_the_same_bits_twice():
-    """What is sorted when depends on counts of evaluations alone."""
+    """Counts of evaluations alone decide when samples are sorted."""
     data = oracles.random_data(300, 3, seed=1)
     network = bf.networks.gaussian((3, 10, 1), scale=1e-3, seed=1)
     runs = [bf.gradient_descent(network, data, step=0.05, steps=1500, save_every=300) for _ in range(2)]
@@ -303,14 +303,14 @@ def test_a_run_that_diverges_by_class_says_so():
 
 
 def test_compiled_programs_hold_no_host_callback():
-    """Else they would never be cached."""
+    """With one, they would never be cached."""
     data = oracles.random_data(300, 3, seed=1)
     form, params, physics, found, *_ = grouped(gathered((3, 8, 1), spread=1e-3), data)
     with float64():
         states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, physics))
         given = (found.view, many, 0.1, -np.inf)
-        text = walk.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
+        text = take_steps.lower(form, states, np.arange(1, 65), *given, shared=True).as_text()
         level = (-np.inf, found.view, physics)
         march = (params, np.ones(128), np.ones(128), np.int64(0), np.int64(1), np.int64(1), *level)
-        text += steps._march.lower(form, *march).as_text()
+        text += _rk4.given_steps.lower(form, *march).as_text()
     assert "callback" not in text

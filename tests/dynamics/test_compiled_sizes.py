@@ -117,7 +117,9 @@ def velocity(system, params, memory, given):
 def test_loss_and_velocity_by_hyperplane(samples, loss):
     network, data = problem(samples, TWO, loss)
     with float64():
-        kinks = events.Kinks(network, data, loss=loss, l2=0.0, train=(True, True), most_events=None, slots=4)
+        kinks = events.EventDriver(
+            network, data, loss=loss, l2=0.0, train=(True, True), most_events=None, slots=4
+        )
         value, slope = velocity(kinks.system, kinks.params, kinks.memory, kinks.given)
     assert_right(network, data, loss, value, slope.weights)
 

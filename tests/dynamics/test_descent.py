@@ -11,8 +11,8 @@ import torch
 import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
-from biasfree.dynamics.descent import _batches as tiles
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent import _batches as batches
+from biasfree.dynamics.descent._loop import take_steps
 
 
 def sgd(network, data, *, step, steps, loss="square", l2=0.0):
@@ -176,14 +176,14 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
-    """Tiles of four, of which the last is not full; the same bits in any number of threads."""
-    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 4 * 8 * 5)
-    monkeypatch.setattr(tiles, "allowed", lambda: threads)
+def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
+    """Batches of four, of which the last is not full; the same bits in any number of threads."""
+    monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
+    monkeypatch.setattr(batches, "allowed", lambda: threads)
     data = oracles.random_data(8, 3, seed=0)
     networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
     runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
-    monkeypatch.setattr(tiles, "allowed", lambda: 1)
+    monkeypatch.setattr(batches, "allowed", lambda: 1)
     for run, again in zip(
         runs, bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20), strict=True
     ):
@@ -194,11 +194,11 @@ def test_tiles_in_threads_are_runs_one_by_one(monkeypatch, threads):
         np.testing.assert_allclose(run.loss, alone.loss, rtol=1e-13)
 
 
-def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
+def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
-    monkeypatch.setattr(tiles, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(tiles, "_on_cpu", lambda: False)
-    monkeypatch.setattr(tiles, "BURST", 4)
+    monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
+    monkeypatch.setattr(batches, "_on_cpu", lambda: False)
+    monkeypatch.setattr(batches, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):
         networks.append(bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 65 else 0.5, seed=seed))
@@ -211,8 +211,8 @@ def test_a_tile_of_many_runs_is_runs_one_by_one(monkeypatch):
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(tiles, "CPU_ELEMENTS", 2 * 8 * 5)
-    monkeypatch.setattr(tiles, "allowed", lambda: 2)
+    monkeypatch.setattr(batches, "CPU_ELEMENTS", 2 * 8 * 5)
+    monkeypatch.setattr(batches, "allowed", lambda: 2)
     data = oracles.random_data(8, 3, seed=0)
     networks = [
         bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 5 else 0.5, seed=seed) for seed in range(8)
@@ -287,7 +287,7 @@ def test_a_step_just_below_the_largest_stable_one_converges():
 
 @pytest.mark.parametrize("late", [-1, 0, 1])
 def test_divergence_is_noticed_also_at_the_last_step(late):
-    """The run that ends one step before the loss overflows is a run; the others raise, none returns inf."""
+    """A run that ends one step before the loss overflows is valid; longer ones raise, none returns inf."""
     network, data, largest = quadratic()
     with pytest.raises(DivergenceError) as caught:
         bf.gradient_descent(network, data, step=1.2 * largest, steps=100_000, save_every=100_000)
@@ -310,7 +310,7 @@ def test_divergence_says_which_network():
 
 
 def test_diverged_runs_are_kept_and_the_others_go_on():
-    """A tile of 16 and one more: the run that diverges ends where it was last saved."""
+    """A batch of 16 and one more: the run that diverges ends where it was last saved."""
     data, networks = bf.data.six_points(), networks_of(17)
     networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
     options = {"step": 0.1, "steps": 40, "save_every": 1}
@@ -360,8 +360,8 @@ def test_other_numbers_do_not_compile_anew():
         bf.gradient_descent(network, data, steps=steps, **{"step": 0.1, **options})
 
     go()
-    programs = len(walk)
-    changes: tuple[dict[str, Any], ...] = (
+    programs = len(take_steps)
+    for change in (
         {"leak": 0.0},
         {"scale": 1e-8},
         {"seed": 1},
@@ -373,7 +373,7 @@ def test_other_numbers_do_not_compile_anew():
     )
     for change in changes:
         go(**change)
-        assert len(walk) == programs, change
+        assert len(take_steps) == programs, change
 
 
 def test_more_saved_states_than_the_budget_of_a_call_can_double():

@@ -83,7 +83,7 @@ def error_of(method, network, data, options, known):
     return error
 
 
-def survey(problems):
+def summary(problems):
     """By method: the worst error, the flows compared, those that branch, those without a reference."""
     table = {method: [0.0, 0, 0, 0] for method in RTOL}
     for network, data, options in problems:
@@ -114,7 +114,7 @@ def test_flows_of_twenty_problems():
     problems += [
         problem(seed, (2, 3, 3, 1), special) for special in ("general", "kinks") for seed in range(4)
     ]
-    table = survey(problems)
+    table = summary(problems)
     assert table["events"][1] >= 6
     assert table["steps"][1] >= 8
     assert table["smooth"][1] == len(problems)
@@ -132,7 +132,7 @@ def test_flows_of_two_hundred_problems():
         for seed in range(counts[depth])
     ]
     assert len(problems) >= 200
-    table = survey(problems)
+    table = summary(problems)
     for method, (worst, compared, branching, unknown) in table.items():
         print(f"{method}: worst {worst:.1e} of {compared}; {branching} branch, {unknown} without a reference")
     assert table["smooth"][0] <= 1e-6

@@ -1,4 +1,4 @@
-"""The flow of networks without kinks, against SciPy's DOP853 and against what it must conserve."""
+"""Flow of networks without kinks against SciPy's DOP853 and against its conserved quantities."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def linear(sizes=(3, 4, 2), *, scale=0.5, seed=0):
 
 
 def bound(run):
-    """What stats.error, the sum of relative local errors, allows along the path.
+    """The error along the path that stats.error, the sum of relative local errors, allows.
 
     The flow here contracts, or grows with the weights, so that errors relative to them grow by no more than
     tenfold; 1e-11 is left to DOP853.
@@ -54,7 +54,7 @@ def test_logistic_loss_follows_scipy(l2):
 
 
 def test_only_the_last_layer_trained_has_no_kinks():
-    """With fixed hidden layers a ReLU network is a linear one of its features."""
+    """With fixed hidden layers a ReLU network is linear in its features."""
     network = bf.networks.gaussian((3, 5, 2), scale=2.0, leak=0.2, seed=3)
     run = bf.gradient_flow(network, DATA, TS, train=(False, True))
     assert run.stats.method == "smooth"
@@ -106,7 +106,7 @@ def test_times_may_start_anywhere(ts):
     assert oracles.distance(run, [w[-len(ts) :] for w in expected]) <= bound(run)
 
 
-def test_the_start_alone():
+def test_the_initial_time_alone():
     network = linear()
     run = bf.gradient_flow(network, DATA, [0.0])
     assert run.ts.tolist() == [0.0]
@@ -117,7 +117,7 @@ def test_the_start_alone():
 
 @pytest.mark.parametrize("count", [64, 65, 129, 200])
 def test_saved_times_in_blocks(count):
-    """States are handed over 64 at a time; times on, before and after the border are all there."""
+    """Compiled calls return 64 states; times before, at and after the border are all saved."""
     ts = np.linspace(0, 3, count)
     run = bf.gradient_flow(linear(), DATA, ts)
     np.testing.assert_array_equal(run.ts, ts)
@@ -198,7 +198,7 @@ def test_a_list_of_networks():
         np.testing.assert_array_equal(run.weights[0], bf.gradient_flow(network, DATA, TS).weights[0])
 
 
-def test_each_of_a_list_of_datasets_is_looked_at_for_kinks(monkeypatch):
+def test_each_of_a_list_of_datasets_is_checked_for_kinks(monkeypatch):
     """Inputs that are all zero have none; the other dataset of the list has, and so have hidden biases."""
     for method in ("smooth", "events"):
         monkeypatch.setattr(flow._Run, method, lambda _, method=method, **__: method)

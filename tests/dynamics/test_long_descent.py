@@ -1,4 +1,4 @@
-"""Descent to huge times: the iteration itself, by steps that are safe and that grow."""
+"""Descent to huge times: the iteration itself, with safe and growing steps."""
 
 import jax
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _long_descent as growing
-from biasfree.dynamics.descent._long_descent import long_descent, survey
+from biasfree.dynamics.descent._long_descent import long_descent, loss_and_curvature
 
 SEPARABLE = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.4], [0.8, -0.5]]), np.ones(2)))
 STARTS = [bf.networks.gaussian((2, 6, 1), scale=1e-2, leak=0.3, seed=seed) for seed in range(2)]
@@ -43,13 +43,13 @@ def test_the_bound_is_one(train, seed):
     rng = np.random.default_rng(seed)
     data = bf.Dataset(rng.normal(size=(9, 3)), rng.choice([-1.0, 1.0], size=9))
     network = bf.networks.gaussian((3, 5, 1), scale=3.0, leak=0.3, seed=seed)
-    found = survey(network.weights, network.leak, data, train)
+    found = loss_and_curvature(network.weights, network.leak, data, train)
     # differences of gradients of order 1 by 1e-6: 1e-9, and the curvature is of order 1
     assert found.curvature >= curvature(network, data, train) * (1 - 1e-6)
     assert found.loss == pytest.approx(oracles.loss(network, data, "logistic"), rel=1e-13)
 
 
-def test_it_goes_down_and_steps_grow(runs):
+def test_the_loss_falls_and_steps_grow(runs):
     for run, start in zip(runs, STARTS, strict=True):
         assert run.ts[-1] >= 1e8 > run.ts[-2]
         assert run.leak == 0.3
@@ -66,7 +66,7 @@ def test_it_goes_down_and_steps_grow(runs):
         assert run.stats.wall_time > 0
 
 
-def test_it_is_gradient_descent_by_the_steps_it_says(runs):
+def test_it_is_gradient_descent_with_the_reported_steps(runs):
     """By hand, over all of the steps, each rounded once; and by the simulator, from one save to the next."""
     run = runs[1]
     weights, biases = oracles.layers(run[0])
@@ -96,7 +96,8 @@ def test_small_steps_lead_to_the_same_place():
 
 @pytest.mark.parametrize("leak", [0.0, 0.6])
 def test_it_is_the_reduced_flow_at_huge_times(leak):
-    """Steps of a quarter of what is stable misjudge time by a factor of at most 5/4, and |w| goes as ln t."""
+    """Steps of a quarter of the stable limit misjudge time by a factor of at most 5/4, and |w| goes as ln
+    t."""
     start = bf.networks.rank_one([0.2, 1.0], width=6, scale=0.3, leak=leak)
     run = long_descent(start, SEPARABLE, horizon=1e30)
     late = run.ts > 1e10
@@ -106,7 +107,8 @@ def test_it_is_the_reduced_flow_at_huge_times(leak):
 
 
 def test_one_network_and_many_are_the_same(runs):
-    """Steps are those that are safe for all: of two equal networks, their own; of seventeen, in two tiles."""
+    """Steps are those that are safe for all: of two equal networks, their own; of seventeen, in two
+    batches."""
     alone = long_descent(STARTS[0], SEPARABLE, horizon=1e3)
     assert isinstance(alone, bf.Trajectory)
     many = long_descent([STARTS[0]] * 17, SEPARABLE, horizon=1e3)

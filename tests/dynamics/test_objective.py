@@ -1,4 +1,5 @@
-"""The loss and its slope, tested separately over sizes: a wrong loss beside a right gradient goes unseen."""
+"""The loss and its slope, tested separately over sizes: a wrong loss beside a right gradient is not
+noticed."""
 
 import jax
 import numpy as np
@@ -31,7 +32,7 @@ loss_alone = jax.jit(data_loss, static_argnums=0)
 
 
 def evaluated(network, data, kind="samples", *, loss="square", l2=0.0, train=None):
-    """The loss and the slopes of weights and biases, as the simulators see them."""
+    """The loss and the slopes of weights and biases, as the simulators evaluate them."""
     form = Form(loss, kind, train or (True,) * network.depth)
     with float64():
         value, slope = compiled(
@@ -187,7 +188,7 @@ def test_slope_at_an_exact_zero_is_the_leak(kind, leak):
     _, slopes = evaluated(network, data, kind)
     assert_slopes(slopes, expected_slopes(network, data, "square", 0.0))
     assert_slopes(slopes, torch_value_and_slopes(network, data, "square", 0.0)[1])
-    # by hand: the neuron at w = 0 is pulled by 3α⟨ex⟩ alone
+    # by hand: the force on the neuron at w = 0 is 3α⟨ex⟩
     f = network(data.x)
     np.testing.assert_allclose(slopes[0][2], 3 * leak * (data.y - f) @ data.x / 4, atol=1e-15)
 

@@ -1,4 +1,4 @@
-"""Compiled programs are freed when others took their place, and are not run after a fork."""
+"""Compiled programs are freed when others take their place, and are not run after a fork."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
 
 
 def test_a_forked_process_refuses_to_simulate():
-    """JAX would wait for ever in it."""
+    """JAX would wait forever in it."""
     data, network = oracles.random_data(4, 2), bf.networks.gaussian((2, 3, 1), scale=1.0)
     programs.check_process()
     read, write = os.pipe()
@@ -63,7 +63,7 @@ def test_a_forked_process_refuses_to_simulate():
 
 @pytest.mark.slow
 def test_many_shapes_in_one_process():
-    """Each event program takes some 700 of 65 530 memory maps: about 92 shapes ended in an abort."""
+    """Each event program takes about 700 of 65 530 memory maps: about 92 shapes ended in an abort."""
     code = """
 import numpy as np, biasfree as bf
 data = bf.Dataset(np.random.default_rng(0).normal(size=(4, 2)), [1.0, -1.0, 0.5, 2.0])

@@ -1,4 +1,7 @@
-"""How it learns, simulated: flow, also through ReLU kinks, descent, also to huge times, and its sharpness."""
+"""Simulators of learning: gradient flow, gradient descent, logistic descent to huge times, and sharpness.
+
+README.md beside this file says how they are built and why.
+"""
 
 from biasfree.arguments import public
 from biasfree.dynamics.descent._batches import DivergenceError

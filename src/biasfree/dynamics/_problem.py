@@ -1,11 +1,11 @@
-"""The arguments that both simulators take, checked before any computation."""
+"""Arguments that all simulators share, checked before any computation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 
@@ -15,11 +15,14 @@ from biasfree.dynamics._programs import check_process
 from biasfree.dynamics._releases import refuse_wrong_release
 from biasfree.losses import loss_named
 from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Networks, each with its dataset, and how they are trained; `single` if they came without a list."""
+    """Networks with their datasets, loss and trained layers; `single` if the caller gave one network."""
 
     networks: tuple[Network, ...]
     datasets: tuple[Dataset, ...]
@@ -28,25 +31,32 @@ class Problem:
     train: tuple[bool, ...]
     single: bool
 
-    def answer(self, trajectories: list[Any]) -> Any:
-        """A trajectory for a network, a list for a list."""
+    def answer(self, trajectories: list[Trajectory]) -> Trajectory | list[Trajectory]:
+        """The trajectory itself if the caller gave one network, the list if a list."""
         return trajectories[0] if self.single else trajectories
 
 
 def float64() -> AbstractContextManager[Any]:
-    """Computations inside are in float64 whatever the caller's JAX configuration, which is left as found."""
+    """A context in which JAX computes in float64; the caller's JAX settings do not change."""
     refuse_wrong_release()
     check_process()
     return jax.enable_x64(True)
 
 
-def problem_of(network: Any, data: Any, *, loss: str, l2: float, train: Any) -> Problem:
-    """The arguments as a Problem, or a ValueError that says what is wrong with them."""
+def problem_of(
+    network: Network | Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    *,
+    loss: str,
+    l2: float,
+    train: Sequence[bool] | None,
+) -> Problem:
+    """The arguments as a Problem, or a ValueError that names the wrong one."""
     single = isinstance(network, Network)
-    networks = (network,) if single else _items("network", network, Network)
-    several = not isinstance(data, Dataset)
-    datasets = _items("data", data, Dataset) if several else (data,) * len(networks)
-    if single and several:
+    networks = (network,) if isinstance(network, Network) else _items("network", network, Network)
+    shared = isinstance(data, Dataset)
+    datasets = (data,) * len(networks) if isinstance(data, Dataset) else _items("data", data, Dataset)
+    if single and not shared:
         raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
     if len(datasets) != len(networks):
         raise ValueError(f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one.")
@@ -58,7 +68,7 @@ def problem_of(network: Any, data: Any, *, loss: str, l2: float, train: Any) -> 
     return Problem(networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single)
 
 
-def _items(name: str, value: Any, kind: type) -> tuple[Any, ...]:
+def _items(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
     expected = f"{name} must be a {kind.__name__} or a list of them"
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise ValueError(f"{expected}, got {type(value).__name__}.")
@@ -70,7 +80,7 @@ def _items(name: str, value: Any, kind: type) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _same(name: str, shapes: list[Any]) -> None:
+def _same(name: str, shapes: Sequence[object]) -> None:
     if other := [shape for shape in shapes if shape != shapes[0]]:
         raise ValueError(f"{name} in a list must have equal shapes, got {shapes[0]} and {other[0]}.")
 
@@ -88,12 +98,12 @@ def _check_fit(network: Network, data: Dataset) -> None:
         )
 
 
-def _train(train: Any, depth: int) -> tuple[bool, ...]:
+def _train(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]:
     if train is None:
         return (True,) * depth
     train = tuple(train)
     if len(train) != depth or not all(isinstance(t, bool) for t in train) or not any(train):
         raise ValueError(
-            f"train must hold one True or False a layer, at least one True, got {train} for {depth} layers."
+            f"train must hold one True or False per layer, at least one True, got {train} for {depth} layers."
         )
     return train

@@ -1,8 +1,8 @@
-"""Compiled programs: of every function the last few are kept, and none is run in a forked process.
+"""Bounded cache of compiled programs: each function keeps those for the shapes it used last.
 
-Linux gives a process 65 530 memory maps, and XLA takes up to some 700 of them for one program; without a
-bound, a loop over a hundred shapes ends in an abort. JAX forgets programs by function only, so every program,
-one for each shape, is a function of its own here. What others compile is not touched.
+Linux gives a process 65 530 memory maps, and XLA takes up to 700 of them for one program; without a bound, a
+loop over a hundred shapes aborts. JAX frees programs by function only, so every program, one per shape, is a
+function of its own here. Programs that other code compiles are not touched.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 import jax
 import numpy as np
 
-#: Programs of one function that are kept: of `advance` 24·700 maps, of the thirteen others 100 a program.
+#: Programs kept per function. `advance` takes 700 maps per program, the thirteen other functions 100.
 MOST = 24
 
 
 class Programs:
-    """A function, compiled for every shape of its arguments; those used last are kept."""
+    """A function compiled per shape of its arguments, with the programs used last."""
 
     def __init__(self, function: Callable[..., Any], static: tuple[str, ...]):
         self._function, self._static = function, static
@@ -35,11 +35,11 @@ class Programs:
         return self._program(args, options)(*args, **options)
 
     def lower(self, *args: Any, **options: Any) -> Any:
-        """The program for these arguments, as JAX hands it to the compiler."""
+        """The program for these arguments in the form that JAX hands to the compiler."""
         return self._program(args, options).lower(*args, **options)
 
     def __len__(self) -> int:
-        """How many programs are kept."""
+        """The number of programs kept."""
         return len(self._kept)
 
     def _program(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -59,12 +59,12 @@ class Programs:
 
 
 def compiled(*static: str) -> Callable[[Callable[..., Any]], Programs]:
-    """Compile a function as `Programs`, anew for every value of the `static` arguments."""
+    """Decorator: compile a function as `Programs`, with one program per value of the `static` arguments."""
     return lambda function: Programs(function, static)
 
 
 def _copy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function to call, another one to JAX, which remembers programs by function."""
+    """A function that does the same and that JAX takes for another one: JAX frees programs by function."""
 
     def program(*args: Any, **options: Any) -> Any:
         return function(*args, **options)
@@ -75,7 +75,7 @@ def _copy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Process:
-    """Whether programs ran in this process, or only in the one it was forked from."""
+    """Whether programs ran in this process, or in the process it was forked from."""
 
     used = forked = False
 
@@ -88,7 +88,7 @@ os.register_at_fork(after_in_child=_Process.after_fork)
 
 
 def check_process() -> None:
-    """Refuse to run where JAX would wait for ever for threads that a fork left behind."""
+    """Refuse a forked process: JAX would wait forever for threads that a fork does not copy."""
     if _Process.forked:
         raise RuntimeError(
             "this process was forked from one that had already simulated, and JAX does not survive a fork; "

@@ -1,4 +1,4 @@
-"""A progress bar for work of more than two seconds, on a terminal only."""
+"""Progress bar for runs of more than two seconds, on a terminal only; also stops runs in threads."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import time
 from types import TracebackType
 from typing import Any
 
-#: Seconds of silence before a bar appears.
+#: Seconds before a bar appears.
 PATIENCE = 2.0
 _ONE_BAR = threading.Lock()
 _THREAD = threading.local()
 
 
 class Halted(Exception):
-    """A run was told to stop because another one failed or the user interrupted them."""
+    """This run stops because another one failed or the user interrupted all of them."""
 
 
-def heed(stop: threading.Event) -> None:
-    """Let runs of this thread end, by `Halted`, at the next progress they report once `stop` is set."""
+def stop_when_set(stop: threading.Event) -> None:
+    """Once `stop` is set, runs of this thread raise `Halted` at the next progress they report."""
     _THREAD.stop = stop
 
 
 class Progress:
-    """Shows how much of a run is done; use as a context and call `update` with a fraction."""
+    """The progress of a run: a context whose `update` takes the fraction done."""
 
     def __init__(self, label: str):
         self._label = label
@@ -48,7 +48,7 @@ class Progress:
         return time.perf_counter() - self._began
 
     def update(self, fraction: float) -> None:
-        """Say that `fraction` of the run is done; of several runs in threads one has a bar."""
+        """Report that `fraction` of the run is done; of several runs in threads one has a bar."""
         if (stop := getattr(_THREAD, "stop", None)) is not None and stop.is_set():
             raise Halted
         due = self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Runs in threads, which compiled programs leave to each other; what fails in one reaches the caller."""
+"""Run tasks in threads (compiled code releases the GIL); the first exception is re-raised."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from biasfree.dynamics._problem import float64
-from biasfree.dynamics._progress import heed
+from biasfree.dynamics._progress import stop_when_set
 
 Result = TypeVar("Result")
 
 
-def together(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
-    """What the tasks return, in their order. After an error or Ctrl-C the others end when they next report
-    progress, and the error is raised."""
+def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
+    """The results of the tasks, in their order. After an error or Ctrl-C the other tasks stop when they next
+    report progress, and the error is raised."""
     if workers <= 1:
         return [task() for task in tasks]
     stop = threading.Event()
 
     def work(task: Callable[[], Result]) -> Result:
-        heed(stop)
-        with float64():  # a setting of the thread
+        stop_when_set(stop)
+        with float64():  # JAX's setting belongs to the thread
             return task()
 
     with ThreadPoolExecutor(workers) as pool:

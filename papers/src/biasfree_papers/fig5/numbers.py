@@ -75,6 +75,7 @@ def _as_printed(
             save=lambda network: np.append(_reading(network, data), diagnostics.row_alignment(network).share),
         )
         ends.append(run[-1])
+        assert run.saved is not None
         readings, aligned = run.saved[:, :-1].reshape(len(run.ts), -1, 3), run.saved[:, -1]
         found |= named(name, layers(run[-1]))
         found |= {f"{name}_ts": run.ts, f"{name}_loss": run.loss, f"{name}3": readings}

@@ -1,4 +1,4 @@
-"""Runs of descent that go down side by side: as many as suit the device, and tiles of them in threads."""
+"""Batches of runs of gradient descent: a compiled call advances a whole batch, threads share the batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
@@ -14,41 +14,43 @@ import numpy as np
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import BLOCK_ELEMENTS
-from biasfree.dynamics._threads import together
-from biasfree.dynamics.descent._loop import losses, walk
-from biasfree.dynamics.descent._runs import Lowest, Run
+from biasfree.dynamics._threads import run_in_threads
+from biasfree.dynamics.descent._loop import LoopState, losses, take_steps
+from biasfree.dynamics.descent._run import LowestLoss, Run
 from biasfree.dynamics.descent._sharpness import largest
 from biasfree.dynamics.field._layers import Params
-from biasfree.dynamics.field._objective import Form, view_of, without_classes
+from biasfree.dynamics.field._objective import Form, Moments, Physics, Samples, view_of, without_classes
 from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.threads import allowed
 
-#: Activations that runs side by side may hold: in a cache of a core, in the memory of an accelerator.
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, Int
+
+#: Activations that the runs of a batch may hold: those that fit a core's cache, or an accelerator's memory.
 CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
-#: Runs in a tile from which on room for states that will not be saved is worth another compilation.
+#: Runs per batch above which unused slots for saved states cost more than another compilation.
 MANY_RUNS = 64
-#: Steps that an accelerator takes before it is asked whether to go on.
+#: Steps that an accelerator takes between two checks whether to go on, for which it has to wait.
 BURST = 16
-#: Seconds a compiled call should take, so that progress can be shown and Ctrl-C is heard.
+#: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
 CALL_SECONDS = 0.5
 
 
 class DivergenceError(RuntimeError):
-    """Descent left the finite numbers: the step is too large for the curvature."""
+    """The loss of gradient descent is no longer finite: the step is too large for the curvature."""
 
 
 @dataclass(frozen=True)
-class Walker:
-    """How all runs of a call go down."""
+class Settings:
+    """The settings that all runs of a call share."""
 
     form: Form
     step: float
-    level: float
     keep_diverged: bool
 
 
-def tile_size(problem: Problem) -> int:
-    """How many runs to compute side by side: a power of two, so that few sizes are compiled."""
+def batch_size(problem: Problem) -> int:
+    """The number of runs per batch: a power of two, so that few sizes are compiled."""
     network, count = problem.networks[0], len(problem.networks)
     elements = len(problem.datasets[0]) * max(network.sizes[1:])
     most = max(1, (CPU_ELEMENTS if _on_cpu() else ACCELERATOR_ELEMENTS) // elements)
@@ -59,31 +61,38 @@ def _on_cpu() -> bool:
     return jax.default_backend() == "cpu"
 
 
-def side_by_side(tiles: Sequence[Tile], schedule: np.ndarray, progress: Progress) -> None:
-    """Let all tiles descend, on a CPU in as many threads as may be used, since a tile keeps one core busy;
-    but what the user asked to measure is called from one thread alone."""
-    alone = not _on_cpu() or any(run.recorder.measures for tile in tiles for run in tile.runs)
-    done = [0.0] * len(tiles)
+def descend_all(batches: Sequence[Batch], schedule: np.ndarray, progress: Progress) -> None:
+    """Run all batches: on a CPU in threads, since a batch keeps one core busy, unless the caller's function
+    `save` would be called from several threads."""
+    alone = not _on_cpu() or any(run.recorder.measures for batch in batches for run in batch.runs)
+    done = [0.0] * len(batches)
 
     def descend(i: int) -> None:
-        for fraction in tiles[i].descend(schedule):
+        for fraction in batches[i].descend(schedule):
             done[i] = fraction
-            progress.update(sum(done) / len(tiles))
+            progress.update(sum(done) / len(batches))
 
-    tasks = [partial(descend, i) for i in range(len(tiles))]
-    together(tasks, 1 if alone else min(len(tiles), allowed()))
+    tasks = [partial(descend, i) for i in range(len(batches))]
+    run_in_threads(tasks, 1 if alone else min(len(batches), allowed()))
 
 
-class Tile:
-    """Runs that go down side by side in compiled calls of about CALL_SECONDS."""
+class Batch:
+    """Runs that advance by the same steps, in compiled calls of about CALL_SECONDS."""
 
-    def __init__(self, walker: Walker, runs: list[Run], size: int):
-        self.walker, self.runs, self.size = walker, runs, size
+    states: Params  #: of all runs, with a leading axis for them
+    first: Params
+    physics: Physics
+    view: Samples | Moments  #: with a leading axis for the runs, unless `shared`
+    shared: bool
+    grouping: Grouping | None  #: of a run that is alone in its batch
+
+    def __init__(self, settings: Settings, runs: list[Run], size: int):
+        self.settings, self.runs, self.size = settings, runs, size
         weights = sum(w.size for w in runs[0].params.weights)
         self.slots = min(runs[0].recorder.slots, max(1, BLOCK_ELEMENTS // (weights * size)))
 
     def descend(self, schedule: np.ndarray) -> Iterator[float]:
-        """Walk to the end of the schedule; yields the fraction done."""
+        """Take all steps of the schedule; yields the fraction done after every compiled call."""
         if self.size > MANY_RUNS:
             self.slots = min(self.slots, 2 ** (len(schedule) - 1).bit_length())
         self._begin()
@@ -95,15 +104,15 @@ class Tile:
             reached = self._call(stops, done, np.isin(stops, schedule))
             if reached == int(stops[-1]):
                 pace = CALL_SECONDS / max(time.perf_counter() - began, 1e-4)
-                # more than there is left to do is no use, and doubling without end overflows
+                # bounded by the whole schedule: doubling without end would overflow
                 budget = int(np.clip(budget * min(pace, 4.0), 16, max(16, schedule[-1])))
             done = reached
             yield done / schedule[-1]
 
     def _begin(self) -> None:
-        """Put everything on the device, and keep the first states."""
-        form, runs = self.walker.form, self.runs
-        padded = runs + [runs[-1]] * (self.size - len(runs))  # a tile that is not full would compile anew
+        """Put the states and the data on the device, and record the initial states."""
+        form, runs = self.settings.form, self.runs
+        padded = runs + [runs[-1]] * (self.size - len(runs))  # a batch that is not full would compile anew
         self.states = self.first = jax.device_put(_stack([run.params for run in padded]))
         self.physics = jax.device_put(_stack([run.physics for run in padded]))
         self.shared = len({id(run.data) for run in runs}) == 1
@@ -119,80 +128,85 @@ class Tile:
             self.view = jax.device_put(_stack([view_of(form, run.network, run.data) for run in padded]))
         self._keep(np.array([0]), jax.tree.map(self._repeated, self.states), np.array([0]))
 
-    def _repeated(self, state: Any) -> np.ndarray:
+    def _repeated(self, state: Float[Array, "runs ..."]) -> Float[np.ndarray, "runs slots ..."]:
         return np.repeat(np.asarray(state)[:, None], self.slots, axis=1)
 
-    def _walk(self, states: Any, stops: np.ndarray, view: Any) -> Any:
-        given = (_padded(stops, self.slots), view, self.physics, self.walker.step, self.walker.level)
+    def _take_steps(
+        self, states: Params, stops: np.ndarray, view: Samples | Moments
+    ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
+        level = self.runs[0].recorder.levels.next  # runs with levels are alone in their batch
+        given = (_padded(stops, self.slots), view, self.physics, self.settings.step, level)
         burst = 1 if _on_cpu() else BURST
-        return walk(self.walker.form, states, *given, shared=self.shared, burst=burst)
+        return take_steps(self.settings.form, states, *given, shared=self.shared, burst=burst)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
-        """Go on to `stops`, keep the states there where `keep`; returns the steps done."""
+        """Take steps up to `stops`, and record the states there where `keep`; returns the steps done."""
         before = self.states
         view = self.view if self.grouping is None else self.grouping.view
-        ends, saved, steps = self._walk(before, stops - done, view)
+        ends, saved, steps = self._take_steps(before, stops - done, view)
         self.states, steps = ends.params, np.asarray(steps) + done
         slots = np.flatnonzero(keep & (steps[: len(stops)] == stops))
-        if self.size == 1 and ends.reached[0]:
-            self.runs[0].reached = True
-            if steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
-                slots = np.append(slots, self.slots - 1)  # where the level was reached
-        self._watch(ends, before, done)
+        if self.size == 1 and ends.reached[0] and ends.certified[0]:
+            levels = self.runs[0].recorder.levels
+            levels.reach(float(self.settings.step * steps[-1]), float(ends.lowest[0]))
+            if levels.done and steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
+                slots = np.append(slots, self.slots - 1)  # where the lowest level was reached
+        self._note_losses(ends, before, done)
         self._keep(steps[slots], saved, slots)
         self._regroup(ends, int(steps[-1]) - done)
         return int(steps[-1])
 
-    def _watch(self, ends: Any, before: Any, done: int) -> None:
-        """Note how low every run came, and which left the finite numbers."""
+    def _note_losses(self, ends: LoopState, before: Params, done: int) -> None:
+        """Note the lowest loss of every run, and which runs diverged."""
         each = zip(
-            *(np.asarray(a).tolist() for a in (ends.lowest, ends.lowest_step, ends.broken)), strict=True
+            *(np.asarray(a).tolist() for a in (ends.lowest, ends.lowest_step, ends.diverged)), strict=True
         )
-        for i, (run, (lowest, leap, broken)) in enumerate(zip(self.runs, each, strict=False)):
+        for i, (run, (lowest, steps_after, diverged)) in enumerate(zip(self.runs, each, strict=False)):
             if run.diverged is not None:
                 continue
             if lowest < run.lowest.loss:
-                run.lowest = Lowest(lowest, done + leap, before, leap)
-            if broken >= 0:
-                if not self.walker.keep_diverged:
-                    self._explain(i, done + broken)
-                run.diverged = done + broken
+                run.lowest = LowestLoss(lowest, done + steps_after, before, steps_after)
+            if diverged >= 0:
+                if not self.settings.keep_diverged:
+                    self._raise_divergence(i, done + diverged)
+                run.diverged = done + diverged
 
-    def _keep(self, steps: np.ndarray, saved: Any, slots: np.ndarray) -> None:
-        """Record the states in these slots, taken after these steps; of a run that diverged those before."""
+    def _keep(self, steps: np.ndarray, saved: Params, slots: np.ndarray) -> None:
+        """Record the states in these slots, reached after these steps; of a diverged run only the earlier
+        ones."""
         if not len(slots):
             return
         count, index = np.int64(len(slots)), _padded(slots, self.slots)
-        found = losses(self.walker.form, saved, index, count, self.view, self.physics, shared=self.shared)
+        found = losses(self.settings.form, saved, index, count, self.view, self.physics, shared=self.shared)
         saved, found = jax.tree.map(np.asarray, (saved, found))
         for i, run in enumerate(self.runs):
             kept = len(slots) if run.diverged is None else np.searchsorted(steps, run.diverged)
             states = Params(*(tuple(a[i, slots[:kept]] for a in part) for part in saved))
-            run.keep(steps[:kept], states, self.walker.step, found[i][:, :kept])
+            run.keep(steps[:kept], states, self.settings.step, found[i][:, :kept])
 
-    def _regroup(self, ends: Any, steps: int) -> None:
+    def _regroup(self, ends: LoopState, steps: int) -> None:
         if self.grouping is None:
             return
         self.runs[0].by_class += steps * self.grouping.by_class
         params = jax.tree.map(lambda a: a[0], ends.params)
         self.grouping.note(params, steps, certified=bool(ends.certified[0]))
 
-    def _explain(self, i: int, step: int) -> NoReturn:
-        """Go back to the lowest loss met by run `i`, measure the curvature there, and say what to do."""
-        run, lowest, form = self.runs[i], self.runs[i].lowest, self.walker.form
-        states = self.first if lowest.start is None else lowest.start
-        best = self._walk(states, np.array([lowest.leap]), self.view)[0].params
+    def _raise_divergence(self, i: int, step: int) -> NoReturn:
+        """Return to the lowest loss of run `i`, measure the curvature there, and raise a DivergenceError."""
+        run, lowest, form = self.runs[i], self.runs[i].lowest, self.settings.form
+        states = self.first if lowest.states is None else lowest.states
+        best = self._take_steps(states, np.array([lowest.steps_after]), self.view)[0].params
         view = view_of(form, run.network, run.data)
         curvature = largest(form, jax.tree.map(lambda a: a[i], best), view, run.physics)
         raise DivergenceError(
             f"{run.name} diverged at step {step}: the loss is no longer finite; it was lowest, "
             f"{lowest.loss:.4g}, at step {lowest.step}. There the largest stable step is about 2/curvature = "
-            f"{2 / curvature:.3g}, and step was {self.walker.step:g}: use a smaller one."
+            f"{2 / curvature:.3g}, and step was {self.settings.step:g}: use a smaller one."
         )
 
 
 def _next_stops(schedule: np.ndarray, done: int, budget: int, slots: int) -> np.ndarray:
-    """The next saves that fit the budget of steps and the slots; a far one is approached in part."""
+    """The next saves that fit the budget of steps and the slots; none fits: as many steps as the budget."""
     first = int(np.searchsorted(schedule, done, side="right"))
     ahead = schedule[first : first + slots]
     fitting = ahead[ahead <= done + budget]

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack, overload
 
 import numpy as np
 
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._batches import Tile, Walker, side_by_side, tile_size
-from biasfree.dynamics.descent._runs import Run
+from biasfree.dynamics.descent._batches import Batch, Settings, batch_size, descend_all
+from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.field._objective import form_of
 from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
 
 
+class DescentOptions(TypedDict, total=False):
+    """The keywords of `gradient_descent`, written once for its overloads."""
+
+    step: Required[float]
+    steps: Required[int]
+    save_every: int | Sequence[int]
+    loss: str
+    l2: float
+    train: Sequence[bool] | None
+    until: float | Sequence[float] | None
+    save: Callable[[Network], Any] | None
+    keep_diverged: bool
+
+
+@overload
+def gradient_descent(network: Network, data: Dataset, **options: Unpack[DescentOptions]) -> Trajectory: ...
+@overload
+def gradient_descent(
+    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Unpack[DescentOptions]
+) -> list[Trajectory]: ...
 def gradient_descent(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -27,39 +49,41 @@ def gradient_descent(
     loss: str = "square",
     l2: float = 0.0,
     train: Sequence[bool] | None = None,
-    until: float | None = None,
+    until: float | Sequence[float] | None = None,
     save: Callable[[Network], Any] | None = None,
     keep_diverged: bool = False,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Full-batch gradient descent, W ← W − η∇(loss + (λ/2)Σ|W_l|²), saved every `save_every` steps.
 
-    `ts` is step · (steps done); the first and last states are always saved. A list as `save_every` names the
-    steps after which to save, as in `save_every=[1, 10, 100]`. `train` keeps layers fixed where
-    False, `until` stops at the first step whose data loss is that low, `save` stores a measurement of each
-    network instead of its weights. A list of networks of equal shape gives a list of trajectories, computed
-    side by side unless `until` may stop them at different steps. With `keep_diverged` a run that leaves the
-    finite numbers ends at the last state saved before, and `stats.stopped` says when; the others go on.
+    The times `ts` are step · (steps done); the first and last states are always saved. A list as `save_every`
+    names the steps after which to save, as in `save_every=[1, 10, 100]`. `train` keeps layers fixed where
+    False. `until` stops after the first step whose data loss is that low; of several levels, it stops at the
+    lowest, and `stats.reached` has the time of the first step at each, in the order given, ∞ where it was
+    not reached. `save` stores a measurement of each network instead of its weights. A list of networks of
+    equal shape gives a list of trajectories, computed in batches unless `until` is given. With
+    `keep_diverged` a run whose loss is no longer finite ends at the last state saved before, and
+    `stats.stopped` names the step; the others go on.
 
     Raises:
-        DivergenceError: naming the step, the loss, and the largest stable step at the curvature met; never
-            with `keep_diverged`.
+        DivergenceError: with the step, the lowest loss, and the largest stable step there; never with
+            `keep_diverged`.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     step, steps = positive("step", step), whole("steps", steps)
     schedule = _schedule(steps, save_every)
-    level = -np.inf if until is None else positive("until", until)
+    levels = levels_of(until)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
-        runs = [Run(form, problem, i, save) for i in range(len(problem.networks))]
-        size = 1 if until is not None else tile_size(problem)
-        walker = Walker(form, step, level, keep_diverged=keep_diverged)
-        tiles = [Tile(walker, runs[first : first + size], size) for first in range(0, len(runs), size)]
-        side_by_side(tiles, schedule, progress)
-        return problem.answer([run.trajectory(level, progress.elapsed) for run in runs])
+        runs = [Run(form, problem, i, save, levels) for i in range(len(problem.networks))]
+        size = 1 if levels else batch_size(problem)
+        settings = Settings(form, step, keep_diverged=keep_diverged)
+        batches = [Batch(settings, runs[first : first + size], size) for first in range(0, len(runs), size)]
+        descend_all(batches, schedule, progress)
+        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
 
 
 def _schedule(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
-    """The steps after which to save: multiples of `save_every` or those it names, and the last."""
+    """The steps after which to save: the multiples of `save_every`, or the steps it names, and the last."""
     if isinstance(save_every, Sequence | np.ndarray):
         named = np.array([whole("a step of save_every", one, at_least=0) for one in save_every], dtype=int)
         if (np.diff(named) <= 0).any() or (named > steps).any():

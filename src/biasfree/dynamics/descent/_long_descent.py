@@ -1,9 +1,9 @@
-"""Logistic descent to huge times: on separable data curvature falls with the loss, and steps may grow."""
+"""Logistic descent to huge times: on separable data the curvature falls with the loss, so steps may grow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
@@ -12,17 +12,32 @@ from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._loop import walk
+from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import Form, Params, form_of, physics_of, view_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
-_TILE = 16  # networks in a compiled call
-_SHARE = 0.5  # of 1/curvature: a quarter of what is stable
+_BATCH = 16  # networks in a compiled call
+_SHARE = 0.5  # the step in units of 1/curvature; steps up to 2/curvature are stable
 _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau has begun to learn
-_ROUNDING = 1e-12  # relative: a loss that is higher by no more has not risen
+_ROUNDING = 1e-12  # relative rise of the loss that is taken for rounding
 
 
+class LongDescentOptions(TypedDict, total=False):
+    """The keywords of `long_descent`, written once for its overloads."""
+
+    horizon: Required[float]
+    train: Sequence[bool] | None
+    save_every: int
+    max_steps: int
+
+
+@overload
+def long_descent(network: Network, data: Dataset, **options: Unpack[LongDescentOptions]) -> Trajectory: ...
+@overload
+def long_descent(
+    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Unpack[LongDescentOptions]
+) -> list[Trajectory]: ...
 def long_descent(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -31,23 +46,24 @@ def long_descent(
     train: Sequence[bool] | None = None,
     save_every: int = 64,
     max_steps: int = 25_600,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Logistic descent until time `horizon`, which may be 1e30, with steps that grow as the curvature falls.
 
-    The step is η = 1/(2B), a quarter of what is stable, and is kept for `save_every` steps:
+    The step is η = 1/(2B), a quarter of the stable limit, and is kept for `save_every` steps:
 
-        B = ⟨p(|∇f|² + |x|·max_h σ′_h)⟩ ≥ |∇²L|,  p = 1/(1 + e^{yf}),
+        B = ⟨p(|∇f|² + |x|·max_h σ′_h)⟩ ≥ |∇²L|,  p = 1/(1 + e^{yf}).
 
-    with a fixed layer ∇f is that of the other one, in which f is linear piece by piece, and the second term
-    is not there. B is rigorous at the first of these steps, but for neurons with w_h·x = 0, and at the
-    others while margins grow faster than weights, as they do late on separable data. On a plateau both layers
-    get 3e^{−|f|}|x|·max σ′ more, about what |∇f|² will be after it: a rule of thumb. So the loss is watched:
-    steps after which that of a network is higher are undone, counted in `stats.rejected`, and halved.
+    With a fixed layer ∇f is the gradient in the other one, in which f is piecewise linear, and the second
+    term is absent. B is a rigorous bound at the first of these steps, except for neurons with w_h·x = 0, and
+    at the others while margins grow faster than weights, as they do late on separable data. When both layers
+    are trained, 3e^{−|f|}|x|·max σ′ is added to B, about the value of |∇f|² after a plateau: a rule of thumb.
+    So the loss is checked: steps after which the loss of a network is higher are undone, counted in
+    `stats.rejected`, and halved.
 
-    `ts` holds the sum of the steps, every `save_every` of them, and ends at `horizon`; the steps between two
-    times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network separates,
-    `stats.stopped` says so. A list of networks of equal shape goes down side by side, with steps that are
-    safe for all, and gives a list of trajectories at common times.
+    The times `ts` are sums of the steps, one time per `save_every` steps, and end at `horizon`; the steps
+    between two times are np.diff(ts)/save_every. If `max_steps` are not enough, as on data that no network
+    separates, `stats.stopped` says so. Networks of a list have equal shapes and take the same steps, which
+    are safe for all, so their trajectories have common times.
 
     Assumes: two layers, one output, no biases, labels −1 and +1.
     """
@@ -69,19 +85,21 @@ def _check(problem: Problem) -> None:
     network = problem.networks[0]
     if network.depth != 2 or network.sizes[-1] != 1 or network.biases is not None:
         raise ValueError(
-            "long_descent is about two layers, one output and no biases, whose curvature it bounds, got "
-            f"{network!r}; use gradient_descent for others."
+            "long_descent takes two layers, one output and no biases, where it can bound the curvature, "
+            f"got {network!r}; use gradient_descent for others."
         )
 
 
-class Survey(NamedTuple):
-    """The loss of a network, and a bound on its curvature."""
+class LossAndCurvature(NamedTuple):
+    """The loss of a network, and a bound on the curvature of the loss."""
 
     loss: float
     curvature: float
 
 
-def survey(weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Sequence[bool]) -> Survey:
+def loss_and_curvature(
+    weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Sequence[bool]
+) -> LossAndCurvature:
     """Loss and bound from one forward pass."""
     first, second = weights
     h, size = data.x @ first.T, np.linalg.norm(data.x, axis=1)
@@ -90,17 +108,19 @@ def survey(weights: Sequence[np.ndarray], leak: float, data: Dataset, train: Seq
     slopes = train[0] * ((gates**2) @ second[0] ** 2 * size**2) + train[1] * np.sum((gates * h) ** 2, axis=1)
     bent = all(train) * size * gates.max(axis=1) * (1 + _OUTPUT * np.exp(-np.abs(margins)))
     missing = np.exp(-np.logaddexp(0.0, margins))
-    return Survey(float(np.mean(np.logaddexp(0.0, -margins))), float(np.mean(missing * (slopes + bent))))
+    return LossAndCurvature(
+        float(np.mean(np.logaddexp(0.0, -margins))), float(np.mean(missing * (slopes + bent)))
+    )
 
 
 class _Group:
-    """Networks that go down side by side, with all of their states at common times."""
+    """Networks that take the same steps, and their states at common times."""
 
     def __init__(self, form: Form, problem: Problem):
         self.problem = problem
-        self.tiles = [_Tile(form, problem, rows) for rows in _rows(len(problem.networks))]
+        self.batches = [_Batch(form, problem, rows) for rows in _rows(len(problem.networks))]
         self.ts, self.states = [0.0], [_stack([network.weights for network in problem.networks])]
-        self.surveys = [self._surveyed(self.states[0])]
+        self.measured = [self._measure(self.states[0])]
         self.steps, self.undone, self.caution = 0, 0, 1.0
 
     @property
@@ -109,29 +129,32 @@ class _Group:
         return self.ts[-1]
 
     def advance(self, count: int, horizon: float) -> None:
-        """`count` steps of one size; none where they raise the loss of a network, and smaller ones next."""
-        before, curvature = self.surveys[-1], max(one.curvature for one in self.surveys[-1])
+        """Take `count` steps of one size; if the loss of a network is higher after them, undo them and halve
+        the next ones."""
+        before, curvature = self.measured[-1], max(one.curvature for one in self.measured[-1])
         left = (horizon - self.t) / count
         step = self.caution * (_SHARE / curvature if curvature * left > _SHARE else left)
-        states = self._walked(step, count)
-        after = self._surveyed(states)
+        states = self._after(step, count)
+        after = self._measure(states)
         if any(not b.loss <= a.loss * (1 + _ROUNDING) for a, b in zip(before, after, strict=True)):
             self.undone, self.caution = self.undone + count, self.caution / 2
             return
         self.steps, self.caution = self.steps + count, 1.0
         self.ts.append(horizon if step == left else self.t + count * step)
         self.states.append(states)
-        self.surveys.append(after)
+        self.measured.append(after)
 
-    def _walked(self, step: float, count: int) -> tuple[np.ndarray, ...]:
-        ends = [tile.walked(self.states[-1], step, count) for tile in self.tiles]
+    def _after(self, step: float, count: int) -> tuple[np.ndarray, ...]:
+        ends = [batch.after_steps(self.states[-1], step, count) for batch in self.batches]
         joined = (np.concatenate(layer)[: len(self.problem.networks)] for layer in zip(*ends, strict=True))
         return tuple(joined)
 
-    def _surveyed(self, states: tuple[np.ndarray, ...]) -> list[Survey]:
+    def _measure(self, states: tuple[np.ndarray, ...]) -> list[LossAndCurvature]:
         each = zip(zip(*states, strict=True), self.problem.networks, self.problem.datasets, strict=True)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite has risen
-            return [survey(weights, net.leak, data, self.problem.train) for weights, net, data in each]
+        with np.errstate(over="ignore", invalid="ignore"):  # a loss that is not finite counts as higher
+            return [
+                loss_and_curvature(weights, net.leak, data, self.problem.train) for weights, net, data in each
+            ]
 
     def trajectories(self, stopped: str, wall_time: float) -> list[Trajectory]:
         stats = Stats(
@@ -144,7 +167,7 @@ class _Group:
             stopped=stopped,
             wall_time=wall_time,
         )
-        layers, losses = _stack(self.states), np.array([[one.loss for one in row] for row in self.surveys])
+        layers, losses = _stack(self.states), np.array([[one.loss for one in row] for row in self.measured])
         return [
             Trajectory(
                 ts=np.array(self.ts),
@@ -158,8 +181,8 @@ class _Group:
         ]
 
 
-class _Tile:
-    """Some of the networks, those of `rows`, in one compiled call."""
+class _Batch:
+    """The networks `rows`, advanced by one compiled call."""
 
     def __init__(self, form: Form, problem: Problem, rows: np.ndarray):
         pairs = [(problem.networks[i], problem.datasets[i]) for i in rows]
@@ -167,17 +190,17 @@ class _Tile:
         self.views = _stack([view_of(form, network, data) for network, data in pairs])
         self.physics = _stack([physics_of(network, 0.0) for network, _ in pairs])
 
-    def walked(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
+    def after_steps(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
         begin = Params(tuple(layer[self.rows] for layer in states))
         stops = np.array([count], dtype=np.int64)
         given = (self.views, self.physics, step, -np.inf)
-        end = walk(self.form, begin, stops, *given, shared=False)[0]
+        end = take_steps(self.form, begin, stops, *given, shared=False)[0]
         return tuple(np.asarray(layer) for layer in end.params.weights)
 
 
 def _rows(count: int) -> list[np.ndarray]:
-    """Networks of every tile, the last one repeated: a tile that is not full would compile anew."""
-    size = min(_TILE, count)
+    """The networks of every batch, the last one repeated: a batch that is not full would compile anew."""
+    size = min(_BATCH, count)
     return [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
 
 

@@ -1,9 +1,9 @@
-"""The compiled part of gradient descent: several runs, step by step, side by side."""
+"""Compiled loop of gradient descent, for one run or a batch of them."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,35 +12,38 @@ from jax import lax
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, evaluate, penalty
 
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool, Float, Int
 
-class Walk(NamedTuple):
-    """Where runs stand: their steps done and, for each, the step of its lowest loss and the step at which the
-    loss ceased to be finite (−1: nowhere).
 
-    A run alone may also have reached the loss level, or find that its classes hold no longer (not
-    `certified`): then it stops.
+class LoopState(NamedTuple):
+    """The state of the loop: weights and steps done; per run the lowest loss, its step, and the first step
+    whose loss is not finite (−1: none).
+
+    A run alone in its batch stops where it has `reached` its loss level, and where its classes hold no longer
+    (not `certified`).
     """
 
     params: Params
-    steps: Any
-    lowest: Any
-    lowest_step: Any
-    broken: Any
-    reached: Any
-    certified: Any
+    steps: Int[Array, ""]
+    lowest: Float[Array, "*runs"]
+    lowest_step: Int[Array, "*runs"]
+    diverged: Int[Array, "*runs"]
+    reached: Bool[Array, ""]
+    certified: Bool[Array, ""]
 
 
 @compiled("form", "shared", "burst")
-def walk(
+def take_steps(
     form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
-) -> tuple[Walk, Params, Any]:
-    """Walk all runs to stops[0], then stops[1], … steps; returns where they end, the states of each at the
-    stops and the steps done there, which are fewer than asked for where a run alone stopped.
+) -> tuple[LoopState, Params, Int[Array, "slots"]]:
+    """Take stops[0] steps, then steps up to stops[1], …; returns the state at the end, the weights at every
+    stop, and the steps done there: fewer than asked for after a run alone has stopped.
 
-    `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. Runs
-    that are not alone take `burst` steps before it is asked whether to go on: an accelerator waits for that.
+    `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. A
+    batch takes `burst` steps between two checks whether to go on: an accelerator has to wait for each.
     """
-    alone = states.weights[0].shape[0] == 1  # a batch of one multiplies slowly
+    alone = states.weights[0].shape[0] == 1  # products with a batch axis of one are slow
     burst = 1 if alone else burst
     if alone:
         states, physics = jax.tree.map(lambda a: a[0], (states, physics))
@@ -49,45 +52,47 @@ def walk(
     else:
         at = jax.vmap(partial(evaluate, form), in_axes=(0, None if shared else 0, 0))
 
-    def one_step(p: Walk) -> Walk:
+    def one_step(p: LoopState) -> LoopState:
         loss, slope, certified = at(p.params, views, physics)
         reached, certified = (loss <= level, certified) if alone else (p.reached, p.certified)
+        # An uncertified loss and slope are wrong: the step is not taken, and nothing is noted of it.
         moves = certified & ~reached
         lower = (loss < p.lowest) & certified
-        broken = (p.broken < 0) & ~jnp.isfinite(loss) & certified
-        return Walk(
+        diverged = (p.diverged < 0) & ~jnp.isfinite(loss) & certified
+        return LoopState(
             params=jax.tree.map(lambda w, s: jnp.where(moves, w + step * s, w), p.params, slope),
             steps=p.steps + moves,
             lowest=jnp.where(lower, loss, p.lowest),
             lowest_step=jnp.where(lower, p.steps, p.lowest_step),
-            broken=jnp.where(broken, p.steps, p.broken),
+            diverged=jnp.where(diverged, p.steps, p.diverged),
             reached=reached,
             certified=certified,
         )
 
-    def leap(position: Walk, stop):
+    def to_stop(position: LoopState, stop):
         if burst > 1:
             position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
         position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached & p.certified, one_step, position)
         return position, (position.params, position.steps)
 
-    def many_steps(p: Walk) -> Walk:
+    def many_steps(p: LoopState) -> LoopState:
         return lax.fori_loop(0, burst, lambda _, p: one_step(p), p)
 
     begin = jnp.zeros(states.weights[0].shape[:-2])
     zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
-    position = Walk(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
-    end, (saved, steps) = lax.scan(leap, position, stops)
+    position = LoopState(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
+    end, (saved, steps) = lax.scan(to_stop, position, stops)
+    # The loop evaluates a state only when it leaves it, so the last one has not been looked at.
     end = end._replace(
-        broken=jnp.where((end.broken < 0) & ~_finite(at, end, views, physics), end.steps, end.broken)
+        diverged=jnp.where((end.diverged < 0) & ~_finite(at, end, views, physics), end.steps, end.diverged)
     )
     if alone:
         return jax.tree.map(lambda a: a[None], end), jax.tree.map(lambda a: a[None], saved), steps
     return end, jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), saved), steps
 
 
-def _finite(at, end: Walk, views, physics: Physics):
-    """Whether the loss is finite where runs end; where classes do not tell, whether the weights are."""
+def _finite(at, end: LoopState, views, physics: Physics):
+    """Whether the loss is finite at the end; where it is not certified, whether the weights are."""
     loss, _, certified = at(end.params, views, physics)
     weights = jnp.stack([jnp.isfinite(w).all(axis=(-2, -1)) for w in end.params.weights]).all(axis=0)
     return jnp.where(certified, jnp.isfinite(loss), weights)
@@ -95,8 +100,8 @@ def _finite(at, end: Walk, views, physics: Physics):
 
 @compiled("form", "shared")
 def losses(form: Form, states: Params, slots, count, views, physics: Physics, *, shared: bool):
-    """Data loss and penalty, (runs, 2, slots), of the states of every run in the first `count` of `slots`;
-    others are padding and cost nothing."""
+    """Data loss and penalty, (runs, 2, slots), of the states in the first `count` of `slots`; the others are
+    padding and are not evaluated."""
 
     def both(params: Params, view, physics: Physics):
         return jnp.stack([data_loss(form, params, view, physics.leak), penalty(params, physics.l2)])

@@ -1,10 +1,10 @@
-"""The largest curvature of the objective, which bounds the stable step of gradient descent."""
+"""Sharpness: the largest curvature of the objective, which bounds the stable step of gradient descent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.flatten_util
@@ -16,8 +16,10 @@ from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._objective import (
     Form,
+    Moments,
     Params,
     Physics,
+    Samples,
     form_of,
     loss_and_slope,
     params_of,
@@ -26,9 +28,12 @@ from biasfree.dynamics.field._objective import (
 )
 from biasfree.networks import Network
 
-#: Up to this many trained parameters the Hessian is written out: half a second, and exact.
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+#: Trained parameters up to which the full Hessian is computed: half a second, and exact.
 DENSE = 1000
-#: The residual of Lanczos vectors, relative to the eigenvalue: it bounds the error of a symmetric matrix.
+#: The residual of Lanczos vectors relative to the eigenvalue, which bounds the error of the eigenvalue.
 RESIDUAL = 1e-12
 
 
@@ -42,9 +47,9 @@ def sharpness(
 ) -> float:
     """The largest eigenvalue of the Hessian of loss + (λ/2)Σ|W_l|² at a network, to about 1e-12.
 
-    It is that of the trained layers, with the activation of every neuron on every sample held as it is: the
-    Hessian wherever no sample is on a kink. Descent can settle at a minimum only if its step is below
-    2/sharpness. Along a run: `run.map(lambda network: bf.sharpness(network, data))`.
+    The Hessian is that of the trained layers at a fixed activation pattern: the true one wherever no sample
+    is on a kink. Descent can settle at a minimum only if its step is below 2/sharpness. Along a run:
+    `run.map(lambda network: bf.sharpness(network, data))`.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
@@ -54,7 +59,7 @@ def sharpness(
         )
 
 
-def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
+def largest(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> float:
     """The largest eigenvalue of the Hessian in the trained parameters, of the objective as it is compiled."""
     size = sum(leaf.size for leaf in jax.tree.leaves(_trained(form, params)))
     if size <= DENSE:
@@ -63,32 +68,32 @@ def largest(form: Form, params: Params, view: Any, physics: Physics) -> float:
     return _lanczos(lambda v: _finite(_product(form, params, view, physics, v)), size)
 
 
-def _finite(found: Any) -> np.ndarray:
+def _finite(found: ArrayLike) -> np.ndarray:
     if not np.isfinite(found := np.asarray(found)).all():
-        raise ValueError("the curvature is beyond the finite numbers; give a network of smaller weights.")
+        raise ValueError("the curvature is not a finite number; give a network of smaller weights.")
     return found
 
 
-def _lanczos(product: Any, size: int) -> float:
+def _lanczos(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
     from scipy.sparse import linalg
 
     start = np.random.default_rng(0).standard_normal(size)  # fixed and generic
     if not product(start).any():
-        return 0.0  # a Hessian of zeros, on which Lanczos has no second vector
-    sparse: Any = linalg  # whose annotations refuse what it takes
+        return 0.0  # a Hessian of zeros, for which Lanczos has no second vector
+    sparse: Any = linalg  # SciPy's annotations refuse arguments that it takes
     operator = sparse.LinearOperator((size, size), matvec=product, dtype=np.float64)
     options = {"which": "LA", "v0": start, "ncv": 40, "tol": RESIDUAL, "return_eigenvectors": False}
     return float(sparse.eigsh(operator, 1, **options)[0])
 
 
 @compiled("form")
-def _columns(form: Form, params: Params, view: Any, physics: Physics, directions):
-    """The Hessian times every direction, one after the other: memory is that of a gradient."""
+def _columns(form: Form, params: Params, view: Samples | Moments, physics: Physics, directions):
+    """The Hessian times every direction, one after the other: it takes the memory of one gradient."""
     return lax.map(partial(_product, form, params, view, physics), directions)
 
 
 @compiled("form")
-def _product(form: Form, params: Params, view: Any, physics: Physics, direction):
+def _product(form: Form, params: Params, view: Samples | Moments, physics: Physics, direction):
     """The Hessian times a direction in the trained parameters."""
     flat, unflatten = jax.flatten_util.ravel_pytree(_trained(form, params))
 
@@ -100,7 +105,7 @@ def _product(form: Form, params: Params, view: Any, physics: Physics, direction)
 
 
 def _trained(form: Form, params: Params) -> Params:
-    """The parameters of the layers that are trained, alone."""
+    """The parameters of the trained layers only."""
     return Params(*(tuple(a for a, on in zip(part, form.train, strict=False) if on) for part in params))
 
 

@@ -1,0 +1,1 @@
+"""The objective and its slope, compiled once for all simulators but the flow through events."""

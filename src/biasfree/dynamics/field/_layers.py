@@ -1,7 +1,7 @@
-"""Layers forward and backward, written out; samples are columns.
+"""Forward and backward passes through the layers, written out; samples are columns.
 
-Against autodiff this saves a pass over the activations: with one output, D_h = ⟨eσ′(z_h)h⟩ gives the slopes
-of both layers a neuron is in, a_hD_h of its inner and D_h·w_h of its outer weights.
+Against automatic differentiation this saves a pass over the activations: with one output, D_h = ⟨eσ′(z_h)h⟩
+gives the slopes of both layers of a neuron, a_hD_h of its inner and D_h·w_h of its outer weights.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
-#: Sums of at most this many terms are written out: XLA fuses them with what is around, a product it does not.
+#: Products of at most this many terms are written as sums: XLA fuses a sum with its neighbors, a product not.
 THIN = 8
 
 
 class Params(NamedTuple):
-    """A network's weights as JAX arrays; `biases` is empty for a bias-free network."""
+    """The weights of a network as arrays; `biases` is empty for a bias-free network."""
 
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, "_"], ...] = ()
@@ -56,10 +56,10 @@ def backpropagate(
     gates: Callable[[int, Any], Any],
     residual: Callable[[Any], tuple[Any, Any]],
 ) -> tuple[Any, Params]:
-    """A value and its −∇, summed over the columns of `inputs`.
+    """A value of the outputs and its −∇, summed over the columns of `inputs`.
 
-    `gates(i, z)` are the slopes σ′ of layer i, `residual(f)` the value and e = −∂value/∂f of the outputs,
-    `unit` the input by which biases are multiplied: 1 for a sample.
+    `gates(i, z)` are the slopes σ′ of layer i, `residual(f)` gives the value and e = −∂value/∂f, and `unit`
+    is the input by which biases are multiplied: 1 for a sample. δ is e propagated back to the current layer.
     """
     weights, biases = params
     h, slopes = [inputs], []
@@ -67,32 +67,33 @@ def backpropagate(
         z = preactivation(params, i, h[-1], unit)
         slopes.append(gates(i, z))
         h.append(slopes[-1] * z)
-    value, pull = residual(preactivation(params, len(weights) - 1, h[-1], unit))
+    value, delta = residual(preactivation(params, len(weights) - 1, h[-1], unit))
     by_weight: list[Any] = [None] * len(weights)
     by_bias: list[Any] = [None] * len(biases)
     for i in reversed(range(len(weights))):
         if biases:
-            by_bias[i] = pull @ unit
-        if i and pull.shape[0] == 1:
-            pull = slopes[i - 1] * pull  # without the outer weight a_h, which multiplies what comes of it
-            drift = product(pull, h[i - 1].T)
+            by_bias[i] = delta @ unit
+        if i and delta.shape[0] == 1:
+            # One output: leave out the outer weight a_h, so that one product serves both layers.
+            delta = slopes[i - 1] * delta
+            drift = product(delta, h[i - 1].T)
             by_weight[i] = jnp.sum(drift * weights[i - 1], axis=1)[None]
             by_weight[i - 1] = weights[i].T * drift
             if biases:
-                by_weight[i] += (pull @ unit) * biases[i - 1]
-            pull = weights[i].T * pull
+                by_weight[i] += (delta @ unit) * biases[i - 1]
+            delta = weights[i].T * delta
         else:
             if by_weight[i] is None:
-                by_weight[i] = product(pull, h[i].T)
+                by_weight[i] = product(delta, h[i].T)
             if i:
-                pull = slopes[i - 1] * product(weights[i].T, pull)
+                delta = slopes[i - 1] * product(weights[i].T, delta)
     return value, Params(tuple(by_weight), tuple(by_bias))
 
 
 def backpropagate_pairs(
     params: Params, x: Float[Array, "n D"], y: Float[Array, "n K"], share, leak, loss: Loss
 ) -> tuple[Any, Params]:
-    """The same for two layers and the samples ±x with targets ±y: one product W₁x serves both, since
+    """Loss and −∇ of two layers on the samples ±x with targets ±y: one product W₁x serves both, since
     σ(z) = cz + k|z| with c = (1+α)/2, k = (1−α)/2."""
     first, second = params.weights
     z = product(first, x.T)
@@ -101,6 +102,7 @@ def backpropagate_pairs(
     up, down = share * loss.residual(up, y.T, jnp), share * loss.residual(down, -y.T, jnp)
 
     def towards(up, down):
+        # at z = 0 both samples have σ′ = α, the convention of `gate`
         return jnp.where(z > 0, up - leak * down, jnp.where(z < 0, leak * up - down, leak * (up - down)))
 
     if len(second) == 1:
@@ -126,14 +128,14 @@ def preactivation(params: Params, i: int, h, unit):
 
 
 def augmented(params: Params, i: int = 0) -> Float[Array, "H D"]:
-    """The weights of layer i, with its bias, if there are any, as the weight of an input fixed to 1."""
+    """The weights of layer i; a bias, if there is one, becomes the weight of an input fixed to 1."""
     if not params.biases:
         return params.weights[i]
     return jnp.concatenate([params.weights[i], params.biases[i][:, None]], axis=1)
 
 
 def with_hidden(params: Params, hidden: Float[Array, "H D"]) -> Params:
-    """Two layers with another first one, its bias, if there are any, in the last column of `hidden`."""
+    """Two layers with `hidden` as the first one; its last column is the bias, if there is one."""
     if not params.biases:
         return Params((hidden, params.weights[1]))
     return Params((hidden[:, :-1], params.weights[1]), (hidden[:, -1], params.biases[1]))

@@ -1,13 +1,13 @@
 """The objective and its slope, compiled: descent, smooth flow and flow by steps evaluate the network here.
 
-Three ways to evaluate, all exact, chosen by `form_of`:
+`form_of` chooses one of three exact forms:
 
 - `samples`: any depth, any loss; samples in chunks, so that memory does not grow with P·H.
 - `pairs`:   two bias-free layers on mirrored data: W₁x serves x and −x, f(±x) = W₂σ(±W₁x).
-- `moments`: linear networks with square loss see the data only through Σ and β.
+- `moments`: linear networks with square loss depend on the data only through Σ and β.
 
-A view of samples or pairs may carry classes (`classes.py`): then most samples take part through the moments
-of their class, as long as the certificate says that this is exact.
+A view of samples or pairs may carry activation classes: then most samples are evaluated through the moments
+of their class, which is exact while the certificate of the classes holds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
@@ -45,7 +45,7 @@ CHUNK_ELEMENTS = 2**18
 
 
 class Form(NamedTuple):
-    """What a compiled program is specialised to besides shapes; everything else is traced."""
+    """The constants of a compiled program besides shapes; everything else is traced."""
 
     loss: str
     kind: str
@@ -55,7 +55,7 @@ class Form(NamedTuple):
 class Samples(NamedTuple):
     """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding.
 
-    With `classes`, of which there may be none at the moment, they stand for the samples where there are some.
+    `classes` is None for a run that never has any; with a count of zero there are none at the moment.
     """
 
     x: Float[Array, "C n D"]
@@ -65,7 +65,8 @@ class Samples(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What a linear network sees of the data, and its least-squares map with the loss left there."""
+    """Moments of the data, all that a linear network depends on; `best` is the least-squares map and `floor`
+    its loss."""
 
     sigma: Float[Array, "D D"]
     beta: Float[Array, "K D"]
@@ -74,24 +75,25 @@ class Moments(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The data loss, and −∇ of the objective; wrong unless `certified`, which samples always are."""
+    """The data loss, and −∇ of the objective; only valid if `certified`, which is always true sample by
+    sample."""
 
     loss: Float[Array, ""]
     slope: Params
-    certified: Any
+    certified: Bool[Array, ""]
 
 
 class Physics(NamedTuple):
-    """The traced scalars of a run: changing them never compiles anew."""
+    """The traced scalars of a run: another value does not compile anew."""
 
-    leak: Any
-    l2: Any
+    leak: Float[Array, ""]
+    l2: Float[Array, ""]
 
 
 def form_of(
     networks: Sequence[Network], datasets: Sequence[Dataset], loss: str, train: tuple[bool, ...]
 ) -> Form:
-    """The cheapest exact way to evaluate all of these networks on all of these datasets."""
+    """The cheapest exact form in which all of these networks can be evaluated on their datasets."""
     bias_free = all(network.biases is None for network in networks)
     linear = bias_free and all(network.leak == 1 for network in networks) and loss == "square"
     if linear and all(
@@ -108,13 +110,13 @@ def form_of(
 
 
 def squares_hold(x: np.ndarray) -> bool:
-    """Whether the squares of inputs are as accurate as the inputs: far from the least and largest numbers."""
+    """Whether squares of the inputs neither overflow nor lose digits by underflow."""
     info, largest = np.finfo(float), np.abs(x).max()
     return largest == 0 or bool(np.sqrt(info.tiny / info.eps) < largest < np.sqrt(info.max * info.eps))
 
 
 def params_of(network: Network) -> Params:
-    """The weights of a network, as NumPy arrays in the shape the compiled programs take."""
+    """The weights of a network as the compiled programs take them."""
     return Params(network.weights, network.biases or ())
 
 
@@ -124,7 +126,7 @@ def physics_of(network: Network, l2: float) -> Physics:
 
 
 def view_of(form: Form, network: Network, data: Dataset) -> Samples | Moments:
-    """The data in the shape that `form` evaluates."""
+    """The data in the form that `form` evaluates."""
     if form.kind == "moments":
         return _moments(data)
     x, y, share = data.x, data.targets, np.full(len(data), 1 / len(data))
@@ -136,7 +138,7 @@ def view_of(form: Form, network: Network, data: Dataset) -> Samples | Moments:
 
 
 def without_classes(view: Samples | Moments) -> Samples | Moments:
-    """The view in which every sample takes part by itself."""
+    """The view without classes: every sample is evaluated."""
     return view._replace(classes=None) if isinstance(view, Samples) else view
 
 
@@ -159,8 +161,9 @@ def chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, rows: int) -> Sa
 
 
 def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Float[Array, ""]:
-    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; never by class."""
+    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; always sample by sample."""
     if isinstance(view, Moments):
+        # a sum of positive terms: near the minimum no digits cancel
         gap = _product(params) - view.best
         return view.floor + jnp.sum((gap @ view.sigma) * gap) / 2
     return _over_chunks(partial(_chunk_loss, form, params, leak), view, view.x.shape[0])
@@ -169,12 +172,12 @@ def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Floa
 def loss_and_slope(
     form: Form, params: Params, view: Samples | Moments, physics: Physics
 ) -> tuple[Float[Array, ""], Params]:
-    """The data loss, and −∇ of the objective: layers that are not trained have slope zero."""
+    """The data loss, and −∇ of the objective, sample by sample; fixed layers have slope zero."""
     return evaluate(form, params, without_classes(view), physics)[:2]
 
 
 def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Evaluation:
-    """The same, by the classes of the view if it has some."""
+    """The data loss and −∇ of the objective, by the classes of the view if it has some."""
     certified = jnp.array(True)
     if isinstance(view, Moments):
         loss = data_loss(form, params, view, physics.leak)
@@ -199,7 +202,7 @@ def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physi
 
 
 def penalty(params: Params, l2) -> Float[Array, ""]:
-    """(λ/2) Σ_l |W_l|²; biases are not penalised."""
+    """(λ/2) Σ_l |W_l|²; biases are not penalized."""
     return l2 / 2 * sum(jnp.sum(w**2) for w in params.weights)
 
 
@@ -221,7 +224,7 @@ def _dense(form: Form, params: Params, view: Samples, leak) -> tuple[Any, Params
 
 
 def _by_class(form: Form, params: Params, classes: Classes, leak) -> tuple[Any, Params, Any]:
-    """The samples that belong to no class one by one, all others by class."""
+    """Loss and slope: samples without a class one by one, all others by class."""
     loss, slope = _over_chunks(partial(_chunk_slope, form, params, leak), classes.remainder, classes.chunks)
     more, steeper, certified = over_classes(params, classes)
     return loss + more, jax.tree.map(jnp.add, slope, steeper), certified
@@ -249,7 +252,7 @@ def _chunk_loss(form: Form, params: Params, leak, x, y, share) -> Float[Array, "
 def _over_chunks(function, view: Samples, count):
     """Σ over the first `count` chunks of `function(x, y, share)`, holding one chunk's activations at a
     time."""
-    if view.x.shape[0] == 1 and isinstance(count, int):
+    if view.x.shape[0] == 1 and isinstance(count, int):  # a loop of one turn would only hide it from XLA
         return function(view.x[0], view.y[0], view.share[0])
 
     def one(i):

@@ -1,0 +1,1 @@
+"""Gradient flow by three methods: smooth (adaptive), events (adaptive between kinks), steps (halving)."""

@@ -1,4 +1,4 @@
-"""Drives the adaptive loop from Python: block after block of saved times, with progress, until done."""
+"""Driver of the adaptive loop: calls it block by block of saved times, and raises if the flow cannot end."""
 
 from __future__ import annotations
 
@@ -13,32 +13,40 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._objective import Params
 from biasfree.dynamics.flow._loop import Smooth, advance
-from biasfree.dynamics.flow._system import BROKEN, LEVEL, Loop, System, Tolerance, first_length, start
+from biasfree.dynamics.flow._system import (
+    BROKEN,
+    LEVEL,
+    STEPPING,
+    Loop,
+    System,
+    Tolerance,
+    first_length,
+    initial_loop,
+)
 
-#: Steps of one compiled call, so that progress can be shown and Ctrl-C is heard.
+#: Steps per compiled call, so that progress can be shown and Ctrl-C has an effect.
 CALL_STEPS = 500
-#: The loop's local tolerance as a share of rtol, which is meant for the whole path.
+#: The tolerance per step as a share of rtol, which is meant for the whole path.
 LOCAL_SHARE = 0.1
 
-#: Steps before a flow may be given up, and marks by which its pace is known.
+#: Steps before a flow may be given up, and the number of recorded times from which its pace is measured.
 LEAST_STEPS, MARKS = 10_000, 64
-#: In place of zero.
+#: Stands for zero in denominators.
 TINY = float(np.finfo(float).tiny)
 
 LEVEL_REACHED = "loss level reached"
 
 
 class UnfinishedError(RuntimeError):
-    """A flow could not be followed to the end at the accuracy asked for."""
+    """The flow could not be followed to the last time at this accuracy."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How accurate, how far down and for how many steps."""
+    """How accurate a flow is, and how many steps it may take."""
 
     rtol: float
     atol: float
-    level: float
     max_steps: int
 
 
@@ -70,8 +78,8 @@ def _loss(system: System, params: Params, given: Any) -> Any:
 
 
 class Reaction(Protocol):
-    """What happens between compiled calls: how many steps the next one may take, and what to make of where
-    it stopped, with the notes on the last state."""
+    """The part of a method that runs between compiled calls: `call_steps` bounds the steps of the next call,
+    `react` gets the loop and the notes on its last state, and returns the loop and the data to go on with."""
 
     def call_steps(self) -> int: ...
 
@@ -79,13 +87,13 @@ class Reaction(Protocol):
 
 
 class NoReaction:
-    """Nothing happens."""
+    """The reaction of a smooth flow: a loop that stopped at a loss level goes on."""
 
     def call_steps(self) -> int:
         return CALL_STEPS
 
     def react(self, loop: Loop, given: Any, notes: Any) -> tuple[Loop, Any]:  # noqa: ARG002
-        return loop, given
+        return (loop._replace(code=np.int64(STEPPING)) if int(loop.code) == LEVEL else loop), given
 
 
 def integrate(
@@ -98,22 +106,26 @@ def integrate(
     recorder: Recorder,
     reaction: Reaction | None = None,
 ) -> tuple[Loop, str]:
-    """Follow the flow through `ts`, recording the states there; between compiled calls `reaction` may answer
-    with a new loop and a new `given`. Returns where the loop ended and why it stopped."""
-    reaction, end = reaction or NoReaction(), ts[-1]
-    tolerance, loop, pace = tolerance_of(params, limits), start(params, memory), _Pace()
+    """Follow the flow through `ts` and record the states there; `reaction` acts between compiled calls.
+    Returns the loop at its end and the reason why it stopped."""
+    reaction, end, levels = reaction or NoReaction(), ts[-1], recorder.levels
+    tolerance, loop, pace = tolerance_of(params, limits), initial_loop(params, memory), _Pace()
     with Progress("gradient flow") as progress:
         while len(ts):
             call = min(reaction.call_steps(), limits.max_steps - tried(loop))
             loop, saved, losses, done, notes = advance(
-                system, given, loop, *block(ts, recorder.slots), tolerance, limits.level, call
+                system, given, loop, *block(ts, recorder.slots), tolerance, levels.next, call
             )
             recorder.add_with(ts[: int(done)], saved, losses)
             ts = ts[int(done) :]
             progress.update(float(loop.t) / end if end else 1.0)
             if int(loop.code) == LEVEL:
-                recorder.add_last(float(loop.t), loop.params, _loss(system, loop.params, given))
-                return loop, LEVEL_REACHED
+                loss = _loss(system, loop.params, given)
+                # the compiled loop computes the same loss with another rounding
+                levels.reach(float(loop.t), min(float(loss), levels.next))
+                if levels.done:
+                    recorder.add_last(float(loop.t), loop.params, loss)
+                    return loop, LEVEL_REACHED
             if int(loop.code) == BROKEN:
                 raise UnfinishedError(_broken(loop, limits, end, system))
             pace.note(loop)
@@ -129,21 +141,21 @@ def tried(loop: Loop) -> int:
 
 
 def block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
-    """The next times to save, in a fixed number of slots, and how many they are."""
+    """The next times to save, in a fixed number of slots, and their number."""
     count = min(slots, len(ts))
     return np.concatenate([ts[:count], np.full(slots - count, np.inf)]), np.int64(count)
 
 
 class _Pace:
-    """How far a flow got with how many steps, to give up early where they will not do.
+    """Time reached against steps used, to give up early if the steps allowed cannot suffice.
 
-    A step is never much longer than the inverse of the network's fastest rate, also when all is at rest: then
-    the pace is steady, and what is left can be counted.
+    A step is never much longer than the inverse of the network's fastest rate, even at rest. Then the pace is
+    steady, and the number of steps left can be predicted.
     """
 
     def __init__(self):
         self._marks: list[tuple[int, float]] = [(0, 0.0)]
-        self._earlier: tuple[int, float, Any] | None = None
+        self._earlier: tuple[int, float, Params] | None = None
 
     def note(self, loop: Loop) -> None:
         steps, t = tried(loop), float(loop.t)
@@ -155,8 +167,7 @@ class _Pace:
             self._earlier = steps, t, loop.params
 
     def hopeless(self, limits: Limits, end: float) -> bool:
-        """Whether the last half of the steps was no faster at its end, and twice the steps allowed would be
-        too few at that pace."""
+        """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
         steps, t = self._marks[-1]
         (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
         if steps < max(limits.max_steps / 20, LEAST_STEPS) or most == half:
@@ -167,7 +178,7 @@ class _Pace:
     def why(self, loop: Loop, limits: Limits, end: float, system: System) -> str:
         (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
         needed = steps + (end - t) / max(t - before, TINY * end) * (steps - half)
-        said = (
+        where = (
             f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
             f"pace it needs {needed:.1e}. "
         )
@@ -175,20 +186,20 @@ class _Pace:
             moved = relative_distance(loop.params, self._earlier[2])
             if moved <= limits.rtol:
                 return (
-                    f"{said}It is at rest: since t = {self._earlier[1]:.6g} the weights have moved by "
+                    f"{where}The weights are at rest: since t = {self._earlier[1]:.6g} they have moved by "
                     f"{moved:.1e} of their norm. End ts there, or raise max_steps."
                 )
-        return f"{said}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
+        return f"{where}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
 
     def _mark(self, steps: float) -> tuple[int, float]:
-        """Where the flow was after so many steps or a few less."""
+        """The last record at or before this number of steps."""
         return next(mark for mark in reversed(self._marks) if mark[0] <= steps)
 
 
 def _broken(loop: Loop, limits: Limits, end: float, system: System) -> str:
     return (
-        f"{_reached(loop, limits, end)}: no step, however short, is accurate enough there, as where weights "
-        f"blow up. Raise rtol or end ts earlier.{_advice(system)}"
+        f"{_reached(loop, limits, end)}: no step is accurate enough there, however short, as where weights "
+        f"diverge. Raise rtol or end ts earlier.{_advice(system)}"
     )
 
 
@@ -197,14 +208,14 @@ def _reached(loop: Loop, limits: Limits, end: float) -> str:
 
 
 def _advice(system: System) -> str:
-    """What else to try: methods that follow kinks, for one that does not."""
+    """Another method to try."""
     if isinstance(system, Smooth):
         return ' At kinks, where the field jumps, use method="events" (two layers) or method="steps".'
-    return ' method="steps" asks for less accuracy.'
+    return ' method="steps" is less accurate by default.'
 
 
 def relative_distance(a: Params, b: Params) -> float:
-    """|ΔW|/|W| over all layers together."""
+    """|ΔW|/|W| over all layers."""
     pairs = list(zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
     gap = np.sqrt(sum(np.sum((np.asarray(x) - np.asarray(y)) ** 2) for x, y in pairs))
     size = np.sqrt(sum(np.sum(np.asarray(x) ** 2) for x, _ in pairs))

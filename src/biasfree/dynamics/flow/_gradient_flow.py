@@ -6,45 +6,77 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, float64, problem_of
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics._threads import together
+from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.field._layers import Params, with_hidden
-from biasfree.dynamics.field._objective import Form, form_of, params_of, physics_of, view_of
+from biasfree.dynamics.field._objective import (
+    Form,
+    Moments,
+    Samples,
+    form_of,
+    params_of,
+    physics_of,
+    view_of,
+)
 from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.dynamics.flow._driver import LOCAL_SHARE, Limits, integrate
 from biasfree.dynamics.flow._halving import StepFlow
 from biasfree.dynamics.flow._initial import (
+    branches_initially,
     check_velocity,
-    hyperplanes,
+    first_layer_hyperplanes,
+    initial_state,
     on_a_kink,
-    start_of,
-    starts_on_branch,
 )
 from biasfree.dynamics.flow._loop import Smooth
 from biasfree.dynamics.flow._system import Loop
 from biasfree.dynamics.flow.events._apply import Decisions
-from biasfree.dynamics.flow.events._driver import Kinks, TooManyEventsError
+from biasfree.dynamics.flow.events._driver import EventDriver, TooManyEventsError
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
 
-#: What rtol=None and max_steps=None mean, method by method.
+#: Defaults of rtol and max_steps by method.
 DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e-4, 100_000)}
-#: A step may err by LOCAL_SHARE·rtol, which must not be less than the rounding of the weights.
+#: The error allowed per step, LOCAL_SHARE·rtol, must not be below the rounding of the weights.
 LEAST_RTOL = float(np.finfo(float).eps) / LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
-#: Events that method="auto" follows one by one before it goes over to steps.
+#: Events that method="auto" follows one by one before it changes to steps.
 MOST_EVENTS = 10_000
 
 
+class FlowOptions(TypedDict, total=False):
+    """The keywords of `gradient_flow`, written once for its overloads."""
+
+    loss: str
+    l2: float
+    rtol: float | None
+    method: str
+    atol: float | None
+    max_steps: int | None
+    train: Sequence[bool] | None
+    until: float | Sequence[float] | None
+    save: Callable[[Network], Any] | None
+
+
+@overload
+def gradient_flow(network: Network, data: Dataset, ts: Any, **options: Unpack[FlowOptions]) -> Trajectory: ...
+@overload
+def gradient_flow(
+    network: Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    ts: Any,
+    **options: Unpack[FlowOptions],
+) -> list[Trajectory]: ...
 def gradient_flow(
     network: Network | Sequence[Network],
     data: Dataset | Sequence[Dataset],
@@ -57,30 +89,32 @@ def gradient_flow(
     atol: float | None = None,
     max_steps: int | None = None,
     train: Sequence[bool] | None = None,
-    until: float | None = None,
+    until: float | Sequence[float] | None = None,
     save: Callable[[Network], Any] | None = None,
-) -> Any:
+) -> Trajectory | list[Trajectory]:
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
 
     Methods:
-        "smooth": adaptive, for networks without kinks: linear ones, or with only the last layer trained.
-        "events": adaptive between the kinks of a two-layer network, which are located and decided.
-        "steps": any depth; the same path with steps and half steps until both agree.
-        "auto": the first of these that fits; what was used is in `stats.method`.
+        "smooth": adaptive; for networks without kinks: linear ones, or only the last layer trained.
+        "events": adaptive between the kinks of a two-layer network; every kink that matters is located.
+        "steps": any depth; follows the path with steps and half steps until both agree.
+        "auto": the first of these that fits; `stats.method` names it.
 
-    Where the flow is not unique, as for a neuron that starts with w·x = 0 on a hyperplane that repels, it
-    takes one way and `stats.branch_times` says when: with two layers the neuron leaves (`resolve.py` says to
-    which side), "smooth" and deeper networks follow σ′(0) = α, as `gradient_descent` does with every network.
-    "steps" looks for such points at t = 0 only.
+    Where the flow is not unique, as for a neuron that begins with w·x = 0 on a hyperplane that repels, a
+    convention decides and `stats.branch_times` has the time. With two layers the neuron leaves, to the side
+    on which descent with tiny steps spends more time; "smooth" and deeper networks follow σ′(0) = α, as
+    `gradient_descent` does with every network. "steps" looks for such points at t = 0 only.
 
-    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): of every step,
-    summed up in `stats.error`, for the adaptive methods, and of the whole path for "steps". `atol`,
-    relative to the initial norm of each layer, is equal to it unless given. `train` keeps layers fixed
-    where False, `until` stops where the data loss falls to that level, `save` stores a measurement of each
-    network instead of its weights. A list of networks of equal shape gives a list of trajectories.
+    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): per step for the
+    adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
+    initial norm of each layer, equals `rtol` unless given. `train` keeps layers fixed
+    where False. `until` stops where the data loss falls to that level; of several levels, it stops at the
+    lowest, and `stats.reached` has the time of each in the order given, ∞ where it was not reached. `save`
+    stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
+    list of trajectories.
 
     Raises:
-        UnfinishedError: saying where the flow stopped, why, and what to try.
+        UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
@@ -92,20 +126,20 @@ def gradient_flow(
 
 @dataclass(frozen=True)
 class _Request:
-    """What was asked of a flow, checked."""
+    """The arguments of a flow, checked."""
 
     ts: np.ndarray
     method: str
     rtol: float | None
     atol: float | None
     max_steps: int | None
-    level: float
+    levels: tuple[float, ...]
     save: Callable[[Network], Any] | None
 
     def limits(self, method: str) -> Limits:
         rtol, max_steps = DEFAULTS[method]
         rtol = self.rtol or rtol
-        return Limits(rtol, self.atol or rtol, self.level, self.max_steps or max_steps)
+        return Limits(rtol, self.atol or rtol, self.max_steps or max_steps)
 
 
 def _request(
@@ -119,7 +153,7 @@ def _request(
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
         max_steps=None if max_steps is None else whole("max_steps", max_steps),
-        level=-np.inf if until is None else positive("until", until),
+        levels=levels_of(until),
         save=save,
     )
 
@@ -127,7 +161,7 @@ def _request(
 def _times(ts: Any) -> np.ndarray:
     times = increasing_times(ts)
     late = times[times > 0]
-    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs take such numbers for zero
+    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs flush such numbers to zero
         raise ValueError(
             f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
             "smaller units."
@@ -138,8 +172,8 @@ def _times(ts: Any) -> np.ndarray:
 def _relative(rtol: Any) -> float:
     if (rtol := positive("rtol", rtol)) < LEAST_RTOL:
         raise ValueError(
-            f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more accurate "
-            "than float64 weights are."
+            f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more "
+            "accurate than float64 weights are."
         )
     return rtol
 
@@ -148,7 +182,7 @@ def _check_events(problem: Problem) -> None:
     network = problem.networks[0]
     if network.depth != 2:
         raise ValueError(
-            f'method="events" follows networks of two layers, got {network.depth}; '
+            f'method="events" takes networks of two layers, got {network.depth}; '
             'use method="steps" or "auto".'
         )
     if network.biases is None and not all(data.x.any() for data in problem.datasets):
@@ -158,15 +192,15 @@ def _check_events(problem: Problem) -> None:
 
 
 def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
-    """The flow of every network; all but the first, which compiles, in threads, unless they would call a
-    function of the user's or share an accelerator."""
+    """The flow of every network. The first one compiles; the others run in threads, unless they would call
+    the caller's function `save` or share an accelerator."""
     alone = request.save is not None or jax.default_backend() != "cpu"
     rest = [partial(_flow, problem, i, request) for i in range(1, len(problem.networks))]
-    return [_flow(problem, 0, request), *together(rest, 1 if alone else min(allowed(), len(rest)))]
+    return [_flow(problem, 0, request), *run_in_threads(rest, 1 if alone else min(allowed(), len(rest)))]
 
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
-    """The flow of one network by the method asked for, or by the first that fits."""
+    """The flow of one network by the method given, or by the first that fits."""
     check_velocity(problem, i)
     run = _Run(problem, i, request)
     if request.method != "auto":
@@ -182,7 +216,7 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
 
 
 class _Run:
-    """One network, ready to flow by any method."""
+    """One network and its data, with one function per method."""
 
     def __init__(self, problem: Problem, i: int, request: _Request):
         self.problem, self.request = problem, request
@@ -192,22 +226,23 @@ class _Run:
 
     @cached_property
     def form(self) -> Form:
-        """How this network is evaluated: a linear one of a list by moments, whatever the others need."""
+        """The form in which this network is evaluated, whatever the other networks of a list need."""
         return form_of((self.network,), (self.data,), self.problem.loss, self.problem.train)
 
     @cached_property
-    def view(self) -> Any:
-        """The data in that form; events see them by lines instead."""
+    def view(self) -> Samples | Moments:
+        """The data in that form; events have a form of their own."""
         return view_of(self.form, self.network, self.data)
 
     def has_no_kinks(self) -> bool:
-        """Linear networks have none, nor those whose hidden layers stay as they are or see nothing."""
+        """Whether the field has no kinks: a linear network, fixed hidden layers, or inputs that are zero."""
         network, hidden = self.network, self.problem.train[:-1]
         blind = network.biases is None and not self.data.x.any()
         return network.leak == 1 or not any(hidden) or blind
 
     def recorder(self) -> Recorder:
-        return Recorder(self.form, self.network, self.view, self.physics, self.request.save)
+        given = (self.physics, self.request.save, self.request.levels)
+        return Recorder(self.form, self.network, self.view, *given)
 
     def smooth(self) -> Trajectory:
         limits, recorder = self.request.limits("smooth"), self.recorder()
@@ -220,8 +255,9 @@ class _Run:
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
         limits = self.request.limits("events")
-        recorder = Recorder(None, self.network, None, self.physics, self.request.save)
-        kinks = Kinks(
+        given = (self.physics, self.request.save, self.request.levels)
+        recorder = Recorder(None, self.network, None, *given)
+        driver = EventDriver(
             self.network,
             self.data,
             loss=self.problem.loss,
@@ -230,8 +266,8 @@ class _Run:
             most_events=most_events,
             slots=recorder.slots,
         )
-        loop, stopped = kinks.follow(self.request.ts, limits, recorder)
-        found = {"events": kinks.events(loop), "branch_times": kinks.branch_times}
+        loop, stopped = driver.follow(self.request.ts, limits, recorder)
+        found = {"events": driver.events(loop), "branch_times": driver.branch_times}
         return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
 
     def steps(self) -> Trajectory:
@@ -256,21 +292,21 @@ class _Run:
         return recorder.trajectory(stats)
 
     def _start(self) -> tuple[Params, tuple[float, ...]]:
-        """Where steps begin, and 0 if the flow is not unique there: two layers a rounding beyond the kinks
-        that their neurons leave, deeper ones where they are."""
+        """The initial weights for steps, and the time 0 if the flow is not unique there. A neuron of two
+        layers that leaves a kink is moved a rounding beyond it."""
         params, train = params_of(self.network), self.problem.train
         if self.network.depth != 2 or self.has_no_kinks() or not on_a_kink(self.network, self.data):
             return params, self._branch_times()
-        decisions = Decisions(hyperplanes(self.network, self.data))
-        begun = start_of(
+        decisions = Decisions(first_layer_hyperplanes(self.network, self.data))
+        begun = initial_state(
             self.network, self.data, decisions, loss=self.problem.loss, l2=self.problem.l2, train=train
         )
         return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
 
     def _branch_times(self) -> tuple[float, ...]:
-        """0 if σ′(0) = α decides there."""
+        """The time 0 if the flow is not unique there, so that σ′(0) = α decides."""
         given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
-        return (0.0,) if starts_on_branch(self.network, self.data, **given) else ()
+        return (0.0,) if branches_initially(self.network, self.data, **given) else ()
 
     def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
         return Stats(

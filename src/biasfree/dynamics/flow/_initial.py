@@ -1,15 +1,16 @@
-"""Networks at t = 0: whether their velocity is a number, and where neurons go that are on a kink there.
+"""Networks at t = 0: a check that the velocity is finite, and the sides of neurons that begin on a kink.
 
-Initial weights typed by hand, or zero, put samples exactly on the hyperplanes of neurons. A hyperplane that
-attracts is slid along, another is crossed: the flow is unique. One that repels, or lets the neuron stay
-(r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero), has several flows, and a convention decides: of
-two layers that of `resolve.py`, for deeper ones σ′(0) = α. Plain NumPy: nothing is compiled for it.
+Initial weights typed by hand, or zero, put neurons exactly on the hyperplanes of samples. The neuron slides
+along a hyperplane that attracts and crosses one that does neither: the flow is unique. A hyperplane that
+repels or lets the neuron stay (r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero) has several flows,
+and a convention decides: for two layers that of `events/_decide.py`, for deeper networks σ′(0) = α. Plain
+NumPy: nothing is compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,46 +18,49 @@ from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
-from biasfree.dynamics.flow.events._hyperplanes import Lines, lines_of
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 
-#: Samples, or lines, whose products with all neurons are held at once.
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+#: Samples, or hyperplanes, whose products with all neurons are held at once.
 MANY = 4096
-#: How far a neuron of two layers that leaves a kink is put beyond it for the flow by steps, relative to its
-#: weights: well above the rounding of w·x, below any error that steps can be asked for across a kink.
+#: Distance, relative to its weights, by which a neuron that leaves a kink is moved beyond it for the flow by
+#: steps: well above the rounding of w·x, below any error that steps can reach across a kink.
 BEYOND = 1e-11
-#: Hyperplanes met at t = 0 that are judged one by one.
+#: Hyperplanes that hold neurons at t = 0 and are examined one by one.
 MOST_UNITS = 64
 #: Relative rounding of rates.
 TINY = 1e-11
-#: Numbers whose squares and products have room enough above and below.
+#: Bound on products of weights and inputs up to which nothing can overflow.
 LARGE = 1e70
 
 
-class Pull(NamedTuple):
-    """How every line pulls on neurons, per output, from above and from below, (Q, K)."""
+class Forces(NamedTuple):
+    """The force of every hyperplane's samples on neurons above and below it, per output."""
 
-    above: np.ndarray
-    below: np.ndarray
+    above: Float[np.ndarray, "Q K"]
+    below: Float[np.ndarray, "Q K"]
 
     def on(self, outer: np.ndarray, normals: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """The force on neurons with these outer weights and signs, a line slid along by its mean."""
+        """The force on neurons with these outer weights and signs; sliding counts the mean of both sides."""
         above, below = self.above @ outer, self.below @ outer
         return np.where(signs > 0, above, np.where(signs < 0, below, (above + below) / 2)).T @ normals
 
 
-class Start(NamedTuple):
-    """A two-layer network at t = 0: its signs (Q, H), and the first layer, with its bias as a last column,
-    moved off the kinks that neurons leave."""
+class InitialState(NamedTuple):
+    """A two-layer network at t = 0: its signs, and the first layer, with its bias as a last column, moved off
+    the kinks that neurons leave."""
 
-    signs: np.ndarray
-    hidden: np.ndarray
+    signs: Int[np.ndarray, "Q H"]
+    hidden: Float[np.ndarray, "H D"]
 
 
 def check_velocity(problem: Problem, i: int) -> None:
-    """Refuse a network whose loss or velocity at t = 0 is beyond the finite numbers."""
+    """Refuse a network whose loss or velocity at t = 0 is not finite."""
     network, data = problem.networks[i], problem.datasets[i]
     sizes = [np.abs(a).max() for a in (data.x, data.y, *network.weights, *(network.biases or ()))]
     if max(sizes) * max(data.x.shape[1], *network.sizes) < LARGE ** (1 / (network.depth + 1)):
@@ -65,23 +69,23 @@ def check_velocity(problem: Problem, i: int) -> None:
         parts = [_loss_and_gradients(network, some, problem.loss) for some in _blocks(data)]
     if not all(np.isfinite(a).all() for loss, slopes in parts for a in (loss, *slopes)):
         raise ValueError(
-            f"the velocity at t = 0 is beyond the finite numbers: inputs reach {sizes[0]:.2g}, targets "
+            f"the velocity at t = 0 is not a finite number: inputs reach {sizes[0]:.2g}, targets "
             f"{sizes[1]:.2g}, weights {max(sizes[2:]):.2g}; measure the largest of them in larger units."
         )
 
 
 def on_a_kink(network: Network, data: Dataset) -> bool:
-    """Whether a sample is on the hyperplane of a hidden neuron, or a neuron has no weights."""
+    """Whether a hidden neuron is on the hyperplane of a sample, or has no weights."""
     return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
 
 
-def starts_on_branch(
+def branches_initially(
     network: Network, data: Dataset, *, loss: str, l2: float, train: tuple[bool, ...]
 ) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
 
-    Each hyperplane met is judged with all others on either side: exact for one alone; of several that act on
-    each other, and of more than MOST_UNITS, it is rather said than not.
+    Each hyperplane that holds a neuron is examined with all others on either side. That is exact for one
+    alone; for several that act on each other, and for more than MOST_UNITS, True may be wrong.
     """
     if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
         return False
@@ -97,18 +101,18 @@ def starts_on_branch(
     )
 
 
-def hyperplanes(network: Network, data: Dataset) -> Lines:
-    """The lines of the samples as the first layer sees them."""
-    return lines_of(_with_ones(network, data.x))
+def first_layer_hyperplanes(network: Network, data: Dataset) -> Hyperplanes:
+    """The hyperplanes of the samples in the space of the first layer's weights and biases."""
+    return hyperplanes_of(_with_ones(network, data.x))
 
 
-def start_of(
+def initial_state(
     network: Network, data: Dataset, decisions: Decisions, *, loss: str, l2: float, train: tuple[bool, ...]
-) -> Start:
-    """The signs of two layers at t = 0; a neuron on a kink is settled like one that reaches it, and
-    `decisions` keeps the time 0 if another way was as good.
+) -> InitialState:
+    """The signs of two layers at t = 0. A neuron on a kink is decided like one that reaches it, and
+    `decisions` keeps the time 0 if the flow is not unique.
 
-    Outer weights that are zero have next the sign of their velocity, so they are replaced by it.
+    Outer weights that are zero take the sign of their velocity at once, so they are replaced by it.
     """
     hidden, lines = _augmented(network), decisions.lines
     norms, signs = row_norms(hidden), np.zeros((len(lines.normals), len(hidden)), np.int8)
@@ -116,30 +120,30 @@ def start_of(
         z = lines.normals[some] @ hidden.T
         signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
     unclear = np.flatnonzero((signs == 0).any(axis=0))
-    if not train[0]:  # kinks are where they are
-        return Start(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
+    if not train[0]:  # neurons do not move, so any side will do
+        return InitialState(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
     if not len(unclear):
-        return Start(signs, hidden)
-    pull, outer = _pull(network, data, lines, loss), network.weights[1].copy()
+        return InitialState(signs, hidden)
+    forces, outer = _forces(network, data, lines, loss), network.weights[1].copy()
     rates = _Rates(network, data, loss, l2, train, []).velocities()[1][:, : len(hidden)]
     still = ~outer.any(axis=0) & train[1]
     outer[:, still] = (rates / max(np.abs(rates).max(), np.finfo(float).tiny))[:, still]
     decay = l2 * np.pad(network.weights[0], ((0, 0), (0, hidden.shape[1] - network.sizes[0])))
-    free, before = pull.on(outer, lines.normals, signs) - decay, signs.copy()
+    free, before = forces.on(outer, lines.normals, signs) - decay, signs.copy()
     for h in unclear.tolist():
-        decisions.decide(_neuron(h, hidden, outer, lines, signs, pull, free), 0.0, signs, hidden.copy())
-    velocity = pull.on(outer, lines.normals, signs)
+        decisions.decide(_neuron(h, hidden, outer, lines, signs, forces, free), 0.0, signs, hidden.copy())
+    velocity = forces.on(outer, lines.normals, signs)
     for h in unclear.tolist():
         hidden[h] += (
             _off(lines.normals[before[:, h] == 0], signs[before[:, h] == 0, h], velocity[h])
             * BEYOND
             * (norms[h] or np.linalg.norm(outer[:, h]))
         )
-    return Start(signs, hidden)
+    return InitialState(signs, hidden)
 
 
 def _off(normals: np.ndarray, signs: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """The direction, of length one or zero, in which a neuron leaves the lines it does not slide along."""
+    """The direction, of length one or zero, in which a neuron leaves hyperplanes it does not slide along."""
     slid = normals[signs == 0]
     velocity = velocity - np.linalg.pinv(slid) @ (slid @ velocity)
     left = normals[signs != 0]
@@ -152,9 +156,9 @@ def _neuron(
     h: int,
     hidden: np.ndarray,
     outer: np.ndarray,
-    lines: Lines,
+    lines: Hyperplanes,
     signs: np.ndarray,
-    pull: Pull,
+    forces: Forces,
     free: np.ndarray,
 ) -> Neuron:
     return Neuron(
@@ -163,27 +167,27 @@ def _neuron(
         z=lines.normals @ hidden[h],
         signs=signs[:, h].copy(),
         wrong=np.zeros(len(signs), bool),
-        above=pull.above @ outer[:, h],
-        below=pull.below @ outer[:, h],
+        above=forces.above @ outer[:, h],
+        below=forces.below @ outer[:, h],
         free=free[h],
     )
 
 
-def _pull(network: Network, data: Dataset, lines: Lines, loss: str) -> Pull:
-    """Σ_μ σ′c_μe_μ/P of every line on its two sides."""
+def _forces(network: Network, data: Dataset, lines: Hyperplanes, loss: str) -> Forces:
+    """Σ_μ σ′c_μe_μ/P of every hyperplane on its two sides."""
     residual = [
         loss_named(loss).residual(network(some.x).reshape(len(some), -1), some.targets)
         for some in _blocks(data)
     ]
     each = lines.length[:, None] * np.concatenate(residual) / len(data)
     up, down = np.zeros((2, len(lines.normals), each.shape[1]))
-    np.add.at(up, lines.line[lines.length > 0], each[lines.length > 0])
-    np.add.at(down, lines.line[lines.length < 0], each[lines.length < 0])
-    return Pull(up + network.leak * down, network.leak * up + down)
+    np.add.at(up, lines.hyperplane[lines.length > 0], each[lines.length > 0])
+    np.add.at(down, lines.hyperplane[lines.length < 0], each[lines.length < 0])
+    return Forces(up + network.leak * down, network.leak * up + down)
 
 
 def _augmented(network: Network) -> np.ndarray:
-    """The first layer, with its bias, if there is one, as the weight of an input fixed to 1."""
+    """The first layer; a bias, if there is one, becomes the weight of an input fixed to 1."""
     if network.biases is None:
         return network.weights[0].copy()
     return np.column_stack([network.weights[0], network.biases[0]])
@@ -193,7 +197,7 @@ def _augmented(network: Network) -> np.ndarray:
 
 
 class _Unit(NamedTuple):
-    """A neuron on the hyperplane of these samples: of a positive multiple of one where `positive`."""
+    """A neuron on the hyperplane that these samples share; `positive` ones are on the side of its normal."""
 
     layer: int
     neuron: int
@@ -202,7 +206,7 @@ class _Unit(NamedTuple):
 
 
 class _Rates:
-    """How fast samples leave the hyperplanes they are on, for gates chosen there."""
+    """Rates at which neurons leave the hyperplanes they are on, for given gates there."""
 
     def __init__(
         self,
@@ -229,7 +233,7 @@ class _Rates:
 
     def branch(self, unit: _Unit, others: float) -> bool:
         """Whether the hyperplane repels or lets the neuron stay; or whether σ′(0) = α, which closes the gates
-        of opposite samples at once, is a velocity that there is on neither side."""
+        of opposite samples at once, gives a velocity outside those of the two sides."""
         above, below, on = (self.along(unit, side, others) for side in (1, -1, 0))
         rounding = TINY * self.scale
         repels = above - below > rounding and above >= -rounding and below <= rounding
@@ -245,7 +249,7 @@ class _Rates:
         return [(-s - self.l2 * w) * on for s, w, on in zip(slopes, decays, self.train, strict=True)]
 
     def _open_above(self, gates: list[np.ndarray], unit: _Unit, samples: np.ndarray) -> None:
-        """Where a sample is seen by no neuron of the layer, the first to see it decides all gates above."""
+        """Set the gates above of samples on which no neuron of the layer is active but this one."""
         network = self.network
         if network.biases is not None:
             return
@@ -257,8 +261,8 @@ class _Rates:
             signal = gates[layer][samples] * signal
 
     def along(self, unit: _Unit, side: int, others: float) -> float:
-        """d/dt of the neuron's input on a sample of the unit if its gates are those above (1), below (−1) or
-        on the hyperplane (0), and those of all other units `others`."""
+        """d/dt of the neuron's preactivation on a sample of the unit, with the gates of the side above (1),
+        below (−1) or on the hyperplane (0), and the gates `others` for all other units."""
         gates, leak = self.gates(), self.network.leak
         for gate, mask in zip(gates, self.masks, strict=True):
             gate[mask] = others
@@ -277,17 +281,17 @@ class _Rates:
 
 
 def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
-    """The hyperplanes that neurons of a layer are on: samples on one line through the origin share one."""
-    lines = lines_of(h)
+    """The hyperplanes on which neurons of a layer are; samples on one line through the origin share one."""
+    lines = hyperplanes_of(h)
     for neuron in np.flatnonzero(mask.any(axis=0)).tolist():
         met = np.flatnonzero(mask[:, neuron])
-        for line in np.unique(lines.line[met]).tolist():
-            samples = met[lines.line[met] == line]
+        for hyperplane in np.unique(lines.hyperplane[met]).tolist():
+            samples = met[lines.hyperplane[met] == hyperplane]
             yield _Unit(layer, neuron, samples, lines.length[samples] > 0)
 
 
 def _blocks(data: Dataset) -> Iterator[Dataset]:
-    """The samples, some at a time."""
+    """The samples in blocks of at most MANY."""
     if len(data) <= MANY:
         yield data
         return
@@ -296,13 +300,13 @@ def _blocks(data: Dataset) -> Iterator[Dataset]:
 
 
 def _states(network: Network, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The inputs of every layer, and what it makes of them."""
+    """The inputs and the preactivations of every layer."""
     zs = list(network.preactivations(x))
     return [x, *(np.where(z > 0, z, network.leak * z) for z in zs[:-1])], zs
 
 
 def _kinked(network: Network, x: np.ndarray) -> list[np.ndarray]:
-    """Which inputs of hidden neurons are zero but for rounding, by layer."""
+    """Which preactivations of hidden neurons are zero up to rounding, by layer."""
     hs, zs = _states(network, x)
     biases = network.biases or [np.zeros(1)] * network.depth
     each = zip(hs[:-1], zs[:-1], network.weights, biases, strict=False)
@@ -319,9 +323,9 @@ def _loss_and_gradients(
     """The data loss of every sample and ∇ of its mean for every layer."""
     hs, zs = _states(network, data.x)
     gates = gates or [np.where(z > 0, 1.0, network.leak) for z in zs[:-1]]
-    pull, found = loss_named(loss).residual(zs[-1], data.targets) / len(data), []
+    delta, found = loss_named(loss).residual(zs[-1], data.targets) / len(data), []
     for layer in reversed(range(network.depth)):
-        found.insert(0, -pull.T @ _with_ones(network, hs[layer]))
+        found.insert(0, -delta.T @ _with_ones(network, hs[layer]))
         if layer:
-            pull = (pull @ network.weights[layer]) * gates[layer - 1]
+            delta = (delta @ network.weights[layer]) * gates[layer - 1]
     return loss_named(loss).value(zs[-1], data.targets), found

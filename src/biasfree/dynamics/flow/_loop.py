@@ -1,8 +1,8 @@
-"""One adaptive Runge–Kutta loop, compiled, for every flow that is smooth between the events of its system.
+"""Adaptive Runge–Kutta loop, compiled, for a flow that is smooth between the events of its system.
 
-The coefficients of stages and dense output are diffrax's Tsit5 (`stages.py`); what is ours is the loop over
-the stages, in which the field is traced once however often it is needed, the error norm (layer by layer,
-relative to the layer), the saving at requested times, and the hooks by which a system may cut a step short.
+The coefficients of stages and dense output are diffrax's Tsit5 (`_tsit5.py`). The loop over the stages traces
+the field once, however often it is needed; it has its own error norm (layer by layer, relative to the layer),
+saves at requested times, and lets a system cut a step short.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from biasfree.dynamics.flow._tsit5 import NODES, STAGES, Step, arrival_weights, 
 
 
 class Smooth(NamedTuple):
-    """The slope of the objective, taken as smooth: nothing ever happens inside a step."""
+    """A field without events: the slope of the objective, taken as smooth."""
 
     form: Form
 

@@ -1,4 +1,4 @@
-"""What the adaptive loop needs to know of a flow, and where it stands."""
+"""Protocol between the adaptive loop and a flow, the state of the loop, and its codes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 #: Notes are kept of the start of a step, of its end, and of the nodes between them.
 START, END, BETWEEN = 0, 1, 2
 
-# What the loop is about to do (take a step, let the system settle an event, find a first step) and, above
-# PROBING, why it stopped.
+# Codes of the loop. Up to PROBING they name the next action: take a step, settle an event, choose a first
+# step. Above it they say why it stopped: an event to decide, a loss level, no accurate step, classes that
+# expired.
 STEPPING, SETTLING, PROBING, EVENT, LEVEL, BROKEN, EXPIRED = range(7)
 
 
@@ -31,7 +32,7 @@ class Tolerance(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """Where an integration stands; everything here is traced."""
+    """The state of an integration; every field is traced."""
 
     t: Any
     params: Params
@@ -47,18 +48,18 @@ class Loop(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What a system says of an accurate step: keep the fraction `theta` of it and go on with `code`."""
+    """The answer of a system to an accurate step: keep the fraction `theta` of it and go on with `code`."""
 
     theta: Any
     code: Any
 
 
 class System(Protocol):
-    """A flow: its field, its data loss, and what must happen in a step and at its end.
+    """A flow: its field, its data loss, and its events.
 
-    `evaluate` gives the velocity and notes on it, `blank` where nothing was noted; of an accurate step
-    `inspect` sees the notes at start, end and, while `watches`, at the nodes. `conclude` gives the memory
-    after a step or an event, what to do next, and whether the field has jumped.
+    `evaluate` gives the velocity and notes on it; `blank` gives empty notes. `inspect` checks an accurate
+    step by the notes at its start, its end and, while `watches`, at the nodes between. `conclude` gives the
+    memory after a step or an event, the next code, and whether the field has jumped.
     """
 
     def by_class(self, given: Any) -> Any: ...
@@ -76,8 +77,8 @@ class System(Protocol):
     def conclude(self, loop: Loop, params: Params, notes: Any, cut: Cut, taken: Any, given: Any) -> Any: ...
 
 
-def start(params: Params, memory: Any) -> Loop:
-    """A loop about to find its first step."""
+def initial_loop(params: Params, memory: Any) -> Loop:
+    """A loop that is about to choose its first step."""
     real, whole = np.float64, np.int64
     return Loop(
         t=real(0),

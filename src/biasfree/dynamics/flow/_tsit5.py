@@ -1,4 +1,4 @@
-"""The stages and the dense output of a Runge–Kutta step, as weights: diffrax's Tsit5."""
+"""Tsit5 as weights: the stages and the dense output of a step, taken from diffrax."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Samples with the same activation pattern see one linear map, so with square loss only their moments matter.
+"""Loss and slope of activation classes, and the certificate that the classes still hold.
 
-A *class* is a set of samples x with the same gates in every hidden layer. On it the network is f(x) = Mx, the
-slope of its loss is that of M times ⟨(y − Mx)xᵀ⟩, and what a pass over its samples would give comes from the
-columns of the unit matrix instead: D of them for any number of samples. Nothing is approximated.
+A *class* is a set of samples x with the same gates in every hidden layer. On it the network is f(x) = Mx, and
+with square loss its slope is that of M times ⟨(y − Mx)xᵀ⟩. So the columns of the unit matrix take the place
+of the samples: D columns for any number of samples. Nothing is approximated.
 
-The *certificate*. Neuron h of layer l has z = r·x on the class, with r the row of the linear map up to it; z
+The *certificate*: neuron h of layer l has z = r·x on the class, with r the row of the linear map up to it. z
 keeps its sign while the direction r/|r| has moved by less than |r·x|/(|r||x|), here the least of the class. A
-row of zeros, as behind gates that are all closed, must stay one.
+row of zeros, as behind closed gates, must stay one.
 """
 
 from __future__ import annotations
@@ -20,39 +20,40 @@ from jax import lax
 from biasfree.dynamics.field._layers import Params, augmented, backpropagate
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Bool, Float, Int
 
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
 
-#: Classes evaluated together, of two layers.
+#: Classes of two-layer networks evaluated in one product.
 BLOCK = 4
 
 
 class Classes(NamedTuple):
-    """M classes, of which the first `count` are in use, and the samples that belong to none.
+    """M classes, of which the first `count` are in use, and the samples without a class.
 
-    Inputs are x, or (x, 1) for a network with biases. `directions` are those of the rows when the classes
-    were made, layer by layer; in the first layer all classes have the same, which may turn by less than
-    `nearest`, the least `reach`. `best` is the least-squares map of all samples, `left` is ⟨(y − best·x)xᵀ⟩
-    of a class and `floor` its loss at `best`: written so, slope and loss keep digits near the minimum.
+    Inputs are x, or (x, 1) for a network with biases. `directions` has, layer by layer, the directions of the
+    rows r at the time of sorting. The rows of class i may turn by less than reach[i]; those of the first
+    layer, which all classes share, by less than `nearest`, the least reach. `best` is the least-squares map
+    of all samples, `left` is ⟨(y − best·x)xᵀ⟩ of a class and `floor` its loss at `best`: in this form slope
+    and loss keep digits near the minimum. `remainder` holds the samples without a class, in `chunks` chunks.
     """
 
-    count: Any
-    nearest: Any
+    count: Int[Array, ""]
+    nearest: Float[Array, ""]
     reach: Float[Array, "M"]
     gates: tuple[Float[Array, "M _"], ...]
-    directions: tuple[Any, ...]
+    directions: tuple[Float[Array, "*M _ D"], ...]
     best: Float[Array, "K D"]
     sigma: Float[Array, "M D D"]
     left: Float[Array, "M K D"]
     floor: Float[Array, "M"]
-    remainder: Any
-    chunks: Any
+    remainder: Any  # Samples, whose module imports this one
+    chunks: Int[Array, ""]
 
 
 def over_classes(params: Params, classes: Classes) -> tuple[Any, Params, Bool[Array, ""]]:
-    """Loss and −∇ of all classes together, and whether all of their samples still have their gates."""
+    """Loss and −∇ summed over all classes, and whether all of their samples still have their gates."""
     each = _two_layers if len(params.weights) == 2 else _deep
     loss, slope, held = each(params, classes)
     rows = augmented(params, 0)
@@ -66,26 +67,27 @@ def _two_layers(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
     outputs, inputs = classes.best.shape
 
     def add(block, total):
-        loss, drift, pull = total
+        loss, drift, bias = total
         gates, sigma, left, floor = (
             lax.dynamic_slice_in_dim(a, block * BLOCK, BLOCK)
             for a in (classes.gates[0], classes.sigma, classes.left, classes.floor)
         )
+        # M of every class in the block, by one product: W₂ with the gates of the class, times W₁
         maps = ((gates[:, None] * second).reshape(BLOCK * outputs, -1) @ first).reshape(left.shape)
         value, g = _residual(maps, params, classes.best, sigma, left, floor)
-        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), pull + jnp.sum(g[:, :, -1], axis=0)
+        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), bias + jnp.sum(g[:, :, -1], axis=0)
 
     begin = (jnp.zeros(()), jnp.zeros((len(first), outputs * inputs)), jnp.zeros(outputs))
-    loss, drift, pull = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
+    loss, drift, bias = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
     drift = drift.reshape(len(first), outputs, inputs)
     inner, outer = jnp.einsum("kh,hkd->hd", second, drift), jnp.einsum("hkd,hd->kh", drift, first)
     if not params.biases:
         return loss, Params((inner, outer)), jnp.array(True)
-    return loss, Params((inner[:, :-1], outer), (inner[:, -1], pull)), jnp.array(True)
+    return loss, Params((inner[:, :-1], outer), (inner[:, -1], bias)), jnp.array(True)
 
 
 def _deep(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
-    """With more layers the columns of the unit matrix go forward and back, class by class."""
+    """With more layers the columns of the unit matrix pass forward and backward, class by class."""
 
     def add(i, total):
         loss, slope, held = total
@@ -98,8 +100,9 @@ def _deep(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
 
 
 def _class_slope(params: Params, classes: Classes, i) -> tuple[Any, Params, Any]:
+    """Loss and −∇ of class i, and whether no row above the first layer has turned too far."""
     inputs, unit = basis(params)
-    rows: list[Any] = []
+    rows: list[Any] = []  # z of the unit inputs: the rows r of the linear map, layer by layer
 
     def gates(layer, z):
         rows.append(z)
@@ -123,12 +126,12 @@ def _residual(maps, params: Params | None, best, sigma, left, floor) -> tuple[An
     if params is not None and params.biases:
         maps = maps.at[:, :, -1].add(params.biases[-1])
     gap = maps - best
-    pulled = gap @ sigma  # zero for a class not in use
-    return jnp.sum(floor) + jnp.sum(gap * (pulled / 2 - left)), left - pulled
+    fitted = gap @ sigma  # zero for a class not in use
+    return jnp.sum(floor) + jnp.sum(gap * (fitted / 2 - left)), left - fitted
 
 
 def basis(params: Params):
-    """The unit inputs, as columns, and what biases are multiplied by for each."""
+    """The unit inputs, as columns, and the factor of the biases for each."""
     size = params.weights[0].shape[1]
     if not params.biases:
         return jnp.eye(size), jnp.zeros(size)
@@ -142,22 +145,22 @@ def directions(rows: Float[Array, "H D"]) -> Float[Array, "H D"]:
 
 
 def lengths(rows: Float[Array, "H D"]) -> Float[Array, "H"]:
-    """|r| for every row, of weights of 1e-200 too, whose squares are zero."""
+    """|r| for every row, also of weights such as 1e-200 whose squares underflow."""
     largest = jnp.max(jnp.abs(rows), axis=-1)
     scaled = rows / jnp.where(largest > 0, largest, 1.0)[..., None]
     return largest * jnp.sqrt(jnp.sum(scaled**2, axis=-1))
 
 
 def distance(rows: Float[Array, "H D"], before: Float[Array, "H D"]) -> Float[Array, "H"]:
-    """How far the direction of every row is from the one `before`."""
+    """|r/|r| − before| for every row."""
     return jnp.sqrt(jnp.sum((directions(rows) - before) ** 2, axis=-1))
 
 
 def slacks(params: Params, rows: list[Any]) -> list[Any]:
-    """By how much rounding may change z/(|r||x|), layer by layer.
+    """A bound on the change of z/(|r||x|) by rounding, layer by layer.
 
-    A pass over the samples has |δz_l| ≤ κε|w_h|·Π_{j<l}|W_j|·|x|, κ the terms summed on the way to it, each
-    multiplied and added; once more as much for the row itself and its direction.
+    A pass over the samples has |δz_l| ≤ κε|w_h|·Π_{j<l}|W_j|·|x|, with κ the number of terms multiplied and
+    added on the way to z; the row itself and its direction add as much again.
     """
     found, gain, terms = [], 1.0, 0
     for i, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Which samples are in which class, and the moments of each: brought up to date by the samples that moved."""
+"""Moments of activation classes, updated by the samples that change their class."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.dynamics.field._objective import Samples
 from biasfree.dynamics.field.classes._certificate import Classes
-from biasfree.dynamics.field.classes._patterns import MOST_KINDS, Sorted
+from biasfree.dynamics.field.classes._patterns import MOST_PATTERNS, Sorted
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
 
-#: Samples at least in a class, for every input dimension.
+#: The least number of samples in a class, per input dimension.
 CROWD = 4
-#: Samples in a chunk of the remainder, and how many there is room for in it: a share of all, and at most.
+#: Samples per chunk of the remainder; its room as a share of all samples; and the most samples it may hold.
 REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
-#: What an evaluation by class may cost, of a dense one, to be worth it.
+#: The cost of an evaluation by class, relative to one sample by sample, up to which classes are used.
 WORTH = 0.7
 
 
-class Members:
-    """The samples of a run, in classes or not."""
+class ClassMoments:
+    """The samples of a run, the class of each, and the moments of every class."""
 
     def __init__(self, network: Network, view: Samples, *, mirrored: bool):
         self.mirrored, self._view = mirrored, view
@@ -42,8 +42,8 @@ class Members:
         self._hidden = network.sizes[1:-1]
 
     def no_classes(self) -> Classes:
-        """Room for classes, with none in it."""
-        m, (k, d) = MOST_KINDS * (1 + self.mirrored), self.best.shape
+        """Arrays for classes, none of them in use: shapes that never change are compiled once."""
+        m, (k, d) = MOST_PATTERNS * (1 + self.mirrored), self.best.shape
         room = min(int(REMAINDER_SHARE * len(self._x)), MOST_REMAINING)
         chunks = -(-room // REMAINDER_ROWS)
         x, y, share = (np.zeros((chunks, REMAINDER_ROWS, *a.shape[2:])) for a in self._view[:3])
@@ -63,17 +63,17 @@ class Members:
         )
 
     def classes(self, found: Sorted, speed: float) -> Classes | None:
-        """The classes of samples sorted so, of neurons that turn by `speed` in an evaluation; None if they
-        would not pay."""
+        """The classes of samples sorted by pattern, for neurons that turn by `speed` per evaluation; None if
+        classes would save nothing."""
         kept = self._kept(found, speed)
         classes = self.no_classes()
         if kept is None or np.count_nonzero(~kept) > classes.remainder.share.size:
             return None
-        present = np.unique(found.kind[kept])
+        present = np.unique(found.pattern[kept])
         lookup = np.full(len(found.gates[0]) + 1, -1)
         lookup[present] = self._named(found, present)
-        self._move(np.where(kept, lookup[found.kind], -1))
-        # Kinds of equal gates, as all are where the leak is 1, are one class.
+        self._move(np.where(kept, lookup[found.pattern], -1))
+        # Patterns of equal gates, as all are where the leak is 1, are one class.
         names, first = np.unique(lookup[present], return_index=True)
         reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
         self._fill(classes, found, present[first], names.tolist(), reach)
@@ -82,14 +82,15 @@ class Members:
         return classes._replace(count=count, nearest=np.float64(min(reach)), chunks=chunks)
 
     def _kept(self, found: Sorted, speed: float) -> Bool[np.ndarray, "P"] | None:
-        """The samples that go into classes: those so far from every kink that sorting is rarely done anew.
+        """The samples that go into classes: those far enough from every kink that sorting is rare.
 
-        An evaluation costs, in samples, the remainder, D for a class, and sorting once in the life of a
-        certificate, which is margin/speed evaluations.
+        The cost of an evaluation, in samples: the remainder, D per class, and the cost of sorting divided by
+        the life of a certificate, margin/speed evaluations.
         """
         total, inputs = self.inputs.shape
-        crowded = np.append(np.bincount(found.kind[found.kind >= 0], minlength=1) >= CROWD * inputs, False)
-        margin = np.where(crowded[np.minimum(found.kind, len(crowded) - 1)], found.margin, -1.0)
+        counts = np.bincount(found.pattern[found.pattern >= 0], minlength=1)
+        crowded = np.append(counts >= CROWD * inputs, False)
+        margin = np.where(crowded[np.minimum(found.pattern, len(crowded) - 1)], found.margin, -1.0)
         ranked = np.sort(margin)
         loose = int(np.searchsorted(ranked, 0.0, side="right"))
         remainders = np.arange(
@@ -103,10 +104,10 @@ class Members:
         return margin >= ranked[remainders[best]] if cost[best] <= WORTH * total else None
 
     def _named(self, found: Sorted, used: np.ndarray) -> list[int]:
-        """A number for each of these kinds: the one it had before, if its pattern is known."""
+        """A number for each of these patterns: the same as before, if it had one."""
         numbers = []
-        for kind in used:
-            name = b"".join((gates[kind] == 1).tobytes() for gates in found.gates)
+        for pattern in used:
+            name = b"".join((gates[pattern] == 1).tobytes() for gates in found.gates)
             if name not in self._names:
                 self._names[name] = len(self._names)
                 k, d = self.best.shape
@@ -115,7 +116,7 @@ class Members:
         return numbers
 
     def _move(self, classes: np.ndarray) -> None:
-        """Take samples out of their classes and into others."""
+        """Move samples between classes: subtract their moments from the old class, add them to the new."""
         moved = np.flatnonzero(classes != self._class)
         for sign, of in ((-1.0, self._class[moved]), (1.0, classes[moved])):
             for name in np.unique(of[of >= 0]):
@@ -123,7 +124,7 @@ class Members:
         self._class = classes
 
     def _sum(self, moments: list[Any], samples: np.ndarray, sign: float) -> list[Any]:
-        """Moments with those of some samples added or taken away."""
+        """Moments plus or minus those of some samples."""
         x, missed, share = self.inputs[samples], self._missed[samples], sign * self._share[samples]
         weighed = share[:, None] * x
         more = (x.T @ weighed, missed.T @ weighed, np.sum(share[:, None] * missed**2) / 2)
@@ -132,21 +133,21 @@ class Members:
     def _fill(
         self, classes: Classes, found: Sorted, used: np.ndarray, names: list[int], reach: list[float]
     ) -> None:
-        """Put kinds into the room for classes: on mirrored data two each, x and −x, with equal moments."""
+        """Write patterns into the arrays: on mirrored data two classes each, x and −x, of equal moments."""
         sides = (found.gates, found.mirrored) if self.mirrored else (found.gates,)
         classes.directions[0][:] = found.directions[0][used[0]]
-        for i, (kind, name) in enumerate(zip(used, names, strict=True)):
+        for i, (pattern, name) in enumerate(zip(used, names, strict=True)):
             for j, gates in enumerate(sides):
                 slot = i * len(sides) + j
                 classes.reach[slot] = reach[i]
                 classes.sigma[slot], classes.left[slot], classes.floor[slot] = self._moments[name]
                 for layer in range(len(gates)):
-                    classes.gates[layer][slot] = gates[layer][kind]
+                    classes.gates[layer][slot] = gates[layer][pattern]
                     if layer:
-                        classes.directions[layer][slot] = found.directions[layer][kind]
+                        classes.directions[layer][slot] = found.directions[layer][pattern]
 
     def _fill_remainder(self, room: Samples, remains: np.ndarray) -> np.int64:
-        """Put samples into the room for the remainder; returns the chunks they fill."""
+        """Write samples into the array for the remainder; returns the number of chunks they fill."""
         count = int(np.count_nonzero(remains))
         for space, values in zip(room[:3], (self._x, self._y, self._share), strict=True):
             space.reshape(-1, *space.shape[2:])[:count] = values[remains]

@@ -1,4 +1,4 @@
-"""When samples are sorted into classes: a policy that changes the cost of a run, never its result."""
+"""Policy that decides when samples are sorted into classes: it changes the cost of a run, not the result."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.dynamics.field._layers import Params, augmented
 from biasfree.dynamics.field._objective import Form, Physics, Samples, view_of
-from biasfree.dynamics.field.classes._bundles import sort_by_clusters
 from biasfree.dynamics.field.classes._certificate import Classes, directions
-from biasfree.dynamics.field.classes._moments import CROWD, Members
+from biasfree.dynamics.field.classes._clusters import sort_by_clusters
+from biasfree.dynamics.field.classes._moments import CROWD, ClassMoments
 from biasfree.dynamics.field.classes._patterns import sort
 from biasfree.networks import Network
 
-#: Fewer activations than this are evaluated in microseconds, class or not.
+#: Activations below which an evaluation takes microseconds, with classes or without.
 LEAST_ELEMENTS = 2**16
-#: Dense evaluations between two attempts to find classes, at first and at most: an attempt costs one to four.
+#: Evaluations between two attempts to find classes, at first and at most; an attempt costs one to four.
 PATIENCE = 64, 512
-#: How far the direction of a neuron is taken to turn in an evaluation before that is known.
+#: Assumed turn of a neuron's direction per evaluation, before it is measured.
 UNKNOWN_SPEED = 1e-4
 
 
@@ -28,12 +28,14 @@ class Grouping:
     """The view of one run; its classes are renewed as patterns change."""
 
     def __init__(self, form: Form, network: Network, data: Dataset, physics: Physics):
-        view: Any = view_of(form, network, data)
-        self._leak, self._members = float(physics.leak), None
+        view = view_of(form, network, data)
+        self._leak = float(physics.leak)
+        self._moments: ClassMoments | None = None
+        self._x: Any = None
         if isinstance(view, Samples) and _is_crowded(form, network, view):
-            self._members = Members(network, view, mirrored=form.kind == "pairs")
-            view = view._replace(classes=self._members.no_classes())
-        self._x: Any = view.x if self._members else None
+            self._moments = ClassMoments(network, view, mirrored=form.kind == "pairs")
+            view = view._replace(classes=self._moments.no_classes())
+            self._x = view.x
         self.view: Any = jax.device_put(view)
         self.by_class = False
         self._marked: Params | None = None
@@ -41,42 +43,44 @@ class Grouping:
 
     @property
     def due(self) -> float:
-        """Evaluations until samples are sorted next, as far as that is known: a count and not a time, so that
-        a run has the same bits whenever it is made."""
-        return np.inf if self._members is None or self.by_class else max(self._patience - self._since, 1)
+        """Evaluations until the next attempt to sort: a count and not a time, so that a run has the same bits
+        whenever it is made."""
+        return np.inf if self._moments is None or self.by_class else max(self._patience - self._since, 1)
 
     def note(self, params: Params, evaluations: int, *, certified: bool = True) -> None:
-        """Hear that the run went on to `params`; `certified` is False where its classes no longer hold."""
-        if self._members is None:
+        """Report that the run reached `params`; `certified` is False where its classes no longer hold."""
+        if self._moments is None:
             return
         self._since += evaluations
         if not certified and not self._since:
-            self._take(None, params)  # fresh classes that do not last for a single step
+            self._take(None, params)  # new classes that did not hold for a single step
         elif not certified or (not self.by_class and self._since >= self._patience):
             self._take(self._sorted(params), params)
 
     def _sorted(self, params: Params) -> Classes | None:
-        """The classes at a state, by clusters of directions where there are some, or by all patterns."""
-        members: Any = self._members
+        """The classes at a state: by clusters of neurons if there are few, or by all patterns."""
+        moments = self._moments
+        assert moments is not None, "a run without moments has no classes to renew"
         turned = (
             _turned(self._marked, params) / self._since if self._marked and self._since else UNKNOWN_SPEED
         )
         found = None
         if len(params.weights) == 2:
             rows = np.asarray(directions(augmented(params, 0)))
-            given = (rows, members.inputs, members.sizes, self._leak)
-            clusters = sort_by_clusters(*given, mirrored=members.mirrored)
-            found = clusters and members.classes(clusters, turned)
+            given = (rows, moments.inputs, moments.sizes, self._leak)
+            clusters = sort_by_clusters(*given, mirrored=moments.mirrored)
+            found = clusters and moments.classes(clusters, turned)
         if found is None:
-            patterns = sort(params, self._x, members.real, self._leak, mirrored=members.mirrored)
-            found = members.classes(patterns, turned)
+            patterns = sort(params, self._x, moments.real, self._leak, mirrored=moments.mirrored)
+            found = moments.classes(patterns, turned)
         return found
 
     def _take(self, found: Classes | None, params: Params) -> None:
-        """Go on with these classes, or with none."""
-        members: Any = self._members
+        """Use these classes from now on, or none."""
+        moments = self._moments
+        assert moments is not None, "a run without moments has no classes to renew"
         if found is not None or self.by_class:
-            classes = members.no_classes() if found is None else found
+            classes = moments.no_classes() if found is None else found
             self.view = self.view._replace(classes=jax.device_put(classes))
         self.by_class = found is not None
         self._patience = (
@@ -86,7 +90,7 @@ class Grouping:
 
 
 def _is_crowded(form: Form, network: Network, view: Samples) -> bool:
-    """Whether there is anything to gain, and the loss has moments."""
+    """Whether classes may save time, and the loss depends on moments."""
     samples = int(np.count_nonzero(view.share))
     inputs = network.sizes[0] + (network.biases is not None)
     enough = samples >= 2 * CROWD * inputs and network.depth > 1
@@ -94,7 +98,7 @@ def _is_crowded(form: Form, network: Network, view: Samples) -> bool:
 
 
 def _turned(before: Params, after: Params) -> float:
-    """The farthest that the direction of a hidden neuron's weights went, layers added up."""
+    """The largest change in direction of a hidden neuron's weights, summed over layers."""
     layers = zip(before.weights[:-1], after.weights[:-1], strict=True)
     far = (np.linalg.norm(np.asarray(directions(a) - directions(b)), axis=1).max() for a, b in layers)
     return float(sum(far))

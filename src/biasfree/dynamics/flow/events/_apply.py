@@ -1,4 +1,4 @@
-"""What one neuron does at an event, put into effect: its signs and its weights change, and it is said how."""
+"""Decisions at an event, applied: the new signs and weights of one neuron, and the kind of event."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.events._decide import Kink, can_rest, departures, resolve
-from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._decide import Contact, can_rest, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.events._locate import ROUNDING
 
 #: A unit normal this near to the span of others lies in it.
@@ -16,7 +16,8 @@ DEPENDENT = 1e-10
 
 
 class Neuron(NamedTuple):
-    """One neuron at an event: where it is, and how every line pulls on it from above and from below."""
+    """One neuron at an event: its weights and signs, and the force of every hyperplane from above and
+    below."""
 
     h: int
     w: np.ndarray
@@ -29,16 +30,16 @@ class Neuron(NamedTuple):
 
 
 class Decisions:
-    """Decides for neurons on these lines, and keeps the times at which a convention did."""
+    """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided."""
 
-    def __init__(self, lines: Lines):
+    def __init__(self, lines: Hyperplanes):
         self.lines, self.rank = lines, lines.rank
         self.branch_times: list[float] = []
         self._implied: dict[bytes, np.ndarray] = {}
 
     def decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
-        """Settle one neuron, changing its column of `signs` and its row of `hidden`; returns what
-        happened."""
+        """Decide for one neuron and change its column of `signs` and its row of `hidden`; returns the kinds
+        of events."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
         if (before == 0).all():
             return self._leave(neuron, t, signs)
@@ -49,9 +50,9 @@ class Decisions:
         on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
         hit = on & neuron.wrong
         above, below = neuron.above, neuron.below
-        pulls = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
-        rest = neuron.free - pulls[on] @ normals[on]
-        outcome = resolve(Kink(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
+        forces = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
+        rest = neuron.free - forces[on] @ normals[on]
+        outcome = resolve(Contact(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
         signs[on, h] = outcome.signs
         after = signs[:, h]
         if outcome.branches and (after != before).any():
@@ -101,8 +102,8 @@ class Decisions:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
         ways = departures(self.lines.normals, neuron.above, neuron.below, self.rays)
         signs[:, neuron.h] = ways[0][1] if ways else 0
-        pulls = (self.lines.normals, neuron.above, neuron.below, self.rays)
-        if len(ways) > 1 or (ways and can_rest(*pulls)):
+        around = (self.lines.normals, neuron.above, neuron.below, self.rays)
+        if len(ways) > 1 or (ways and can_rest(*around)):
             self._branch(t)
         return {"departures"} if ways else set()
 

@@ -1,4 +1,4 @@
-"""Who slides where, who rests, who is on more lines than it slides on: what holds until the next event."""
+"""Constraints between two events: the hyperplanes each neuron slides along, and the neurons at rest."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from biasfree.dynamics.flow.events._apply import Decisions
 from biasfree.dynamics.flow.events._forces import Given
 from biasfree.networks import Network
 
-#: Lines that a neuron may slide on before the compiled program needs more room.
+#: Hyperplanes that a neuron may slide along before the compiled program needs larger arrays.
 FEW_SLIDES = 4
 
 
-class Sliding:
-    """`Given` for the signs of the neurons, by the numbers of lines, which the arrangement adds."""
+class Constraints:
+    """`Given` for the current signs, with hyperplanes by number; the layout adds the hyperplanes
+    themselves."""
 
     def __init__(self, network: Network, decisions: Decisions, l2: float):
         self.lines, self._decisions = decisions.lines, decisions
@@ -24,11 +25,11 @@ class Sliding:
         self.given = self._first_given(network, l2)
 
     def update(self, signs: np.ndarray) -> None:
-        """Go over to new signs."""
+        """Update the constraints to new signs."""
         self.given = self._with_slides(self.given, signs)
 
     def _first_given(self, network: Network, l2: float) -> Given:
-        """What is given, by the numbers of lines; the lines themselves are left to the arrangement."""
+        """`Given` of a flow without constraints; the layout adds the hyperplanes."""
         width, dimensions = network.sizes[1], self.lines.normals.shape[1]
         room = max(1, min(self._rank - 1, FEW_SLIDES))
         return Given(
@@ -50,7 +51,7 @@ class Sliding:
         )
 
     def _with_slides(self, given: Given, signs: np.ndarray) -> Given:
-        """`given` for new signs: who slides where, who rests."""
+        """`given` with the neurons that slide or rest under these signs."""
         resting = (signs == 0).all(axis=0)
         width, room, dimensions = given.basis.shape
         while room < np.max((signs == 0).sum(axis=0) * ~resting):  # a new size compiles anew: few sizes

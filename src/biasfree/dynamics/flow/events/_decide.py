@@ -1,14 +1,14 @@
-"""What one neuron does at a kink: cross, slide, leave. Plain NumPy, one neuron at a time.
+"""Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them. Plain NumPy.
 
-A neuron on the hyperplanes of several lines moves with velocity u = rest + Σ_q v_q n_q. On one side of line
-q, v_q is `above`_q, on the other `below`_q. Where above < below the sides push towards each other (the line
-*attracts*) and any value between is possible: Filippov's solution is the u of least norm, and lines whose
-v_q lies strictly between are those it slides on. Where above > below the line *repels* and the neuron picks
-a side.
+A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
+is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
+*attracts*, and any value between is possible. Filippov's solution is the u of least norm, and the neuron
+slides along the hyperplanes whose v_q lies strictly between. Where above > below the hyperplane *repels*, and
+the neuron leaves to one side.
 
-Convention where the flow is not unique. A neuron on a repelling line takes the side on which its mixing
-weight λ = (v − below)/(above − below), the share of time a descent with tiny steps spends there, is larger;
-ties go to the side of the line's normal. It leaves where it could also stay. A neuron at w = 0 with several
+Convention where the flow is not unique: a neuron on a repelling hyperplane takes the side on which its mixing
+weight λ = (v − below)/(above − below), the share of time that descent with tiny steps spends there, is
+larger; ties go to the side of the normal. It leaves where it could also stay. A neuron at w = 0 with several
 ways out takes the fastest.
 """
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11
 AT_BOUND = 1e-9
-#: Combinations of sides tried where several lines do not attract.
+#: Combinations of sides tried where several hyperplanes do not attract.
 MOST_CHOICES = 1024
-#: Cones entered from one ray by a neuron at w = 0: all of them up to six dimensions.
+#: Cones tried per ray for a neuron at w = 0: all of them up to six dimensions.
 MOST_STARTS = 32
 #: Directions tried around each ray for the cones that meet there.
 NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
-class Kink:
-    """The lines a neuron is on and how they pull. `signs` are the sides it came from: 0 if it slid or if
-    that is not known; `hit` marks lines it has just reached."""
+class Contact:
+    """The hyperplanes that a neuron is on, and their forces. `signs` are the sides it came from: 0 if it slid
+    or if they are not known; `hit` marks hyperplanes it has just reached."""
 
     normals: Float[np.ndarray, "m D"]
     above: Float[np.ndarray, "m"]
@@ -54,59 +54,61 @@ class Kink:
 
     @property
     def attracts(self) -> np.ndarray:
-        """Which lines push the neuron onto themselves from both sides."""
+        """Which hyperplanes push the neuron onto themselves from both sides."""
         return self.below - self.above > self.rate_rounding
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The new sign on every line, the velocity, and whether another outcome was as good."""
+    """The new sign on every hyperplane, the velocity, and whether the flow branches here."""
 
     signs: Int[np.ndarray, "m"]
     velocity: Float[np.ndarray, "D"]
     branches: bool
 
 
-def resolve(kink: Kink) -> Outcome:
-    """The signs with which a neuron goes on from a kink."""
-    leaving, staying = _outcomes(kink)
+def resolve(contact: Contact) -> Outcome:
+    """The signs with which a neuron leaves an event."""
+    leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
-    return staying[0] if staying else Outcome(*_slide(kink), True)
+    return staying[0] if staying else Outcome(*_slide(contact), True)
 
 
-def _outcomes(kink: Kink) -> tuple[list[Outcome], list[Outcome]]:
+def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
     """The ways to go on, preferred ones first: those that leave every repelling line, and the others."""
-    loose = ~kink.attracts
-    repels = kink.above - kink.below > kink.rate_rounding
+    loose = ~contact.attracts
+    repels = contact.above - contact.below > contact.rate_rounding
     leaving: list[Outcome] = []
     staying: list[Outcome] = []
-    for sides in islice(product(*_preferences(kink, loose)), MOST_CHOICES):
-        signs, velocity = _settle(kink, loose, np.array(sides, int))
-        rates = signs * (kink.normals @ velocity)
-        if (rates[repels] > kink.rate_rounding).all() and (rates[loose] >= -kink.rate_rounding).all():
+    for sides in islice(product(*_preferences(contact, loose)), MOST_CHOICES):
+        signs, velocity = _settle(contact, loose, np.array(sides, int))
+        rates = signs * (contact.normals @ velocity)
+        if (rates[repels] > contact.rate_rounding).all() and (rates[loose] >= -contact.rate_rounding).all():
             leaving.append(Outcome(signs, velocity, False))
-        elif (rates[loose] >= -kink.rate_rounding).all():
+        elif (rates[loose] >= -contact.rate_rounding).all():
             staying.append(Outcome(signs, velocity, True))  # possible, but the least push ends it
     return leaving, staying
 
 
-def _preferences(kink: Kink, loose: np.ndarray) -> list[tuple[int, int]]:
+def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
     """For every line that does not attract, the side to try first: onward where it was just reached, the
     side it came from where it was not, and the side of the larger mixing weight where it slid."""
-    held = -np.linalg.pinv(kink.normals.T) @ kink.rest
-    jump = kink.above - kink.below
-    weight = np.divide(held - kink.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
-    first = np.where(kink.signs == 0, np.where(weight >= 0.5, 1, -1), np.where(kink.hit, -1, 1) * kink.signs)
+    held = -np.linalg.pinv(contact.normals.T) @ contact.rest
+    jump = contact.above - contact.below
+    weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
+    onward = np.where(contact.hit, -1, 1) * contact.signs
+    first = np.where(contact.signs == 0, np.where(weight >= 0.5, 1, -1), onward)
     return [(side, -side) for side in first[loose].tolist()]
 
 
-def _settle(kink: Kink, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Signs and velocity once the lines that do not attract are on the given sides: least norm on the
     others."""
-    force = kink.rest + np.where(sides > 0, kink.above[loose], kink.below[loose]) @ kink.normals[loose]
+    chosen = np.where(sides > 0, contact.above[loose], contact.below[loose])
+    force = contact.rest + chosen @ contact.normals[loose]
     tight = ~loose
-    normals, low, high = kink.normals[tight], kink.above[tight], kink.below[tight]
+    normals, low, high = contact.normals[tight], contact.above[tight], contact.below[tight]
     held = _least_norm(normals, force, low, high)
     slack = AT_BOUND * (high - low)
     signs = np.zeros(len(loose), int)
@@ -143,9 +145,9 @@ def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.n
         held[inner] = np.clip(held[inner] + length * idle, 0, width[inner])
 
 
-def _slide(kink: Kink) -> tuple[np.ndarray, np.ndarray]:
-    velocity = kink.rest - np.linalg.pinv(kink.normals) @ (kink.normals @ kink.rest)
-    return np.zeros(len(kink.signs), int), velocity
+def _slide(contact: Contact) -> tuple[np.ndarray, np.ndarray]:
+    velocity = contact.rest - np.linalg.pinv(contact.normals) @ (contact.normals @ contact.rest)
+    return np.zeros(len(contact.signs), int), velocity
 
 
 def departures(
@@ -194,8 +196,8 @@ def _sides(normals: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _starts(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray) -> list[Outcome]:
     """The ways to go on from w: all of them, so that no attracting ray is missed."""
     signs = _sides(normals, w)
-    kink = _kink(normals, above, below, signs, signs == 0, np.zeros(len(signs), bool))
-    return _outcomes(kink)[0][:MOST_STARTS] or [resolve(kink)]
+    contact = _contact(normals, above, below, signs, signs == 0, np.zeros(len(signs), bool))
+    return _outcomes(contact)[0][:MOST_STARTS] or [resolve(contact)]
 
 
 def _follow(
@@ -215,12 +217,12 @@ def _follow(
         w = w + times.min() * outcome.velocity
         hit = times <= times.min() * (1 + TINY)
         on = hit | (signs == 0)
-        outcome = resolve(_kink(normals, above, below, signs, on, hit))
+        outcome = resolve(_contact(normals, above, below, signs, on, hit))
     # Far out, the velocity alone tells the sides; it tells nothing of lines it runs along.
     far = np.where(np.abs(rate) > TINY * speed, np.sign(rate), signs)
     return np.where(signs == 0, 0, far).astype(int), speed
 
 
-def _kink(normals, above, below, signs, on, hit) -> Kink:
+def _contact(normals, above, below, signs, on, hit) -> Contact:
     rest = np.where(on, 0.0, np.where(signs > 0, above, below)) @ normals
-    return Kink(normals[on], above[on], below[on], rest, signs[on], hit[on])
+    return Contact(normals[on], above[on], below[on], rest, signs[on], hit[on])

@@ -1,9 +1,8 @@
-"""Gradient flow of two layers through kinks: what happens at the events that end a smooth piece.
+"""Driver of the flow through events: reacts to each event, counts them, and looks for classes between them.
 
 Neurons slide along hyperplanes where the field points back from both sides, are released when it no longer
-does, may shrink to w = 0 and rest there or leave. `kinked.py` follows the smooth pieces and finds the
-events, `resolve.py` decides them, `decisions.py` puts that into effect; here they are counted, and classes
-are looked for between them.
+does, and may shrink to w = 0 and rest there or leave. `_field.py` follows the smooth pieces and locates the
+events, `_decide.py` decides them, `_apply.py` applies the decision.
 """
 
 from __future__ import annotations
@@ -15,36 +14,37 @@ from typing import Any
 import numpy as np
 
 from biasfree.data import Dataset
+from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._layers import augmented, with_hidden
 from biasfree.dynamics.field._objective import Params, params_of
 from biasfree.dynamics.flow._driver import CALL_STEPS, Limits, UnfinishedError, block, integrate, tolerance_of
-from biasfree.dynamics.flow._initial import hyperplanes, start_of
+from biasfree.dynamics.flow._initial import first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow._loop import advance
-from biasfree.dynamics.flow._system import EVENT, EXPIRED, SETTLING, STEPPING, Loop, start
+from biasfree.dynamics.flow._system import EVENT, EXPIRED, LEVEL, SETTLING, STEPPING, Loop, initial_loop
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
-from biasfree.dynamics.flow.events._constraints import Sliding
-from biasfree.dynamics.flow.events._field import KINK_SHARE, Kinked
+from biasfree.dynamics.flow.events._constraints import Constraints
+from biasfree.dynamics.flow.events._field import KINK_SHARE, PiecewiseField
 from biasfree.dynamics.flow.events._forces import Given, Memory, Notes
-from biasfree.dynamics.flow.events._hyperplanes import Lines
-from biasfree.dynamics.flow.events._layout import Arrangement
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
+from biasfree.dynamics.flow.events._layout import Layout
 from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.dynamics.flow.events._rays import unfolded
 from biasfree.networks import Network
 
-#: Events that change nothing, or at one time, after which the run is given up.
+#: Events in a row that change nothing, or happen at one time, after which the run is given up.
 MOST_AT_ONCE = 100
-#: Lines times neurons beyond which kinks that matter are too many to be followed one by one.
+#: Hyperplanes times neurons above which kinks that matter are too many to follow one by one.
 MANY_KINKS = 50_000
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
 class TooManyEventsError(UnfinishedError):
-    """More events than following them one by one is worth."""
+    """There are too many events to follow them one by one."""
 
 
-class Kinks:
-    """The signs of one flow, and how they change."""
+class EventDriver:
+    """One flow through events: its constraints and layout, and its reaction between compiled calls."""
 
     def __init__(
         self,
@@ -58,33 +58,33 @@ class Kinks:
         slots: int,
     ):
         biased = network.biases is not None
-        self.lines: Lines = hyperplanes(network, data)
-        self.system = Kinked(loss, train)
+        self.lines: Hyperplanes = first_layer_hyperplanes(network, data)
+        self.system = PiecewiseField(loss, train)
         self.params = params_of(network)
         self._counts: Counter[str] = Counter()
         self._most_events, self._handled, self._slots = most_events, 0, slots
         self._last_time, self._repeats = -1.0, 0
         self.decisions = Decisions(self.lines)
-        self.sliding = Sliding(network, self.decisions, l2)
-        self.arrangement = Arrangement(
-            self.lines, data.targets, loss=loss, width=network.sizes[1], biased=biased
-        )
-        signs = start_of(network, data, self.decisions, loss=loss, l2=l2, train=train).signs
-        self.memory = Memory(self.arrangement.folded(signs), np.int64(0), np.int64(0))
-        self.sliding.update(signs)
-        self.given = self.arrangement.placed(self.sliding.given)
+        self.constraints = Constraints(network, self.decisions, l2)
+        self.layout = Layout(self.lines, data.targets, loss=loss, width=network.sizes[1], biased=biased)
+        signs = initial_state(network, data, self.decisions, loss=loss, l2=l2, train=train).signs
+        self.memory = Memory(self.layout.folded(signs), np.int64(0), np.int64(0))
+        self.constraints.update(signs)
+        self.given = self.layout.placed(self.constraints.given)
         self._looked, self._sorted_at = False, -1
 
     @property
     def branch_times(self) -> tuple[float, ...]:
-        """When the flow was not unique and a convention decided."""
+        """The times at which the flow is not unique and a convention decided."""
         return tuple(self.decisions.branch_times)
 
     def follow(self, ts: np.ndarray, limits: Limits, recorder: Recorder) -> tuple[Loop, str]:
         """Integrate through `ts`; see `integrate`."""
         if self._most_events is not None and self._too_many(limits):
             raise TooManyEventsError(
-                "{} lines and {} neurons meet at more kinks than are worth following. ".format(*self._shape)
+                "{} hyperplanes and {} neurons have too many kinks to follow them one by one. ".format(
+                    *self._shape
+                )
                 + 'Use method="steps".'
             )
         return integrate(self.system, self.given, self.params, self.memory, ts, limits, recorder, self)
@@ -92,12 +92,12 @@ class Kinks:
     def call_steps(self) -> int:
         """Steps of the next compiled call: few, if after them classes may be found; one at first, since
         neurons may start aligned."""
-        if not self.arrangement.sortable or self.arrangement.sorting is not None:
+        if not self.layout.sortable or self.layout.sorting is not None:
             return CALL_STEPS
-        return self.arrangement.patience if self._looked else 1
+        return self.layout.patience if self._looked else 1
 
     def events(self, loop: Loop) -> dict[str, int]:
-        """How often what happened: located times by kind, and crossings stepped over."""
+        """The number of events by kind, and the number of crossings stepped over."""
         counts = Counter(self._counts)
         counts["crossings"] += int(loop.memory.crossings)
         counts["branch points"] = len(self.decisions.branch_times)
@@ -106,13 +106,15 @@ class Kinks:
 
     def react(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
         """Decide what every neuron does that cannot go on as it was, and whether to look for classes."""
-        by_class, code = self.arrangement.sorting is not None, int(loop.code)
+        by_class, code = self.layout.sorting is not None, int(loop.code)
         if code == EVENT and by_class:  # with all lines in view, the loop comes back to the same event
-            return self._rearranged(loop, self.arrangement.change(None, loop.memory.signs), SETTLING)
+            return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
         if code == EVENT:
             return self._decided(loop, notes)
+        if code == LEVEL:  # the step was cut: neurons beyond a hyperplane have yet to change sides
+            return loop._replace(code=np.int64(SETTLING if int(loop.accepted) else STEPPING)), given
         self._limit(float(loop.t), int(loop.memory.crossings), moved=True)
-        if code == EXPIRED or (self.arrangement.sortable and not by_class):
+        if code == EXPIRED or (self.layout.sortable and not by_class):
             return self._sorted(loop, given, notes)
         return loop, given
 
@@ -122,32 +124,32 @@ class Kinks:
         found = None
         self._looked = True
         if not expired or steps > self._sorted_at:
-            found = self.arrangement.look(_hidden(loop.params), np.asarray(notes.free), float(loop.h))
+            found = self.layout.look(_hidden(loop.params), np.asarray(notes.free), float(loop.h))
         if found is None and not expired:
             return loop, given
         self._sorted_at = steps
-        return self._rearranged(loop, self.arrangement.change(found, loop.memory.signs), STEPPING)
+        return self._rearranged(loop, self.layout.change(found, loop.memory.signs), STEPPING)
 
     def _rearranged(self, loop: Loop, signs: np.ndarray, code: int) -> tuple[Loop, Given]:
         loop = loop._replace(memory=loop.memory._replace(signs=signs), code=np.int64(code))
-        return loop, self.arrangement.placed(self.sliding.given)
+        return loop, self.layout.placed(self.constraints.given)
 
     def _decided(self, loop: Loop, notes: Notes) -> tuple[Loop, Given]:
         """What every neuron does that cannot go on as it was."""
-        t, signs, hidden = float(loop.t), self.arrangement.signs(loop.memory.signs), _hidden(loop.params)
+        t, signs, hidden = float(loop.t), self.layout.signs(loop.memory.signs), _hidden(loop.params)
         restless = np.any(np.asarray(notes.margins) < 0, axis=1)
         happened: set[str] = set()
         for neuron in self._neurons(notes, loop.params, signs, restless):
             changes = self.decisions.decide(neuron, t, signs, hidden)
             # Nothing better on the other side of a watched line: no need to ask again for these signs.
-            self.sliding.settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
+            self.constraints.settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
             happened |= changes
         self._counts.update(happened)
         self._handled += 1
         self._limit(t, int(loop.memory.crossings), moved=bool(happened) and t > self._last_time)
-        self.sliding.update(signs)
+        self.constraints.update(signs)
         loop = loop._replace(params=with_hidden(loop.params, hidden))
-        return self._rearranged(loop, self.arrangement.folded(signs), STEPPING)
+        return self._rearranged(loop, self.layout.folded(signs), STEPPING)
 
     def _neurons(
         self, notes: Notes, params: Params, signs: np.ndarray, restless: np.ndarray
@@ -178,11 +180,11 @@ class Kinks:
         self._last_time = t
         if self._repeats > MOST_AT_ONCE:
             raise UnfinishedError(
-                f'events pile up at t = {t:.6g}: the flow cannot be followed there. Use method="steps".'
+                f'{MOST_AT_ONCE} events in a row at t = {t:.6g} do not advance the flow. Use method="steps".'
             )
         if self._most_events is not None and self._handled + crossings > self._most_events:
             raise TooManyEventsError(
-                f"more than {self._most_events} events by t = {t:.6g}: following each is not worth it. "
+                f"more than {self._most_events} events by t = {t:.6g}: too many to follow them one by one. "
                 'Use method="steps".'
             )
 
@@ -198,11 +200,11 @@ class Kinks:
 
     def _probe(self) -> tuple[Loop, Notes]:
         """A first length and the notes at t = 0, from the program that will be needed anyway."""
-        loop = start(self.params, self.memory)
-        limits = Limits(1e-8, 1e-8, -np.inf, 0)
+        loop = initial_loop(self.params, self.memory)
+        limits = Limits(1e-8, 1e-8, 0)
         ts, count = block(np.array([1.0]), self._slots)
         tolerance = tolerance_of(self.params, limits)
-        loop, *_, notes = advance(self.system, self.given, loop, ts, count, tolerance, limits.level, 0)
+        loop, *_, notes = advance(self.system, self.given, loop, ts, count, tolerance, NO_LEVEL, 0)
         return loop, notes
 
     @property

@@ -1,11 +1,11 @@
-"""The flow of two layers between and at its kinks, compiled.
+"""Field of two layers between two events, compiled; it also locates events and settles plain crossings.
 
-The *signs*, one for every line and neuron, are the state: +1 and −1 name the side of the hyperplane the
-neuron is on, 0 says that it slides along it (z = w_h·n_q = 0). While they hold, the field is smooth:
-samples see fixed slopes, and the velocity of a sliding neuron is projected orthogonally to the lines it
-slides on. `inspect` finds, inside a step, where a sign may no longer hold; crossings are settled here,
-everything else is handed to `events.py`. Lines that no neuron can reach are seen as classes; the others come
-in chunks, whose number is traced: with classes or without, it is one program.
+The *signs*, one per hyperplane and neuron, are part of the state: +1 and −1 name the side of the hyperplane
+on which the neuron is, 0 means that it slides along it (z = w_h·n_q = 0). While the signs hold, the field is
+smooth: samples have fixed slopes, and the velocity of a sliding neuron is projected onto its hyperplanes.
+`inspect` finds the point inside a step at which a sign no longer holds. Plain crossings are settled here, all
+other events go to `_driver.py`. Hyperplanes that no neuron can reach are evaluated as classes, the others in
+chunks, whose number is traced: with classes or without, it is one program.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 KINK_SHARE = 0.3
 
 
-class Kinked(NamedTuple):
-    """Two layers with kinks; see the module.
+class PiecewiseField(NamedTuple):
+    """The system of two layers with kinks; see the module.
 
     With signs S, σ(z) = (c + kS)z for samples with c_μ > 0 and (c − kS)z for c_μ < 0, c = (1+α)/2, k =
     (1−α)/2, so all that depends on the neurons' sides are two products with the constant matrix S.
@@ -65,8 +65,8 @@ class Kinked(NamedTuple):
 
     def blank(self, params: Params, given: Given) -> Notes:
         (chunks, _, size), outputs = given.lines.normals.shape, params.weights[1].shape[0]
-        pull = jnp.zeros((chunks, outputs, size))
-        return Notes(pull, pull, jnp.zeros_like(augmented(params)), nothing_watched(given))
+        force = jnp.zeros((chunks, outputs, size))
+        return Notes(force, force, jnp.zeros_like(augmented(params)), nothing_watched(given))
 
     def watches(self, given: Given):
         return given.slides.any() | given.resting.any()
@@ -74,9 +74,9 @@ class Kinked(NamedTuple):
     def evaluate(self, params: Params, memory: Memory, given: Given) -> tuple[Params, Notes]:
         (even, odd), slopes, drift = slopes_of(self.loss_name, params, memory.signs, given)
         hidden, outer = augmented(params), params.weights[1]
-        pull = jnp.sum(outer.T[:, :, None] * slopes, axis=1)
+        force = jnp.sum(outer.T[:, :, None] * slopes, axis=1)
         decayed = jnp.zeros_like(hidden).at[:, : params.weights[0].shape[1]].set(params.weights[0])
-        free = jnp.where(given.resting[:, None], 0.0, pull) - given.l2 * decayed
+        free = jnp.where(given.resting[:, None], 0.0, force) - given.l2 * decayed
         notes = Notes(even, odd, free, nothing_watched(given))
         margin, cancelled = lax.cond(
             self.watches(given),

@@ -1,4 +1,4 @@
-"""What pulls on the weights of two layers with kinks, compiled: forces, loss, and what may end a sliding."""
+"""Forces on the weights of two layers, their loss, and the margins that end sliding and resting; compiled."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ def slopes_of(loss: str, params: Params, signs, given: Given):
         kinked = kink * jnp.sum(by_line * lines.normals, axis=1)
         linear = gate * (view.total @ lines.normals)
         f = jnp.stack([linear + kinked, linear - kinked])
-        pull, total = lines.rays.pulls(f, view.bias, loss)
-        here, across = gate * (pull[0] + pull[1]), kink * (pull[0] - pull[1])
+        force, total = lines.rays.forces(f, view.bias, loss)
+        here, across = gate * (force[0] + force[1]), kink * (force[0] - force[1])
         along = (across[:, None] * lines.normals).reshape(outputs * dimensions, -1)
         sums = mean + here @ lines.normals.T, slopes + along @ sides.T, drift + total
         return put(even, here, i), put(odd, across, i), sums
 
-    pull = jnp.zeros((given.lines.normals.shape[0], outputs, given.lines.normals.shape[2]))
+    force = jnp.zeros((given.lines.normals.shape[0], outputs, given.lines.normals.shape[2]))
     sums = jnp.zeros_like(view.total), jnp.zeros_like(view.by_neuron), jnp.zeros_like(view.bias)
-    even, odd, sums = given.over(chunk, (pull, pull, sums))
-    mean, slopes, drift = sums if given.classes is None else given.classes.pulls(view, sums)
+    even, odd, sums = given.over(chunk, (force, force, sums))
+    mean, slopes, drift = sums if given.classes is None else given.classes.forces(view, sums)
     return (even, odd), mean + slopes.T.reshape(-1, outputs, dimensions), drift
 
 

@@ -1,10 +1,10 @@
-"""Lines on which every neuron keeps its side: with square loss, nothing but their moments matters.
+"""Classes of hyperplanes on which every neuron keeps its side: with square loss only their moments matter.
 
-A *class* are lines with the same row of signs, up to the choice of their normals. All samples on one side of
-them see one linear map M = c·W₂W₁ ± k·Σ_h s_h a_h w_h, so that they pull through ⟨(y − Mx)xᵀ⟩ = left −
-(M − best)Σ alone, `best` their least-squares map and `left` zero but for rounding. Nothing is approximated.
+A *class* is a set of hyperplanes with the same row of signs, up to the sign of their normals. All samples on
+one side see one linear map M = c·W₂W₁ ± k·Σ_h s_h a_h w_h, so that their force is ⟨(y − Mx)xᵀ⟩ = left −
+(M − best)Σ, with `best` their least-squares map and `left` zero up to rounding. Nothing is approximated.
 
-The *certificate*. A neuron that stays in the cone |w_⊥| ≤ reach·(w·axis) around its axis stays on its side
+The *certificate*: a neuron that stays in the cone |w_⊥| ≤ reach·(w·axis) around its axis stays on its side
 of a normal n with |n·axis| > reach·|n_⊥|: w·n = (w·axis)(n·axis) + w_⊥·n_⊥. Cones are convex, so a step
 whose Bernstein points are in the cone is in it as a whole.
 """
@@ -28,16 +28,16 @@ class Classes(NamedTuple):
     axis: Any
     reach: Any
 
-    def pulls(self, view: View, start):
+    def forces(self, view: View, start):
         """`start`, the pull of other lines (mean, by neuron, on the output bias), with that of the classes
         added."""
         even, odd = view.gates
 
         def add(i, found):
             mean, slopes, drift = found
-            pull = self.left[i] - (view.maps(self.signs[i]) - self.best[i]) @ self.sigma[i]
-            by_sign = odd * (pull[0] - pull[1])
-            both = pull[0] + pull[1]
+            force = self.left[i] - (view.maps(self.signs[i]) - self.best[i]) @ self.sigma[i]
+            by_sign = odd * (force[0] - force[1])
+            both = force[0] + force[1]
             # an input of 1 for the hidden bias is the input of the output bias
             drift = drift + both[:, -1] if view.biased else drift
             return mean + even * both, slopes + by_sign.reshape(-1, 1) * self.signs[i], drift

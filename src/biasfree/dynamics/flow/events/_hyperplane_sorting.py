@@ -1,8 +1,8 @@
-"""Which lines are seen as classes and which one by one: a choice of cost, never of the result.
+"""Sorting of hyperplanes into classes and a remainder seen one by one: it changes the cost, not the result.
 
-Neurons that are nearly parallel, up to their sign, form a *bundle* around an axis. A line whose normal is
-farther from orthogonal to every axis than the neurons of its bundle can turn in the meantime belongs to the
-class of its signs on the axes; the others, soonest reached first, are the remainder.
+Neurons that are nearly parallel, up to their sign, form a *bundle* around an axis. A hyperplane that no
+neuron of any bundle can reach in the meantime belongs to the class of its signs on the axes. The others are
+the remainder, those reached soonest first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biasfree.dynamics.flow.events._hyperplane_classes import Classes
-from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.events._locate import ROUNDING
 from biasfree.dynamics.flow.events._rays import Targets
 
@@ -89,7 +89,7 @@ def _bundled(units: np.ndarray, norms: np.ndarray, speed: np.ndarray, width: flo
 
 
 def sort(
-    lines: Lines, targets: Targets, bundles: Bundles, length: float, size: int, room: int
+    lines: Hyperplanes, targets: Targets, bundles: Bundles, length: float, size: int, room: int
 ) -> Sorting | None:
     """Classes and a remainder of at most `room` chunks of `size` lines, for steps of this length; None if all
     lines are better looked at one by one."""
@@ -142,7 +142,7 @@ def _remainder(life: np.ndarray, classes: int, length: float, size: int, room: i
 
 
 def _moments(
-    lines: Lines, targets: Targets, member: np.ndarray, turn: np.ndarray, count: int
+    lines: Hyperplanes, targets: Targets, member: np.ndarray, turn: np.ndarray, count: int
 ) -> tuple[Classes, float]:
     """Σ, the least-squares map and what it leaves, for both sides of every class; the loss at these maps."""
     (outputs, dimensions), found, floor = (targets.best.shape[2], lines.normals.shape[1]), [], targets.floor

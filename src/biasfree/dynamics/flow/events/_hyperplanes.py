@@ -1,8 +1,8 @@
-"""The hyperplanes at which a two-layer network has kinks.
+"""Hyperplanes at which a two-layer network has kinks.
 
-A neuron w is at a kink of sample x where w·x = 0. Samples on one line through the origin (x, −x, multiples)
-share that hyperplane and change sides together, so kinks belong to *lines*; x = 0 has none. Every sample is
-written x_μ = c_μ n_q, with n_q the unit normal of its line.
+A neuron w is at a kink of sample x where w·x = 0: on the hyperplane with normal x. Samples on one line
+through the origin (x, −x, multiples) share their hyperplane, so kinks belong to lines of samples; x = 0 has
+none. Every sample is written x_μ = c_μ n_q, with n_q the unit normal of its hyperplane.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from scipy.spatial import KDTree
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Directions closer than this are one line: far above the rounding of a unit vector, far below any data.
+#: Directions closer than this are equal: far above the rounding of a unit vector, far below any data.
 SAME_DIRECTION = 1e-12
 #: Vertices of the arrangement searched for a neuron at w = 0; beyond, a fixed random choice of them.
 MOST_RAYS, MOST_NORMALS = 512, 4096
 
 
 @dataclass(frozen=True)
-class Lines:
-    """The lines of a dataset: normals n_q, and every sample's line and signed length c on it."""
+class Hyperplanes:
+    """The hyperplanes of a dataset: normals n_q, and for every sample its hyperplane and signed length c."""
 
     normals: Float[np.ndarray, "Q D"]
-    line: Int[np.ndarray, "P"]
+    hyperplane: Int[np.ndarray, "P"]
     length: Float[np.ndarray, "P"]
 
     @property
@@ -71,8 +71,8 @@ class Lines:
         return np.array(edges or span)
 
 
-def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
-    """Group samples by the line through the origin they lie on."""
+def hyperplanes_of(x: Float[np.ndarray, "P D"]) -> Hyperplanes:
+    """The hyperplanes of samples: those on one line through the origin share one."""
     largest = np.abs(x).max(axis=1)
     present = np.flatnonzero(largest > 0)
     directions = x[present] / largest[present, None]  # so that no square under- or overflows
@@ -80,10 +80,10 @@ def lines_of(x: Float[np.ndarray, "P D"]) -> Lines:
     label = _groups(directions)
     first = np.unique(label, return_index=True)[1]
     normals = directions[first]
-    line, length = np.zeros(len(x), int), np.zeros(len(x))
-    line[present] = label
+    hyperplane, length = np.zeros(len(x), int), np.zeros(len(x))
+    hyperplane[present] = label
     length[present] = np.sum(x[present] * normals[label], axis=1)
-    return Lines(normals, line, length)
+    return Hyperplanes(normals, hyperplane, length)
 
 
 def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:

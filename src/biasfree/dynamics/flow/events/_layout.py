@@ -1,4 +1,4 @@
-"""Where the lines of a flow are: one by one in chunks, all or a remainder of them, the others in classes."""
+"""Layout of the hyperplanes in a compiled program: one by one in chunks, or in classes with a remainder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from biasfree.dynamics.field._objective import squares_hold
 from biasfree.dynamics.flow.events._forces import Given
 from biasfree.dynamics.flow.events._hyperplane_sorting import Sorting, bundles_of, no_classes, sort
-from biasfree.dynamics.flow.events._hyperplanes import Lines
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.events._rays import (
     chunk_sizes,
     folded,
@@ -19,16 +19,16 @@ from biasfree.dynamics.flow.events._rays import (
     unfolded,
 )
 
-#: Signs times outputs times dimensions below which looking at all lines is too cheap to look for classes.
+#: Signs times outputs times dimensions below which classes would save nothing.
 LEAST_WORK = 2**20
 #: Chunks beyond which the remainder of classes gets a shape, and so a program, of its own.
 MOST_ROOM = 8
 
 
-class Arrangement:
-    """The lines in the order in which compiled programs see them, and the signs that go with it."""
+class Layout:
+    """The hyperplanes in the order of the compiled programs, and the signs in that order."""
 
-    def __init__(self, lines: Lines, y: np.ndarray, *, loss: str, width: int, biased: bool):
+    def __init__(self, lines: Hyperplanes, y: np.ndarray, *, loss: str, width: int, biased: bool):
         self.lines, self._y, self.width = lines, y, width
         self.chunks, self.size = chunk_sizes(len(lines.normals))
         moments = loss == "square" and squares_hold(lines.length)

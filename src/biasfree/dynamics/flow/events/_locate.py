@@ -1,4 +1,4 @@
-"""The search for the first event inside a step, on the step's dense output."""
+"""Search for the first event inside a step, on the dense output of the step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Lines in chunks, and how the samples on their two rays pull, given the network's value on each ray.
+"""Hyperplanes in chunks, and the forces of the samples on the two rays of each.
 
-A line q meets its samples x_μ = c_μ n_q on two *rays*, c > 0 and c < 0. There f(x_μ) = c_μ f̂ + b, with one
-f̂ a ray: for the square loss all samples of a ray act as one, for other losses each is looked at.
+The samples of a hyperplane, x_μ = c_μ n_q, lie on two *rays*, c > 0 and c < 0. There f(x_μ) = c_μ f̂ + b,
+with one f̂ per ray. With square loss all samples of a ray act as one; other losses evaluate each sample.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from biasfree.dynamics.flow.events._hyperplanes import Lines
-from biasfree.losses import loss_named
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
+from biasfree.losses import named
 
 #: Lines evaluated together: their signs, as numbers, fill about a cache.
 CHUNK_LINES = 256
@@ -31,10 +31,10 @@ class Square(NamedTuple):
     best: Any
     tilt: Any
 
-    def pulls(self, f, bias, loss: str):  # noqa: ARG002
+    def forces(self, f, bias, loss: str):  # noqa: ARG002
         """Σ_μ c_μ e_μ/P of every ray, and Σ_μ e_μ/P of all."""
-        pull = self.weight[:, None] * (self.best - f - self.tilt[:, None] * bias[:, None])
-        return pull, jnp.sum(self.tilt[:, None] * pull, axis=(0, 2))
+        force = self.weight[:, None] * (self.best - f - self.tilt[:, None] * bias[:, None])
+        return force, jnp.sum(self.tilt[:, None] * force, axis=(0, 2))
 
     def value(self, f, bias, loss: str):  # noqa: ARG002
         """The loss of these rays, less the constant."""
@@ -49,7 +49,7 @@ class Samples(NamedTuple):
     y: Any
     share: Any
 
-    def pulls(self, f, bias, loss: str):
+    def forces(self, f, bias, loss: str):
         sides, outputs, lines = f.shape
         e = self.share[:, None] * loss_named(loss).residual(self._outputs(f, bias), self.y, jnp)
         sums = jax.ops.segment_sum(self.length[:, None] * e, self.ray, sides * lines)
@@ -90,10 +90,10 @@ class Targets(NamedTuple):
     floor: float
 
 
-def targets_of(lines: Lines, y: np.ndarray, *, biased: bool) -> Targets:
+def targets_of(lines: Hyperplanes, y: np.ndarray, *, biased: bool) -> Targets:
     """Samples of a ray made one, with the square loss."""
     count, (samples, outputs) = len(lines.normals), y.shape
-    ray = 2 * lines.line + (lines.length < 0)
+    ray = 2 * lines.hyperplane + (lines.length < 0)
     sums = np.zeros((2 * count, 1 + outputs))
     np.add.at(sums, ray, lines.length[:, None] * np.column_stack([lines.length, y]))
     weight, moment = sums[:, 0], sums[:, 1:]
@@ -127,16 +127,16 @@ def unfolded(a: Any, count: int) -> np.ndarray:
     return rows.reshape(-1, *rows.shape[2:])[:count]
 
 
-def square_chunks(lines: Lines, targets: Targets, order: np.ndarray, chunks: int, size: int) -> Chunk:
+def square_chunks(lines: Hyperplanes, targets: Targets, order: np.ndarray, chunks: int, size: int) -> Chunk:
     """The lines `order`, in that order, with the square loss."""
     parts = (targets.weight, targets.best, targets.tilt)
     rays = Square(*(folded(part[order], chunks, size) for part in parts))
     return Chunk(folded(lines.normals[order], chunks, size), rays)
 
 
-def sample_chunks(lines: Lines, y: np.ndarray, chunks: int, size: int) -> Chunk:
+def sample_chunks(lines: Hyperplanes, y: np.ndarray, chunks: int, size: int) -> Chunk:
     """All lines, with their samples."""
-    home = lines.line // size
+    home = lines.hyperplane // size
     most = max(1, int(np.bincount(home, minlength=chunks).max()))
     rank = np.argsort(np.argsort(home, kind="stable"), kind="stable")
     slot = rank - np.concatenate([[0], np.cumsum(np.bincount(home, minlength=chunks))])[home]
@@ -146,6 +146,6 @@ def sample_chunks(lines: Lines, y: np.ndarray, chunks: int, size: int) -> Chunk:
         out[home, slot] = values
         return out
 
-    ray = lines.line % size + size * (lines.length < 0)
+    ray = lines.hyperplane % size + size * (lines.length < 0)
     rays = Samples(placed(ray), placed(lines.length), placed(y), placed(np.full(len(y), 1 / len(y))))
     return Chunk(folded(lines.normals, chunks, size), rays)

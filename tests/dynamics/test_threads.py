@@ -10,7 +10,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import _progress as progress
 from biasfree.dynamics._progress import Halted, Progress
-from biasfree.dynamics._threads import together
+from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow import _gradient_flow as flow
 
 TS = np.linspace(0, 5, 6)
@@ -29,7 +29,7 @@ def test_flows_in_threads_are_flows_one_by_one(monkeypatch):
 
 
 def test_an_error_ends_the_others_and_is_raised():
-    """Tasks that report progress for ever end once another has failed."""
+    """Tasks that report progress forever end once another has failed."""
     ended = []
 
     def fails():
@@ -46,9 +46,9 @@ def test_an_error_ends_the_others_and_is_raised():
             raise
 
     with pytest.raises(ValueError, match="as it should"):
-        together([goes_on, fails], 2)
+        run_in_threads([goes_on, fails], 2)
     assert ended == [True]
-    assert together([lambda: 1, lambda: 2], 2) == [1, 2]
+    assert run_in_threads([lambda: 1, lambda: 2], 2) == [1, 2]
 
 
 def test_a_thread_of_the_caller_is_never_halted():
@@ -72,7 +72,7 @@ def test_of_several_bars_one_is_shown(monkeypatch):
 
 
 class Bar:
-    """What rich would show."""
+    """Stands for the bar of rich."""
 
     def update(self, *_, **__):
         pass

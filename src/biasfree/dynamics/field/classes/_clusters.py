@@ -1,7 +1,7 @@
-"""Samples sorted by the directions around which the first neurons have gathered, in P·D instead of P·H·D.
+"""Samples sorted by clusters of neurons, in P·D operations instead of P·H·D; two layers.
 
 Once neurons align, their directions form few clusters ±r with spread δ = max|ŵ_h ∓ r|. A sample with
-|r·x̂| > δ is on the same side of every neuron of the cluster, by |r·x̂| − δ or more.
+|r·x̂| > δ is on the same side of every neuron of the cluster, with a margin of at least |r·x̂| − δ.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from biasfree.dynamics.field.classes._patterns import Sorted
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Clusters at most, and the least |cos| to the centre of those in one.
+#: The largest number of clusters, and the least |cos| between a neuron and the center of its cluster.
 MOST_CLUSTERS, NEAR = 6, 0.97
 
 
 class Clusters(NamedTuple):
-    """Directions around ±centres: the cluster of every neuron, its sign (0 for w = 0), and the spreads."""
+    """Directions around ±centers: the cluster of every neuron, its sign (0 for w = 0), and the spreads."""
 
     centers: Float[np.ndarray, "m D"]
     cluster: Int[np.ndarray, "H"]
@@ -29,7 +29,7 @@ class Clusters(NamedTuple):
 
 
 def clusters_of(directions: Float[np.ndarray, "H D"]) -> Clusters | None:
-    """The clusters of unit vectors; None if they are too many. Vectors of zeros are in the first."""
+    """The clusters of unit vectors; None if there are too many. Zero vectors are in the first one."""
     present = directions.any(axis=1)
     cluster, sign = np.zeros(len(directions), int), np.zeros(len(directions))
     left, centers, spread = present.copy(), [], []
@@ -54,7 +54,7 @@ def _near(directions: np.ndarray, center: np.ndarray) -> np.ndarray:
 
 
 def _mean(directions: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The direction in the middle of those chosen, each up to its sign."""
+    """The mean direction of those chosen, each up to its sign."""
     some = directions[chosen]
     total = np.sign(some @ some[0]) @ some
     return total / np.linalg.norm(total)
@@ -68,8 +68,8 @@ def sort_by_clusters(
     *,
     mirrored: bool,
 ) -> Sorted | None:
-    """What `sort` would find for a network of two layers, with margins that are a little less; None if the
-    directions of its neurons, (w, b)/|(w, b)|, form too many clusters. `sizes` are |x|."""
+    """The result of `sort` for two layers, with margins that are a little smaller; None if the directions of
+    the neurons, (w, b)/|(w, b)|, form too many clusters. `sizes` are |x|."""
     found = clusters_of(directions)
     if found is None:
         return None
@@ -80,9 +80,9 @@ def sort_by_clusters(
     margin[sizes == 0] = np.inf
     bits = along > 0
     bits ^= ~bits[:, :1] if mirrored else False  # ±x, seen from the positive side of the first cluster
-    codes, kind = np.unique(bits @ (1 << np.arange(bits.shape[1])), return_inverse=True)
+    codes, pattern = np.unique(bits @ (1 << np.arange(bits.shape[1])), return_inverse=True)
     signs = 2.0 * (codes[:, None] >> np.arange(bits.shape[1]) & 1) - 1
     z = signs[:, found.cluster] * found.sign
     gates, other = (np.where(side * z > 0, 1.0, leak) for side in (1, -1))
     rows = np.broadcast_to(directions, (len(codes), *directions.shape))
-    return Sorted(np.where(margin > 0, kind, -1), margin, (gates,), (other,), (rows,), cost=0.1)
+    return Sorted(np.where(margin > 0, pattern, -1), margin, (gates,), (other,), (rows,), cost=0.1)

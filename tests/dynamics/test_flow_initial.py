@@ -1,11 +1,11 @@
-"""Networks that start on kinks: which way they go, and whether it is said that there were several."""
+"""Networks that begin on kinks: the way they go, and whether `branch_times` has t = 0."""
 
 import numpy as np
 import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.flow._initial import hyperplanes, start_of, starts_on_branch
+from biasfree.dynamics.flow._initial import branches_initially, first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow.events._apply import Decisions
 
 TS = [0.0, 1.0]
@@ -14,14 +14,14 @@ ALONE = bf.Network(([[1.0, 0.0]], [[1.0]]))  # one neuron on the hyperplane of (
 
 def branches(network, data, *, loss="square", l2=0.0, train=None):
     """Whether two layers branch at t = 0; nothing is compiled for it."""
-    decisions = Decisions(hyperplanes(network, data))
-    start_of(network, data, decisions, loss=loss, l2=l2, train=train or (True,) * network.depth)
+    decisions = Decisions(first_layer_hyperplanes(network, data))
+    initial_state(network, data, decisions, loss=loss, l2=l2, train=train or (True,) * network.depth)
     assert decisions.branch_times in ([], [0.0])
     return decisions.branch_times == [0.0]
 
 
 def any_depth(network, data, *, loss="square", l2=0.0, train=None):
-    return starts_on_branch(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
+    return branches_initially(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,17 @@ def any_depth(network, data, *, loss="square", l2=0.0, train=None):
     [
         ([[0.0, 1.0]], [1.0], 0.0, True),  # leaves upwards or stays
         ([[0.0, 1.0]], [-1.0], 0.0, False),  # pushed back from above, nothing below: stays
-        ([[0.0, 1.0]], [1.0], 0.5, False),  # pulled upwards on both sides: crosses
+        ([[0.0, 1.0]], [1.0], 0.5, False),  # pushed upward on both sides: crosses
         ([[0.0, 1.0], [0.0, -1.0]], [1.0, 1.0], 0.0, True),  # pushed away on both sides
         ([[0.0, 1.0], [0.0, -1.0]], [-1.0, -1.0], 0.0, False),  # held from both sides: slides
-        ([[0.0, 1.0], [0.0, -1.0]], [1.0, -1.0], 0.0, False),  # pulled upwards on both sides: crosses
-        ([[0.0, 1.0], [1.0, 1.0]], [1.0, 3.0], 0.0, False),  # another sample pulls it across
-        ([[0.0, 1.0], [1.0, 1.0]], [1.0, 0.5], 0.0, True),  # another sample pulls down, the hyperplane repels
+        ([[0.0, 1.0], [0.0, -1.0]], [1.0, -1.0], 0.0, False),  # pushed upward on both sides: crosses
+        ([[0.0, 1.0], [1.0, 1.0]], [1.0, 3.0], 0.0, False),  # another sample drives it across
+        (
+            [[0.0, 1.0], [1.0, 1.0]],
+            [1.0, 0.5],
+            0.0,
+            True,
+        ),  # another sample pushes down, the hyperplane repels
     ],
 )
 def test_one_neuron_on_one_hyperplane(inputs, targets, leak, expected):
@@ -54,7 +59,7 @@ def test_kinks_that_cannot_move_do_not_branch():
 
 
 def test_neurons_without_weights():
-    """w = 0, a ≠ 0: stays for ever or leaves; with a = 0 too it rests, and a linear pull takes it along."""
+    """w = 0, a ≠ 0: stays forever or leaves; with a = 0 too it rests, unless a linear force moves it."""
     data = bf.Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
     assert branches(bf.Network((np.zeros((1, 2)), [[1.0]])), data)
     assert not branches(bf.Network((np.zeros((1, 2)), [[0.0]])), data)
@@ -80,7 +85,7 @@ def test_a_bias_of_zero_with_a_sample_at_zero():
 
 
 def test_deeper_networks():
-    """A second layer on its kink, with a first one that hands the sample on."""
+    """A second layer on its kink, with a first one that is active on the sample."""
     first, last = np.eye(2), [[1.0]]
     data = bf.Dataset([[1.0, 1.0]], [1.0])
     assert any_depth(bf.Network((first, [[1.0, -1.0]], last)), data)
@@ -92,13 +97,13 @@ def test_deeper_networks():
     ("second", "target", "expected"), [(1.0, 1.0, True), (1.0, -1.0, False), (-1.0, 1.0, False)]
 )
 def test_the_first_neuron_to_see_a_sample_opens_the_gates_above(second, target, expected):
-    """w = 0 and nobody else sees (1, 0): it may leave where a positive W₂ hands the sample on, and y > 0."""
+    """w = 0 and no other neuron is active on (1, 0): it may leave if W₂ > 0 and y > 0."""
     network = bf.Network((np.zeros((1, 2)), [[second]], [[1.0]]))
     assert any_depth(network, bf.Dataset([[1.0, 0.0]], [target])) == expected
 
 
 def test_axis_aligned_weights_on_axis_aligned_inputs():
-    """What people type: every neuron starts on the hyperplanes of the other samples."""
+    """As typed by hand: every neuron begins on the hyperplanes of the other samples."""
     network = bf.Network((0.1 * np.eye(3)[:2], [[0.1, 0.1]]))
     assert branches(network, bf.Dataset(np.eye(3), [1.0, 1.0, 1.0]))
     assert not branches(network, bf.Dataset(np.eye(3), [-1.0, -1.0, -1.0]))
@@ -117,7 +122,7 @@ def test_both_methods_leave_the_same_way_and_say_so():
 
 
 def test_steps_cross_where_closed_gates_would_stop_them():
-    """±(0, 1) with targets 1, −½ pull a neuron upwards from both sides; closed gates would not."""
+    """±(0, 1) with targets 1, −½ push a neuron upward from both sides; closed gates would not."""
     data = bf.Dataset([[0.0, 1.0], [0.0, -1.0]], [1.0, -0.5])
     run = bf.gradient_flow(ALONE, data, TS, method="steps")
     halved = oracles.kinked_flow(bf.Network(([[1.0, 1e-9]], [[1.0]])), data, TS)

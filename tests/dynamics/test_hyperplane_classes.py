@@ -1,4 +1,4 @@
-"""Lines in classes: the same forces and the same flow as line by line, and a certificate that is exact."""
+"""Hyperplanes in classes: the same forces and flow as one by one, and a certificate that is exact."""
 
 from functools import partial
 
@@ -13,10 +13,10 @@ import oracles
 from biasfree.dynamics._problem import float64
 from biasfree.dynamics.flow import _driver as integrate
 from biasfree.dynamics.flow._loop import advance
-from biasfree.dynamics.flow._system import EXPIRED, start
+from biasfree.dynamics.flow._system import EXPIRED, initial_loop
 from biasfree.dynamics.flow.events import _driver as events
 from biasfree.dynamics.flow.events import _hyperplane_sorting as line_sorting
-from biasfree.dynamics.flow.events import _layout as arrangement
+from biasfree.dynamics.flow.events import _layout as layout
 from biasfree.dynamics.flow.events import _rays as rays
 from biasfree.dynamics.flow.events._hyperplane_classes import Classes
 
@@ -26,10 +26,10 @@ ALWAYS, NEVER = 0, 2**62
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Classes for problems far too small for them, lines in chunks of sixteen."""
-    monkeypatch.setattr(arrangement, "LEAST_WORK", ALWAYS)
+    """Use classes also for small problems, and hyperplanes in chunks of sixteen."""
+    monkeypatch.setattr(layout, "LEAST_WORK", ALWAYS)
     monkeypatch.setattr(rays, "CHUNK_LINES", 16)
-    monkeypatch.setattr(arrangement.Arrangement, "patience", 4)
+    monkeypatch.setattr(layout.Layout, "patience", 4)
     return monkeypatch
 
 
@@ -46,11 +46,11 @@ def near_alignment(sizes, *, spread, leak, biased, seed):
 
 
 def sorted_kinks(network, data):
-    """The flow of a network with all lines in view, and the same with classes, or None if there are none."""
+    """The flow of a network with hyperplanes one by one, and with classes, or None if there are none."""
     options = {"loss": "square", "l2": 0.0, "train": (True, True), "most_events": None, "slots": 4}
-    dense, sorted_ = (events.Kinks(network, data, **options) for _ in range(2))
+    dense, sorted_ = (events.EventDriver(network, data, **options) for _ in range(2))
     hidden = events._hidden(sorted_.params)
-    found = sorted_.arrangement.look(hidden, 1e-4 * hidden[:, ::-1], 1.0)
+    found = sorted_.layout.look(hidden, 1e-4 * hidden[:, ::-1], 1.0)
     return dense, sorted_, found
 
 
@@ -67,9 +67,9 @@ def velocity(system, params, memory, given):
     biased=booleans(),
     sizes=sampled_from([(3, 8, 1), (4, 6, 2)]),
 )
-def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
+def test_classes_have_the_forces_of_their_hyperplanes(seed, spread, leak, biased, sizes):
     with pytest.MonkeyPatch.context() as patch, float64():
-        patch.setattr(arrangement, "LEAST_WORK", ALWAYS)
+        patch.setattr(layout, "LEAST_WORK", ALWAYS)
         patch.setattr(rays, "CHUNK_LINES", 16)
         patch.setattr(line_sorting, "SORTING_COST", 0.0)
         network = near_alignment(sizes, spread=spread, leak=leak, biased=biased, seed=seed)
@@ -77,8 +77,8 @@ def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
         dense, by_class, found = sorted_kinks(network, data)
         assert found is not None
         assert len(found.remainder) < 96
-        signs = by_class.arrangement.change(found, by_class.memory.signs)
-        given_ = by_class.arrangement.placed(by_class.sliding.given)
+        signs = by_class.layout.change(found, by_class.memory.signs)
+        given_ = by_class.layout.placed(by_class.constraints.given)
         expected, loss = velocity(dense.system, dense.params, dense.memory, dense.given)
         got, same = velocity(dense.system, dense.params, dense.memory._replace(signs=signs), given_)
     # A sum of n rounded terms errs by n·eps times the sum of their sizes: here n is the lines, the neurons
@@ -96,9 +96,7 @@ def test_classes_pull_as_their_lines_do(seed, spread, leak, biased, sizes):
     # the loss is a sum of squares of such terms
     top = np.mean((np.abs(data.targets).sum(axis=1) * 1e3 + reach) ** 2)
     np.testing.assert_allclose(same, loss, rtol=0, atol=8 * (96 + sum(sizes)) * EPS * top)
-    np.testing.assert_array_equal(
-        by_class.arrangement.signs(signs), dense.arrangement.signs(dense.memory.signs)
-    )
+    np.testing.assert_array_equal(by_class.layout.signs(signs), dense.layout.signs(dense.memory.signs))
 
 
 def turned(angle):
@@ -107,8 +105,9 @@ def turned(angle):
 
 
 @pytest.mark.parametrize("margin", [1e-9, 1e-3, 0.3, 1.5])
-def test_the_certificate_ends_where_the_first_line_is_reached(margin):
-    """A line whose normal is `margin` from orthogonal to the neuron is on its way after turning by that."""
+def test_the_certificate_ends_where_the_first_hyperplane_is_reached(margin):
+    """A hyperplane whose normal is `margin` from orthogonal to the neuron is reached by a turn of
+    `margin`."""
     normal = np.array([np.sin(margin), -np.cos(margin)])
     one = np.ones((1, 1))
     classes = Classes(1, one, one, one, one, np.array([[1.0, 0.0]]), np.array([np.tan(margin - 1e-13)]))
@@ -123,8 +122,8 @@ def test_the_certificate_ends_where_the_first_line_is_reached(margin):
         assert not bool(classes.hold(-before))
 
 
-def test_sorting_certifies_exactly_the_lines_it_leaves_out(eager):
-    """The reach is the angle of the nearest line in a class; lines nearer than that are in the remainder."""
+def test_sorting_certifies_exactly_the_hyperplanes_in_classes(eager):
+    """The reach is the angle of the nearest hyperplane in a class; nearer ones are in the remainder."""
     eager.setattr(line_sorting, "SORTING_COST", 0.0)
     network = near_alignment((3, 8, 1), spread=1e-4, leak=0.0, biased=False, seed=0)
     _, by_class, found = sorted_kinks(network, oracles.random_data(96, 3, seed=0))
@@ -157,13 +156,13 @@ def watched(patch, network, data, ts, **options):
     [({}, 0.0, True), ({"l2": 0.01}, 0.3, True), ({"train": (True, False)}, 0.0, False)],
     ids=["plain", "l2", "first layer"],
 )
-def test_a_flow_with_classes_is_the_flow_line_by_line(eager, options, leak, turns):
+def test_a_flow_with_classes_is_the_flow_without(eager, options, leak, turns):
     data, ts = bf.data.odd_sine(n=160, d=3, seed=0), np.linspace(0, 40, 9)
     network = bf.networks.gaussian((3, 12, 1), scale=1e-5, leak=leak, seed=2)
     if options.get("train"):
         network = bf.Network((network.weights[0], 1e5 * network.weights[1]), leak=leak)
     run, codes = watched(eager, network, data, ts, rtol=1e-6, **options)
-    eager.setattr(arrangement, "LEAST_WORK", NEVER)
+    eager.setattr(layout, "LEAST_WORK", NEVER)
     dense, _ = watched(eager, network, data, ts, rtol=1e-6, **options)
     assert 0 < run.stats.by_class < run.stats.evaluations
     assert dense.stats.by_class == 0
@@ -176,13 +175,13 @@ def test_a_flow_with_classes_is_the_flow_line_by_line(eager, options, leak, turn
     np.testing.assert_allclose(run.loss, [oracles.loss(n, data) for n in run], rtol=1e-10)
 
 
-def test_events_in_classes_are_decided_line_by_line(eager):
-    """Neurons that slide and are released while other lines are in classes."""
+def test_events_in_classes_are_decided_one_by_one(eager):
+    """Neurons that slide and are released while other hyperplanes are in classes."""
     eager.setattr(line_sorting, "SORTING_COST", 0.0)
     data = oracles.random_data(64, 2, seed=3)
     network = bf.networks.balanced((2, 6, 1), scale=1.0, seed=1)
     run, _ = watched(eager, network, data, np.linspace(0, 20, 5))
-    eager.setattr(arrangement, "LEAST_WORK", NEVER)
+    eager.setattr(layout, "LEAST_WORK", NEVER)
     dense, _ = watched(eager, network, data, np.linspace(0, 20, 5))
     assert run.stats.by_class > 0
     assert run.stats.events["slides"] > 0
@@ -212,14 +211,16 @@ def test_logistic_losses_have_no_classes(eager):
 
 @pytest.mark.usefixtures("eager")
 def test_the_compiled_loop_calls_nothing_outside():
-    """No host callback: such programs are never cached, and cannot run where Python is not."""
+    """No host callback: such programs are never cached."""
     network, data = bf.networks.gaussian((3, 6, 1), scale=0.1), bf.data.odd_sine(n=40, d=3, seed=0)
-    kinks = events.Kinks(network, data, loss="square", l2=0.0, train=(True, True), most_events=None, slots=4)
-    limits = integrate.Limits(1e-6, 1e-6, -np.inf, 10)
+    kinks = events.EventDriver(
+        network, data, loss="square", l2=0.0, train=(True, True), most_events=None, slots=4
+    )
+    limits = integrate.Limits(1e-6, 1e-6, 10)
     with float64():
         tolerance = integrate.tolerance_of(kinks.params, limits)
         times = integrate.block(np.array([1.0]), 4)
-        loop = start(kinks.params, kinks.memory)
+        loop = initial_loop(kinks.params, kinks.memory)
         text = advance.lower(kinks.system, kinks.given, loop, *times, tolerance, -np.inf, 10).as_text()
     assert "callback" not in text
     assert "custom_call" not in text

@@ -77,7 +77,7 @@ def torch_hessian(network, data, *, loss="square", l2=0.0):
 
 @pytest.fixture(params=["dense", "lanczos"])
 def way(request, monkeypatch):
-    """Both ways to find it; Lanczos takes bases of 40 vectors, so of more parameters than that."""
+    """Both methods; Lanczos takes bases of 40 vectors, so of more parameters than that."""
     if request.param == "lanczos":
         monkeypatch.setattr(curvature, "DENSE", 0)
     return request.param
@@ -139,7 +139,7 @@ def test_of_the_trained_layers_alone(train):
     assert found == pytest.approx(np.linalg.eigvalsh(hessian)[-1], rel=1e-8)
 
 
-def test_a_network_that_sees_no_sample_is_flat(way):
+def test_a_network_that_is_active_on_no_sample_is_flat(way):
     """With l2 the Hessian is λI."""
     network = bf.Network((-np.ones((20, 2)), np.ones((1, 20))))
     data = bf.Dataset(np.ones((3, 2)), np.ones(3))
@@ -185,5 +185,5 @@ def test_along_a_run_and_refusals():
 def test_weights_that_are_too_large_are_refused(width):
     """Dense and by Lanczos."""
     weights = bf.networks.gaussian((2, width, 1), scale=1.0).weights
-    with pytest.raises(ValueError, match="the curvature is beyond the finite numbers"):
+    with pytest.raises(ValueError, match="the curvature is not a finite number"):
         bf.sharpness(bf.Network(tuple(1e200 * w for w in weights)), bf.data.six_points())

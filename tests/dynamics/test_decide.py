@@ -1,4 +1,4 @@
-"""What one neuron does at a kink, against enumeration, quadratic programming and a scan of all directions."""
+"""Decisions of events against enumeration, quadratic programming and a scan of all directions."""
 
 from itertools import product
 
@@ -8,8 +8,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import minimize
 
-from biasfree.dynamics.flow.events._decide import Kink, departures, resolve
-from biasfree.dynamics.flow.events._hyperplanes import lines_of
+from biasfree.dynamics.flow.events._decide import Contact, departures, resolve
+from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
 
 many = settings(deadline=None, max_examples=150)
 
@@ -19,7 +19,7 @@ def kink(normals, above, below, rest, signs=None, hit=None):
     count = len(normals)
     signs = np.zeros(count, int) if signs is None else np.array(signs)
     hit = np.zeros(count, bool) if hit is None else np.array(hit)
-    return Kink(normals, np.array(above, float), np.array(below, float), np.array(rest, float), signs, hit)
+    return Contact(normals, np.array(above, float), np.array(below, float), np.array(rest, float), signs, hit)
 
 
 def random_kink(count, dimensions, seed, *, attracting=False):
@@ -32,8 +32,8 @@ def random_kink(count, dimensions, seed, *, attracting=False):
     return kink(normals, above, below, rng.normal(size=dimensions))
 
 
-def pulls_of(k, outcome):
-    """v of the lines left to a side; sliding ones fill in whatever makes up the velocity."""
+def forces_of(k, outcome):
+    """v of every hyperplane: that of the side it is left to; sliding ones make up the velocity."""
     fixed = np.where(outcome.signs > 0, k.above, np.where(outcome.signs < 0, k.below, 0.0))
     sliding = outcome.signs == 0
     missing = outcome.velocity - k.rest - fixed @ k.normals
@@ -44,7 +44,7 @@ def pulls_of(k, outcome):
 def assert_is_a_solution(k, outcome):
     """u = rest + Σ v n, v of the side it is on or between the two, and u leads to those sides."""
     size = 1 + np.linalg.norm(k.rest) + np.abs(k.above).sum() + np.abs(k.below).sum()
-    v, rates = pulls_of(k, outcome), k.normals @ outcome.velocity
+    v, rates = forces_of(k, outcome), k.normals @ outcome.velocity
     np.testing.assert_allclose(k.rest + v @ k.normals, outcome.velocity, rtol=0, atol=1e-9 * size)
     sliding = outcome.signs == 0
     # least squares with bounds is solved to 1e-9 of the gap between the two sides
@@ -54,7 +54,7 @@ def assert_is_a_solution(k, outcome):
     assert ((v >= low - 1e-7 * size) & (v <= high + 1e-7 * size)).all()
 
 
-# One line: every case by hand. The rate towards the normal is above on one side, below on the other.
+# One hyperplane: every case by hand. The rate towards the normal is above on one side, below on the other.
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def assert_is_a_solution(k, outcome):
         (1, -1, 0, False, 1, True),  # a tie goes to the side of the normal
         (2, -1, 1, False, 1, True),  # it stays on the side it came from,
         (2, -1, -1, False, -1, True),
-        (2, -1, -1, True, 1, True),  # unless it has just reached the line
+        (2, -1, -1, True, 1, True),  # unless it has just reached the hyperplane
     ],
 )
-def test_one_line(above, below, signs, hit, expected, branches):
+def test_one_hyperplane(above, below, signs, hit, expected, branches):
     outcome = resolve(kink([[1.0, 0.0]], [above], [below], [0.0, 5.0], [signs], [hit]))
     assert outcome.signs.tolist() == [expected]
     assert outcome.branches == branches
@@ -86,7 +86,7 @@ def test_one_line(above, below, signs, hit, expected, branches):
 @many
 @given(seed=integers(0, 2**31))
 def test_the_rest_of_the_force_shifts_both_sides(seed):
-    """Only above + n·rest and below + n·rest matter to one line."""
+    """Only above + n·rest and below + n·rest matter to one hyperplane."""
     k = random_kink(1, 3, seed)
     shift = float(k.normals[0] @ k.rest)
     alone = resolve(kink([[1.0]], k.above + shift, k.below + shift, [0.0]))
@@ -96,11 +96,11 @@ def test_the_rest_of_the_force_shifts_both_sides(seed):
     np.testing.assert_allclose(outcome.velocity @ k.normals[0], alone.velocity[0], rtol=0, atol=1e-13)
 
 
-# Several lines that attract: the velocity of least norm, by enumeration and by quadratic programming.
+# Several hyperplanes that attract: the velocity of least norm, by enumeration and by quadratic programming.
 
 
 def least_norm_by_enumeration(k):
-    """Every line at its lower bound, at its upper or free; the shortest feasible velocity."""
+    """Every v at its lower bound, at its upper or free; the shortest feasible velocity."""
     best = None
     for choice in product((0, 1, 2), repeat=len(k.above)):
         choice = np.array(choice)
@@ -117,8 +117,8 @@ def least_norm_by_enumeration(k):
 
 @many
 @given(seed=integers(0, 2**31), shape=sampled_from([(2, 2), (2, 3), (3, 3), (4, 5), (5, 4), (4, 2)]))
-def test_attracting_lines_leave_the_shortest_velocity(seed, shape):
-    """Filippov's solution; more lines than dimensions included, whose normals depend on each other."""
+def test_attracting_hyperplanes_leave_the_shortest_velocity(seed, shape):
+    """Filippov's solution; also with more hyperplanes than dimensions, whose normals are dependent."""
     k = random_kink(shape[0], shape[1], seed, attracting=True)
     outcome = resolve(k)
     assert not outcome.branches
@@ -149,8 +149,8 @@ def test_the_shortest_velocity_by_quadratic_programming(seed, shape):
     np.testing.assert_allclose(resolve(k).velocity, k.rest + found.x @ k.normals, rtol=0, atol=1e-5)
 
 
-def test_a_line_that_another_implies_is_left_to_a_side():
-    """Three lines in a plane, all attracting, strong enough to hold: two are slid on, the third follows."""
+def test_a_hyperplane_that_others_imply_is_left_to_a_side():
+    """Three attracting hyperplanes in a plane hold the neuron: it slides along two, the third follows."""
     angles = np.array([0.0, 1.0, 2.0])
     outcome = resolve(
         kink(np.column_stack([np.cos(angles), np.sin(angles)]), [-5, -5, -5], [5, 5, 5], [0.1, 0.2])
@@ -172,7 +172,7 @@ def test_every_outcome_is_a_solution(seed, shape):
 @many
 @given(seed=integers(0, 2**31), shape=sampled_from([(2, 2), (3, 3)]))
 def test_branches_are_counted(seed, shape):
-    """All ways to leave, by enumeration of the sides of the lines that repel."""
+    """All ways to leave, by enumeration of the sides of the hyperplanes that repel."""
     k = random_kink(shape[0], shape[1], seed)
     repels = k.above > k.below
     ways = 0
@@ -226,7 +226,7 @@ def maxima_on_the_circle(normals, above, below):
 def test_departures_in_the_plane(seed, count):
     """The ways out are the maxima of Φ on the circle, all of them, the highest first."""
     k = random_kink(count, 2, seed)
-    ways = departures(k.normals, k.above, k.below, lines_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
     angles, peaks = maxima_on_the_circle(k.normals, k.above, k.below)
     assert bool(ways) == bool(len(peaks))
     if not ways:
@@ -245,8 +245,8 @@ def test_departures_in_the_plane(seed, count):
         assert np.abs(speeds - peak).min() <= tolerance
 
 
-def test_departures_along_the_only_line():
-    """One line, pulling out on one side only, on both, on none."""
+def test_departures_from_the_only_hyperplane():
+    """One hyperplane with an outward force on one side only, on both, on none."""
     rays = np.array([[1.0], [-1.0]])
     ways = departures(np.array([[1.0]]), np.array([2.0]), np.array([1.0]), rays)
     assert [(s, signs.tolist()) for s, signs in ways] == [(2.0, [1])]
@@ -257,10 +257,11 @@ def test_departures_along_the_only_line():
 
 @settings(deadline=None, max_examples=60)
 @given(seed=integers(0, 2**31), shape=sampled_from([(3, 3), (5, 3), (6, 4)]))
-def test_no_departure_means_that_nothing_pulls_out(seed, shape):
-    """The rate is linear on every cone of the arrangement: if no edge pulls out, no direction does."""
+def test_no_departure_means_that_no_force_points_outward(seed, shape):
+    """The rate is linear on every cone of the arrangement: if the force is inward on every edge, it is in
+    every direction."""
     k = random_kink(shape[0], shape[1], seed, attracting=seed % 3 > 0)
-    ways = departures(k.normals, k.above, k.below, lines_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
     random = np.random.default_rng(seed).normal(size=(5000, shape[1]))
     best = rates(k.normals, k.above, k.below, random / np.linalg.norm(random, axis=1, keepdims=True)).max()
     assert ways or best <= 1e-9

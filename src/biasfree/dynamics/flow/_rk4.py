@@ -1,0 +1,150 @@
+"""Compiled steps of the flow by halving: Runge–Kutta steps of order four, and their error at a kink.
+
+None of the weights is negative, so a step is an average of velocities near the state. Where the field jumps,
+such averages converge to Filippov's solution as the steps shrink (to first order); methods with negative
+weights need not.
+
+A step that crosses a kink at the fraction θ of its length gives the field beyond the weight of the stages
+there, 5/6, 1/2 or 1/6, in place of 1 − θ. The combination `KINK` of the slopes is as large as this error,
+whatever θ and the rates on both sides. When a step is halved it falls eightfold where the field is smooth,
+and threefold at most at a crossing, which tells the two apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from biasfree.dynamics._programs import compiled
+from biasfree.dynamics.field._objective import Form, Moments, Params, Physics, Samples, data_loss, evaluate
+from biasfree.dynamics.flow._system import Tolerance, error_norm
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Bool
+
+#: Evaluations per step, and the weights of the slopes: row i leads to stage i, the last to the end of the
+#: step.
+STAGES = 4
+STATES = np.array(
+    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1, 0], [1 / 6, 1 / 3, 1 / 3, 1 / 6]]
+)
+#: Weights of the slopes whose sum, plain and weighted by the times of the stages, is zero: O(h³) where the
+#: field is smooth. At a crossing the stages beyond are the last three, the second and fourth, or the fourth.
+#: Their weights sum to −1/3, 1/2, 1/3, and the error |weight given − (1 − θ)| is at most 1/3, 1/2, 1/3.
+KINK = np.array([1 / 3, 1 / 6, -5 / 6, 1 / 3])
+#: This share of it is about the error of a third-order method, by which the grid is chosen.
+GRID_SHARE = 0.25
+#: Steps per compiled call.
+CALL_STEPS = 128
+#: Ratio that separates smooth steps, where halving reduces `KINK` eightfold, from kinks, threefold at most.
+SMOOTH_FALL = 6.0
+#: The least normal number, in place of |W| = 0.
+TINY = np.finfo(float).tiny
+
+
+def _step(
+    form: Form, params: Params, view: Samples | Moments, physics: Physics, h
+) -> tuple[Params, Params, Bool[Array, ""]]:
+    """One step of length h: the new state, its possible error at a kink, and whether classes, if any, held at
+    all of its stages. The stages are a loop, so that the field is compiled once."""
+
+    def combined(weights, slopes: Params) -> Params:
+        return jax.tree.map(lambda k: h * jnp.tensordot(weights, k, axes=1), slopes)
+
+    def moved(weights, slopes: Params) -> Params:
+        return jax.tree.map(jnp.add, params, combined(weights, slopes))
+
+    def stage(i, carry):
+        slopes, certified = carry
+        _, slope, held = evaluate(form, moved(jnp.asarray(STATES)[i], slopes), view, physics)
+        return jax.tree.map(lambda all_, one: all_.at[i].set(one), slopes, slope), certified & held
+
+    nothing = jax.tree.map(lambda w: jnp.zeros((STAGES, *w.shape)), params)
+    slopes, certified = lax.fori_loop(0, STAGES, stage, (nothing, jnp.array(True)))
+    return moved(jnp.asarray(STATES[-1]), slopes), combined(jnp.asarray(KINK), slopes), certified
+
+
+@compiled("form")
+def given_steps(
+    form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics
+):
+    """Take steps `done` to `total`, `parts` of them per length, until classes hold no longer. Returns the
+    state, the loss after every `parts` steps if there is a level, the steps done, whether classes held, and
+    the largest possible error of one step at a kink, relative to the weights."""
+
+    def unfinished(carry):
+        *_, done, certified, _ = carry
+        return (done < total) & certified
+
+    def step(carry):
+        params, losses, done, _, most = carry
+        end, lost, certified = _step(form, params, view, physics, lengths[done // parts])
+        looked_at = certified & (level > -jnp.inf) & ((done + 1) % parts == 0)
+        losses = lax.cond(
+            looked_at,
+            lambda: losses.at[done // parts].set(data_loss(form, end, view, physics.leak)),
+            lambda: losses,
+        )
+        most = jnp.where(certified, jnp.maximum(most, _size(lost) / jnp.maximum(_size(end), TINY)), most)
+        params = jax.tree.map(lambda a, b: jnp.where(certified, a, b), end, params)
+        return params, losses, done + certified, certified, most
+
+    return lax.while_loop(unfinished, step, (params, losses, done, jnp.array(True), jnp.float64(0)))
+
+
+def _size(params: Params):
+    """|W| over all layers."""
+    return jnp.sqrt(sum(jnp.sum(a**2) for a in jax.tree.leaves(params)))
+
+
+@compiled("form")
+def chosen_steps(
+    form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
+):
+    """Take steps towards `target`, of lengths chosen by their errors; stops there, after CALL_STEPS, or where
+    classes hold no longer. `before` is the error of the last attempt if it was rejected.
+
+    A rejected step is halved. If its error does not fall as a smooth step's would, there is a kink, where
+    shorter steps gain little: then an error up to `kink`, in units of the tolerance, is accepted.
+    """
+
+    def unfinished(carry):
+        _, t, h, _, taken, *_, certified = carry
+        return (t < target) & (taken < CALL_STEPS) & jnp.isfinite(h) & certified
+
+    def attempt(carry):
+        params, t, h, before, taken, lengths, rejected, _ = carry
+        length = jnp.minimum(h, target - t)
+        end, lost, certified = _step(form, params, view, physics, length)
+        error = GRID_SHARE * error_norm(lost, end, tolerance)
+        rough = (error > before / SMOOTH_FALL) & (error <= kink)
+        accept = ((error <= 1) | rough) & certified
+        growth = jnp.where(rough, 1.0, jnp.clip(0.9 * error ** (-1 / 3), 0.2, 4.0))
+        stuck = ~accept & (t + length / 2 <= t)
+        # A step cut short at `target` is no reason for a shorter one after it.
+        longer = jnp.maximum(length * growth, jnp.where(length < h, h, 0.0))
+        following = jnp.where(stuck, jnp.inf, jnp.where(accept, longer, length / 2))
+        return (
+            jax.tree.map(lambda a, b: jnp.where(accept, a, b), end, params),
+            jnp.where(accept, jnp.where(length < target - t, t + length, target), t),
+            jnp.where(certified, following, h),
+            jnp.where(certified, jnp.where(accept, jnp.inf, error), before),
+            taken + accept,
+            jnp.where(accept, lengths.at[taken].set(length), lengths),
+            rejected + (certified & ~accept),
+            certified,
+        )
+
+    zero = jnp.int64(0)
+    begin = (params, t, h, before, zero, jnp.zeros(CALL_STEPS), zero, jnp.array(True))
+    return lax.while_loop(unfinished, attempt, begin)
+
+
+@compiled("form")
+def loss_at(form: Form, params: Params, view: Samples | Moments, physics: Physics):
+    """The data loss of one state."""
+    return data_loss(form, params, view, physics.leak)

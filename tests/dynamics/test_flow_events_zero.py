@@ -1,0 +1,119 @@
+"""Neurons that begin on a kink, begin at w = 0, or shrink to it; and the times at which the flow branches."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+
+import biasfree as bf
+import oracles
+from event_runs import CUBE, LONG, SHORT, SIX, descent_distances, events_run, wide
+
+some = settings(deadline=None, max_examples=15)
+
+
+def test_neurons_that_begin_exactly_on_a_kink():
+    """A neuron on the hyperplane of a sample follows descent from there, if the flow is unique."""
+    unique = 0
+    for sample in range(4):
+        for side in (1.0, -1.0):
+            weights = [w.copy() for w in wide(scale=1.0, seed=sample).weights]
+            x = SIX.x[sample]
+            weights[0][0] = side * np.array([-x[1], x[0]])
+            weights[1][0, 0] = np.linalg.norm(x)
+            network = bf.Network(tuple(weights))
+            run = events_run(network, SIX, LONG[:4])
+            if run.stats.branch_times:
+                assert run.stats.branch_times[0] == 0.0
+                continue
+            unique += 1
+            far, near = descent_distances(run, network, SIX, (0.01, 0.01 / 16))
+            assert 6 < far / near < 40
+    assert unique >= 4
+
+
+def at_rest(outer, data):
+    """`wide` with neuron 0 at w = 0 and the outer weight given."""
+    weights = [w.copy() for w in wide(scale=0.5, seed=3).weights]
+    weights[0][0], weights[1][0, 0] = 0.0, outer
+    network = bf.Network(tuple(weights))
+    return network, events_run(network, data, np.linspace(0, 2, 5))
+
+
+@pytest.mark.parametrize(("outer", "y"), [(0.5, SIX.y), (-0.5, SIX.y), (0.5, [1, 1, 1, 1, 1, 2])])
+def test_a_neuron_at_zero_leaves_the_fastest_way(outer, y):
+    """Near w = 0, ẇ depends on the direction only: leaving along a ray is the same as beginning a little way
+    out on it."""
+    data = bf.Dataset(SIX.x, y)
+    network, run = at_rest(outer, data)
+    force = outer * (data.y - network(data.x))
+    angles = np.linspace(0, 2 * np.pi, 20_001)[:-1]
+    rays = np.column_stack([np.cos(angles), np.sin(angles)])
+    rates = np.maximum(rays @ data.x.T, 0) @ force
+    ways = sum((rates > np.roll(rates, 1)) & (rates >= np.roll(rates, -1)) & (rates > 0))
+    assert run.stats.branch_times == (0.0,) * bool(ways > 1)
+    fastest, way = rays[np.argmax(rates)], run.weights[0][1, 0]
+    assert fastest @ way > 0.8 * np.linalg.norm(way)  # it turns by O(t) in the first half unit of time
+    weights = [w.copy() for w in network.weights]
+    weights[0][0] = 1e-9 * fastest
+    beside = events_run(bf.Network(tuple(weights)), data, run.ts)
+    # initial weights differ by 1e-9, growing tenfold, and twice the error of a flow
+    assert oracles.distance([w[1:] for w in run.weights], [w[1:] for w in beside.weights]) < 1e-6
+
+
+def test_a_neuron_at_zero_without_an_outward_force_stays():
+    """All targets −1 and a > 0: every direction has a negative rate, as long as f > y."""
+    data = bf.Dataset(SIX.x, -np.ones(6))
+    _, run = at_rest(0.5, data)
+    assert (run.weights[0][:, 0] == 0).all()
+    assert (run.weights[1][:, 0, 0] == 0.5).all()
+    assert run.stats.events["departures"] == 0
+
+
+def one_dimensional(y):
+    """Inputs 1 and −1, a neuron with w > 0, a < 0, |a| > |w|, and one that learns y(1)."""
+    data, network = bf.Dataset([[1.0], [-1.0]], y), bf.Network(([[0.1], [0.2]], [[-1.0, 0.2]]))
+    return data, network, events_run(network, data, SHORT)
+
+
+def test_a_neuron_whose_outer_weight_is_larger_collapses_and_rests():
+    """y(1) > 0 pushes a < 0 down to w = 0, and y(−1) > 0 pushes it up: there it stays."""
+    _, _, run = one_dimensional([1.0, 0.5])
+    assert run.stats.events["collapses"] == 1
+    assert run.stats.events["departures"] == 0
+    assert run.weights[0][-1, 0, 0] == 0.0
+    # a² − w² is conserved: a = −√(1 − 0.01)
+    np.testing.assert_allclose(run.weights[1][-1, 0, 0], -np.sqrt(0.99), rtol=1e-8)
+
+
+def test_a_neuron_passes_through_zero():
+    """y(−1) < 0 drives a < 0 out on the other side: in one dimension, a plain crossing."""
+    data, network, run = one_dimensional([1.0, -0.5])
+    assert run.weights[0][-1, 0, 0] < -0.1
+    far, near = descent_distances(run, network, data, (0.01, 0.01 / 16))
+    assert 6 < far / near < 40
+
+
+@some
+@given(seed=integers(0, 2**31), scale=floats(0.5, 2))
+def test_only_neurons_with_larger_outer_weights_collapse(seed, scale):
+    """|w|² − a² is conserved, so w = 0 cannot be reached if |w| ≥ |a|."""
+    network = bf.networks.gaussian((3, 8, 1), scale=scale, seed=seed)
+    w, a = network.weights
+    a = np.clip(a, -np.linalg.norm(w, axis=1), np.linalg.norm(w, axis=1))
+    run = events_run(bf.Network((w, a)), CUBE, SHORT)
+    assert run.stats.events["collapses"] == 0
+
+
+def test_branch_points_are_counted_with_their_times():
+    """A neuron on a hyperplane that repels: w ⟂ (1, 1), a > 0, y = 1 there and opposite."""
+    data = bf.Dataset(
+        [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, 0.0], [1.0, 0.15]], np.ones(6)
+    )
+    weights = [0.01 * w for w in wide(scale=0.1, seed=5).weights]
+    weights[0][0], weights[1][0, 0] = [0.3, -0.3], 0.3 * np.sqrt(2)
+    run = events_run(bf.Network(tuple(weights)), data, np.linspace(0, 2, 5))
+    assert run.stats.events["branch points"] == len(run.stats.branch_times) == 1
+    assert run.stats.branch_times == (0.0,)
+    # the forces of (1,1) and (−1,−1) are equal up to the small function at t = 0: nearly a tie
+    assert abs(run.weights[0][-1, 0].sum()) > 0.1

@@ -1,0 +1,78 @@
+"""Return types of the simulators: one network gives a Trajectory, a list of networks gives a list.
+
+The type checker verifies `assert_type` and the calls it must refuse; pytest verifies the values.
+"""
+# pyright: reportUnnecessaryTypeIgnoreComment=error
+
+import inspect
+from typing import Required, assert_type, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.dynamics.descent._gradient_descent import DescentOptions
+from biasfree.dynamics.descent._long_descent import LongDescentOptions
+from biasfree.dynamics.flow._gradient_flow import FlowOptions
+
+DATA = bf.data.six_points()
+LABELS = bf.Dataset(DATA.x, np.sign(DATA.y))
+NETWORK = bf.networks.gaussian((2, 4, 1), scale=0.5, seed=0)
+
+
+def test_flow():
+    one = bf.gradient_flow(NETWORK, DATA, [0.0, 0.1])
+    several = bf.gradient_flow([NETWORK], DATA, [0.0, 0.1], rtol=1e-6)
+    assert_type(one, bf.Trajectory)
+    assert_type(several, list[bf.Trajectory])
+    assert isinstance(one, bf.Trajectory)
+    assert [type(run) for run in several] == [bf.Trajectory]
+
+
+def test_descent():
+    one = bf.gradient_descent(NETWORK, DATA, step=0.1, steps=2)
+    several = bf.gradient_descent((NETWORK, NETWORK), [DATA, DATA], step=0.1, steps=2)
+    assert_type(one, bf.Trajectory)
+    assert_type(several, list[bf.Trajectory])
+    assert isinstance(one, bf.Trajectory)
+    assert [type(run) for run in several] == [bf.Trajectory] * 2
+
+
+def test_long_descent():
+    one = bf.long_descent(NETWORK, LABELS, horizon=1.0)
+    several = bf.long_descent([NETWORK], LABELS, horizon=1.0)
+    assert_type(one, bf.Trajectory)
+    assert_type(several, list[bf.Trajectory])
+    assert isinstance(one, bf.Trajectory)
+    assert [type(run) for run in several] == [bf.Trajectory]
+
+
+def test_sharpness():
+    assert_type(bf.sharpness(NETWORK, DATA), float)
+
+
+def test_wrong_calls_are_refused_by_the_type_checker_too():
+    with pytest.raises(TypeError, match="'steps'"):
+        bf.gradient_descent(NETWORK, DATA, step=0.1)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="'tolerance'"):
+        bf.gradient_flow(NETWORK, DATA, [1.0], tolerance=1)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(ValueError, match="one network takes one Dataset"):
+        bf.gradient_flow(NETWORK, [DATA], [1.0])  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("simulator", "options"),
+    [
+        (bf.gradient_flow, FlowOptions),
+        (bf.gradient_descent, DescentOptions),
+        (bf.long_descent, LongDescentOptions),
+    ],
+)
+def test_the_overloads_have_the_keywords_of_the_signature(simulator, options):
+    """`help` and the checks of arguments read the signature, the type checker reads the overloads."""
+    parameters = inspect.signature(simulator, eval_str=True).parameters.values()
+    keywords = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+    assert {name: p.annotation for name, p in keywords.items()} == get_type_hints(options)
+    required = [name for name, p in keywords.items() if p.default is p.empty]
+    kinds = get_type_hints(options, include_extras=True)
+    assert required == [name for name, kind in kinds.items() if get_origin(kind) is Required]
