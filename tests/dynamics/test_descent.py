@@ -1,7 +1,6 @@
 """Gradient descent is the iteration itself: PyTorch's SGD, number for number."""
 
 import re
-from typing import Any
 
 import jax
 import numpy as np
@@ -361,7 +360,7 @@ def test_other_numbers_do_not_compile_anew():
 
     go()
     programs = len(take_steps)
-    for change in (
+    changes = (
         {"leak": 0.0},
         {"scale": 1e-8},
         {"seed": 1},

@@ -1,7 +1,6 @@
 """The flow by steps and half steps: any depth, with an estimate of its error that can be trusted."""
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
-from biasfree.losses import named
+from biasfree.losses import loss_named
 
 #: Lines evaluated together: their signs, as numbers, fill about a cache.
 CHUNK_LINES = 256
