@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import plain, positive
+from biasfree.arrays import as_array, positive
 
 NO_LEVEL = -np.inf  # below any loss: a run without levels never reaches it
 
@@ -20,7 +20,7 @@ def levels_of(until: Any) -> tuple[float, ...]:
         return (positive("until", until),)
     if not len(until):
         raise ValueError("until must be a loss level or a list of them, got an empty list; leave it out.")
-    return tuple(positive(f"until[{i}]", level) for i, level in enumerate(plain("until", until).tolist()))
+    return tuple(positive(f"until[{i}]", level) for i, level in enumerate(as_array("until", until).tolist()))
 
 
 class Levels:
