@@ -85,7 +85,10 @@ LONG = [
     ({"save_every": 0}, "save_every must be a whole number of at least 1, got 0"),
     ({"max_steps": 1e5}, "max_steps must be a whole number of at least 1, got 100000.0"),
     ({"data": DATA}, r'loss="logistic" needs labels -1 and \+1, got'),
-    ({"network": DEEP}, r"two layers, one output and no biases, where it can bound the curvature, got .*3→4→4→1"),
+    (
+        {"network": DEEP},
+        r"two layers, one output and no biases, where it can bound the curvature, got .*3→4→4→1",
+    ),
     (
         {"network": oracles.with_biases(NETWORK)},
         "no biases, .* with biases.*; use gradient_descent for others",
@@ -103,8 +106,14 @@ FLOW = [
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
     ({"ts": [1e-310], "method": "steps"}, "ts must be 0 or at least 2.23e-308, got 1e-310"),
     ({"rtol": 1e-20}, "rtol must be at least 2.2e-15, got 1e-20"),
-    ({"data": bf.Dataset(1e200 * DATA.x, DATA.y)}, r"velocity at t = 0 is not a finite number: .* inputs reach \S+e\+200"),
-    ({"data": bf.Dataset(DATA.x, 1e200 * DATA.y)}, r"velocity at t = 0 is not a finite number: .* targets \S+e\+200"),
+    (
+        {"data": bf.Dataset(1e200 * DATA.x, DATA.y)},
+        r"velocity at t = 0 is not a finite number: inputs reach \S+e\+200",
+    ),
+    (
+        {"data": bf.Dataset(DATA.x, 1e200 * DATA.y)},
+        r"velocity at t = 0 is not a finite number: .*targets \S+e\+200",
+    ),
     ({"ts": [-1.0, 1.0]}, "ts must not be negative, got -1.0"),
     ({"ts": [0.0, np.nan]}, r"ts must be finite, got nan at index \(1,\)"),
     ({"ts": [0.0, np.inf]}, "ts must be finite, got inf"),
