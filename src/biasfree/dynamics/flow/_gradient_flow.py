@@ -107,11 +107,12 @@ def gradient_flow(
 
     `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): per step for the
     adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
-    initial norm of each layer, equals `rtol` unless given. `train` keeps layers fixed
-    where False. `until` stops where the data loss falls to that level; of several levels, it stops at the
-    lowest, and `stats.reached` has the time of each in the order given, ∞ where it was not reached. `save`
+    initial norm of each layer, equals `rtol` unless given. `train` keeps layers fixed where False. `save`
     stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
     list of trajectories.
+
+    `until` stops the flow where the data loss falls to that level. Of several levels, the lowest one stops
+    it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
 
     Raises:
         UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
