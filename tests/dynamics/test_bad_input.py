@@ -108,11 +108,11 @@ FLOW = [
     ({"rtol": 1e-20}, "rtol must be at least 2.2e-15, got 1e-20"),
     (
         {"data": bf.Dataset(1e200 * DATA.x, DATA.y)},
-        r"velocity at t = 0 is not a finite number: .* inputs reach \S+e\+200",
+        r"velocity at t = 0 is not a finite number: inputs reach \S+e\+200",
     ),
     (
         {"data": bf.Dataset(DATA.x, 1e200 * DATA.y)},
-        r"velocity at t = 0 is not a finite number: .* targets \S+e\+200",
+        r"velocity at t = 0 is not a finite number: .*targets \S+e\+200",
     ),
     ({"ts": [-1.0, 1.0]}, "ts must not be negative, got -1.0"),
     ({"ts": [0.0, np.nan]}, r"ts must be finite, got nan at index \(1,\)"),
