@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import level, panel_label, simulated_points, style, theory_curve
-from biasfree.theory.neighbors import Escapes, interpolation_probability, loss_floor, vanishing_escapes
+from biasfree.theory.neighbors import Escapes, escape_sequence, interpolation_probability, loss_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def _escapes(axes: Axes) -> None:
         name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"
         simulated_points(axes, run.ts / unit, run.loss, color=color, marker=marker, shown=40, label=name)
     network, unit, run = runs[-1]
-    found = vanishing_escapes(network, data)
+    found = escape_sequence(network, data)
     limit = _steps(found, run.loss[0], run.ts[-1], unit)
     theory_curve(axes, *limit, color="k", lw=1, zorder=1, label="$\\gamma$ → 0")
     level(axes, loss_floor(network, data), "loss floor", color="0.4")

@@ -79,7 +79,7 @@ ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect", "early_flow"}
 #: solve a program or a flow in every case
 COSTLY = (
     "escape_times",
-    "vanishing_escapes",
+    "escape_sequence",
     "independent_flow",
     "learning_times",
     "least_sharpness",

@@ -96,7 +96,7 @@ def test_partial_neurons_that_come_first_are_refused():
     network = bf.Network((w, np.linalg.norm(w, axis=1)[None]))
     data = bf.Dataset(np.eye(3)[:2], [1.0, 1.0])
     with pytest.raises(
-        bf.AssumptionError, match=r"cover all samples.*fitted by then is 3.04e\+36.*vanishing_escapes"
+        bf.AssumptionError, match=r"cover all samples.*fitted by then is 3.04e\+36.*escape_sequence"
     ):
         escape_times(network, data)
     last = [w[-1] for w in oracles.flow(network, data, [0.0, 25.0], rtol=1e-8)]

@@ -124,7 +124,7 @@ def _limit(numbers: Numbers) -> Claim:
         kind="ours",
         measured=tuple(off.ravel()),
         bound=tuple(bound.ravel() + eps(numbers, 10)),
-        origin="bf.theory.neighbors.moved_stable_rank: by what angle the constant part of W₁, "
+        origin="bf.theory.neighbors.perturbed_stable_rank: by what angle the constant part of W₁, "
         "Frobenius-orthogonal to what grows, and unequal margins can turn it, as measured; "
         "both fall as 1/ln t. With the small step "
         f"{100 * used.min():.0f} to {100 * used.max():.0f} % of it are used",

@@ -109,7 +109,7 @@ def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tupl
     return (_final_pattern(network, data),)
 
 
-def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
+def conserved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
     """The part of W₁ that training the first layer leaves as it is while gates last, whatever the loss.
 
     W₁ − Σ_i μ_i ∂f(x_i)/∂W₁ with the outputs of W₁, that is W₁ less its projection on their gradients, of
@@ -214,8 +214,8 @@ FITTED = Hypothesis(
     _unfitted,
     "train until they are, or say with patterns= at what gates to look",
 )
-LASTING = Hypothesis(
-    "lasting",
+FIXED_PATTERNS = Hypothesis(
+    "patterns",
     "gates that last: every neuron on its side of every sample, or a ReLU neuron off for ever,",
     "the share of gates that will change",
     _turning,

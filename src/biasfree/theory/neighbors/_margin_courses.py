@@ -11,7 +11,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._gated_flow import activation_patterns
 from biasfree.theory.hypotheses import SETTING, check, result
-from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, LASTING
+from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, FIXED_PATTERNS
 from biasfree.theory.parts._linear_phase import representable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LARGE = 600.0  # beyond it e^z may overflow, and z is nothing to it
 
-ASSUMES = (*ASSUMES_PATTERNS, LASTING)
+ASSUMES = (*ASSUMES_PATTERNS, FIXED_PATTERNS)
 
 _course = result(
     "orthogonal inputs, second layer fixed: every margin by itself, z + e^z = ct", lambda: ASSUMES
@@ -40,7 +40,7 @@ def orthogonal_margins(
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
     (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
-    `final_patterns` (lasting_tolerance=0).
+    `final_patterns` (patterns_tolerance=0).
     Reference: derived here; Frei et al. (2022) and Kou et al. (2023) have the equal margins and the loss 1/t.
     """
     check(ASSUMES, network, data, tolerances)
@@ -60,7 +60,7 @@ def descent_margins(
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
     (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
-    `final_patterns` (lasting_tolerance=0).
+    `final_patterns` (patterns_tolerance=0).
     Reference: derived here.
     """
     check(ASSUMES, network, data, tolerances)

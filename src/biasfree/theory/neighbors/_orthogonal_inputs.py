@@ -247,7 +247,7 @@ AHEAD = Hypothesis(
     "neurons that cover all samples of their sign escape before those that cover some",
     "the largest share of a target that the latter have fitted by then",
     _ahead,
-    "see bf.theory.neighbors.vanishing_escapes for one escape after another, start smaller (scale=), or "
+    "see bf.theory.neighbors.escape_sequence for one escape after another, start smaller (scale=), or "
     "simulate with bf.gradient_flow",
     tolerance=0.1,
 )

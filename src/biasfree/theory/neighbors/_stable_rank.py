@@ -53,7 +53,7 @@ def stable_rank_of_gram(gram: ArrayLike) -> float:
     return float(np.trace(scaled) / values[-1])
 
 
-def moved_stable_rank(
+def perturbed_stable_rank(
     rank: ArrayLike, e: ArrayLike, *, beside: ArrayLike = 0.0
 ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
     """Between what the stable rank of U + E + R lies, for U of stable rank L and e = |E|_F/|U|_F.

@@ -100,7 +100,7 @@ class Escapes:
 
 
 @result("orthogonal inputs: the neurons that escape one by one as γ → 0", lambda: ASSUMES_ESCAPES)
-def vanishing_escapes(network: Network, data: Dataset, **tolerances: float) -> Escapes:
+def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Escapes:
     """Which neurons escape, one by one, and when, to leading order as the initial weights γ → 0.
 
     A neuron grows as γ_h·exp(∫|D_S|dt), D_S = (1/P)·Σ_S yx over the samples S of its sign that it is active
