@@ -304,6 +304,6 @@ def test_refusals():
         margin_course([0.0, 5.0, 10.0], 1.0, [0.0, 1.0, 2.0])
     network, data = on_their_side(4, 5, 0.3, 0)
     turned = moved(network, -network.weights[0])
-    with pytest.raises(bf.AssumptionError, match=r"gates that last.*is 1 .*final_patterns"):
+    with pytest.raises(bf.AssumptionError, match=r"stay fixed.*final_patterns.*is 1 "):
         orthogonal_margins(turned, data, [1.0])
     assert descent_margins(turned, data, [1], step=0.1, patterns_tolerance=1)[0].shape == (1, 4)

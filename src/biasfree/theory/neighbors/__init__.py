@@ -2,6 +2,11 @@
 
 from biasfree.arguments import public
 from biasfree.theory.neighbors._circle import circle_rates, even_network, halving_times
+from biasfree.theory.neighbors._first_step import (
+    gradient_rank_bound,
+    gradient_rank_ceiling,
+    step_rank_bounds,
+)
 from biasfree.theory.neighbors._fixed_patterns import (
     GatedMaxMargin,
     conserved_part,
@@ -24,6 +29,8 @@ from biasfree.theory.neighbors._orthogonal_inputs import (
     interpolator_norm,
     minimum_norm_interpolator,
 )
+from biasfree.theory.neighbors._planar_max_margin import PlanarMaxMargin, planar_max_margin
+from biasfree.theory.neighbors._sign_block_ranks import SignBlockRanks, sign_block_ranks
 from biasfree.theory.neighbors._sign_interpolator import SignInterpolator, sign_interpolator
 from biasfree.theory.neighbors._stable_minima import (
     kink_distances,
@@ -75,6 +82,13 @@ __all__ = [  # noqa: RUF022 - by setting
     "margin_course",
     "stable_rank_limit",
     "perturbed_stable_rank",
+    "sign_block_ranks",
+    "SignBlockRanks",
+    "gradient_rank_bound",
+    "gradient_rank_ceiling",
+    "step_rank_bounds",
+    "planar_max_margin",
+    "PlanarMaxMargin",
     "sharpness_bound",
     "tangent_sharpness",
     "least_sharpness",

@@ -216,11 +216,10 @@ FITTED = Hypothesis(
 )
 FIXED_PATTERNS = Hypothesis(
     "patterns",
-    "gates that last: every neuron on its side of every sample, or a ReLU neuron off for ever,",
-    "the share of gates that will change",
+    "activation patterns that stay fixed, those of bf.theory.neighbors.final_patterns,",
+    "the fraction of pairs of neuron and sample whose activation will change",
     _turning,
-    "train with bf.gradient_descent until bf.theory.neighbors.final_patterns are reached, and pass "
-    "that network",
+    "train with bf.gradient_descent until they are reached, and pass the trained network",
     tolerance=0.0,
 )
 ASSUMES_MAX_MARGIN = (*SETTING, LABELS, FITTED)
