@@ -94,7 +94,7 @@ def check_final_patterns(case, found):
     np.testing.assert_array_equal(found[0], expected)
 
 
-def check_unmoved(case, found):
+def check_conserved(case, found):
     rows, _ = gradient_rows(
         Case(case.network, bf.Dataset(case.data.x, np.ones(len(case.data))), case.rng), slopes(case) == 1
     )
@@ -184,7 +184,7 @@ TABLE = {
     "stable_rank_limit": (fitted, on_case("stable_rank_limit"), check_rank_limit),
     "gated_max_margin": (fitted, on_case("gated_max_margin"), check_max_margin),
     "final_patterns": (fitted, on_case("final_patterns"), check_final_patterns),
-    "conserved_part": (fitted, on_case("conserved_part"), check_unmoved),
+    "conserved_part": (fitted, on_case("conserved_part"), check_conserved),
     "logistic_slope": (fitted, on_case("logistic_slope"), check_slope),
     "margin_rates": (fitted, on_case("margin_rates"), check_rates),
     "orthogonal_margins": (fitted, on_case("orthogonal_margins", [0.0, 0.5, 1e3]), check_margins),

@@ -27,6 +27,7 @@ from edges import (
     linear,
     orthogonal,
     problems,
+    ranks,
     stable_minima,
     symmetric,
 )
@@ -66,6 +67,7 @@ ON_PROBLEMS = {
 ON_CASES = {
     **orthogonal.TABLE,
     **fixed_patterns.TABLE,
+    **ranks.TABLE,
     **asymmetric.TABLE,
     **stable_minima.TABLE,
     **circle.TABLE,
@@ -88,6 +90,7 @@ COSTLY = (
     "path_norm_multipliers",
     "loss_floor",
     "gated_flow",
+    "planar_max_margin",
 )
 
 

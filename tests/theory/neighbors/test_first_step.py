@@ -79,7 +79,7 @@ def test_the_ceiling_is_the_largest_value_over_patterns(leak):
 
 def test_the_bound_is_reached_and_infinite_beyond_near_orthogonality():
     """One neuron: the gradient has rank one. Balanced patterns: 2(1 + α²)/(1 + α)²."""
-    data = bf.Dataset(np.eye(4), [1.0, 1, -1, -1])
+    data = bf.Dataset(np.eye(4), np.array([1.0, 1, -1, -1]))
     one = bf.Network((np.ones((1, 4)), np.ones((1, 1))), leak=0.5)
     assert gradient_rank_bound(one, data) == pytest.approx(1)
     halves = bf.Network(

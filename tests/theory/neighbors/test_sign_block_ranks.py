@@ -43,7 +43,7 @@ def test_ranks_are_those_of_the_part_that_grows(n, width, leak, seed):
     expected = [grows[sign * outer > 0] for sign in (1, -1)]
     np.testing.assert_allclose(found.norms, [np.linalg.norm(one) for one in expected], rtol=1e-9)
     np.testing.assert_allclose(found.ranks, [stable_rank(one) for one in expected], rtol=1e-8)
-    np.testing.assert_allclose(w - conserved_part(network, data), grows, atol=1e-6 * np.linalg.norm(w))
+    np.testing.assert_allclose(w - conserved_part(network, data), grows, atol=1e-6 * float(np.linalg.norm(w)))
     assert (found.ranks <= found.bounds * (1 + 1e-12)).all()
     if leak > 0:
         np.testing.assert_allclose([found.ranks, found.bounds], 1, rtol=1e-12)
@@ -51,7 +51,7 @@ def test_ranks_are_those_of_the_part_that_grows(n, width, leak, seed):
 
 def test_the_bound_is_reached():
     """Two ReLU neurons per sign, each active on one sample of its label: an identity matrix."""
-    data = bf.Dataset(np.eye(4), [1.0, 1, -1, -1])
+    data = bf.Dataset(np.eye(4), np.array([1.0, 1, -1, -1]))
     first = np.where(np.eye(4) > 0, 1.0, -1.0)
     network = bf.Network((first, np.array([[1.0, 1, -1, -1]])))
     found = sign_block_ranks(network, data)
