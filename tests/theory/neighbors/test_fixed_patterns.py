@@ -81,7 +81,7 @@ def test_the_largest_margin_of_any_pattern(n, d, width, leak, seed):
     residual = rows @ nnls(rows, goal, maxiter=1000)[0] - goal
     away = np.linalg.norm(residual)
     if away < 1e-8:
-        with pytest.raises(bf.AssumptionError, match="some first layer has every sample on its side"):
+        with pytest.raises(bf.AssumptionError, match="some first layer classifies every sample"):
             gated_max_margin(network, data, patterns=(on,))
         return
     assume(away > 1e-2)  # |residual|² = 1/(1 + |W₁|²): between these margins are too thin for the oracle

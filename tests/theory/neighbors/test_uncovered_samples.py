@@ -249,6 +249,6 @@ def test_rounding_of_the_inputs_moves_vanishing_weights():
     first = 1e-20 * np.array([[1.0, -0.5, -0.5]]) @ data.x
     network = bf.Network((first, [[2e-20]]))
     for call in (loss_floor, escape_sequence):
-        with pytest.raises(bf.AssumptionError, match=r"inputs so orthogonal that inactive samples stay so"):
+        with pytest.raises(bf.AssumptionError, match="nearly orthogonal that neurons stay inactive"):
             call(network, data)
     assert loss_floor(bf.Network((1e18 * first, [[0.02]])), data) == pytest.approx(1 / 3)

@@ -32,7 +32,7 @@ def gradient_rank_bound(network: Network, data: Dataset) -> float:
     A_i = Σ_h(a_hφ′_hi)², κ_i = Σ_h a_h²φ′_hi/|a| and ε of `bf.diagnostics.near_orthogonality`; infinite for
     ε ≥ 1. The gradient G has rows a_h Σ_i c_iφ′_hi x_i, c_i = −y_i/(P(1 + e^{z_i})), and |Σ c_i x_i|² is
     Σ c_i²|x_i|² up to a factor 1 ± ε. That bounds |G|_F² from above, and |G|₂² ≥ |aᵀG|²/|a|² from below.
-    Right to rounding.
+    Exact up to rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; a gradient that is not zero.
     Reference: derived here; Frei et al. (2022), who bound the stable rank after the first step.
@@ -42,11 +42,11 @@ def gradient_rank_bound(network: Network, data: Dataset) -> float:
     off, squares = near_orthogonality(data), _scaled(outer) ** 2
     if not squares.any():
         raise ValueError("the second layer is zero, so the gradient is; give other weights.")
-    gate = np.where(activation_patterns(network, data.x)[0], 1.0, network.leak)
+    slope = np.where(activation_patterns(network, data.x)[0], 1.0, network.leak)
     with np.errstate(over="ignore", invalid="ignore"):
         z = representable("a margin", y * network(data.x).reshape(-1))
     weights = np.sum(_scaled(data.x) ** 2, axis=1) / _squares(z)
-    strength, along = gate**2 @ squares, gate @ squares / np.sqrt(squares.sum())
+    strength, along = slope**2 @ squares, slope @ squares / np.sqrt(squares.sum())
     if not weights @ along**2 > 0:
         raise ValueError("the gradient is zero to rounding; give neurons that are active on some sample.")
     bound = (weights @ strength) / (weights @ along**2)
@@ -58,7 +58,7 @@ def gradient_rank_ceiling(leak: ArrayLike) -> Float[np.ndarray, "*L"]:
 
     It is the largest A_i/κ_i² = ⟨φ′²⟩/⟨φ′⟩², means over neurons with weights a_h². (φ′ − α)(φ′ − 1) = 0 gives
     ⟨φ′²⟩ = (1 + α)m − α with m = ⟨φ′⟩, and ((1 + α)m − α)/m² is largest at m = 2α/(1 + α). Infinite for
-    α = 0. Right to rounding.
+    α = 0. Exact up to rounding.
 
     Reference: derived here.
     """
@@ -77,7 +77,7 @@ def step_rank_bounds(w: ArrayLike, move: ArrayLike, *, rest: ArrayLike | None = 
     For a step of descent W is the first layer in the span of the inputs, M = ηG the step, and `rest` = R the
     first layer off the span, as `bf.networks.in_span` has them. The rows of R are orthogonal to those of W
     and M, so (W + M + R)(W + M + R)ᵀ = (W + M)(W + M)ᵀ + RRᵀ; the norms of W + M obey triangle inequalities.
-    Right to rounding.
+    Exact up to rounding.
 
     Assumes: `rest` orthogonal to W and M, in coordinates of its own.
     Reference: derived here.

@@ -18,7 +18,7 @@ from biasfree.theory.parts._linear_phase import representable
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_NEGLIGIBLE = 1e-9  # of the largest neuron: what a vertex of the program has by rounding
+_NEGLIGIBLE = 1e-9  # of the largest neuron: neurons below it are zero up to rounding
 _MET = 1e-6  # how well y f ≥ 1 must be met; the solver works to 1e-7
 
 
@@ -48,7 +48,7 @@ def planar_max_margin(data: Dataset, *, leak: float = 0.0, directions: int = 720
     if not 0 <= leak <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
     if data.outputs != 1:
-        raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
+        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     for hypothesis in (PLANAR, LABELS):
         hypothesis.check(None, data)
     size = 2.0 ** np.floor(np.log2(np.abs(data.x).max() or 1.0))  # exact: no digit of the inputs is lost

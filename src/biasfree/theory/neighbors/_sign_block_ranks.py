@@ -47,7 +47,7 @@ def sign_block_ranks(network: Network, data: Dataset, **tolerances: float) -> Si
     H·Σ_i(v_i/N_i)/Σ_i v_i, v_i = (z_i/|x_i|)²,
 
     over the samples with the sign of the block, N_i its neurons that are active on sample i. For a leak α > 0
-    rank and bound are 1; for ReLU neurons with random patterns the bound is about 2. Right to rounding.
+    rank and bound are 1; for ReLU neurons with random patterns the bound is about 2. Exact up to rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1, both of them; neurons of both signs;
     orthogonal inputs (orthogonal_tolerance=1e-8); fixed activation patterns, those of `final_patterns`
@@ -56,22 +56,22 @@ def sign_block_ranks(network: Network, data: Dataset, **tolerances: float) -> Si
     """
     check(ASSUMES, network, data, tolerances)
     outer, y = network.weights[1][0], data.targets[:, 0]
-    gate = np.where(activation_patterns(network, data.x)[0].T, 1.0, network.leak)
+    slope = np.where(activation_patterns(network, data.x)[0].T, 1.0, network.leak)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         z, size = y * network(data.x).reshape(-1), np.linalg.norm(data.x, axis=1)
-        strength, v = outer**2 @ gate**2, (z / size) ** 2
-        seen = gate.any(axis=0)
-        w = outer[:, None] * gate * (y * z / (np.where(seen, strength, 1.0) * size))
+        strength, v = outer**2 @ slope**2, (z / size) ** 2
+        seen = slope.any(axis=0)
+        w = outer[:, None] * slope * (y * z / (np.where(seen, strength, 1.0) * size))
     lost = np.any(seen & (strength < _LEAST)) or np.any((z != 0) & (v < _LEAST))
     representable("the first layer", np.concatenate([w.ravel(), strength, v, [np.inf if lost else 0.0]]))
-    blocks = [_block(w[sign * outer > 0], gate[sign * outer > 0], v, sign * y > 0) for sign in (1, -1)]
+    blocks = [_block(w[sign * outer > 0], slope[sign * outer > 0], v, sign * y > 0) for sign in (1, -1)]
     ranks, norms, bounds = (np.array(values) for values in zip(*blocks, strict=True))
     return SignBlockRanks(ranks, norms, bounds)
 
 
 def _block(
     w: Float[np.ndarray, "H P"],
-    gate: Float[np.ndarray, "H P"],
+    slope: Float[np.ndarray, "H P"],
     v: Float[np.ndarray, "P"],
     own: Bool[np.ndarray, "P"],
 ) -> tuple[float, float, float]:
@@ -83,10 +83,10 @@ def _block(
         )
     with np.errstate(over="ignore"):
         norm = np.linalg.norm(w)
-        on = (gate[:, own] == 1).sum(axis=0)
+        on = (slope[:, own] == 1).sum(axis=0)
         bound = len(w) * np.sum(v[own] / np.maximum(on, 1)) / v[own].sum()
     lost = norm**2 < _LEAST
-    representable("the norm of a block", [np.inf if lost else norm, bound])
+    representable("the norm of a block", np.array([np.inf if lost else norm, bound]))
     return stable_rank(w), float(norm), float(bound)
 
 
