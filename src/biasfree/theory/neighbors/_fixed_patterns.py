@@ -35,9 +35,9 @@ _INDEPENDENT = 1e-10  # the least part of a unit gradient off the span of the ot
 class GatedMaxMargin:
     """The network of least |W₁| whose margins at the activation patterns `patterns` are at least 1.
 
-    `margins` are its margins. `multipliers` λ_i ≥ 0 are positive only where the margin is 1, and Σλ_i =
-    |W₁|². `changed` is the fraction of activations that differ, by more than rounding, between the network
-    itself and `patterns`: training can end at this network only if it is 0.
+    `margins` are its margins. `multipliers` λ_i ≥ 0 are positive only where the margin is 1, and
+    Σλ_i = |W₁|². `changed` is the fraction of activations that differ, by more than rounding, between the
+    network itself and `patterns`: training can end at this network only if it is 0.
     """
 
     network: Network

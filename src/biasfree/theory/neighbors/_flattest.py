@@ -20,8 +20,8 @@ _RANK = 1e-10  # of the largest singular value
 class Flattest:
     """A lower bound on the sharpness, and a network that attains it up to the gap: a measure on directions.
 
-    Each direction has its `angle` and the index of its `cone`, and of all neurons with this direction `inner`
-    = Σ|w|², `outer` = Σa² and `output` = Σ±|a||w|, |output| ≤ √(inner·outer).
+    Each direction has its `angle` and the index of its `cone`, and of all neurons with this direction
+    `inner` = Σ|w|², `outer` = Σa² and `output` = Σ±|a||w|, |output| ≤ √(inner·outer).
     """
 
     value: float
@@ -35,13 +35,13 @@ class Flattest:
 def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> Flattest:
     """min λ_max(GGᵀ/P) over networks of any width with f(x_i) = y_i, and its certificate.
 
-    GGᵀ = Σ_u(p_u σ_uσ_uᵀ + q_u K_u), with p = Σ|w|² and q = Σa² of the neurons of direction u, σ_u =
-    σ(u·x_i), and K_u the products of the samples on which u is active; the outputs are Σ_u t_uσ_u, |t_u| ≤
-    √(p_uq_u). The problem is convex. Its dual is the largest m·y over V ⪰ 0, Tr V = 1 with |m·σ_u| ≤
-    (2/P)√(σ_uᵀVσ_u·⟨V, K_u⟩) for all u. It is solved on a few directions, and its constraint checked on all:
-    on a cone the left side is linear in u and the right side a norm of u, so the worst u is known. Directions
-    that violate it are added. The returned value, m·y over the worst ratio, is a bound for all directions,
-    within 2·`gap` of the least.
+    GGᵀ = Σ_u(p_u σ_uσ_uᵀ + q_u K_u), with p = Σ|w|² and q = Σa² of the neurons of direction u,
+    σ_u = σ(u·x_i), and K_u the products of the samples on which u is active; the outputs are Σ_u t_uσ_u,
+    |t_u| ≤ √(p_uq_u). The problem is convex. Its dual is the largest m·y over V ⪰ 0, Tr V = 1 with
+    |m·σ_u| ≤ (2/P)√(σ_uᵀVσ_u·⟨V, K_u⟩) for all u. It is solved on a few directions, and its constraint
+    checked on all: on a cone the left side is linear in u and the right side a norm of u, so the worst u is
+    known. Directions that violate it are added. The returned value, m·y over the worst ratio, is a bound for
+    all directions, within 2·`gap` of the least.
     """
     width = np.diff(cones.ends, axis=1)[:, 0]
     shares = np.linspace(0, 1, 7)

@@ -73,9 +73,9 @@ def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[
     """The times at which the positive and the negative targets are learned, to leading order as γ → 0.
 
     t± = ln(√n±/γ±)/|D±|, γ±² = Σ_hγ_h² over the neurons of that sign that are active on all its samples: at
-    t± the growing part γ±²e^{2|D±|t} of the map reaches its final size n±. γ_h = (w_h·D̂ + |a_h|)/2, D̂ =
-    ±D±/|D±|, for a neuron that is active on no sample of the other sign. Neurons that first deactivate on
-    such samples are accounted for, exactly as γ → 0. Infinite for a sign that no target has. The paper has
+    t± the growing part γ±²e^{2|D±|t} of the map reaches its final size n±. γ_h = (w_h·D̂ + |a_h|)/2,
+    D̂ = ±D±/|D±|, for a neuron that is active on no sample of the other sign. Neurons that first deactivate
+    on such samples are accounted for, exactly as γ → 0. Infinite for a sign that no target has. The paper has
     ln(1/γ)/|D±|, and its loss has no ½, so its times are half of these.
 
     At t±, Σ y f = ½Σ y² over the samples of the sign, up to terms that vanish with γ if their inputs have

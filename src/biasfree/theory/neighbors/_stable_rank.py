@@ -60,12 +60,12 @@ def perturbed_stable_rank(
     """Lower and upper bounds on the stable rank of U + E + R, for U of stable rank L and e = |E|_F/|U|_F.
 
     |W|₂/|W|_F is the largest cosine between W and a matrix of rank one, so the stable rank of W is 1/cos²θ
-    with θ the angle to the nearest such matrix. E turns U by at most ψ = arcsin e, so the stable rank of U +
-    E is between 1/cos²(θ − ψ) and 1/cos²(θ + ψ), cos²θ = 1/L: it differs from L by 2L√(L − 1)e to first
+    with θ the angle to the nearest such matrix. E turns U by at most ψ = arcsin e, so the stable rank of
+    U + E is between 1/cos²(θ − ψ) and 1/cos²(θ + ψ), cos²θ = 1/L: it differs from L by 2L√(L − 1)e to first
     order, and by e² for rank one. The rows of R are orthogonal to those of U and E, and `beside` is
-    |R|_F/|U|_F. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, R changes a lower bound S to S(1 +
-    k)/(1 + kS) and an upper bound S to S(1 + k). The bounds are 1 and infinity if θ + ψ ≥ 90°. Exact up to
-    rounding.
+    |R|_F/|U|_F. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, R changes a lower bound S to
+    S(1 + k)/(1 + kS) and an upper bound S to S(1 + k). The bounds are 1 and infinity if θ + ψ ≥ 90°. Exact up
+    to rounding.
 
     Reference: derived here, by angles between matrices.
     """

@@ -38,22 +38,22 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
 
 @result("orthogonal inputs: the samples that can never be fitted", lambda: ASSUMES)
 def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
-    """The least loss that training from `network` can reach, Σ y_i²/(2P) over uncovered samples.
+    """A lower bound on the loss of all training from `network`: Σ y_i²/(2P) over uncovered samples.
 
     If |a_h| > |w_h| for every neuron, flow from weights of any size ends at this loss, 0 if all samples are
     covered: a_h² ≥ c = min_h (a_h² − |w_h|²) > 0 at all times, so dL/dt ≤ −Σ_i (y_i − f_i)²|x_i|²c/P² over
-    the covered samples, while f_i = 0 on the others after a finite time. Exact up to rounding. If 1 −
-    |a_h|/|w_h| is ε > 0 instead, the sign of a_h can change and the loss fall further, but not before a time
-    ln(2/ε)/(2g), g² = 2L(0)max|x|²/P: |a_h| + |w_h| decays at a rate of at most g.
+    the covered samples, while f_i = 0 on the others after a finite time. Exact up to rounding. If
+    1 − |a_h|/|w_h| is ε > 0 instead, the sign of a_h can change and the loss fall further, but not before a
+    time ln(2/ε)/(2g), g² = 2L(0)max|x|²/P: |a_h| + |w_h| decays at a rate of at most g.
 
     Under gradient descent, σ′(0) = 0, a neuron exactly on the hyperplane of a sample stays there. The flow
     from such weights is not unique: in the solution of `bf.gradient_flow` the neuron may become active (its
-    times are in `stats.branch_times`). So this is refused, with the loss in question, if a sample has no
-    other neuron. Relax `kinks_tolerance` for the floor of descent, or perturb the weights to the side that
+    times are in `stats.branch_times`). So this is refused, with the loss in question, if a sample depends on
+    such a neuron. Relax `kinks_tolerance` for the floor of descent, or perturb the weights to the side that
     you mean.
 
-    Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8); |a_h| ≥
-    |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
+    Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
     (kinks_tolerance=0, their Σ y_i²/(2P)); neurons farther from the hyperplanes of uncovered samples than
     inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have the width it takes.
@@ -65,10 +65,10 @@ def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
 def interpolation_probability(n_positive: int, n_negative: int, width: int) -> float:
     """The probability that a random network covers all samples, so that flow fits orthogonal inputs.
 
-    P = Σ_k C(m,k)2^{−m}·(1 − 2^{−k})^{n₊}·(1 − 2^{k−m})^{n₋}, m the width, k the number of neurons with a_h >
-    0. On average n(3/4)^m samples are uncovered. But these events are correlated: most happen where one sign
-    has few neurons. So P is ½ where the rarer sign has log₂ n neurons, at m = 2log₂n + O(√log n), and not at
-    log n/log(4/3). Accurate to 1e-12 of P.
+    P = Σ_k C(m,k)2^{−m}·(1 − 2^{−k})^{n₊}·(1 − 2^{k−m})^{n₋}, m the width, k the number of neurons with
+    a_h > 0. On average n(3/4)^m samples are uncovered. But these events are correlated: most happen where one
+    sign has few neurons. So P is ½ where the rarer sign has log₂ n neurons, at m = 2log₂n + O(√log n), and
+    not at log n/log(4/3). Accurate to 1e-12 of P.
 
     Assumes: signs of a_h and of all w_h·x_i independent and fair, as Gaussian weights have them on orthogonal
     inputs; |a_h| > |w_h|.
@@ -109,13 +109,13 @@ def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Esc
     lose these samples. This repeats until no neuron has samples left, at the loss of `loss_floor`. γ_h is
     that of `escape_times`; as S shrinks to S′ the neuron turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
 
-    This is the limit γ → 0, in which neurons are greedy. The first time is as accurate as `escape_times`.
+    This is the limit γ → 0, a greedy procedure. The first time is as accurate as `escape_times`.
     Turning and fitting take no time on the scale ln(1/γ), so later times are off by a few 1/|D_S|, which
     stays bounded as γ → 0. Neurons with common samples that escape at nearly the same time share them. The
-    limit neglects this, so it is refused where others have fitted much of a sample when it is fitted.
+    limit neglects this, so the call is refused if other neurons have fitted much of a sample by its escape.
 
-    Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8); |a_h| ≥
-    |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
+    Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
     (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 and they stay there, as under gradient
     descent); small initial weights (small_tolerance=1e-2); neurons farther from the hyperplanes of inactive
     samples than inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio); no
