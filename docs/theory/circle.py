@@ -1,4 +1,4 @@
-"""Frequencies on the circle: the picture."""
+"""Picture of circle.md: loss over time and learning rates per frequency."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw() -> Figure:
 
 
 def trained(ks: np.ndarray, *, biased: bool) -> list[bf.Trajectory]:
-    """Descent on cos kφ, hidden neurons in pairs of opposite outer weights, so that f = 0 at the start."""
+    """Descent on cos kφ; hidden neurons in pairs of opposite outer weights, so that f = 0 initially."""
     first, outer = (w / np.sqrt(2) for w in bf.networks.gaussian((2, WIDTH // 2, 1), scale=SCALE).weights)
     biases = (np.zeros(WIDTH), np.zeros(1)) if biased else None
     start = bf.Network((np.vstack([first, first]), np.hstack([outer, -outer])), biases=biases)
@@ -81,6 +81,6 @@ def _rates(axes: Axes) -> None:
 
 
 def _measured(run: bf.Trajectory) -> float:
-    """The rate that quarters the loss in the time it took, or what it did in the whole time."""
+    """The rate from the time in which the loss falls to a quarter, or from the whole run if it does not."""
     i = int(np.argmax(run.loss <= run.loss[0] / 4)) or len(run.ts) - 1
     return float(np.log(run.loss[0] / run.loss[i]) / (2 * run.ts[i]))

@@ -1,4 +1,4 @@
-"""Second layer fixed, a linear model: the picture."""
+"""Picture of fixed_readout.md: losses of three leaks, and distances from the linear model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = np.array([0.2, -0.1, 0.2, 0.1, -0.2])  # cv at t = 0
 
 
 def draw() -> Figure:
-    """Loss of three leaks in the time of the linear model, and how far random first layers stay from it."""
+    """Loss of three leaks in the time of the linear model, and distances of random first layers from it."""
     from matplotlib.figure import Figure
 
     data = bf.data.linear_teacher(n=40, d=5, seed=0)
@@ -90,5 +90,5 @@ def _draw_distances(axes: Axes, data: bf.Dataset) -> None:
 
 
 def _along(first: np.ndarray) -> np.ndarray:
-    """W₂ᵀvᵀ, the nearest one."""
+    """The nearest W₂ᵀvᵀ."""
     return np.outer(OUTER, OUTER @ first)

@@ -1,4 +1,4 @@
-"""Stable minima: the picture."""
+"""Picture of stable_minima.md: sharpness and norm of minima against the step, with their bounds."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARES = np.geomspace(0.06, 0.7, 12)  # steps over the largest
-STARTS = 8
+SEEDS = 8
 ON_KINK = 1e-6
 
 
 def draw() -> Figure:
-    """Sharpness and norm at the ends of descent from several starts, over the step, and their bounds."""
+    """Sharpness and norm of the minima of descent from several seeds, against the step, and their bounds."""
     from matplotlib.figure import Figure
 
     data = bf.data.circle(5, lambda x: np.where(np.arange(len(x)) % 2, -1.0, 1.0))
@@ -55,11 +55,11 @@ def draw() -> Figure:
 def minima(data: bf.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """(step, sharpness, norm) of every minimum, those off all kinks and those on some."""
     scale = 1.5 * least_path_norm(data) ** 0.5
-    starts = [bf.networks.gaussian((2, 12, 1), scale=scale, seed=seed) for seed in range(STARTS)]
+    networks = [bf.networks.gaussian((2, 12, 1), scale=scale, seed=seed) for seed in range(SEEDS)]
     rows: tuple[list, list] = ([], [])
     for step in SHARES * largest_settling_step(data):
         options = {"step": float(step), "steps": 6000, "save_every": 6000, "keep_diverged": True}
-        for run in bf.gradient_descent(starts, data, **options):
+        for run in bf.gradient_descent(networks, data, **options):
             if run.loss[-1] < 1e-16:
                 kinked = kink_distances(run[-1], data).min() < ON_KINK
                 norm = bf.diagnostics.path_norm(run[-1], data)

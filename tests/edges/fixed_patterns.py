@@ -38,7 +38,7 @@ def moved(case):
     e[:, 3:], r[:, :3] = 0, 0
     size = np.linalg.norm(u)
     values = [diagnostics.stable_rank(m) for m in (u, u + e + r)]
-    bounds = theory.neighbors.moved_stable_rank(
+    bounds = theory.neighbors.perturbed_stable_rank(
         values[0], np.linalg.norm(e) / size, beside=np.linalg.norm(r) / size
     )
     return values[1], bounds
@@ -94,7 +94,7 @@ def check_final_patterns(case, found):
     np.testing.assert_array_equal(found[0], expected)
 
 
-def check_unmoved(case, found):
+def check_conserved(case, found):
     rows, _ = gradient_rows(
         Case(case.network, bf.Dataset(case.data.x, np.ones(len(case.data))), case.rng), slopes(case) == 1
     )
@@ -180,11 +180,11 @@ TABLE = {
         check_stable_rank,
     ),
     "stable_rank_of_gram": (orthogonal, lambda case: diagnostics.stable_rank_of_gram(gram(case)), check_gram),
-    "moved_stable_rank": (orthogonal, moved, check_moved),
+    "perturbed_stable_rank": (orthogonal, moved, check_moved),
     "stable_rank_limit": (fitted, on_case("stable_rank_limit"), check_rank_limit),
     "gated_max_margin": (fitted, on_case("gated_max_margin"), check_max_margin),
     "final_patterns": (fitted, on_case("final_patterns"), check_final_patterns),
-    "unmoved_part": (fitted, on_case("unmoved_part"), check_unmoved),
+    "conserved_part": (fitted, on_case("conserved_part"), check_conserved),
     "logistic_slope": (fitted, on_case("logistic_slope"), check_slope),
     "margin_rates": (fitted, on_case("margin_rates"), check_rates),
     "orthogonal_margins": (fitted, on_case("orthogonal_margins", [0.0, 0.5, 1e3]), check_margins),

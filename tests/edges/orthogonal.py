@@ -175,9 +175,9 @@ TABLE = {
     ),
     "minimum_norm_interpolator": (orthogonal, on_data("minimum_norm_interpolator"), check_interpolator),
     "escape_times": (dominated(1e-160, 1e-8, 1e-8, 1e-4), on_case("escape_times"), check_escapes),
-    "vanishing_escapes": (
+    "escape_sequence": (
         dominated(1e-160, 1e-8, 1e-8, 1e-4),
-        on_case("vanishing_escapes"),
+        on_case("escape_sequence"),
         check_vanishing,
     ),
     "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case("loss_floor"), check_floor),

@@ -8,8 +8,6 @@ from biasfree_papers.experiment import silent
 from biasfree_papers.frei2022 import EXPERIMENT
 from biasfree_papers.frei2022.boundary import Boundary, angle
 from biasfree_papers.frei2022.condition import expected, reached
-from biasfree_papers.frei2022.one_step import any_gates, bounds, ceiling, one_step
-from biasfree_papers.shared.sign_blocks import shrunk
 
 OURS = 7
 
@@ -53,41 +51,6 @@ def started(d, *, seed, leak=0.2):
     data = bf.data.gaussian_mixture(8, d, 2.0, seed=seed + 100)
     network = bf.networks.xavier((d, 6, 1), leak=leak, seed=seed, signs=True)
     return bf.networks.in_span(network, data)
-
-
-def test_norms_bound_what_a_step_does():
-    """Any start and step: against the stable rank of the whole matrix."""
-    for seed in range(20):
-        start = shrunk(started(9 + seed, seed=seed), 10.0 ** -(seed % 5))
-        move = 0.1 * bf.theory.neighbors.logistic_slope(start.network, start.data)
-        moved = start.network.weights[0] + move
-        whole = start.restored(bf.Network((moved, start.network.weights[1]), leak=0.2)).weights[0]
-        low, high = bounds(start.network.weights[0], start.rest, move)
-        assert low <= bf.diagnostics.stable_rank(whole) * (1 + 1e-12)
-        assert bf.diagnostics.stable_rank(whole) <= high * (1 + 1e-12)
-        parts = start.network.weights[0], start.rest
-        all_of, largest = (sum(np.linalg.norm(w, ord=k) ** 2 for w in parts) for k in ("fro", 2))
-        np.testing.assert_allclose(bounds(*parts, 0 * move)[0], all_of / largest, rtol=1e-9)
-
-
-def test_the_gradient_of_nearly_orthogonal_inputs_has_a_low_rank():
-    """The bound holds for near-orthogonal inputs, is at most that for any gates, and infinite beyond."""
-    for seed in range(2):
-        start = started(20_000, seed=seed)
-        gradient = one_step(start, None, 1.0)["first_gradient"][0]
-        off = bf.diagnostics.near_orthogonality(start.data)
-        assert gradient <= ceiling(start) < (1 + off) / (1 - off) * any_gates(np.array(0.2))
-    assert ceiling(started(20, seed=0)) == np.inf
-
-
-@pytest.mark.parametrize("leak", [0.1, 0.25, 1.0])
-def test_no_gates_pass_their_bound(leak):
-    """⟨φ′²⟩/⟨φ′⟩² over all shares of neurons that are on, up to the worst, α/(1 + α)."""
-    on = np.append(np.linspace(0, 1, 101), leak / (1 + leak))
-    ratio = (on + leak**2 * (1 - on)) / (on + leak * (1 - on)) ** 2
-    bound = any_gates(np.array(leak))
-    assert (ratio <= bound * (1 + 1e-12)).all()
-    np.testing.assert_allclose(ratio[-1], bound, rtol=1e-12)
 
 
 def test_held_out_samples_are_seen_by_all_of_the_network():

@@ -94,7 +94,7 @@ def test_the_order_of_the_norm_is_the_papers_and_its_exponent_is_not(numbers):
 def test_limit_of_the_trained_is_that_of_their_starts(numbers):
     starts = [start(8, EXPERIMENT.small["width"], scale=EXPERIMENT.small["scale"], seed=s) for s in range(3)]
     shares = [
-        bf.theory.neighbors.vanishing_escapes(one, samples(8), apart_tolerance=np.inf).shares.sum()
+        bf.theory.neighbors.escape_sequence(one, samples(8), apart_tolerance=np.inf).shares.sum()
         for one in starts
     ]
     assert sentences_fits.trained_limit(numbers)[1] == pytest.approx(shares)

@@ -27,6 +27,7 @@ from edges import (
     linear,
     orthogonal,
     problems,
+    ranks,
     stable_minima,
     symmetric,
 )
@@ -66,6 +67,7 @@ ON_PROBLEMS = {
 ON_CASES = {
     **orthogonal.TABLE,
     **fixed_patterns.TABLE,
+    **ranks.TABLE,
     **asymmetric.TABLE,
     **stable_minima.TABLE,
     **circle.TABLE,
@@ -79,7 +81,7 @@ ANY_NETWORK = {"even_part", "odd_part", "homogeneity_defect", "early_flow"}
 #: solve a program or a flow in every case
 COSTLY = (
     "escape_times",
-    "vanishing_escapes",
+    "escape_sequence",
     "independent_flow",
     "learning_times",
     "least_sharpness",
@@ -88,6 +90,7 @@ COSTLY = (
     "path_norm_multipliers",
     "loss_floor",
     "gated_flow",
+    "planar_max_margin",
 )
 
 

@@ -31,21 +31,6 @@ class OrthogonalSeparability:
         return self.within > 0 and self.between <= 0
 
 
-def near_orthogonality(data: Dataset) -> float:
-    """The deviation of the inputs from orthogonality, ε = n·max|x_i·x_j|/min|x_i|² over i ≠ j.
-
-    |Σ c_i x_i|² = (1 ± ε)Σ c_i²|x_i|² for any c. ε is 0 for orthogonal inputs, and theorems on nearly
-    orthogonal inputs need it to be small. It is infinite if an input is zero.
-
-    Reference: Frei et al. (2022), Kou et al. (2023).
-    """
-    x = data.x / (np.abs(data.x).max() or 1.0)  # no square under- or overflows
-    gram = x @ x.T
-    least = float(np.diag(gram).min())
-    apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
-    return len(data) * apart / least if least > 0 else np.inf
-
-
 def orthogonal_separability(data: Dataset) -> OrthogonalSeparability:
     """Test whether labeled samples have x_i·x_j > 0 for y_i = y_j and x_i·x_j ≤ 0 otherwise.
 

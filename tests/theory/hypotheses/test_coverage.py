@@ -41,7 +41,7 @@ def calls(network, data):
         "gated_flow": lambda: theory.gated_flow(network, data, TS, patterns_tolerance=1.0),
         "escape_times": lambda: theory.neighbors.escape_times(network, data),
         "loss_floor": lambda: theory.neighbors.loss_floor(network, data),
-        "vanishing_escapes": lambda: theory.neighbors.vanishing_escapes(network, data),
+        "escape_sequence": lambda: theory.neighbors.escape_sequence(network, data),
         "even_network": lambda: theory.neighbors.even_network(data),
         "stable_rank_limit": lambda: theory.neighbors.stable_rank_limit(network, data),
         "gated_max_margin": lambda: theory.neighbors.gated_max_margin(network, data),

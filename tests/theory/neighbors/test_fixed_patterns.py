@@ -12,6 +12,7 @@ import biasfree as bf
 from biasfree.diagnostics import stable_rank
 from biasfree.theory import activation_patterns
 from biasfree.theory.neighbors import (
+    conserved_part,
     descent_margins,
     final_patterns,
     gated_max_margin,
@@ -20,7 +21,6 @@ from biasfree.theory.neighbors import (
     margin_rates,
     orthogonal_margins,
     stable_rank_limit,
-    unmoved_part,
 )
 
 EPS = np.finfo(float).eps
@@ -81,7 +81,7 @@ def test_the_largest_margin_of_any_pattern(n, d, width, leak, seed):
     residual = rows @ nnls(rows, goal, maxiter=1000)[0] - goal
     away = np.linalg.norm(residual)
     if away < 1e-8:
-        with pytest.raises(bf.AssumptionError, match="some first layer has every sample on its side"):
+        with pytest.raises(bf.AssumptionError, match="some first layer classifies every sample"):
             gated_max_margin(network, data, patterns=(on,))
         return
     assume(away > 1e-2)  # |residual|² = 1/(1 + |W₁|²): between these margins are too thin for the oracle
@@ -146,7 +146,7 @@ def test_the_unmoved_part_is_off_all_gradients(n, d, width, leak, seed):
     w, (on,) = network.weights[0], activation_patterns(network, data.x)
     g = gradients(network, data, on)
     expected = w.ravel() - g.T @ np.linalg.lstsq(g.T, w.ravel(), rcond=None)[0]
-    found = unmoved_part(network, data)
+    found = conserved_part(network, data)
     # K = ggᵀ has the square of g's condition, but what it hides is as small in g: √eps of W₁ is left
     np.testing.assert_allclose(found.ravel(), expected, atol=float(1e-6 * np.linalg.norm(w)))
     assert np.abs(g @ found.ravel()).max() <= 1e-6 * np.linalg.norm(w) * np.linalg.norm(g)
@@ -161,7 +161,7 @@ def test_descent_does_not_move_it_while_the_pattern_is_fixed():
         network, data, step=0.5, steps=4096, save_every=256, loss="logistic", train=(True, False)
     )
     changes = bf.theory.pattern_changes(run, data, activation_patterns(run[-1], data.x))
-    late = [unmoved_part(run[i], data) for i in np.flatnonzero(changes == 0)]
+    late = [conserved_part(run[i], data) for i in np.flatnonzero(changes == 0)]
     assert len(late) > 3
     size = np.linalg.norm(run.weights[0][-1])
     # 4096 steps of sums of 20 terms
@@ -304,6 +304,6 @@ def test_refusals():
         margin_course([0.0, 5.0, 10.0], 1.0, [0.0, 1.0, 2.0])
     network, data = on_their_side(4, 5, 0.3, 0)
     turned = moved(network, -network.weights[0])
-    with pytest.raises(bf.AssumptionError, match=r"gates that last.*is 1 .*final_patterns"):
+    with pytest.raises(bf.AssumptionError, match=r"stay fixed.*final_patterns.*is 1 "):
         orthogonal_margins(turned, data, [1.0])
-    assert descent_margins(turned, data, [1], step=0.1, lasting_tolerance=1)[0].shape == (1, 4)
+    assert descent_margins(turned, data, [1], step=0.1, patterns_tolerance=1)[0].shape == (1, 4)

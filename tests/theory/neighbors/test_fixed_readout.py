@@ -89,7 +89,7 @@ def test_descent_refuses_other_steps():
     data, network = symmetric_data(2, 0, "square"), start(2, 4, 1.0, 1.0, 0.3, 0)
     for step in ([0.1, 0.1], -0.1, [0.1, 0.0, 0.1]):
         with pytest.raises(
-            ValueError, match="step must be one positive size, or one for each of the 3 steps"
+            ValueError, match="step must be one positive size, or 3 positive sizes, one per step"
         ):
             bf.theory.neighbors.fixed_readout_descent(network, data, step, 3)
 

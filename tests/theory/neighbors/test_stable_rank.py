@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 from scipy.optimize import brentq, nnls
 
 import biasfree as bf
-from biasfree.theory.neighbors._stable_rank import moved_stable_rank, stable_rank, stable_rank_limit
+from biasfree.theory.neighbors._stable_rank import perturbed_stable_rank, stable_rank, stable_rank_limit
 
 seeds, leaks = integers(0, 2**31), floats(0.05, 1)
 
@@ -139,7 +139,7 @@ def test_a_perturbed_matrix_has_nearly_the_same_stable_rank(n, d, e, beside, see
     size = np.linalg.norm(u)
     move *= e * size / np.linalg.norm(move)
     rest *= beside * size / np.linalg.norm(rest)
-    low, high = moved_stable_rank(ratio(u), e, beside=beside)
+    low, high = perturbed_stable_rank(ratio(u), e, beside=beside)
     found = ratio(np.hstack([u + move, rest]))
     rounding = 1e-13 / (1 - e) ** 2  # of |U + E|², relatively
     assert low * (1 - rounding) <= found
@@ -150,10 +150,10 @@ def test_a_perturbed_matrix_has_nearly_the_same_stable_rank(n, d, e, beside, see
 def test_the_most_that_a_move_can_do(e):
     """Reached: from rank one, and by turning a diagonal U away from its first direction and towards it."""
     one = np.diag([1 - e**2, e * np.sqrt(1 - e**2)])  # at an angle of arcsin e, as far as e can turn
-    assert ratio(one) == pytest.approx(moved_stable_rank(1.0, e)[1], rel=1e-12)
+    assert ratio(one) == pytest.approx(perturbed_stable_rank(1.0, e)[1], rel=1e-12)
     angle, psi = 0.7, np.arcsin(e)
     least = max(angle - psi, 0.0)
-    low, high = moved_stable_rank(1 / np.cos(angle) ** 2, e)
+    low, high = perturbed_stable_rank(1 / np.cos(angle) ** 2, e)
     assert low == pytest.approx(ratio(np.diag([np.cos(least), np.sin(least)])), rel=1e-12)
     if angle + psi < np.pi / 4:  # beyond it the second direction is the larger one
         assert high == pytest.approx(ratio(np.diag([np.cos(angle + psi), np.sin(angle + psi)])), rel=1e-12)
@@ -161,17 +161,17 @@ def test_the_most_that_a_move_can_do(e):
 
 def test_a_small_move_counts_by_its_size_and_its_square():
     """2L√(L − 1)e to first order, e² from rank one, and R² beside it."""
-    low, high = moved_stable_rank(1.5, 1e-6)
+    low, high = perturbed_stable_rank(1.5, 1e-6)
     np.testing.assert_allclose([1.5 - low, high - 1.5], 2 * 1.5 * np.sqrt(0.5) * 1e-6, rtol=1e-4)
-    low, high = moved_stable_rank(1.0, 1e-3, beside=1e-3)
+    low, high = perturbed_stable_rank(1.0, 1e-3, beside=1e-3)
     np.testing.assert_allclose([low, high - 1], [1, 2e-6], rtol=3e-3)
 
 
 def test_a_matrix_moved_too_far_is_of_any_rank():
     for wrong in ((0.5, 0.1), (2.0, -0.5)):
         with pytest.raises(ValueError, match="a stable rank is at least 1 and norms are not negative"):
-            moved_stable_rank(*wrong)
-    low, high = moved_stable_rank([2.0, 3.0], [1.0, 1.5], beside=0.1)
+            perturbed_stable_rank(*wrong)
+    low, high = perturbed_stable_rank([2.0, 3.0], [1.0, 1.5], beside=0.1)
     assert low.tolist() == [1, 1]
     assert high.tolist() == [np.inf, np.inf]
 

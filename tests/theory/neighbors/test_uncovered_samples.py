@@ -11,10 +11,10 @@ from hypothesis.strategies import integers, sampled_from
 import biasfree as bf
 import oracles
 from biasfree.theory.neighbors import (
+    escape_sequence,
     interpolation_probability,
     loss_floor,
     uncovered_samples,
-    vanishing_escapes,
 )
 
 seeds = integers(0, 2**31)
@@ -138,13 +138,13 @@ def test_escapes_by_hand():
     data = bf.Dataset(np.eye(2), np.array([3.0, 4.0]))
     first = np.array([[1e-9, 1e-9], [1e-9, -1e-9], [-1e-9, 1e-9]])
     outer = np.full((1, 3), 2e-9)
-    found = vanishing_escapes(bf.Network((first, outer)), data)
+    found = escape_sequence(bf.Network((first, outer)), data)
     assert found.neurons.tolist() == [0]
     np.testing.assert_allclose(found.shares, [5.0])
     gamma = (1e-9 * 7 / 5 + 2e-9) / 2
     np.testing.assert_allclose(found.times, [np.log(np.sqrt(5) / gamma) / 2.5])
     np.testing.assert_allclose(found.left, [0.0], atol=1e-12)
-    apart = vanishing_escapes(bf.Network((first[1:], outer[:, 1:])), data)
+    apart = escape_sequence(bf.Network((first[1:], outer[:, 1:])), data)
     assert apart.neurons.tolist() == [1, 0]
     np.testing.assert_allclose(apart.shares, [4.0, 3.0])
     np.testing.assert_allclose(apart.left, [9 / 4, 0.0], atol=1e-12)
@@ -154,7 +154,7 @@ def test_an_escape_slows_those_that_shared_its_samples():
     """On samples 1 and 2, and on 2 and 3: the second neuron is left with sample 3, once 2 is fitted."""
     data = bf.Dataset(np.eye(3), np.array([4.0, 3.0, 1.0]))
     first, outer = np.array([[1.0, 1, -1], [-1, 1, 1]]), np.array([[2.0, 2]])
-    found = vanishing_escapes(bf.Network((1e-20 * first, 1e-20 * outer)), data)
+    found = escape_sequence(bf.Network((1e-20 * first, 1e-20 * outer)), data)
     rates = np.array([5, np.sqrt(10), 1]) / 3
     gammas = 1e-20 * (np.array([7 / 5, 4 / np.sqrt(10)]) + 2) / 2
     one = np.log(np.sqrt(5) / gammas[0]) / rates[0]
@@ -173,7 +173,7 @@ def test_escapes_end_at_the_floor(seed, width):
     network = bf.Network((np.pad(first, ((0, 1), (0, 0))), np.pad(second, ((0, 0), (0, 1)))))  # and zeros
     if not data.y.any():
         return
-    found = vanishing_escapes(network, data, apart_tolerance=np.inf)
+    found = escape_sequence(network, data, apart_tolerance=np.inf)
     last = found.left[-1] if len(found.left) else np.mean(data.y**2) / 2
     assert last == pytest.approx(loss_floor(network, data), abs=1e-12)
     assert (np.diff(found.times) >= 0).all()
@@ -187,7 +187,7 @@ def test_escapes_of_flow_from_vanishing_weights(seed):
     data, came, due = drawn(seed), [], []
     for scale in (1e-20, 1e-40):
         network = dominated(seed, scale)
-        found = vanishing_escapes(network, data, apart_tolerance=np.inf)
+        found = escape_sequence(network, data, apart_tolerance=np.inf)
         ts = np.linspace(0, 1.1 * found.times[-1] + 60, 2001)
         run = bf.gradient_flow(network, data, ts, rtol=1e-6, method="events")
         levels = (np.append(run.loss[0], found.left[:-1]) + found.left) / 2
@@ -203,22 +203,22 @@ def test_escapes_of_flow_from_vanishing_weights(seed):
 def test_escapes_are_refused_outside_their_limit():
     data = drawn(0)
     with pytest.raises(bf.AssumptionError, match=r"small initial weights"):
-        vanishing_escapes(dominated(0, 1.0), data)
+        escape_sequence(dominated(0, 1.0), data)
     with pytest.raises(bf.AssumptionError, match=r"orthogonal inputs"):
-        vanishing_escapes(dominated(0, 1e-9), bf.Dataset(data.x + 0.1, data.y))
+        escape_sequence(dominated(0, 1e-9), bf.Dataset(data.x + 0.1, data.y))
     first, second = dominated(0, 1e-9).weights
     with pytest.raises(bf.AssumptionError, match=r"\|a_h\| ≥ \|w_h\|"):
-        vanishing_escapes(bf.Network((2 * first, second)), data)
+        escape_sequence(bf.Network((2 * first, second)), data)
     away = bf.Network((-1e-9 * np.ones((1, 2)), np.array([[2e-9]])))
-    assert len(vanishing_escapes(away, bf.Dataset(np.eye(2), np.ones(2))).times) == 0
+    assert len(escape_sequence(away, bf.Dataset(np.eye(2), np.ones(2))).times) == 0
     faint = bf.Network((1e-9 * np.array([[1.0, -1], [-1, 1]]), np.array([[2e-9, 2e-9]])))
     with pytest.raises(bf.AssumptionError, match=r"small initial weights"):  # not to the second target
-        vanishing_escapes(faint, bf.Dataset(np.eye(2), [1.0, 1e-200]))
+        escape_sequence(faint, bf.Dataset(np.eye(2), [1.0, 1e-200]))
     for first, second in ((np.ones((1, 2)), np.zeros((1, 1))), (np.full((1, 2), 1e-9), np.ones((1, 1)))):
         with pytest.raises(
             bf.AssumptionError, match=r"\|a_h\| ≥ \|w_h\||small initial weights, in both layers"
         ):
-            vanishing_escapes(bf.Network((first, second)), bf.Dataset(np.eye(2), np.ones(2)))
+            escape_sequence(bf.Network((first, second)), bf.Dataset(np.eye(2), np.ones(2)))
 
 
 def test_neurons_on_a_hyperplane_are_a_matter_of_convention():
@@ -240,7 +240,7 @@ def test_neurons_on_a_hyperplane_are_a_matter_of_convention():
     with pytest.raises(
         bf.AssumptionError, match=r"exactly on the hyperplane of a sample of its sign.* is 4 "
     ):
-        vanishing_escapes(bf.Network((1e-9 * np.eye(3)[:2], [[1e-9, 1e-9]])), data)
+        escape_sequence(bf.Network((1e-9 * np.eye(3)[:2], [[1e-9, 1e-9]])), data)
 
 
 def test_rounding_of_the_inputs_moves_vanishing_weights():
@@ -248,7 +248,7 @@ def test_rounding_of_the_inputs_moves_vanishing_weights():
     data = bf.data.orthogonal(3, 3, seed=1, y=[1.0, 1.0, 1.0])
     first = 1e-20 * np.array([[1.0, -0.5, -0.5]]) @ data.x
     network = bf.Network((first, [[2e-20]]))
-    for call in (loss_floor, vanishing_escapes):
-        with pytest.raises(bf.AssumptionError, match=r"inputs so orthogonal that inactive samples stay so"):
+    for call in (loss_floor, escape_sequence):
+        with pytest.raises(bf.AssumptionError, match="nearly orthogonal that neurons stay inactive"):
             call(network, data)
     assert loss_floor(bf.Network((1e18 * first, [[0.02]])), data) == pytest.approx(1 / 3)

@@ -50,7 +50,7 @@ def drawn(n: int, seed: int) -> Dataset:
 def _row(settings: Mapping[str, Any], seed: int, scale: float) -> Numbers:
     data = drawn(settings["samples"], seed)
     start = networks.balanced((len(data), settings["width"], 1), scale=scale, seed=seed)
-    due = theory.neighbors.vanishing_escapes(start, data, apart_tolerance=np.inf)
+    due = theory.neighbors.escape_sequence(start, data, apart_tolerance=np.inf)
     run = _flow(start, data, float(due.times.max(initial=0.0)))
     covers = theory.neighbors.covers_all_samples(start, data)
     return {

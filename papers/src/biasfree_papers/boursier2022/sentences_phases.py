@@ -104,7 +104,7 @@ def _not_covered(numbers: Numbers) -> list[Claim]:
         Claim(
             sentence="a dozen samples, where no neuron is active on all samples of its sign: longer than the "
             "least, however small γ is (½|θ|² over the least, less 1, at the least γ)",
-            source="derived here to leading order: bf.theory.neighbors.vanishing_escapes",
+            source="derived here to leading order: bf.theory.neighbors.escape_sequence",
             measured=tuple(ratio[0, kept]),
             bound=(1e-2,),
             sense="at least",
@@ -114,7 +114,7 @@ def _not_covered(numbers: Numbers) -> list[Claim]:
         Claim(
             sentence="there, ½|θ|² moves to the sum that neurons reach which escape one by one as γ → 0 "
             "(distance from it at the least γ over that at the largest)",
-            source="derived here to leading order: bf.theory.neighbors.vanishing_escapes",
+            source="derived here to leading order: bf.theory.neighbors.escape_sequence",
             measured=tuple(apart[0] / apart[-1]),
             bound=(1.0,),
             basis="chosen with runs at hand",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.theory.neighbors import gradient_rank_ceiling
 from biasfree_papers.experiment import Claim, of_runs
-from biasfree_papers.frei2022.one_step import any_gates
 from biasfree_papers.shared.orthogonal_sentences import bracketed_margins, constant_part, eps
 from biasfree_papers.shared.sign_blocks import allowed
 from biasfree_papers.shared.trajectories import ROUNDING
@@ -65,7 +65,7 @@ def _bounds(numbers: Numbers) -> Claim:
 def _gradient(numbers: Numbers) -> Claim:
     """Both inequalities: of the gradient, and of what bounds it."""
     gradient, most = numbers["orthogonal_first_gradient"][..., 0], numbers["orthogonal_first_ceiling"]
-    any_start = np.broadcast_to(any_gates(numbers["cases"][:, 1]), most.shape)
+    any_start = np.broadcast_to(gradient_rank_ceiling(numbers["cases"][:, 1]), most.shape)
     bound = np.concatenate([most.ravel(), any_start.ravel()])
     return Claim(
         sentence="on orthogonal inputs the gradient at the start has a stable rank of at most ΣA_i v_i/"
@@ -124,7 +124,7 @@ def _limit(numbers: Numbers) -> Claim:
         kind="ours",
         measured=tuple(off.ravel()),
         bound=tuple(bound.ravel() + eps(numbers, 10)),
-        origin="bf.theory.neighbors.moved_stable_rank: by what angle the constant part of W₁, "
+        origin="bf.theory.neighbors.perturbed_stable_rank: by what angle the constant part of W₁, "
         "Frobenius-orthogonal to what grows, and unequal margins can turn it, as measured; "
         "both fall as 1/ln t. With the small step "
         f"{100 * used.min():.0f} to {100 * used.max():.0f} % of it are used",

@@ -12,7 +12,7 @@ from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.trajectory import Trajectory
-from biasfree_papers.kou2023.ceilings import ceilings, drawn_ceilings
+from biasfree_papers.kou2023.random_patterns import random_blocks
 from biasfree_papers.settings import seeds_of
 from biasfree_papers.shared.sign_blocks import (
     descended,
@@ -42,7 +42,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     kinds = len(settings["dimensions"]) + 1
     found = {k: v.reshape(kinds, len(seeds), *v.shape[1:]) for k, v in stacked(rows).items()}
     kept = ("dimensions", "leaks", "samples", "width", "step", "window")
-    widths = named("drawn", drawn_ceilings(settings["samples"] // 2, settings["widths"], seeds))
+    widths = named("drawn", random_blocks(settings["samples"] // 2, settings["widths"], seeds))
     turned = _turned(settings, seeds, report)
     return {
         "seeds": seeds,
@@ -111,11 +111,17 @@ def _end(path: Trajectory, data: Dataset) -> dict[str, Any]:
     last, outer = path[-1], path[-1].weights[1][0]
     patterns = theory.activation_patterns(last, data.x)
     end = theory.neighbors.gated_max_margin(last, data, patterns=patterns)
-    w, gate = end.network.weights[0], np.where(patterns[0].T, 1.0, last.leak)
+    w = end.network.weights[0]
+    # measured on inputs that are not orthogonal too, where the bound is no theorem
+    blocks = theory.neighbors.sign_block_ranks(
+        last, data, orthogonal_tolerance=np.inf, patterns_tolerance=1.0
+    )
     return {
         "limit": stable_ranks(w @ w.T, outer),
         "constant": end.multipliers.sum(),
         "on_margin": np.mean(end.on_margin),
         "other_gates": _other_gates(path, data),
-        **ceilings(outer, gate, data, diagnostics.margins(last, data).values),
+        "ideal": blocks.ranks,
+        "length": blocks.norms,
+        "ceiling": blocks.bounds,
     }

@@ -78,9 +78,9 @@ def _blocks(numbers: Numbers) -> Claim:
         kind="ours",
         measured=tuple(off.ravel()),
         bound=tuple(bound.ravel() + eps(numbers, 10)),
-        origin="bf.theory.neighbors.moved_stable_rank: by what angle the constant part of the block, which "
-        f"the logarithm of time outgrows, can turn it; {100 * used.min():.0f} to {100 * used.max():.0f} % of "
-        "it are used",
+        origin="bf.theory.neighbors.perturbed_stable_rank: by what angle the constant part of the block, "
+        "which the logarithm of time outgrows, can turn it; "
+        f"{100 * used.min():.0f} to {100 * used.max():.0f} % of it are used",
         **{**of_runs(numbers), "each": "blocks"},
     )
 

@@ -1,4 +1,4 @@
-"""One sample more, beyond the reach of the classifier of the others: the best network is not linear."""
+"""Runs with an extra sample that changes the max-margin classifier: the best network is not linear."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 
 from biasfree import diagnostics, theory
-from biasfree.data import Dataset
-from biasfree.networks import Network
 from biasfree_papers.lyu2021.extra import linear_margin, starts, with_extra
 from biasfree_papers.lyu2021.margins import along, normalized
 from biasfree_papers.shared.trajectories import layers, named
 from biasfree_papers.types import Numbers, Report
 
 _EXTRA, _SIZE = 95.0, 2.0  # the angle in degrees and the length of the extra sample
-_ANGLES = 720  # directions that the better network is sought among
 
 
 def runs(settings: Mapping[str, Any], report: Report) -> Numbers:
@@ -28,7 +25,8 @@ def runs(settings: Mapping[str, Any], report: Report) -> Numbers:
     shape = (len(leaks), len(settings["scales"]), settings["seeds"])
     courses = long_descent(starts(settings, leaks), data, horizon=settings["extra_horizon"])
     lasts = [course[-1] for course in courses]
-    better, w = [better_network(data, leak=leak) for leak in leaks], theory.max_margin(data).w
+    better = [theory.neighbors.planar_max_margin(data, leak=leak).network for leak in leaks]
+    w = theory.max_margin(data).w
     nonlinear = [diagnostics.nonlinear_share(net, data.x)[0] for net in lasts]
     return {
         "x": data.x,
@@ -45,22 +43,3 @@ def runs(settings: Mapping[str, Any], report: Report) -> Numbers:
         **named("trained", layers(lasts[0])),  # ReLU, the least scale, the first draw
         **named("best", layers(better[0])),
     }
-
-
-def better_network(data: Dataset, *, leak: float) -> Network:
-    """The network of largest normalised margin with neurons in directions of a grid: a linear programme.
-
-    f = Σ ±m_k σ(u_k·x) with |θ|² = 2Σm_k when balanced: least Σm_k with y f ≥ 1. A vertex has no more
-    neurons than samples.
-    """
-    from scipy.optimize import linprog
-
-    angles = np.arange(_ANGLES) * 2 * np.pi / _ANGLES
-    u = np.column_stack([np.cos(angles), np.sin(angles)])
-    h = data.x @ u.T
-    features = np.where(h > 0, h, leak * h) * data.y[:, None]
-    features = np.hstack([features, -features])
-    found = linprog(np.ones(features.shape[1]), A_ub=-features, b_ub=-np.ones(len(data)), method="highs-ds").x
-    kept = np.flatnonzero(found > 1e-9 * found.max())
-    size, signs = np.sqrt(found[kept]), np.where(kept < _ANGLES, 1.0, -1.0)
-    return Network((size[:, None] * u[kept % _ANGLES], (signs * size)[None]), leak=leak)

@@ -34,9 +34,9 @@ def since_settled(run: Trajectory, reduced: Span, step: float) -> dict[str, Any]
     data, steps = reduced.data, np.rint(run.ts / step).astype(int)
     turned = theory.pattern_changes(run, data, theory.activation_patterns(run[-1], data.x))
     first = int(np.flatnonzero(turned).max(initial=-1)) + 1
-    unmoved = [theory.neighbors.unmoved_part(run[i], data) for i in range(first, len(run))]
+    unmoved = [theory.neighbors.conserved_part(run[i], data) for i in range(first, len(run))]
     # followed on inputs that are not orthogonal too, where it is no theorem
-    everywhere: Any = {"orthogonal_tolerance": np.inf, "lasting_tolerance": 1.0}
+    everywhere: Any = {"orthogonal_tolerance": np.inf, "patterns_tolerance": 1.0}
     outer, left = run[-1].weights[1][0], [steps[-1] - steps[first]]
     low, high = theory.neighbors.descent_margins(run[first], data, left, step=step, **everywhere)
     return {
@@ -93,7 +93,7 @@ def allowed(
     found: np.ndarray, rank: np.ndarray, e: np.ndarray, beside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distance of a stable rank from that of U, and the bound on it, for W₁ = U + E + R."""
-    low, high = theory.neighbors.moved_stable_rank(rank, e, beside=beside)
+    low, high = theory.neighbors.perturbed_stable_rank(rank, e, beside=beside)
     return np.abs(found - rank), np.where(found < rank, rank - low, high - rank)
 
 

@@ -60,7 +60,7 @@ EXPERIMENT = Experiment(
     deviations=(
         "γ = 1e-12 is not vanishing: the more samples, the more neurons are due together and share them, and "
         "½|θ|² at the large width is below its limit γ → 0 by the shares among the claims. The limit comes "
-        "from `bf.theory.neighbors.vanishing_escapes`, without training.",
+        "from `bf.theory.neighbors.escape_sequence`, without training.",
         "Descent with steps of 0.2√n, a seventh of the largest stable one, in place of flow; half the step "
         "changes final norms by the number among the claims.",
         "Which draws can fit all samples is decided at the start (`bf.theory.neighbors.uncovered_samples`), "

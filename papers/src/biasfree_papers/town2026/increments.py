@@ -29,7 +29,7 @@ def increments(settings: Mapping[str, Any], report: Report) -> Numbers:
     make = {"scale": settings["tiny"], "room": max(settings["width"], settings["few"])}
     starts = [start(n, settings["few"], seed=int(seed), **make) for seed in seeds]
     due = [
-        theory.neighbors.vanishing_escapes(one, d, apart_tolerance=np.inf)
+        theory.neighbors.escape_sequence(one, d, apart_tolerance=np.inf)
         for one, d in zip(starts, data, strict=True)
     ]
     runs = descend(starts, data, due, step=_STEP, saves=SAVES, save=_measured)

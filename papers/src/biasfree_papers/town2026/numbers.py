@@ -61,7 +61,7 @@ def _limit(settings: Mapping[str, Any], report: Report) -> Numbers:
         starts = [start(n, settings["width"], scale=settings["scale"], seed=int(s)) for s in seeds]
         norms.append(
             [
-                theory.neighbors.vanishing_escapes(one, data, apart_tolerance=np.inf).shares.sum()
+                theory.neighbors.escape_sequence(one, data, apart_tolerance=np.inf).shares.sum()
                 for one in starts
             ]
         )

@@ -66,7 +66,7 @@ def _one_by_one(numbers: Numbers) -> list[Claim]:
         ),
         Claim(
             sentence="escapes come when the limit γ → 0 has them due (largest relative error of a time)",
-            source="derived here to leading order: bf.theory.neighbors.vanishing_escapes",
+            source="derived here to leading order: bf.theory.neighbors.escape_sequence",
             kind="observed",
             measured=tuple(np.nanmax(np.abs(numbers["one_came"] / numbers["one_due"] - 1), axis=1)),
             bound=(5 / -np.log(float(numbers["tiny"])),),
@@ -77,7 +77,7 @@ def _one_by_one(numbers: Numbers) -> list[Claim]:
         Claim(
             sentence="½|θ|² at the end is the sum of the shares that the limit γ → 0 gives each neuron "
             "(relative distance)",
-            source="derived here to leading order: bf.theory.neighbors.vanishing_escapes",
+            source="derived here to leading order: bf.theory.neighbors.escape_sequence",
             kind="observed",
             measured=tuple(np.abs(numbers["one_norm"] / numbers["one_limit"] - 1)),
             bound=(0.01,),

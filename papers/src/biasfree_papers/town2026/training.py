@@ -34,7 +34,7 @@ def _row(settings: Mapping[str, Any], n: int, narrow: int) -> Numbers:
     data, seeds = samples(n), seeds_of(settings)
     starts = [_start(settings, n, narrow, int(s)) for s in seeds]
     starts += [_start(settings, n, settings["width"], int(s)) for s in seeds]
-    ends = [theory.neighbors.vanishing_escapes(one, data, apart_tolerance=np.inf) for one in starts]
+    ends = [theory.neighbors.escape_sequence(one, data, apart_tolerance=np.inf) for one in starts]
     runs = [
         run
         for part in (slice(len(seeds)), slice(len(seeds), None))
@@ -117,7 +117,7 @@ def _again(settings: Mapping[str, Any], report: Report) -> Numbers:
     n = min(settings["samples"])
     starts = [_start(settings, n, settings["width"], int(s)) for s in seeds_of(settings)]
     data = samples(n)
-    ends = [theory.neighbors.vanishing_escapes(one, data, apart_tolerance=np.inf) for one in starts]
+    ends = [theory.neighbors.escape_sequence(one, data, apart_tolerance=np.inf) for one in starts]
     one, two = (descend(starts, data, ends, step=settings["step"] / k) for k in (1, 2))
     norms = np.array([[diagnostics.half_norm(run[-1]) for run in runs] for runs in (one, two)])
     return {"step_change": np.abs(norms[0] / norms[1] - 1)}

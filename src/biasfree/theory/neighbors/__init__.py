@@ -2,12 +2,17 @@
 
 from biasfree.arguments import public
 from biasfree.theory.neighbors._circle import circle_rates, even_network, halving_times
+from biasfree.theory.neighbors._first_step import (
+    gradient_rank_bound,
+    gradient_rank_ceiling,
+    step_rank_bounds,
+)
 from biasfree.theory.neighbors._fixed_patterns import (
     GatedMaxMargin,
+    conserved_part,
     final_patterns,
     gated_max_margin,
     logistic_slope,
-    unmoved_part,
 )
 from biasfree.theory.neighbors._fixed_readout import fixed_readout_descent, fixed_readout_flow
 from biasfree.theory.neighbors._margin_courses import (
@@ -24,6 +29,8 @@ from biasfree.theory.neighbors._orthogonal_inputs import (
     interpolator_norm,
     minimum_norm_interpolator,
 )
+from biasfree.theory.neighbors._planar_max_margin import PlanarMaxMargin, planar_max_margin
+from biasfree.theory.neighbors._sign_block_ranks import SignBlockRanks, sign_block_ranks
 from biasfree.theory.neighbors._sign_interpolator import SignInterpolator, sign_interpolator
 from biasfree.theory.neighbors._stable_minima import (
     kink_distances,
@@ -36,13 +43,13 @@ from biasfree.theory.neighbors._stable_minima import (
     sharpness_bound,
     tangent_sharpness,
 )
-from biasfree.theory.neighbors._stable_rank import moved_stable_rank, stable_rank_limit
+from biasfree.theory.neighbors._stable_rank import perturbed_stable_rank, stable_rank_limit
 from biasfree.theory.neighbors._uncovered_samples import (
     Escapes,
+    escape_sequence,
     interpolation_probability,
     loss_floor,
     uncovered_samples,
-    vanishing_escapes,
 )
 
 __all__ = [  # noqa: RUF022 - by setting
@@ -57,7 +64,7 @@ __all__ = [  # noqa: RUF022 - by setting
     "uncovered_samples",
     "loss_floor",
     "interpolation_probability",
-    "vanishing_escapes",
+    "escape_sequence",
     "Escapes",
     "circle_rates",
     "halving_times",
@@ -67,14 +74,21 @@ __all__ = [  # noqa: RUF022 - by setting
     "gated_max_margin",
     "GatedMaxMargin",
     "final_patterns",
-    "unmoved_part",
+    "conserved_part",
     "logistic_slope",
     "orthogonal_margins",
     "descent_margins",
     "margin_rates",
     "margin_course",
     "stable_rank_limit",
-    "moved_stable_rank",
+    "perturbed_stable_rank",
+    "sign_block_ranks",
+    "SignBlockRanks",
+    "gradient_rank_bound",
+    "gradient_rank_ceiling",
+    "step_rank_bounds",
+    "planar_max_margin",
+    "PlanarMaxMargin",
     "sharpness_bound",
     "tangent_sharpness",
     "least_sharpness",

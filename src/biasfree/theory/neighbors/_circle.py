@@ -1,4 +1,4 @@
-"""Functions on the circle: how fast very wide networks learn them, and weights for every even one."""
+"""Targets on the circle: learning rates per frequency at infinite width, and a network for even targets."""
 
 from __future__ import annotations
 
@@ -17,27 +17,31 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
-_SILENT = 1e-12  # of the largest rate: below it a rate is rounding
+_ZERO = 1e-12  # of the largest rate: below it a rate is zero to rounding
 
 
 def circle_rates(
     k: ArrayLike, *, scale: float, points: int | None = None, biases: bool = False
 ) -> Float[np.ndarray, "_"]:
-    """The rates at which very wide ReLU networks of two layers learn cos kφ on the unit circle.
+    """The rates λ_k at which two-layer ReLU networks of infinite width learn cos kφ on the unit circle.
 
-    Of cos kφ a share e^{−λ_k t} is left, λ_k = ⟨K(φ)cos kφ⟩ over `points` evenly spaced angles, or over all,
-    K(φ) = γ²[(π − φ)(cos φ + b)/2π + (sin φ + (π − φ)cos φ)/4π] + b for 0 ≤ φ ≤ π, even in φ; γ = `scale` is
-    the initial norm of either layer; b = 1 with biases in both, which start at zero, and 0 without. Over all:
+    The error along cos kφ decays as e^{−λ_k t}, λ_k = ⟨K(φ)cos kφ⟩ over `points` evenly spaced angles, or
+    over the whole circle, with the tangent kernel
+
+    K(φ) = γ²[(π − φ)(cos φ + b)/2π + (sin φ + (π − φ)cos φ)/4π] + b for 0 ≤ φ ≤ π, even in φ,
+
+    γ = `scale` the initial norm of each layer, and b = 1 with biases in both layers, initially zero, or 0
+    without. Over the whole circle
 
     λ_k = γ²(k² + 2)/π²(k² − 1)² for even k, 3γ²/16 for k = 1, and 0 for odd k ≥ 3,
 
-    where two bias-free layers express nothing; biases add γ²/π²k² for odd k, and 1 + γ²/4 for k = 0. So the
-    times 1/λ_k grow as k² in the end. On an even number of points odd k ≥ 3 have rate 0 as well. On n points
-    k and n − k are the same function, so 2k ≤ n is asked for. Right to 1e-14 of the largest rate.
+    which two bias-free layers cannot express. Biases add γ²/π²k² for odd k, and 1 + γ²/4 for k = 0. For large
+    k the times 1/λ_k grow as k². On an even number of points odd k ≥ 3 have rate 0 as well. On n points k and
+    n − k are the same function, so 2k ≤ n is required. Accurate to 1e-14 of the largest rate.
 
-    Assumes: Gaussian layers, outputs zero at the start, a width → ∞ at fixed γ; square loss.
-    Reference: derived here, from the kernel of the network linearised at its start; the question is that of
-    Basri et al. (2019).
+    Assumes: Gaussian layers, outputs that are initially zero, a width → ∞ at fixed γ; square loss.
+    Reference: derived here, from the kernel of the network linearized at initialization; the question is that
+    of Basri et al. (2019).
     """
     if not isinstance(biases, bool):
         raise ValueError(f"biases must be True or False, got {biases!r}.")
@@ -47,7 +51,7 @@ def circle_rates(
     if 2 * ks.max() > whole("points", points):
         raise ValueError(
             f"{points} points cannot tell cos kφ from a lower frequency for k above {points // 2}, "
-            f"got k = {ks.max():g}; give more points."
+            f"got k = {ks.max():g}; increase points=."
         )
     angles = 2 * np.pi * np.arange(points) / points
     phi, b = np.minimum(angles, 2 * np.pi - angles), float(biases)
@@ -57,43 +61,43 @@ def circle_rates(
 
 
 def halving_times(rates: ArrayLike, *, step: float | None = None) -> Float[np.ndarray, "_"]:
-    """When errors that decay at these rates are halved, by flow or by descent of size `step`.
+    """The times at which errors that decay at these rates are halved, by flow or by descent of size `step`.
 
-    t = ln 2/λ, or η ln ½/ln(1 − ηλ), η the step. Infinite for rates that are 0 to rounding (1e-12 of the
-    largest). Right to rounding.
+    t = ln 2/λ for flow, and η ln ½/ln(1 − ηλ) for descent with step η. Infinite for rates that are 0 to
+    rounding (1e-12 of the largest). Exact up to rounding.
 
-    Assumes: ηλ < 1, where no step overshoots.
+    Assumes: ηλ < 1, so that no step overshoots.
     Reference: derived here, for the rates of `circle_rates`.
     """
-    found = np.atleast_1d(real("rates", rates))
-    if not found.size or (found < -_SILENT * np.abs(found).max()).any():
+    given = np.atleast_1d(real("rates", rates))
+    if not given.size or (given < -_ZERO * np.abs(given).max()).any():
         raise ValueError(f"rates must be at least one number, none of them negative, got {rates!r}.")
-    some = np.where(found > _SILENT * np.abs(found).max(), found, 0.0)
-    if step is not None and positive("step", step) * some.max() >= 1:
+    lam = np.where(given > _ZERO * np.abs(given).max(), given, 0.0)
+    if step is not None and positive("step", step) * lam.max() >= 1:
         raise ValueError(
-            f"step must be below 1/λ = {1 / some.max():.3g} for the largest rate, got {step}: no closed form "
-            "knows steps that overshoot; take a smaller one."
+            f"step must be below 1/λ = {1 / lam.max():.3g} for the largest rate, got {step}: larger steps "
+            "overshoot, and have no closed form; take a smaller one."
         )
     with np.errstate(divide="ignore"):
-        return np.log(2) / some if step is None else step * np.log(0.5) / np.log1p(-step * some)
+        return np.log(2) / lam if step is None else step * np.log(0.5) / np.log1p(-step * lam)
 
 
 @result("in the plane, two layers through every sample of an even target", lambda: ASSUMES)
 def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance: float = 1e8) -> Network:
-    """A bias-free ReLU network of two layers through every sample of an even target in the plane.
+    """A bias-free two-layer ReLU network that fits every sample of an even target in the plane.
 
-    f(x) = Σ_j b_j|u_j·x|, u_j ⟂ x_j of length |x_j|, j one of each pair ±x_j: kinks at all samples. On the
-    unit circle, with φ_j in order and δ_j = φ_{j+1} − φ_j,
+    f(x) = Σ_j b_j|u_j·x|, with one j per pair ±x_j and u_j ⟂ x_j of length |x_j|, so that f has a kink at
+    every sample. On the unit circle, for samples sorted by angle φ_j and δ_j = φ_{j+1} − φ_j,
 
     2b_j = (y_{j+1} − y_j cos δ_j)/sin δ_j + (y_{j−1} − y_j cos δ_{j−1})/sin δ_{j−1},
 
-    the jump of the slope of the function that is a sinusoid from one sample to the next. So b exists and is
-    the only one; it is found from |u_j·x_i| b = y, which leaves a smaller residual: outputs are right to
-    rounding of Σ_j|b_j||u_j·x|.
+    the jump of the slope at sample j of a function that is a sinusoid between neighboring samples. So b
+    exists and is unique. It is computed from the linear system Σ_j|u_j·x_i|b_j = y_i, which leaves a smaller
+    residual: outputs are exact up to rounding of Σ_j|b_j||u_j·x|.
 
     Assumes: two-dimensional inputs; a sample −x for every x, with the same target (even_tolerance=1e-8); no
-    two of them parallel otherwise, and two lines at least (lines_tolerance=1e8).
-    Reference: derived here; that even frequencies are expressible: Basri et al. (2019).
+    two other samples parallel, and at least two lines through the origin (lines_tolerance=1e8).
+    Reference: derived here; Basri et al. (2019), who show that even frequencies are expressible.
     """
     for hypothesis in (PLANAR, PAIRED):
         hypothesis.check(None, data)
@@ -125,13 +129,13 @@ def _bias_free(ks: Float[np.ndarray, "_"]) -> Float[np.ndarray, "_"]:
 
 
 def _of_biases(ks: Float[np.ndarray, "_"], gamma2: float) -> Float[np.ndarray, "_"]:
-    """What both biases add: the output's only to the mean."""
+    """The contribution of both biases; the bias of the output changes k = 0 only."""
     odd = gamma2 / (np.pi * np.maximum(ks, 1)) ** 2
     return np.where(ks == 0, 1 + gamma2 / 4, np.where(ks % 2 == 1, odd, 0.0))
 
 
 def _pairs(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Samples x and −x; none where some sample has no mirror image."""
+    """Indices of the samples x and −x of each pair; empty where a sample is unpaired."""
     return mirror_pairs(Dataset(data.x, np.zeros(len(data)))) or (np.array([], int), np.array([], int))
 
 
@@ -148,7 +152,7 @@ def _odd_share(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _nearness(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
-    """1/sin of the smallest angle between neighbouring lines; a line alone is its own neighbour."""
+    """1/sin of the smallest angle between neighboring lines; a single line is its own neighbor."""
     one, _ = _pairs(data)
     if data.dimensions != 2 or not len(one):
         return np.nan
@@ -165,7 +169,7 @@ def _nearness(network: Network | None, data: Dataset) -> float:  # noqa: ARG001
 PAIRED = Hypothesis(
     "paired",
     "a sample −x for every x",
-    "the share of samples without one",
+    "the fraction of samples x without −x",
     _unpaired,
     "add them with their targets: an even function has y(−x) = y(x)",
 )
@@ -174,15 +178,15 @@ EVEN = Hypothesis(
     "an even target, the same on x and −x,",
     "the largest |y(x) − y(−x)| over the largest |y|",
     _odd_share,
-    "take (y(x) + y(−x))/2 on both; of odd functions two bias-free layers express linear ones only",
+    "use (y(x) + y(−x))/2 for both; two bias-free layers express no odd function that is not linear",
     tolerance=1e-8,
 )
 LINES = Hypothesis(
     "lines",
-    "no two samples on one line but for x and −x, and more than one line,",
-    "1/sin of the smallest angle between two lines",
+    "no two samples on one line through the origin, except x and −x, and more than one line,",
+    "1/sin of the smallest angle between two such lines",
     _nearness,
-    "drop samples of the same direction: f(ax) = a·f(x) for a > 0 in any case",
+    "drop samples of equal direction: every bias-free network has f(ax) = a·f(x) for a > 0",
     tolerance=1e8,
 )
 ASSUMES = (PLANAR, PAIRED, EVEN, LINES)

@@ -1,7 +1,8 @@
-"""Second layer fixed, logistic loss: where the first layer goes while no neuron changes sides.
+"""Logistic training of the first layer, second layer fixed, while activation patterns stay fixed.
 
-The gate φ′_hi of neuron h on sample i is 1 or the leak. While gates last, the margins z_i = y_i f(x_i) are
-linear in W₁, with gradients of rows a_h y_i φ′_hi x_i: training is that of a linear model on them.
+The slope φ′_hi of neuron h on sample i is 1 where it is active and the leak elsewhere. While these stay
+fixed, the margins z_i = y_i f(x_i) are linear in W₁, with gradients of rows a_h y_i φ′_hi x_i: training W₁ is
+training a linear model.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _ROUNDING = 1e-12  # of |w_h||x_i|
-_LEAST = 1e-312  # below it numbers have fewer than twelve digits
-_REGULAR = 1e-10  # of a gradient's length, what it must have off the others to count as independent
+_LEAST = 1e-312  # smaller numbers have fewer than twelve digits
+_INDEPENDENT = 1e-10  # the least part of a unit gradient off the span of the others
 
 
 @dataclass(frozen=True, eq=False)
 class GatedMaxMargin:
-    """The network of least |W₁| whose margins, with gates held at `patterns`, are 1 or more.
+    """The network of least |W₁| whose margins at the activation patterns `patterns` are at least 1.
 
-    `margins` are those; `multipliers` λ_i ≥ 0 give it, positive only where the margin is 1, and Σλ_i = |W₁|².
-    `changed` is the share of gates that the network itself has otherwise, by more than rounding: training can
-    end there only if it is 0.
+    `margins` are its margins. `multipliers` λ_i ≥ 0 are positive only where the margin is 1, and
+    Σλ_i = |W₁|². `changed` is the fraction of activations that differ, by more than rounding, between the
+    network itself and `patterns`: training can end at this network only if it is 0.
     """
 
     network: Network
@@ -51,7 +52,7 @@ class GatedMaxMargin:
 
     @property
     def on_margin(self) -> Bool[np.ndarray, "P"]:
-        """The samples that hold it, λ_i > 0."""
+        """The support: samples with λ_i > 0."""
         return self.multipliers > 0
 
 
@@ -62,15 +63,16 @@ class GatedMaxMargin:
 def gated_max_margin(
     network: Network, data: Dataset, *, patterns: Sequence[ArrayLike] | None = None
 ) -> GatedMaxMargin:
-    """The network whose direction W₁ logistic training of the first layer ends at, if gates last.
+    """The max-margin network at fixed activation patterns, the limit of the direction of W₁ in training.
 
-    min |W₁|² with y_i Σ_h a_h φ′_hi w_h·x_i ≥ 1: w_h = a_h Σ_i λ_i y_i φ′_hi x_i, K_ij = y_i y_j x_i·x_j
-    Σ_h a_h²φ′_hiφ′_hj, z = Kλ. All samples are on the margin where K⁻¹1 ≥ 0. Training approaches it as
-    1/ln t, and loss·t/τ → Σλ_i. `patterns`, as of `activation_patterns`, are those of `network` unless given.
-    Margins are met to 1e-9, and W₁ is right to 1e-6 of its norm.
+    min |W₁|² with y_i Σ_h a_h φ′_hi w_h·x_i ≥ 1: w_h = a_h Σ_i λ_i y_i φ′_hi x_i, z = Kλ, with K_ij = y_i y_j
+    x_i·x_j Σ_h a_h²φ′_hiφ′_hj. All samples are on the margin if K⁻¹1 ≥ 0. Training of the first layer
+    approaches the direction as 1/ln t, and loss·t/τ → Σλ_i. `patterns`, in the form of
+    `bf.theory.activation_patterns`, are those of `network` unless given. Margins are met to 1e-9, and W₁ is
+    accurate to 1e-6 of its norm.
 
-    Assumes: two layers, one output, no biases; labels −1 and +1; every sample on its side, y_i f(x_i) > 0, or
-    patterns with which some W₁ has them there.
+    Assumes: two layers, one output, no biases; labels −1 and +1; every sample classified correctly,
+    y_i f(x_i) > 0, or given patterns with which some W₁ classifies every sample correctly.
     Reference: derived here, by Soudry et al. (2018) for the linear model that is left; Frei et al. (2022),
     Kou et al. (2023) for the setting.
     """
@@ -88,40 +90,41 @@ def gated_max_margin(
     lost = (multipliers > 0) & (scaled < _LEAST)
     multipliers = representable("|W₁|² = Σλ_i, of order 1/(a²x²),", np.where(lost, np.inf, scaled))
     end = Network((representable("W₁", w), network.weights[1]), leak=network.leak)
-    return GatedMaxMargin(end, margins, multipliers, (on,), _otherwise(end, data, on))
+    return GatedMaxMargin(end, margins, multipliers, (on,), _changed(end, data, on))
 
 
 @result("orthogonal inputs, second layer fixed: the activation pattern at the end", lambda: ASSUMES_PATTERNS)
 def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tuple[Bool[np.ndarray, "P H"]]:
-    """The activation patterns that logistic training of the first layer ends with, on orthogonal inputs.
+    """The final activation patterns of logistic training of the first layer, on orthogonal inputs.
 
-    w_h·x_i moves by a_h y_i φ′_hi|x_i|² times a positive number, and by nothing else: every neuron comes to
-    its side of every sample, a_h y_i > 0, by flow and by descent with any step. A ReLU neuron that is off
-    stays off, and so does one exactly on the hyperplane of a sample, σ′(0) = 0, by descent: the flow is not
-    unique there. What `network` has already if its gates last; as those of `activation_patterns`. Exact.
+    w_h·x_i changes by a_h y_i φ′_hi|x_i|² times a positive number, and by nothing else. So every neuron of a
+    leaky network becomes active on the samples with a_h y_i > 0 and inactive on the others, under flow and
+    under descent with any step. A ReLU neuron that is inactive on a sample stays so; one exactly on the
+    hyperplane of a sample stays there under descent, σ′(0) = 0, while the flow is not unique. If the patterns
+    of `network` are final already they are returned, in the form of `bf.theory.activation_patterns`. Exact.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
-    (kinks_tolerance=0, how many; relaxed, that of descent).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample with the sign of a_h
+    (kinks_tolerance=0, the number of such pairs; if relaxed, the result is that of descent).
     Reference: derived here; Frei et al. (2022), Kou et al. (2023) for nearly orthogonal inputs.
     """
     check(ASSUMES_PATTERNS, network, data, tolerances)
     return (_final_pattern(network, data),)
 
 
-def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
-    """The part of W₁ that training the first layer leaves as it is while gates last, whatever the loss.
+def conserved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
+    """The part of W₁ that training the first layer conserves at fixed activation patterns, for any loss.
 
-    W₁ − Σ_i μ_i ∂f(x_i)/∂W₁ with the outputs of W₁, that is W₁ less its projection on their gradients, of
-    rows a_h φ′_hi x_i: of all layers with these gates and outputs, the other part is the shortest. Margins
-    grow as ln t, so W₁ outgrows it, and the memory of its start, only so. Right to 1e-6 of |W₁|, and to
-    rounding where gradients are well apart.
+    W₁ less its projection on the gradients ∂f(x_i)/∂W₁ of the outputs, of rows a_h φ′_hi x_i. The projection
+    is the shortest first layer with these patterns and outputs. It grows only as ln t under the logistic
+    loss, so the conserved part, set by initialization, becomes negligible as slowly. Accurate to 1e-6 of
+    |W₁|, and up to rounding if the gradients are well conditioned.
 
     Assumes: two layers, one output, no biases; the second layer is not trained.
     Reference: derived here.
     """
     check(SETTING, network, data, {})
-    # sizes of one, also of every gradient, leave the projection as it is and keep squares from underflowing
+    # dividing weights, inputs and each gradient by its size keeps the projection and avoids underflow
     first, outer, x = (w / (np.abs(w).max() or 1.0) for w in (*network.weights, data.x))
     slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), outer[0]
     largest = np.max(slopes * np.abs(outer), axis=1, keepdims=True)
@@ -134,9 +137,10 @@ def unmoved_part(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
 
 
 def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
-    """−∂L/∂W₁ of the logistic loss: rows a_h⟨y_i φ′_hi x_i/(1 + e^{z_i})⟩, z_i = y_i f(x_i).
+    """The negative gradient −∂L/∂W₁ of the logistic loss.
 
-    One step of descent is W₁ + η times this; on a kink σ′(0) = α. Right to rounding.
+    Its rows are a_h⟨y_i φ′_hi x_i/(1 + e^{z_i})⟩, z_i = y_i f(x_i). One step of descent adds η times this to
+    W₁. σ′(0) = α. Exact up to rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1.
     Reference: derived here.
@@ -144,8 +148,8 @@ def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
     check(ASSUMES_MAX_MARGIN[:-1], network, data, {})
     y = data.targets[:, 0]
     slopes, outer = _slopes(network, activation_patterns(network, data.x)[0]), network.weights[1][0]
-    pull = y * np.exp(-np.logaddexp(0, y * network(data.x).reshape(-1))) / len(y)
-    return (outer[:, None] * slopes.T * pull) @ data.x
+    force = y * np.exp(-np.logaddexp(0, y * network(data.x).reshape(-1))) / len(y)
+    return (outer[:, None] * slopes.T * force) @ data.x
 
 
 def _slopes(network: Network, on: Bool[np.ndarray, "P H"]) -> Float[np.ndarray, "P H"]:
@@ -160,9 +164,9 @@ def _margin_gradients(
 
 
 def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
-    """λ of the shortest w = Gᵀλ with Gw ≥ 1; mostly all rows hold it, and no active set is searched for."""
+    """λ of the shortest w = Gᵀλ with Gw ≥ 1; where all rows are in the support, by one linear system."""
     r, ones = np.asarray(np.linalg.qr(gradients.T, mode="r")), np.ones(len(gradients))
-    independent = np.abs(np.diag(r)) > _REGULAR * np.linalg.norm(r, axis=0)[: len(r)]
+    independent = np.abs(np.diag(r)) > _INDEPENDENT * np.linalg.norm(r, axis=0)[: len(r)]
     if len(r) == len(ones) and independent.all():
         multipliers = np.linalg.solve(r, np.linalg.solve(r.T, ones))
         if multipliers.min() >= 0:
@@ -171,17 +175,17 @@ def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
         return max_margin(Dataset(r.T, ones)).multipliers  # the same products as the gradients have
     except AssumptionError as error:
         raise AssumptionError(
-            "patterns with which some first layer has every sample on its side",
+            "patterns with which some first layer classifies every sample",
             "the least mean hinge loss ⟨max(0, 1 − z/|∂z/∂W₁|)⟩ over first layers",
             defect=error.defect,
             tolerance=0.0,
-            remedy="take them from bf.theory.activation_patterns of a network that fits its samples, or give "
-            "more neurons",
+            remedy="take the patterns of a network that classifies its samples, with "
+            "bf.theory.activation_patterns, or give more neurons",
         ) from None
 
 
-def _otherwise(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
-    """The share of gates clearly not as in `on`; where φ′ = 0 a neuron may end on the kink of a sample."""
+def _changed(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
+    """The fraction of activations unlike `on` by more than rounding: neurons may end on a hyperplane."""
     first = network.weights[0]
     (x, x_size), (rows, size) = ((v, np.where((n := row_norms(v)) > 0, n, 1.0)) for v in (data.x, first))
     h = (x / x_size[:, None]) @ (rows / size[:, None]).T
@@ -190,14 +194,14 @@ def _otherwise(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> 
 
 
 def _final_pattern(network: Network, data: Dataset) -> Bool[np.ndarray, "P H"]:
-    pull = np.sign(data.targets) * np.sign(network.weights[1])
+    force = np.sign(data.targets) * np.sign(network.weights[1])
     on = activation_patterns(network, data.x)[0]
-    own = (pull > 0) & (on | (network.leak > 0))
-    return np.where(pull == 0, on, own) | (network.leak == 1)
+    own = (force > 0) & (on | (network.leak > 0))
+    return np.where(force == 0, on, own) | (network.leak == 1)
 
 
-def _turning(network: Network, data: Dataset) -> float:
-    """The share of gates that are not those of the end."""
+def _not_final(network: Network, data: Dataset) -> float:
+    """The fraction of activations that differ from the final ones."""
     if network.depth != 2 or network.sizes[-1] != 1:
         return np.nan
     return float(np.mean(activation_patterns(network, data.x)[0] != _final_pattern(network, data)))
@@ -209,18 +213,17 @@ def _unfitted(network: Network, data: Dataset) -> float:
 
 FITTED = Hypothesis(
     "fitted",
-    "every sample on its side, y_i f(x_i) > 0",
-    "the share of samples that are not",
+    "every sample classified correctly, y_i f(x_i) > 0,",
+    "the fraction of samples that are not",
     _unfitted,
-    "train until they are, or say with patterns= at what gates to look",
+    "train until they are, or give activation patterns with patterns=",
 )
-LASTING = Hypothesis(
-    "lasting",
-    "gates that last: every neuron on its side of every sample, or a ReLU neuron off for ever,",
-    "the share of gates that will change",
-    _turning,
-    "train with bf.gradient_descent until bf.theory.neighbors.final_patterns are reached, and pass "
-    "that network",
+FIXED_PATTERNS = Hypothesis(
+    "patterns",
+    "activation patterns that stay fixed, those of bf.theory.neighbors.final_patterns,",
+    "the fraction of pairs of neuron and sample whose activation will change",
+    _not_final,
+    "train with bf.gradient_descent until they are reached, and pass the trained network",
     tolerance=0.0,
 )
 ASSUMES_MAX_MARGIN = (*SETTING, LABELS, FITTED)

@@ -1,4 +1,4 @@
-"""Second layer fixed, symmetric data: the network is a linear model, trained by gradient flow."""
+"""Networks with a fixed second layer on symmetric data: linear models, trained by flow or descent."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def fixed_readout_flow(
     method: str = "DOP853",
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient flow of the first layer alone, the second one fixed, as that of a linear model f(x) = w·x.
+    """Gradient flow of the first layer, second layer fixed, as the flow of a linear model f(x) = w·x.
 
-    W₁ = W₂ᵀvᵀ for all t, and w = c|W₂|²v obeys dw/dt̃ = g(w) = −∂L/∂w at t̃ = c²|W₂|²t/τ: D equations. Each
-    neuron sees W₂ₕc⟨ex⟩, e = −∂ℓ/∂f, since e is odd on symmetric data where f is, and the even part
-    (1−α)/2·Σ W₂ₕ|W₂ₕ||v·x| vanishes. The square loss has w = w* + exp(−Σt̃)(w(0) − w*), and only the
-    logistic one is integrated, by `method`. What `bf.gradient_flow(..., train=(True, False))` follows.
+    W₁ = W₂ᵀvᵀ for all t, and w = c|W₂|²v obeys dw/dt̃ = g(w) = −∂L/∂w at t̃ = c²|W₂|²t/τ: D equations. The
+    even part (1−α)/2·Σ W₂ₕ|W₂ₕ||v·x| of f vanishes, so that e = −∂ℓ/∂f is odd on symmetric data, and the
+    force on each neuron is W₂ₕc⟨ex⟩. For the square loss w = w* + exp(−Σt̃)(w(0) − w*); the logistic loss is
+    integrated by `method`. `bf.gradient_flow(..., train=(True, False))` simulates the same flow.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
     (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
-    (signs_tolerance=1e-8); v·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of them).
+    (signs_tolerance=1e-8); v·x ≠ 0 on the samples (hyperplane_tolerance=0, a fraction of them).
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
@@ -61,10 +61,10 @@ def fixed_readout_flow(
     if kind.name == "square":
         v, stats = _square_flow(start, factor, data, c * ts), Stats("fixed_readout_flow")
     else:
-        look = {"method": method, "rtol": rtol, "atol": rtol * float(np.linalg.norm(start))}
-        pull = negative_gradient(kind, data)
+        options = {"method": method, "rtol": rtol, "atol": rtol * float(np.linalg.norm(start))}
+        force = negative_gradient(kind, data)
         v, stats = integrated(
-            lambda v: pull(factor * v[None])[0], start, c * ts, name="fixed_readout_flow", **look
+            lambda v: force(factor * v[None])[0], start, c * ts, name="fixed_readout_flow", **options
         )
     return _trajectory(network, data, kind, ts, v, replace(stats, defects=defects))
 
@@ -80,10 +80,10 @@ def fixed_readout_descent(
     loss: str = "square",
     **tolerances: float,
 ) -> Trajectory:
-    """Gradient descent of the first layer alone, as that of a linear model with steps c²|W₂|² times as long.
+    """Descent of the first layer, second layer fixed, as descent of a linear model with steps c²|W₂|²η.
 
-    W₁ = W₂ᵀvᵀ after every step, whatever its size, with v → v + ηc·g(c|W₂|²v). `step` is one size, or one for
-    each of the `steps`. Saved as `bf.gradient_descent` saves; `ts` are sums of the steps.
+    W₁ = W₂ᵀvᵀ after every step of any size, with v → v + ηc·g(c|W₂|²v). `step` is one size η, or one per
+    step. Steps are saved as by `bf.gradient_descent`; `ts` are sums of the step sizes.
 
     Assumes: as `fixed_readout_flow`.
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
@@ -93,11 +93,11 @@ def fixed_readout_descent(
     kind.check(data.y)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     began, saves = time.perf_counter(), np.unique([*range(0, steps + 1, every), steps])
-    v, c, pull = _direction(network), (1 + network.leak) / 2, negative_gradient(kind, data)
+    v, c, force = _direction(network), (1 + network.leak) / 2, negative_gradient(kind, data)
     factor, found = c * float(np.sum(network.weights[1] ** 2)), [v]
     for first, last in pairwise(saves):
         for size in sizes[first:last]:
-            v = v + size * c * pull(factor * v[None])[0]
+            v = v + size * c * force(factor * v[None])[0]
         found.append(v)
     wall_time = time.perf_counter() - began
     stats = Stats("fixed_readout_descent", steps, accepted=steps, defects=defects, wall_time=wall_time)
@@ -109,7 +109,7 @@ def _step_sizes(step: ArrayLike, steps: int) -> Float[np.ndarray, "_"]:
     sizes = real("step", step)
     if sizes.shape not in ((), (steps,)) or not (sizes > 0).all():
         raise ValueError(
-            f"step must be one positive size, or one for each of the {steps} steps, got {step!r}."
+            f"step must be one positive size, or {steps} positive sizes, one per step, got {step!r}."
         )
     return np.broadcast_to(sizes, steps)
 
@@ -117,7 +117,7 @@ def _step_sizes(step: ArrayLike, steps: int) -> Float[np.ndarray, "_"]:
 def _trajectory(
     network: Network, data: Dataset, kind: Loss, ts: np.ndarray, v: Float[np.ndarray, "T D"], stats: Stats
 ) -> Trajectory:
-    """W₁ = W₂ᵀvᵀ with the second layer as it is, and the loss of f(x) = c|W₂|²v·x."""
+    """The networks W₁ = W₂ᵀvᵀ with their fixed second layer, and the loss of f(x) = c|W₂|²v·x."""
     second = network.weights[1]
     w = (1 + network.leak) / 2 * np.sum(second**2) * v
     found = linear_loss(w[:, None, :], data, kind)
@@ -132,7 +132,7 @@ def _trajectory(
 
 
 def _direction(network: Network) -> Float[np.ndarray, "D"]:
-    """v of W₁ = W₂ᵀvᵀ, the nearest one."""
+    """The v for which W₂ᵀvᵀ is nearest to W₁."""
     first, second = network.weights
     relative = second[0] / np.abs(second).max()  # squares of tiny weights would underflow
     return relative @ (first / np.abs(second).max()) / (relative @ relative)
@@ -141,9 +141,9 @@ def _direction(network: Network) -> Float[np.ndarray, "D"]:
 def _square_flow(
     start: Float[np.ndarray, "D"], factor: float, data: Dataset, ts: Float[np.ndarray, "T"]
 ) -> Float[np.ndarray, "T D"]:
-    """v of v̇ = β − mΣv, mode by mode of Σ: v₀ + φ(mνt)·t(β − mΣv₀), φ(z) = (1 − e^{−z})/z; no Σ⁻¹ needed."""
+    """v of v̇ = β − mΣv per mode of Σ: v₀ + φ(mνt)·t(β − mΣv₀), φ(z) = (1 − e^{−z})/z; Σ may be singular."""
     values, modes = np.linalg.eigh(data.sigma)
-    seen = values > values[-1] * len(values) * np.finfo(float).eps  # β has nothing along the other modes
+    seen = values > values[-1] * len(values) * np.finfo(float).eps  # β has no component along the other modes
     slope = np.where(seen, (data.beta.reshape(-1) - factor * data.sigma @ start) @ modes, 0.0)
     z = np.outer(ts, factor * np.where(seen, values, 0.0))
     share = np.divide(-np.expm1(-z), z, out=np.ones_like(z), where=z > 0)

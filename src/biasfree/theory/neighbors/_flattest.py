@@ -1,4 +1,4 @@
-"""The least sharpness of ReLU networks through given samples of the plane: a semidefinite programme."""
+"""The least sharpness of ReLU networks that interpolate samples of the plane: a semidefinite program."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RANK = 1e-10  # of the largest singular value
 
 @dataclass(frozen=True, eq=False)
 class Flattest:
-    """The least sharpness, from below, and a network that has it but for the gap, as a measure on directions.
+    """A lower bound on the sharpness, and a network that attains it up to the gap: a measure on directions.
 
-    A neuron of direction u in cone c: `angle` and `cone`; `inner` = Σ|w|², `outer` = Σa² and `output` =
-    Σ±|a||w| of all neurons there, |output| ≤ √(inner·outer).
+    Each direction has its `angle` and the index of its `cone`, and of all neurons with this direction
+    `inner` = Σ|w|², `outer` = Σa² and `output` = Σ±|a||w|, |output| ≤ √(inner·outer).
     """
 
     value: float
@@ -33,20 +33,21 @@ class Flattest:
 
 
 def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> Flattest:
-    """min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i, whatever their width, and its certificate.
+    """min λ_max(GGᵀ/P) over networks of any width with f(x_i) = y_i, and its certificate.
 
-    GGᵀ = Σ_u(p_u σ_uσ_uᵀ + q_u K_u), p = Σ|w|² and q = Σa² of the neurons of direction u, σ_u = σ(u·x_i), K_u
-    the products of the samples that u is active on; and outputs Σ_u t_uσ_u, |t_u| ≤ √(p_uq_u). It is convex,
-    and its dual is the largest m·y over V ⪰ 0, Tr V = 1 with |m·σ_u| ≤ (2/P)√(σ_uᵀVσ_u·⟨V, K_u⟩) for all u.
-    The solution on some directions is checked on all others: on a cone the bound is linear in u on the left
-    and a norm of u on the right, so the worst u is known. Those that fail are added; what is returned,
-    m·y over the worst ratio, holds for all, and is within 2·`gap` of the least.
+    GGᵀ = Σ_u(p_u σ_uσ_uᵀ + q_u K_u), with p = Σ|w|² and q = Σa² of the neurons of direction u,
+    σ_u = σ(u·x_i), and K_u the products of the samples on which u is active; the outputs are Σ_u t_uσ_u,
+    |t_u| ≤ √(p_uq_u). The problem is convex. Its dual is the largest m·y over V ⪰ 0, Tr V = 1 with
+    |m·σ_u| ≤ (2/P)√(σ_uᵀVσ_u·⟨V, K_u⟩) for all u. It is solved on a few directions, and its constraint
+    checked on all: on a cone the left side is linear in u and the right side a norm of u, so the worst u is
+    known. Directions that violate it are added. The returned value, m·y over the worst ratio, is a bound for
+    all directions, within 2·`gap` of the least.
     """
     width = np.diff(cones.ends, axis=1)[:, 0]
     shares = np.linspace(0, 1, 7)
     cone = np.repeat(np.arange(len(width)), len(shares))
     angle = (cones.ends[:, :1] + width[:, None] * shares).ravel()
-    basis, now = _basis(cones), 1e-3  # where directions are still missing, digits are of no use
+    basis, now = _basis(cones), 1e-3  # a coarse gap, until no direction is missing
     while True:
         program = _Program.of(cones, cone, angle, y, basis)
         v, m = program.solved(now)
@@ -63,19 +64,19 @@ def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> F
 
 
 def _basis(cones: Cones) -> Float[np.ndarray, "P R"]:
-    """Multipliers that matter: m and m + n are the same for Σ n_iσ(u·x_i) = 0 at all u."""
+    """A basis of the multipliers, up to those n with Σ n_iσ(u·x_i) = 0 at all u, which change nothing."""
     columns = cones.columns.reshape(-1, len(cones.x))
     _, size, rows = np.linalg.svd(columns, full_matrices=False)
     return rows[size > _RANK * size[0]].T
 
 
 def _worst(cones: Cones, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest |m·σ_u| over its bound on every cone, and the angle of u: an end, or along M⁻¹Σm_ix_i."""
-    found, p = [], len(m)
+    """Per cone the largest |m·σ_u| over its bound, and the angle of that u: an end, or along M⁻¹Σm_ix_i."""
+    worst, p = [], len(m)
     for active, (low, high) in zip(cones.active, cones.ends, strict=True):
         x, inside = cones.x[active], v[np.ix_(active, active)]
         if not len(x):
-            found.append((0.0, low))
+            worst.append((0.0, low))
             continue
         along, product = m[active] @ x, x.T @ inside @ x
         best = np.linalg.lstsq(product, along, rcond=None)[0]
@@ -85,8 +86,8 @@ def _worst(cones: Cones, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.n
         sizes = np.sqrt(np.maximum(np.einsum("id,de,ie->i", u, product, u), 0) * np.sum(inside * (x @ x.T)))
         seen = np.abs(u @ x.T).max(axis=1) > _SEEN * np.abs(cones.x).max()
         ratios = np.divide(np.abs(u @ along) * p / 2, sizes, out=np.zeros(len(u)), where=seen & (sizes > 0))
-        found.append((ratios.max(), angles[np.argmax(ratios)]))
-    return np.array([ratio for ratio, _ in found]), np.array([angle for _, angle in found])
+        worst.append((ratios.max(), angles[np.argmax(ratios)]))
+    return np.array([ratio for ratio, _ in worst]), np.array([angle for _, angle in worst])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +124,9 @@ class _Program:
         )
 
     def solved(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
-        """V and m by Newton's method on −m·y/μ − ln det V − Σ_u ln(a_ub_u − (m·σ_u)²), μ → 0.
+        """V and m by Newton's method on the barrier −m·y/μ − ln det V − Σ_u ln(a_ub_u − (m·σ_u)²), μ → 0.
 
-        The gap to the best is μ times P + 2 per direction.
+        The gap to the optimum is at most μ·(P + 2N) for N directions.
         """
         i, j = np.triu_indices(self.samples)
         triangle = np.concatenate([(i == j) / self.samples, np.zeros(len(self.y))])
@@ -137,12 +138,12 @@ class _Program:
                 return self._matrix(triangle), triangle[len(i) :]
             if mu < 1e-14:
                 raise RuntimeError(
-                    f"the programme of {self.samples} samples was not solved; please report the data."
+                    f"the program of {self.samples} samples was not solved; please report the data."
                 )
             mu /= 8
 
     def network(self, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """p, q and t of every direction, in proportion to the slopes of ln(ab − (m·σ)²), scaled to fit y."""
+        """p, q and t of every direction: proportional to the slopes of ln(ab − (m·σ)²), scaled to fit y."""
         triangle = v[np.triu_indices(self.samples)]
         a, b, c = self.by_inner @ triangle, self.by_outer @ triangle, self.by_m @ m
         room = a * b - c**2
@@ -156,7 +157,7 @@ class _Program:
         return v
 
     def _barrier(self, state: np.ndarray) -> float:
-        """−ln det V − Σ_u ln(a_ub_u − (m·σ_u)²); infinite outside."""
+        """−ln det V − Σ_u ln(a_ub_u − (m·σ_u)²); infinite outside the feasible set."""
         t = self.by_inner.shape[1]
         a, b, c = self.by_inner @ state[:t], self.by_outer @ state[:t], self.by_m @ state[t:]
         room = a * b - c**2
@@ -169,7 +170,7 @@ class _Program:
         return float(-2 * np.log(np.diag(root)).sum() - np.log(room).sum())
 
     def _centered(self, state: np.ndarray, mu: float) -> np.ndarray:
-        """The minimum at this μ, Tr V kept: steps halved until they help, and until the next one cannot."""
+        """The minimum at this μ and fixed Tr V, by Newton steps, halved until they decrease the objective."""
         i, j = np.triu_indices(self.samples)
         trace = np.concatenate([(i == j).astype(float), np.zeros(len(self.y)), [0.0]])
         for _ in range(200):
@@ -182,7 +183,7 @@ class _Program:
             share, before = 1.0, self._barrier(state)
             while self._barrier(state + share * move) - before > share * (towards - 0.1 * gain):
                 share /= 2
-            if share < 1e-6:  # rounding hides what is left to gain
+            if share < 1e-6:  # the remaining gain is below rounding
                 break
             state = state + share * move
         return state

@@ -1,4 +1,4 @@
-"""Orthogonal inputs, second layer fixed, logistic loss: every margin grows by itself, z + e^z = ct."""
+"""Margins over time on orthogonal inputs, second layer fixed, logistic loss: z + e^z = ct for each sample."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._gated_flow import activation_patterns
 from biasfree.theory.hypotheses import SETTING, check, result
-from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, LASTING
+from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, FIXED_PATTERNS
 from biasfree.theory.parts._linear_phase import representable
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
-_LARGE = 600.0  # beyond it e^z may overflow, and z is nothing to it
+_LARGE = 600.0  # beyond it e^z may overflow, and z + e^z is e^z to rounding
 
-ASSUMES = (*ASSUMES_PATTERNS, LASTING)
+ASSUMES = (*ASSUMES_PATTERNS, FIXED_PATTERNS)
 
 _course = result(
     "orthogonal inputs, second layer fixed: every margin by itself, z + e^z = ct", lambda: ASSUMES
@@ -31,16 +31,16 @@ _course = result(
 def orthogonal_margins(
     network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T P"]:
-    """The margins z_i = y_i f(x_i) over time, when flow of the logistic loss trains the first layer alone.
+    """The margins z_i = y_i f(x_i) over time, for logistic flow of the first layer, second layer fixed.
 
-    ż_i = c_i/(1 + e^{z_i}), so z_i + e^{z_i} = z_i(0) + e^{z_i(0)} + c_i t/τ, c as of `margin_rates`. All
-    margins tend to ln t, so the normalised ones become equal, as 1/ln t; the loss is ⟨τ/(c_i t)⟩ then. Right
-    to 1e-13 of z_i and of 1.
+    ż_i = c_i/(1 + e^{z_i}), so z_i + e^{z_i} = z_i(0) + e^{z_i(0)} + c_i t/τ, with c_i of `margin_rates`. For
+    large t every margin is ln t + O(1): normalized margins become equal as 1/ln t, and the loss tends to
+    ⟨τ/(c_i t)⟩. Accurate to 1e-13 of max(|z_i|, 1).
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
-    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
-    `final_patterns` (lasting_tolerance=0).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample with the sign of a_h
+    (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 as under descent); fixed activation
+    patterns, those of `final_patterns` (patterns_tolerance=0).
     Reference: derived here; Frei et al. (2022) and Kou et al. (2023) have the equal margins and the loss 1/t.
     """
     check(ASSUMES, network, data, tolerances)
@@ -51,16 +51,17 @@ def orthogonal_margins(
 def descent_margins(
     network: Network, data: Dataset, steps: ArrayLike, *, step: float, **tolerances: float
 ) -> tuple[Float[np.ndarray, "T P"], Float[np.ndarray, "T P"]]:
-    """Between what two values each margin lies after so many steps of descent, where flow has one.
+    """Lower and upper bounds on every margin after so many `steps` of descent of size `step`.
 
-    In a step δ = ηc/(1 + e^z) of z the sum z + e^z grows by ηc(1 + e^z(e^δ − 1 − δ)/(δ(1 + e^z))): by ηc at
-    least, as by flow, and by ηc(e^δ − 1)/δ at most. That falls as δ does, which the z of flow bounds: its
-    values after 0, 1, 2, 4, 8, … steps bound all steps up to the next of these. Right to rounding.
+    A step of descent changes z by δ = ηc/(1 + e^z), and z + e^z by ηc(1 + e^z(e^δ − 1 − δ)/(δ(1 + e^z))): at
+    least ηc, as flow does, and at most ηc(e^δ − 1)/δ. The upper bound increases with δ, and δ is at most that
+    of the flow; its values after 0, 1, 2, 4, 8, … steps bound all steps up to the next of these. Exact up to
+    rounding.
 
     Assumes: two layers, one output, no biases; labels −1 and +1; orthogonal inputs
-    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample of its sign
-    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 as under descent); gates that last, those of
-    `final_patterns` (lasting_tolerance=0).
+    (orthogonal_tolerance=1e-8); no ReLU neuron exactly on the hyperplane of a sample with the sign of a_h
+    (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 as under descent); fixed activation
+    patterns, those of `final_patterns` (patterns_tolerance=0).
     Reference: derived here.
     """
     check(ASSUMES, network, data, tolerances)
@@ -73,17 +74,17 @@ def descent_margins(
     with np.errstate(over="ignore", invalid="ignore"):
         most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
         grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
-    representable("the bound from above, by steps that overshoot so far,", grown)
+    representable("the upper bound for steps of this size", grown)
     high = _grown(z, np.concatenate([np.zeros((1, len(z))), grown]))
     asked = np.searchsorted(grid, counts)
     return low[asked], high[asked]
 
 
 def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
-    """c_i = |x_i|²Σ_h(a_hφ′_hi)²/P: how fast the loss, while gates last, pulls at the margin of a sample.
+    """The rates c_i = |x_i|²Σ_h(a_hφ′_hi)²/P in the equation ż_i = c_i/(1 + e^{z_i}) of a margin.
 
-    It is |∂z_i/∂W₁|²/P, φ′ = 1 where a neuron is on and α elsewhere; 0 for a sample that no ReLU neuron sees.
-    Right to rounding.
+    c_i = |∂z_i/∂W₁|²/P, with φ′ = 1 where a neuron is active and α elsewhere; 0 for a sample on which no ReLU
+    neuron is active. Exact up to rounding.
 
     Assumes: two layers, one output, no biases.
     Reference: derived here.
@@ -96,10 +97,10 @@ def margin_rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
 
 
 def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.ndarray, "T *P"]:
-    """z(t) of ż = c/(1 + e^z), from z(0) = `start` at rates c: z + e^z = z(0) + e^{z(0)} + ct.
+    """The solution z(t) of ż = c/(1 + e^z), z(0) = `start`, c = `rate`: z + e^z = z(0) + e^{z(0)} + ct.
 
-    z = ln ω(z(0) + e^{z(0)} + ct), Wright's ω(v) + ln ω(v) = v, for every time and every rate. Right to 1e-13
-    of z and of 1.
+    z = ln ω(z(0) + e^{z(0)} + ct), with Wright's function ω(v) + ln ω(v) = v, for every time and every rate.
+    Accurate to 1e-13 of max(|z|, 1).
 
     Assumes: τ = 1; rates not negative.
     Reference: derived here.
@@ -107,7 +108,7 @@ def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.
     start, rate, ts = real("start", start), real("rate", rate), increasing_times(ts)
     if (rate < 0).any():
         raise ValueError(
-            f"rates must not be negative, got {rate.min()}; bf.theory.neighbors.margin_rates has them."
+            f"rates must not be negative, got {rate.min()}; bf.theory.neighbors.margin_rates computes them."
         )
     if start.shape != rate.shape:
         raise ValueError(f"start and rate must have one shape, got {start.shape} and {rate.shape}.")
@@ -115,17 +116,18 @@ def margin_course(start: ArrayLike, rate: ArrayLike, ts: ArrayLike) -> Float[np.
 
 
 def _grown(start: Float[np.ndarray, "*P"], grown: Float[np.ndarray, "T *P"]) -> Float[np.ndarray, "T *P"]:
-    """z once z + e^z has grown so much from its value at `start`."""
+    """z at which z + e^z exceeds its value at `start` by `grown`."""
     with np.errstate(over="ignore", divide="ignore"):
-        found, large = _inverse(start + np.exp(start) + grown), np.logaddexp(start, np.log(grown))
-    return np.where(start > _LARGE, large, found)
+        z, large = _inverse(start + np.exp(start) + grown), np.logaddexp(start, np.log(grown))
+    return np.where(start > _LARGE, large, z)
 
 
 def _inverse(value: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """z with z + e^z = value."""
     from scipy.special import wrightomega
 
-    above, below = np.maximum(value, 0.0), np.minimum(value, 0.0)  # ln ω is z, but ω underflows below
+    # z = ln ω(value), but ω underflows for very negative values, where z = value − ω(value) keeps its digits
+    above, below = np.maximum(value, 0.0), np.minimum(value, 0.0)
     return np.where(value > 0, np.log(wrightomega(above)), below - wrightomega(below))
 
 

@@ -1,4 +1,4 @@
-"""Orthogonal inputs, square loss: two groups of neurons, two escapes, the interpolator of least norm."""
+"""Orthogonal inputs, square loss: alignment, escape times, and the minimum-norm interpolator."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _escapes = result("orthogonal inputs: two escapes, interpolator of least norm", 
 
 
 def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
-    """The directions that neurons turn to while the outputs are small: D₊ if a > 0, −D₋ if a < 0.
+    """The directions to which neurons align while outputs are small: D₊ for a > 0, and −D₋ for a < 0.
 
-    D± = (1/P)·Σ_{±y>0} yx. A neuron that is inactive on some samples of its sign turns to the sum over the
-    others: on orthogonal inputs it never becomes active on them. Right to rounding.
+    D± = (1/P)·Σ_{±y>0} yx. A neuron that is inactive on some samples of its sign aligns with the sum over the
+    others: on orthogonal inputs it never becomes active on them. Exact up to rounding.
 
-    Assumes: one output; of the network, what `escape_times` does.
-    Reference: Boursier et al. (2022); [ZSL25] names it among the neighbours.
+    Assumes: one output; for the network, the hypotheses of `escape_times`.
+    Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
     y = _targets(data)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = [part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0))]
-    return representable("D₊", found[0]), representable("D₋", found[1])
+        plus, minus = (part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0)))
+    return representable("D₊", plus), representable("D₋", minus)
 
 
 @_escapes
 def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> Network:
-    """The ReLU network of least norm that fits every sample: one neuron for each sign of the targets.
+    """The ReLU network of least norm that fits every sample: one neuron per sign of the targets.
 
     n± = √(Σ_{±y>0} y_i²/|x_i|²),  w± = n±^{−1/2}·Σ_{±y>0} (|y_i|/|x_i|²)x_i,  a± = ±√n±, so that |w±| = |a±|.
-    Its outputs are the targets to rounding, and to `orthogonal_tolerance` where that is relaxed.
+    Its outputs equal the targets up to rounding, or up to `orthogonal_tolerance` if that is relaxed.
 
     Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output; a target that is not zero.
     Reference: Boursier et al. (2022); the limit of training as the initial weights → 0.
@@ -52,7 +52,7 @@ def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e
             rows.append(share @ (data.x / length[:, None]))
             outer.append(sign * np.sqrt(size))
     if not rows:
-        raise ValueError("every target is zero, and so is the network of least norm; give other targets.")
+        raise ValueError("every target is zero, so the network of least norm is zero; give other targets.")
     return Network((np.array(rows), np.array([outer])), leak=0.0)
 
 
@@ -60,7 +60,7 @@ def minimum_norm_interpolator(data: Dataset, *, orthogonal_tolerance: float = 1e
 def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> float:
     """½|θ|² = ½(|W₁|² + |W₂|²) of the ReLU network of least norm that fits every sample.
 
-    ½|θ|² = n₊ + n₋, n± = √(Σ_{±y>0} y_i²/|x_i|²). Right to rounding.
+    ½|θ|² = n₊ + n₋, n± = √(Σ_{±y>0} y_i²/|x_i|²). Exact up to rounding.
 
     Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output.
     Reference: Boursier et al. (2022).
@@ -70,24 +70,24 @@ def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> f
 
 @_escapes
 def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[np.ndarray, "2"]:
-    """The times at which the positive and the negative targets are learnt, to leading order as γ → 0.
+    """The times at which the positive and the negative targets are learned, to leading order as γ → 0.
 
-    t± = ln(√n±/γ±)/|D±|, γ±² = Σ_hγ_h² over the neurons of that sign active on all its samples: when the
-    growing part γ±²e^{2|D±|t} of the map has the size n± of the one it ends at. γ_h = (w_h·D̂ + |a_h|)/2,
-    D̂ = ±D±/|D±|, for a neuron that is active on no sample of the other sign; those it leaves first are
-    accounted for, exactly as γ → 0. Infinite for a sign that no target has. The paper has ln(1/γ)/|D±|, and
-    its loss has no ½: its times are half of these.
+    t± = ln(√n±/γ±)/|D±|, γ±² = Σ_hγ_h² over the neurons of that sign that are active on all its samples: at
+    t± the growing part γ±²e^{2|D±|t} of the map reaches its final size n±. γ_h = (w_h·D̂ + |a_h|)/2,
+    D̂ = ±D±/|D±|, for a neuron that is active on no sample of the other sign. Neurons that first deactivate
+    on such samples are accounted for, exactly as γ → 0. Infinite for a sign that no target has. The paper has
+    ln(1/γ)/|D±|, and its loss has no ½, so its times are half of these.
 
-    At t±, Σ y f = ½Σ y² over the samples of the sign: where their inputs have one length up to terms that
-    vanish with γ, otherwise up to a time that stays bounded as γ → 0; never earlier by more than
+    At t±, Σ y f = ½Σ y² over the samples of the sign, up to terms that vanish with γ if their inputs have
+    equal lengths, and otherwise up to a time shift that stays bounded as γ → 0; never earlier by more than
     ln(2|D±|n±P/Σy²)/(2|D±|).
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); for each sign a neuron active on all its samples
-    (cover_tolerance=0, the signs without); no neuron exactly on the hyperplane of a sample of its sign
-    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient descent);
-    small initial weights (small_tolerance=1e-2); and until t± neurons active on some samples of their sign
-    only fit little of any (ahead_tolerance=0.1, the largest share of a target).
+    (cover_tolerance=0, the number of signs without); no neuron exactly on the hyperplane of a sample of its
+    sign (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 and they stay there, as under
+    gradient descent); small initial weights (small_tolerance=1e-2); until t± neurons that are active on only
+    some samples of their sign fit little of them (ahead_tolerance=0.1, the largest fraction of a target).
     Reference: Boursier et al. (2022); n± and γ± in the logarithm, and the last hypothesis, are derived here.
     """
     check(ASSUMES, network, data, tolerances)
@@ -95,7 +95,7 @@ def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[
 
 
 def covers_all_samples(network: Network, data: Dataset) -> bool:
-    """Whether for each sign of the targets some neuron of that sign is active on all its samples.
+    """Whether each sign of the targets has a neuron, a_h of that sign, that is active on all its samples.
 
     A neuron exactly on the hyperplane of a sample is not active on it, σ′(0) = 0.
 
@@ -110,7 +110,7 @@ def covers_all_samples(network: Network, data: Dataset) -> bool:
 
 def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
     if data.outputs != 1:
-        raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
+        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     return data.targets[:, 0]
 
 
@@ -124,7 +124,7 @@ def _sign_norms(data: Dataset, tolerance: float) -> Float[np.ndarray, "2"]:
 
 
 def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
-    """t₊ and t₋, infinite where nothing covers the samples of a sign or no target has it."""
+    """t₊ and t₋, infinite for a sign without covering neurons or without targets."""
     norms, phase = _sign_norms(data, np.inf), grown(network, data)
     found = np.full(2, np.inf)
     for k, sign in enumerate((1, -1)):
@@ -136,7 +136,7 @@ def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
 
 
 def covering_neurons(network: Network, data: Dataset, sign: int) -> np.ndarray:
-    """Which neurons of this sign are active on all samples of this sign.
+    """A mask of the neurons with a_h of this sign that are active on all samples with targets of this sign.
 
     Reference: Boursier et al. (2022), the neurons that grow first.
     """
@@ -145,7 +145,7 @@ def covering_neurons(network: Network, data: Dataset, sign: int) -> np.ndarray:
 
 
 def _uncovered(network: Network, data: Dataset) -> float:
-    """How many signs of the targets have no neuron active on all their samples."""
+    """The number of signs of the targets without a neuron that is active on all their samples."""
     if network.depth != 2 or network.sizes[-1] != 1 or data.dimensions != network.sizes[0]:
         return np.nan
     present = [sign for sign in (1, -1) if (sign * data.targets > 0).any()]
@@ -153,7 +153,7 @@ def _uncovered(network: Network, data: Dataset) -> float:
 
 
 def _ahead(network: Network, data: Dataset) -> float:
-    """The largest share of a target that partial neurons have fitted when those covering its sign escape.
+    """The largest fraction of a target that partly active neurons have fitted when covering neurons escape.
 
     Along D_S the map of a neuron is γ_h²e^{2|D_S|t}D̂_S, and D̂_S·x_i = y_i|x_i|²/(P|D_S|) for i in S.
     """
@@ -174,9 +174,9 @@ def _two_layers(network: Network, data: Dataset) -> bool:
 
 
 def largest_cosine(data: Dataset) -> float:
-    """The largest |cos(x_i, x_j)| of two different samples: 0 for orthogonal inputs, NaN where one is zero.
+    """The largest |cos(x_i, x_j)| of two different samples: 0 for orthogonal inputs, NaN if an input is zero.
 
-    Of more than 2000 samples and D + 1, only that many are compared: they cannot all be orthogonal.
+    At most max(2000, D + 1) samples are compared: more than D cannot all be orthogonal.
 
     Reference: Boursier et al. (2022), Frei et al. (2022): what orthogonal inputs are.
     """
@@ -188,6 +188,21 @@ def largest_cosine(data: Dataset) -> float:
     return float(np.abs(unit @ unit.T - np.diag(np.sum(unit**2, axis=1))).max())
 
 
+def near_orthogonality(data: Dataset) -> float:
+    """The deviation of the inputs from orthogonality, ε = n·max|x_i·x_j|/min|x_i|² over i ≠ j.
+
+    |Σ c_i x_i|² = (1 ± ε)Σ c_i²|x_i|² for any c. ε is 0 for orthogonal inputs, and theorems on nearly
+    orthogonal inputs need it to be small. It is infinite if an input is zero.
+
+    Reference: Frei et al. (2022), Kou et al. (2023).
+    """
+    x = data.x / (np.abs(data.x).max() or 1.0)  # no square under- or overflows
+    gram = x @ x.T
+    least = float(np.diag(gram).min())
+    apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
+    return len(data) * apart / least if least > 0 else np.inf
+
+
 def _dominance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
     if network.depth != 2 or network.sizes[-1] != 1:
         return np.nan
@@ -197,9 +212,9 @@ def _dominance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _small_defect(network: Network, data: Dataset) -> float:
-    """|f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|; what that adds to the force, over the least |y||x|/P.
+    """The largest change of the force by outputs |f(x_i)| ≤ ½(|W₁|² + |W₂|²)|x_i|, over the least |y||x|/P.
 
-    The larger of the two norms decides: a layer that is zero grows from the other.
+    The norm of both layers counts: a layer that is zero grows from the other.
     """
     y, size = data.targets[:, 0], row_norms(data.x)
     if not _two_layers(network, data) or not y.any() or not size.any():
@@ -215,7 +230,7 @@ ORTHOGONAL_INPUTS = Hypothesis(
     "orthogonal inputs (Boursier et al. 2022, Frei et al. 2022)",
     "the largest |cos(x_i, x_j)|",
     lambda _, data: largest_cosine(data),
-    "draw such data with bf.data.orthogonal, or simulate with bf.gradient_flow",
+    "generate such data with bf.data.orthogonal, or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
 DOMINATED = Hypothesis(
@@ -223,13 +238,13 @@ DOMINATED = Hypothesis(
     "|a_h| ≥ |w_h| for every neuron (Boursier et al. 2022), which keeps the sign of a_h,",
     "the largest 1 − |a_h|/|w_h|",
     _dominance_defect,
-    "start from bf.networks.balanced, or simulate with bf.gradient_flow",
+    "initialize with bf.networks.balanced, or simulate with bf.gradient_flow",
     tolerance=1e-12,
 )
 COVER = Hypothesis(
     "cover",
     "for each sign of the targets a neuron active on all its samples (Boursier et al. 2022)",
-    "the number of signs without",
+    "the number of signs without such a neuron",
     _uncovered,
     "widen the network (about 2ⁿ neurons for n samples), or simulate with bf.gradient_flow",
     tolerance=0.0,
@@ -237,17 +252,17 @@ COVER = Hypothesis(
 SMALL = Hypothesis(
     "small",
     "small initial weights, in both layers",
-    "½(|W₁|² + |W₂|²)max|x|²/min|y||x|, targets of zero apart,",
+    "½(|W₁|² + |W₂|²)max|x|²/min|y||x| over nonzero targets",
     _small_defect,
-    "start smaller (scale=), or simulate with bf.gradient_flow",
+    "use smaller initial weights (scale=), or simulate with bf.gradient_flow",
     tolerance=1e-2,
 )
 AHEAD = Hypothesis(
     "ahead",
-    "neurons that cover all samples of their sign escape before those that cover some",
-    "the largest share of a target that the latter have fitted by then",
+    "an escape of the neurons active on all samples of a sign before those active on only some of them",
+    "the largest fraction of a target that the latter have fitted by then",
     _ahead,
-    "see bf.theory.neighbors.vanishing_escapes for one escape after another, start smaller (scale=), or "
+    "use bf.theory.neighbors.escape_sequence for successive escapes, or smaller initial weights (scale=), or "
     "simulate with bf.gradient_flow",
     tolerance=0.1,
 )

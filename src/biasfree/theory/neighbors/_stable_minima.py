@@ -1,11 +1,11 @@
-"""What the minima of two ReLU layers, off all kinks, at which descent can settle are like: for all widths.
+"""Bounds on sharpness, step and norm of the minima at which descent can settle, for networks of any width.
 
-At a network that interpolates the Hessian is GᵀG/P, G the P gradients of the outputs, if no sample is on a
-kink. Its largest eigenvalue is that of GGᵀ/P, whose quotient on the vector of ones is
+At a network that interpolates, and has no sample on a kink, the Hessian is GᵀG/P, G the gradients of the P
+outputs. Its largest eigenvalue is that of GGᵀ/P, whose Rayleigh quotient on the vector of ones is
 
     |Gᵀ1|²/P² = Σ_h[(w_h·S_h)² + a_h²|S_h|²]/P² ≥ 2Σ_h|a_h|g(w_h),  g(w) = (w·S)|S|/P²,
 
-S the sum of the samples that w is active on. The largest quotient of all is `flattest`.
+S the sum of the samples on which w is active. `flattest` minimizes the largest quotient over networks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from biasfree.theory.parts._linear_phase import representable
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_MOST = 32  # samples: the programme has P²/2 unknowns, and takes half a minute at 32
+_MOST = 32  # samples: the semidefinite program has P²/2 unknowns, and takes half a minute at 32
 
 _sharpness = result(
     "the sharpness at a network that interpolates, from below and along its kinks", lambda: ASSUMES_NETWORK
@@ -39,12 +39,12 @@ _settling = result(
 
 @_sharpness
 def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> float:
-    """What the sharpness at an interpolating network is at least: 2Σ_h|a_h|g(w_h), in any dimension.
+    """A lower bound 2Σ_h|a_h|g(w_h) on the sharpness at an interpolating network, in any dimension.
 
-    g(w) = (w·S)|S|/P², S = Σ_{w·x_i>0} x_i. So descent with step η settles there only if Σ|a|g ≤ 1/η. Where
-    outputs are off by r = √⟨(f − y)²⟩ the sharpness may be lower by max|x_i|·r. A bound, right to rounding,
-    that is reached where ones are the sharpest direction and |a_h||S_h| = w_h·S_h; the sharpness itself is
-    `tangent_sharpness` with within=0, or `bf.sharpness`.
+    g(w) = (w·S)|S|/P², S = Σ_{w·x_i>0} x_i. So descent with step η settles there only if Σ|a|g ≤ 1/η. If the
+    outputs have an error r = √⟨(f − y)²⟩, the sharpness may be lower by max|x_i|·r. The bound is attained if
+    the vector of ones is the sharpest direction and |a_h||S_h| = w_h·S_h. The sharpness itself is
+    `tangent_sharpness` with within=0, or `bf.sharpness`. Exact up to rounding.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6, r over √⟨y²⟩); no
     sample on a kink, without which there is no Hessian.
@@ -60,11 +60,11 @@ def sharpness_bound(network: Network, data: Dataset, **tolerances: float) -> flo
 
 @_sharpness
 def tangent_sharpness(network: Network, data: Dataset, *, within: float, **tolerances: float) -> float:
-    """The sharpness at an interpolating network over the moves that keep neurons on the kinks they are on.
+    """The sharpness at an interpolating network, restricted to moves that keep neurons on their kinks.
 
-    The largest eigenvalue of GTTᵀGᵀ/P, T the moves in which a neuron nearer than `within` to the kink of x_i,
-    |w_h·x_i| ≤ within·|x_i|, moves across x_i only. Without neurons on kinks it is the sharpness, right to
-    rounding.
+    The largest eigenvalue of GTTᵀGᵀ/P, where T projects on the moves in which every neuron within a distance
+    `within` of the kink of x_i, |w_h·x_i| ≤ within·|x_i|, moves orthogonally to x_i. Without neurons on kinks
+    it is the sharpness. Exact up to rounding.
 
     Assumes: two layers, one output, no biases; α = 0; f(x_i) = y_i (fit_tolerance=1e-6).
     Reference: derived here; Nacson et al. (2023) for the setting.
@@ -86,13 +86,14 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
 
 @_settling
 def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
-    """The least sharpness of all ReLU networks that interpolate, whatever their width.
+    """The least sharpness of all ReLU networks that interpolate the samples, of any width.
 
-    min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i: convex in what the neurons of each direction add up
-    to, so its dual proves it, the largest m·y over V ⪰ 0, Tr V = 1 with |Σ_i m_iσ(u·x_i)| ≤
-    (2/P)√(σ_uᵀVσ_u·|V^½X_u|²) for every unit vector u, X_u the samples that u is active on. Never above the
-    least, and below it by at most 1e-6 of it; networks come as near as one likes, some with neurons as near
-    to kinks. 2|y_i||x_i|/P is the least where every sample can have neurons that see no other.
+    min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i. It is convex in the sums over neurons of each
+    direction, and certified by its dual: the largest m·y over V ⪰ 0, Tr V = 1 with |Σ_i
+    m_iσ(u·x_i)| ≤ (2/P)√(σ_uᵀVσ_u·|V^½X_u|²) for every unit vector u, X_u the samples on which u is active.
+    The result is never above the least sharpness, and below it by at most 1e-6 of it. Networks come
+    arbitrarily close, some with neurons arbitrarily close to kinks. It is max 2|y_i||x_i|/P if every sample
+    can have neurons that are active on no other sample.
 
     Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.
@@ -101,8 +102,8 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     cones, y, x_size, y_size = _scaled(data, interpolable_tolerance)
     if len(y) > _MOST:
         raise ValueError(
-            f"the least sharpness is found for at most {_MOST} samples, got {len(y)}; "
-            "bf.theory.neighbors.sharpness_bound bounds that of one network on any number."
+            f"the least sharpness is computed for at most {_MOST} samples, got {len(y)}; "
+            "bf.theory.neighbors.sharpness_bound bounds that of a given network for any number of samples."
         )
     least = flattest(cones, y).value if y.any() else 0.0
     with np.errstate(over="ignore"):
@@ -111,13 +112,14 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
 
 @_settling
 def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
-    """The step η_c above which descent settles at no interpolating network off all kinks, whatever its width.
+    """The largest step η_c at which descent can settle at an interpolating network off all kinks.
 
-    η_c = 2/least_sharpness: at a stable minimum the sharpness is at most 2/η. At smaller steps there are such
-    networks, at η_c in the limit. Never below, and above by at most 1e-6 of it. Infinite for targets that are
-    all zero. A minimum with a neuron on the kink of a sample has no sharpness, and may hold larger steps.
+    η_c = 2/least_sharpness, for networks of any width: at a stable minimum the sharpness is at most 2/η. For
+    every smaller step there are such networks. The result is never below η_c, and above it by at most 1e-6 of
+    it. Infinite for targets that are all zero. A minimum with a neuron on the kink of a sample has no
+    sharpness, and may be stable at larger steps.
 
-    Assumes: what `least_sharpness` does (interpolable_tolerance=1e-8).
+    Assumes: the hypotheses of `least_sharpness` (interpolable_tolerance=1e-8).
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
     least = least_sharpness(data, interpolable_tolerance=interpolable_tolerance)
@@ -127,11 +129,11 @@ def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8
 
 @_settling
 def least_path_norm(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
-    """What Σ_h|a_h||w_h| of every ReLU network that interpolates is at least.
+    """A lower bound on the path norm Σ_h|a_h||w_h| of every ReLU network that interpolates the samples.
 
-    ½|θ|² of such a network is at least this too, since ½(a² + |w|²) ≥ |a||w|. It is m·y, m of
-    `path_norm_multipliers`, sought on the kinks and 5760 directions: never above the least, and below it by
-    π|m|·|x|/5760 of it at most, mostly by 1e-6.
+    It bounds ½|θ|² too, since ½(a² + |w|²) ≥ |a||w|. It is m·y, with m of `path_norm_multipliers`, computed
+    on the kinks and 5760 directions: never above the least path norm, and below it by at most a fraction
+    π|m|·|x|/5760, in most cases 1e-6.
 
     Assumes: two-dimensional inputs; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0.
@@ -143,12 +145,12 @@ def least_path_norm(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
 
 @_settling
 def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> Float[np.ndarray, "P"]:
-    """The m that proves `least_path_norm`: |Σ_i m_iσ(u·x_i)| ≤ 1 for every unit vector u, exactly.
+    """The multipliers m that prove `least_path_norm`: |Σ_i m_iσ(u·x_i)| ≤ 1 for every unit vector u, exactly.
 
-    Σ_i m_i f(x_i) = Σ_h a_h Σ_i m_iσ(w_h·x_i) ≤ Σ_h|a_h||w_h|: with f(x_i) = y_i the left side is m·y, and
-    for outputs that are off by e it is m·y + m·e.
+    Σ_i m_i f(x_i) = Σ_h a_h Σ_i m_iσ(w_h·x_i) ≤ Σ_h|a_h||w_h|. The left side is m·y if f(x_i) = y_i, and
+    m·y + m·e for outputs with errors e.
 
-    Assumes: what `least_path_norm` does (interpolable_tolerance=1e-8).
+    Assumes: the hypotheses of `least_path_norm` (interpolable_tolerance=1e-8).
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
     cones, y, x_size, _ = _scaled(data, interpolable_tolerance)
@@ -156,10 +158,10 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
 
 
 def largest_path_norm(data: Dataset, *, step: float) -> float:
-    """What Σ_h|a_h||w_h| where descent with step η settles, off all kinks, is at most: 1/(η·min g).
+    """An upper bound 1/(η·min g) on the path norm Σ_h|a_h||w_h| of minima off all kinks at step η.
 
-    min g is over unit vectors, g as in `sharpness_bound`; infinite where some half-plane holds no sample. A
-    bound, right to rounding, which networks need not reach.
+    It holds where descent settles. The minimum is over unit vectors, g as in `sharpness_bound`; infinite if
+    some half-plane has no sample. Networks need not attain the bound. Exact up to rounding.
 
     Assumes: two-dimensional inputs; of the network, that it interpolates, two layers, one output, no biases,
     α = 0, no sample on a kink.
@@ -175,7 +177,7 @@ def largest_path_norm(data: Dataset, *, step: float) -> float:
 
 
 def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"]:
-    """G: the gradient of every output f(x_i) in the weights (a, w), at a fixed activation pattern.
+    """The gradients G of every output f(x_i) in the weights (a, w), at a fixed activation pattern.
 
     Reference: Nacson et al. (2023), the sharpness of a network that interpolates.
     """
@@ -188,7 +190,7 @@ def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"
 
 
 def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
-    """How far w_h is from the hyperplane of sample i, |w_h·x_i|/|x_i|; infinite for x_i = 0, which has none.
+    """The distances |w_h·x_i|/|x_i| of neurons from the hyperplanes of samples; infinite for x_i = 0.
 
     Reference: derived here; a minimum on a kink has no Hessian.
     """
@@ -197,9 +199,9 @@ def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
 
 
 def _scaled(data: Dataset, tolerance: float) -> tuple[Cones, Float[np.ndarray, "P"], float, float]:
-    """The cones and targets of samples of size 1, which the solver's tolerances are for, and their sizes."""
+    """Cones and targets of samples scaled to size 1, as the solver's tolerances need, and their sizes."""
     if data.outputs != 1:
-        raise ValueError(f"this is about one output, got {data.outputs}; pass each y[:, k] alone.")
+        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     PLANAR.check(None, data)
     y = data.targets[:, 0]
     x_size, y_size = float(np.abs(data.x).max()), float(np.abs(y).max())
@@ -226,18 +228,18 @@ def _residual(network: Network, data: Dataset) -> float:
 PLANAR = Hypothesis(
     "planar",
     "two-dimensional inputs",
-    "the number of dimensions more or fewer than two",
+    "the difference between the number of dimensions and two",
     lambda _, data: abs(data.dimensions - 2),
-    "give inputs of the plane; in other dimensions bf.theory.neighbors.sharpness_bound bounds one network at "
-    "a time",
+    "give inputs of the plane, or bound the sharpness of one network with "
+    "bf.theory.neighbors.sharpness_bound",
 )
 INTERPOLABLE = Hypothesis(
     "interpolable",
     "targets that two bias-free layers fit, linear plus even (Theorem 1)",
-    "the least |y − f|/|y|",
+    "the least |y − f|/|y| over such networks",
     _misfit,
-    "nothing interpolates: keep one of the samples on a ray, or give targets of opposite samples a linear "
-    "odd part; for the least loss of a trained network use bf.gradient_flow",
+    "no network interpolates: keep one sample per ray, or give targets of opposite samples a linear odd "
+    "part; for the loss of a trained network use bf.gradient_flow",
     tolerance=1e-8,
 )
 FIT = Hypothesis(
@@ -245,7 +247,7 @@ FIT = Hypothesis(
     "a network that interpolates, f(x_i) = y_i,",
     "√⟨(f − y)²⟩/√⟨y²⟩",
     _residual,
-    "train on with bf.gradient_descent, measure with bf.sharpness, or open fit_tolerance=",
+    "train longer with bf.gradient_descent, measure with bf.sharpness, or relax fit_tolerance=",
     tolerance=1e-6,
 )
 ASSUMES_NETWORK = (*SETTING, RELU, FIT)

@@ -1,4 +1,4 @@
-"""Orthogonal inputs, logistic loss, second layer fixed: the stable rank that the first layer tends to."""
+"""The stable rank of a matrix, of a perturbed matrix, and of the first layer after logistic training."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _ROUNDING = 1e-12  # of the largest entry
 
 
 def stable_rank(w: ArrayLike) -> float:
-    """|W|_F²/|W|₂², between 1 and the rank of W, right to rounding.
+    """The stable rank |W|_F²/|W|₂² of a matrix, between 1 and its rank, exact up to rounding.
 
     Reference: Frei et al. (2022).
     """
     w = real("w", w)
     if w.ndim != 2 or not w.any():
-        raise ValueError(f"the stable rank is of a matrix that is not zero, got shape {w.shape}.")
+        raise ValueError(f"the stable rank needs a matrix that is not zero, got shape {w.shape}.")
     unit = np.divide(w, np.abs(w).max())  # no square under- or overflows
     return stable_rank_of_gram(unit @ unit.T if unit.shape[0] <= unit.shape[1] else unit.T @ unit)
 
 
 def stable_rank_of_gram(gram: ArrayLike) -> float:
-    """The stable rank of W from its Gram matrix G = WWᵀ, of which it is Tr G/λ_max(G).
+    """The stable rank Tr G/λ_max(G) of a matrix W, from its Gram matrix G = WWᵀ.
 
-    Of a block of neurons, pass their rows and columns. `bf.networks.in_span` has G where W is too wide. Right
-    to rounding.
+    For a block of neurons, pass their rows and columns of G. If W has very many columns, the `gram` of
+    `bf.networks.in_span` computes G. Exact up to rounding.
 
     Reference: Frei et al. (2022).
     """
@@ -44,26 +44,28 @@ def stable_rank_of_gram(gram: ArrayLike) -> float:
         raise ValueError(f"a Gram matrix is square and not zero, got shape {given.shape}.")
     largest = np.abs(given).max()
     scaled = np.divide(given, largest)  # no trace overflows
-    values, lopsided = np.linalg.eigvalsh(scaled), float(np.abs(scaled - scaled.T).max())
-    if max(lopsided, -values[0]) > _ROUNDING * len(scaled):
+    values, asymmetry = np.linalg.eigvalsh(scaled), float(np.abs(scaled - scaled.T).max())
+    if max(asymmetry, -values[0]) > _ROUNDING * len(scaled):
         raise ValueError(
-            "a Gram matrix is symmetric, with no negative eigenvalue, got one that is off its transpose by "
-            f"{lopsided * largest:.2g} and has an eigenvalue of {values[0] * largest:.2g}; pass W @ W.T."
+            "a Gram matrix is symmetric, without negative eigenvalues, got one that differs from its "
+            f"transpose by {asymmetry * largest:.2g} and has an eigenvalue of {values[0] * largest:.2g}; "
+            "pass W @ W.T."
         )
     return float(np.trace(scaled) / values[-1])
 
 
-def moved_stable_rank(
+def perturbed_stable_rank(
     rank: ArrayLike, e: ArrayLike, *, beside: ArrayLike = 0.0
 ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
-    """Between what the stable rank of U + E + R lies, for U of stable rank L and e = |E|_F/|U|_F.
+    """Lower and upper bounds on the stable rank of U + E + R, for U of stable rank L and e = |E|_F/|U|_F.
 
-    |W|₂/|W|_F is the largest cosine between W and a matrix of rank one, so a stable rank is 1/cos²θ with θ
-    the angle to the nearest of these. E turns U by ψ = arcsin e at most, so it is between 1/cos²(θ − ψ) and
-    1/cos²(θ + ψ), cos²θ = 1/L: off by 2L√(L − 1)e to first order, and by e² for rank one. Rows of R are
-    orthogonal to those of U and E. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, it takes a bound S
-    to S(1 + k)/(1 + kS) below and S(1 + k) above; `beside` is |R|_F/|U|_F. Infinity where θ + ψ ≥ 90°.
-    Bounds, right to rounding.
+    |W|₂/|W|_F is the largest cosine between W and a matrix of rank one, so the stable rank of W is 1/cos²θ
+    with θ the angle to the nearest such matrix. E turns U by at most ψ = arcsin e, so the stable rank of
+    U + E is between 1/cos²(θ − ψ) and 1/cos²(θ + ψ), cos²θ = 1/L: it differs from L by 2L√(L − 1)e to first
+    order, and by e² for rank one. The rows of R are orthogonal to those of U and E, and `beside` is
+    |R|_F/|U|_F. With k = (|R|_F/|U + E|_F)², |U + E|_F ≥ (1 − e)|U|_F, R changes a lower bound S to
+    S(1 + k)/(1 + kS) and an upper bound S to S(1 + k). The bounds are 1 and infinity if θ + ψ ≥ 90°. Exact up
+    to rounding.
 
     Reference: derived here, by angles between matrices.
     """
@@ -83,15 +85,16 @@ def moved_stable_rank(
 
 @result("orthogonal inputs, second layer fixed: the stable rank at the end", lambda: ASSUMES)
 def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> float:
-    """The stable rank of W₁ at the end of logistic training with the second layer fixed.
+    """The limit of the stable rank of W₁ under logistic training with the second layer fixed.
 
-    The end of a run with `train=(True, False)` is the max-margin network: y_i f(x_i) equal on all samples,
-    w_h = a_h·Σ_i λ_i y_i φ′_hi x_i with φ′ = 1 where a_h y_i > 0 and α elsewhere, the leak (γ in the paper).
-    Orthogonal inputs give λ_i = 1/(A_i|x_i|²), A_i = Σ_h (a_h φ′_hi)², and the two directions Σ_{±}λ_i x_i
-    hold all of W₁, so that its stable rank is that of a 2 × 2 matrix. For inputs of equal norms, equal label
-    counts and equal Σ a_h² of either sign: 2(1 + α²)/(1 + α)². With all these equal, small weights are near
-    it as soon as every neuron is on its side of every sample; otherwise it is approached as 1/ln t. With
-    α = 0 neurons may be inactive for ever, hence α > 0. Right to rounding.
+    Training with `train=(True, False)` tends to the direction of the max-margin network: y_i f(x_i) is equal
+    on all samples, and w_h = a_h·Σ_i λ_i y_i φ′_hi x_i with φ′ = 1 where a_h y_i > 0 and φ′ = α, the leak (γ
+    in the paper), elsewhere. On orthogonal inputs λ_i = 1/(A_i|x_i|²), A_i = Σ_h (a_h φ′_hi)². The rows of W₁
+    lie in the plane of Σ₊λ_i x_i and Σ₋λ_i x_i, sums over the samples of each label, so its stable rank is
+    that of a 2 × 2 matrix. For inputs of equal norms, equal label counts and equal Σ a_h² of both signs it is
+    2(1 + α²)/(1 + α)². In this case a small initial layer is near the limit as soon as the activation
+    patterns are final; otherwise the limit is approached as 1/ln t. α > 0 is assumed because ReLU neurons may
+    stay inactive. Exact up to rounding.
 
     Assumes: two layers, one output, no biases; α > 0; labels −1 and +1; orthogonal inputs
     (orthogonal_tolerance=1e-8); some a_h ≠ 0.
@@ -102,21 +105,20 @@ def stable_rank_limit(network: Network, data: Dataset, **tolerances: float) -> f
     if not outer.any():
         raise ValueError("the second layer is zero, so the first does not move; give other weights.")
     norms = row_norms(np.array([np.where(sign * outer > 0, outer, 0.0) for sign in (1, -1)]))
-    # a_hφ′ of all neurons of a sign, for the label + and −; the signs of rows and columns do not change a
-    # rank
-    pulls = norms[:, None] / norms.max() * np.array([[1.0, leak], [leak, 1.0]])
-    strength, size = np.hypot(*pulls), row_norms(data.x)
+    # |a_hφ′| over the neurons of a sign, per label; the signs of rows and columns do not change a stable rank
+    forces = norms[:, None] / norms.max() * np.array([[1.0, leak], [leak, 1.0]])
+    strength, size = np.hypot(*forces), row_norms(data.x)
     inverse = [np.linalg.norm(size.min() / size[sign * y > 0]) for sign in (1, -1)]
-    with np.errstate(divide="ignore"):  # a label that no sample has; and tiny leaks, whose squares underflow
+    with np.errstate(divide="ignore"):  # a label without samples, and tiny leaks, whose squares underflow
         columns = np.log(inverse) - np.log(strength)
         lengths = np.exp(columns - columns.max())
-    return stable_rank(pulls / strength * lengths)
+    return stable_rank(forces / strength * lengths)
 
 
 LEAKY = Hypothesis(
     "leaky",
     "a leaky network, α > 0 (Frei et al. 2022)",
-    "1 for α = 0 and 0 otherwise",
+    "1 for α = 0, and 0 otherwise,",
     lambda network, _: float(network.leak == 0),
     "give the network a leak above 0, or simulate with bf.gradient_descent",
 )

@@ -1,4 +1,4 @@
-"""Orthogonal inputs, square loss: which samples a ReLU network can fit, when, and how wide it must be."""
+"""Orthogonal inputs, square loss: the samples that a ReLU network can fit, when, and the width it takes."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
 
 def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
-    """Which samples have y_i ≠ 0 and no neuron with sgn a_h = sgn y_i that is active on them.
+    """A mask of the samples with y_i ≠ 0 and no neuron with sgn a_h = sgn y_i that is active on them.
 
-    On orthogonal inputs d(w_h·x_i)/dt = a_h·1[w_h·x_i > 0]·(y_i − f_i)|x_i|²/P: a neuron that is inactive
-    on a sample stays so. If |a_h| ≥ |w_h| the sign of a_h is kept as well, so y_i f_i ≤ 0 for ever. And
-    covered samples stay covered: as the last such w_h·x_i nears 0, y_i f_i ≤ 0 < y_i², which makes it grow.
-    A neuron exactly on the hyperplane of a sample, w_h·x_i = 0 to rounding (1e-12|w_h||x_i|), is not active
-    on it: σ′(0) = 0, as `bf.gradient_descent` has it.
+    On orthogonal inputs d(w_h·x_i)/dt = a_h·1[w_h·x_i > 0]·(y_i − f_i)|x_i|²/P: a neuron that is inactive on
+    a sample stays so. If |a_h| ≥ |w_h|, a_h keeps its sign too, so y_i f_i ≤ 0 at all times for such a
+    sample. Covered samples stay covered: as the last such w_h·x_i approaches 0, y_i f_i ≤ 0 < y_i², and it
+    grows again. A neuron exactly on the hyperplane of a sample, w_h·x_i = 0 to rounding (1e-12|w_h||x_i|), is
+    not active on it: σ′(0) = 0, as in `bf.gradient_descent`.
 
     Assumes: two layers, one output, no biases.
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(SETTING, network, data, {})
-    return _without_help(network, data, on_hyperplane=False)
+    return _uncovered(network, data, on_hyperplane=False)
 
 
 @result("orthogonal inputs: the samples that can never be fitted", lambda: ASSUMES)
 def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
-    """The loss below which training from `network` never falls, Σ y_i²/(2P) over uncovered samples.
+    """A lower bound on the loss of all training from `network`: Σ y_i²/(2P) over uncovered samples.
 
-    If |a_h| > |w_h| for every neuron flow ends at this loss, and with all samples covered at 0, from small
-    weights or large: a_h² ≥ c = min_h (a_h² − |w_h|²) > 0 at all times, so that dL/dt ≤ −Σ_i
-    (y_i − f_i)²|x_i|²c/P² over the covered ones, while f_i = 0 on the others after a finite time. Right to
-    rounding. Where 1 − |a_h|/|w_h| is ε > 0 instead, a sign can change, and the loss fall below, after a time
-    ln(2/ε)/(2g) or more, g² = 2L(0)max|x|²/P: (|a_h| + |w_h|) shrinks at a rate of g at most.
+    If |a_h| > |w_h| for every neuron, flow from weights of any size ends at this loss, 0 if all samples are
+    covered: a_h² ≥ c = min_h (a_h² − |w_h|²) > 0 at all times, so dL/dt ≤ −Σ_i (y_i − f_i)²|x_i|²c/P² over
+    the covered samples, while f_i = 0 on the others after a finite time. Exact up to rounding. If
+    1 − |a_h|/|w_h| is ε > 0 instead, the sign of a_h can change and the loss fall further, but not before a
+    time ln(2/ε)/(2g), g² = 2L(0)max|x|²/P: |a_h| + |w_h| decays at a rate of at most g.
 
-    Gradient descent has σ′(0) = 0: a neuron exactly on the hyperplane of a sample stays there. The flow from
-    such weights is not unique, and `bf.gradient_flow` takes a solution in which the neuron may become active
-    (it says so in `stats.branch_times`). So where samples have no other help, this is refused, with the loss
-    that is at stake; relax `kinks_tolerance` for the floor of descent, or move the weights to the side that
+    Under gradient descent, σ′(0) = 0, a neuron exactly on the hyperplane of a sample stays there. The flow
+    from such weights is not unique: in the solution of `bf.gradient_flow` the neuron may become active (its
+    times are in `stats.branch_times`). So this is refused, with the loss in question, if a sample depends on
+    such a neuron. Relax `kinks_tolerance` for the floor of descent, or perturb the weights to the side that
     you mean.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
-    (kinks_tolerance=0, their Σ y_i²/(2P)); uncovered samples farther from every hyperplane than inputs that
-    are not quite orthogonal can move it (inactive_tolerance=0.1, a ratio).
+    (kinks_tolerance=0, their Σ y_i²/(2P)); neurons farther from the hyperplanes of uncovered samples than
+    inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(ASSUMES, network, data, tolerances)
@@ -63,12 +63,12 @@ def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
 
 
 def interpolation_probability(n_positive: int, n_negative: int, width: int) -> float:
-    """How likely a random network covers all samples, and so comes to fit orthogonal inputs by flow.
+    """The probability that a random network covers all samples, so that flow fits orthogonal inputs.
 
-    P = Σ_k C(m,k)2^{−m}·(1 − 2^{−k})^{n₊}·(1 − 2^{k−m})^{n₋}, m the width, k the neurons with a_h > 0. On
-    average n(3/4)^m samples are uncovered. But they come together, where one sign has few neurons: P is ½
-    where the rarer sign has log₂ n neurons, at m = 2log₂n + O(√log n), and not at log n/log(4/3).
-    Right to rounding, 1e-12 of P.
+    P = Σ_k C(m,k)2^{−m}·(1 − 2^{−k})^{n₊}·(1 − 2^{k−m})^{n₋}, m the width, k the number of neurons with
+    a_h > 0. On average n(3/4)^m samples are uncovered. But these events are correlated: most happen where one
+    sign has few neurons. So P is ½ where the rarer sign has log₂ n neurons, at m = 2log₂n + O(√log n), and
+    not at log n/log(4/3). Accurate to 1e-12 of P.
 
     Assumes: signs of a_h and of all w_h·x_i independent and fair, as Gaussian weights have them on orthogonal
     inputs; |a_h| > |w_h|.
@@ -86,10 +86,10 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
 
 @dataclass(frozen=True, eq=False)
 class Escapes:
-    """The escapes in their order: when, which neuron, and its share n_S = √(Σ_S y_i²/|x_i|²) of ½|θ|².
+    """Successive escapes: times, neurons, and contributions n_S = √(Σ_S y_i²/|x_i|²) to ½|θ|² (`shares`).
 
-    `left` is the loss after each of them; `shared` the largest share of one of its samples that other neurons
-    have fitted by then, which the limit of vanishing weights neglects.
+    `left` is the loss after each escape. `shared` is the largest fraction of one of its samples that other
+    neurons have fitted by then, which the limit of vanishing initial weights neglects.
     """
 
     times: Float[np.ndarray, "E"]
@@ -100,27 +100,27 @@ class Escapes:
 
 
 @result("orthogonal inputs: the neurons that escape one by one as γ → 0", lambda: ASSUMES_ESCAPES)
-def vanishing_escapes(network: Network, data: Dataset, **tolerances: float) -> Escapes:
-    """Which neurons escape, one by one, and when, to leading order as the initial weights γ → 0.
+def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Escapes:
+    """The successive escapes of neurons that fit samples, to leading order as the initial weights γ → 0.
 
     A neuron grows as γ_h·exp(∫|D_S|dt), D_S = (1/P)·Σ_S yx over the samples S of its sign that it is active
-    on and that nobody has fitted yet; neurons with one S add up, Σγ_h², and are named by the largest. The
-    first to reach √n_S, the size that fits all of its S, does so as a linear network would and takes them
-    from the others; so on until no neuron has any left, at the loss of `loss_floor`. γ_h is that of
-    `escape_times`; as S shrinks to S′ it turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
+    on and that are not fitted yet. Neurons with equal S grow together, as Σγ_h²; the largest one is named.
+    The first to reach √n_S, the size that fits all of S, does so as a linear network would, and the others
+    lose these samples. This repeats until no neuron has samples left, at the loss of `loss_floor`. γ_h is
+    that of `escape_times`; as S shrinks to S′ the neuron turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
 
-    It is the limit γ → 0, a greedy one. The first time is as accurate as `escape_times`. That turning and
-    fitting take no time is true of times over ln(1/γ), so the later ones are off by a few 1/|D_S|, which
-    stays bounded as γ → 0. Neurons with common samples that are due at nearly the same time share them, which
-    this does not know: it is refused where others have fitted much of a sample that is about to be taken.
+    This is the limit γ → 0, a greedy procedure. The first time is as accurate as `escape_times`.
+    Turning and fitting take no time on the scale ln(1/γ), so later times are off by a few 1/|D_S|, which
+    stays bounded as γ → 0. Neurons with common samples that escape at nearly the same time share them. The
+    limit neglects this, so the call is refused if other neurons have fitted much of a sample by its escape.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
-    (kinks_tolerance=0, how many; relaxed, σ′(0) = 0 holds and they stay there, as under gradient descent);
-    small initial weights (small_tolerance=1e-2); inactive samples farther from every hyperplane than inputs
-    that are not quite orthogonal can move it (inactive_tolerance=0.1, a ratio); no two escapes that share
-    samples at the same time (apart_tolerance=0.1, the largest of `shared`).
-    Reference: derived here; Town et al. (2026) have one neuron a saddle.
+    (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 and they stay there, as under gradient
+    descent); small initial weights (small_tolerance=1e-2); neurons farther from the hyperplanes of inactive
+    samples than inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio); no
+    two escapes that share samples at the same time (apart_tolerance=0.1, the largest of `shared`).
+    Reference: derived here; Town et al. (2026) have one neuron per saddle.
     """
     check(ASSUMES_ESCAPES, network, data, tolerances)
     return _escapes(network, data)
@@ -130,47 +130,47 @@ def _escapes(network: Network, data: Dataset) -> Escapes:
     y, phase = data.targets[:, 0], grown(network, data)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ratio = np.where(y != 0, np.abs(y) / phase.lengths, 0.0)
-    found = list(_one_by_one(phase, representable("y/|x|", ratio)))
-    fits = np.array([fitted for _, _, fitted, _ in found]).reshape(-1, len(y))
+    escapes = list(_successive(phase, representable("y/|x|", ratio)))
+    fits = np.array([fitted for _, _, fitted, _ in escapes]).reshape(-1, len(y))
     with np.errstate(over="ignore", invalid="ignore"):
         losses = (np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y))
     return Escapes(
-        times=representable("an escape time", np.array([time for time, *_ in found])),
-        neurons=np.array([h for _, h, _, _ in found], dtype=int),
-        shares=row_norms(np.where(fits, ratio, 0.0)) if found else np.zeros(0),
+        times=representable("an escape time", np.array([time for time, *_ in escapes])),
+        neurons=np.array([h for _, h, _, _ in escapes], dtype=int),
+        shares=row_norms(np.where(fits, ratio, 0.0)) if escapes else np.zeros(0),
         left=representable("the loss", np.maximum(losses, 0.0)),
-        shared=np.array([shared for *_, shared in found]),
+        shared=np.array([shared for *_, shared in escapes]),
     )
 
 
-def _one_by_one(
+def _successive(
     phase: Growth, ratio: Float[np.ndarray, "P"]
 ) -> Iterator[tuple[float, int, Bool[np.ndarray, "P"], float]]:
-    """(when, who, which samples it fits, how much of one others have fitted), whoever is at √n_S first."""
+    """Per escape: time, neuron, mask of the samples it fits, largest fraction that others have fitted."""
     now = 0.0
     while (phase.rates > 0).any():
-        there = phase.rates > 0
+        grows = phase.rates > 0
         _, kind = np.unique(phase.active, axis=0, return_inverse=True)
         kind = kind.reshape(-1)
-        together = np.full(kind.max() + 1, -np.inf)
-        np.logaddexp.at(together, kind, np.where(there, 2 * phase.log_gamma, -np.inf))
+        sums = np.full(kind.max() + 1, -np.inf)  # ln Σγ_h² of the neurons with equal S
+        np.logaddexp.at(sums, kind, np.where(grows, 2 * phase.log_gamma, -np.inf))
         norms = row_norms(np.where(phase.active, ratio, 0.0))
-        to_go = np.log(norms, out=np.full_like(norms, np.inf), where=there) / 2 - together[kind] / 2
-        waits = np.maximum(np.divide(to_go, phase.rates, out=np.full_like(norms, np.inf), where=there), 0)
+        to_go = np.log(norms, out=np.full_like(norms, np.inf), where=grows) / 2 - sums[kind] / 2
+        waits = np.maximum(np.divide(to_go, phase.rates, out=np.full_like(norms, np.inf), where=grows), 0)
         if not np.isfinite(waits.min()):
             return
         wait, first = waits.min(), int(np.argmin(waits))
-        mine = kind == kind[first]
-        h = int(np.argmax(np.where(mine, phase.log_gamma, -np.inf)))
+        same = kind == kind[first]
+        h = int(np.argmax(np.where(same, phase.log_gamma, -np.inf)))
         fitted = phase.active[h]
-        others = phase.shares(~mine, np.full(len(mine), wait))
+        others = phase.shares(~same, np.full(len(same), wait))
         now = now + wait
         yield now, h, fitted, float(np.max(others[fitted]))
         phase = _turned(phase, wait, fitted)
 
 
 def _turned(phase: Growth, wait: float, fitted: Bool[np.ndarray, "P"]) -> Growth:
-    """What is left of every neuron once these samples are fitted: γ(1 + |D_S′|/|D_S|)/2, from now on."""
+    """The growth of every neuron after these samples are fitted: γ(1 + |D_S′|/|D_S|)/2, from now on."""
     forces = np.where(fitted, 0.0, phase.forces)
     rates = row_norms(forces)
     share = np.divide(rates, phase.rates, out=np.zeros_like(rates), where=phase.rates > 0)
@@ -178,16 +178,16 @@ def _turned(phase: Growth, wait: float, fitted: Bool[np.ndarray, "P"]) -> Growth
     return Growth(phase.active & ~fitted, forces, rates, log_gamma, phase.lengths)
 
 
-def _without_help(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:
-    """Samples that no neuron of their sign sees, those on their hyperplane counted as said."""
+def _uncovered(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:
+    """Samples on which no neuron of their sign is active; `on_hyperplane` counts neurons exactly on it."""
     y, on = data.targets[:, 0], on_hyperplanes(network, data)
     active = ((_along(network, data) > 0) & ~on) | (on & on_hyperplane)
-    helps = np.sign(network.weights[1][0])[:, None] == np.sign(y)
-    return (y != 0) & ~(active & helps).any(axis=0)
+    same_sign = np.sign(network.weights[1][0])[:, None] == np.sign(y)
+    return (y != 0) & ~(active & same_sign).any(axis=0)
 
 
 def _along(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
-    """The sign of w_h·x_i, from vectors of size one."""
+    """w_h·x_i up to a positive factor, computed from vectors of size one."""
     rows, x = (
         v / np.where(size > 0, size, 1.0)[:, None]
         for v in (network.weights[0], data.x)
@@ -199,48 +199,47 @@ def _along(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
 def _floor(network: Network, data: Dataset, *, on_hyperplane: bool) -> float:
     y = data.targets[:, 0]
     with np.errstate(over="ignore"):
-        return float(np.sum(y[_without_help(network, data, on_hyperplane=on_hyperplane)] ** 2) / (2 * len(y)))
+        return float(np.sum(y[_uncovered(network, data, on_hyperplane=on_hyperplane)] ** 2) / (2 * len(y)))
 
 
-def _at_stake(network: Network, data: Dataset) -> float:
-    """How much lower the floor is if neurons on a hyperplane become active."""
+def _in_question(network: Network, data: Dataset) -> float:
+    """The decrease of the floor if neurons on a hyperplane become active."""
     if (network.depth, network.sizes[0], network.sizes[-1], data.outputs) != (2, data.dimensions, 1, 1):
         return np.nan
     y = data.targets[:, 0]
-    only = _without_help(network, data, on_hyperplane=False) & ~_without_help(
-        network, data, on_hyperplane=True
-    )
+    only = _uncovered(network, data, on_hyperplane=False) & ~_uncovered(network, data, on_hyperplane=True)
     with np.errstate(over="ignore"):
         return float(np.sum(y[only] ** 2) / (2 * len(y)))
 
 
-def _leaving(network: Network, data: Dataset, samples: Bool[np.ndarray, "P"]) -> float:
-    """How far an inactive w_h·x̂_j can move, over how far it is from 0, for neurons of the sign of y_j.
+def _drift(network: Network, data: Dataset, samples: Bool[np.ndarray, "P"]) -> float:
+    """The largest change of an inactive w_h·x̂_j over its distance from 0, for neurons of the sign of y_j.
 
-    Inputs that are not quite orthogonal move it by Σ_i|cos(x_i, x_j)| times what w_h·x̂_i move, and those by
-    no more than about |w_h| and √n±, the size of a neuron that fits all samples of its sign.
+    Inputs that are not exactly orthogonal change it by Σ_i|cos(x_i, x_j)| times the changes of w_h·x̂_i,
+    which are at most about |w_h| and √n±, the size of a neuron that fits all samples of its sign.
     """
     y, unit = data.targets[:, 0], data.x / row_norms(data.x)[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         norm = max(np.linalg.norm((y / row_norms(data.x))[sign * y > 0]) for sign in (1, -1))
         away = -(network.weights[0] @ unit.T)
-        matters = (np.outer(np.sign(network.weights[1][0]), np.sign(y)) > 0) & samples
-        matters &= ~on_hyperplanes(network, data) & (away > 0)
+        relevant = (np.outer(np.sign(network.weights[1][0]), np.sign(y)) > 0) & samples
+        relevant &= ~on_hyperplanes(network, data) & (away > 0)
         moves = np.sum(np.abs(unit @ unit.T) * ~np.eye(len(y), dtype=bool), axis=0)
         ratio = (row_norms(network.weights[0]) + np.sqrt(norm))[:, None] * moves / away
-    return float(np.max(ratio[matters], initial=0.0))
+    return float(np.max(ratio[relevant], initial=0.0))
 
 
-def _lost_cover(network: Network, data: Dataset, *, every: bool) -> float:
+def _activation_drift(network: Network, data: Dataset, *, every: bool) -> float:
+    """`_drift` over all samples, or over uncovered ones; NaN outside the setting."""
     setting = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
-    # more samples than dimensions are not orthogonal, and have too many pairs to look at
+    # more samples than dimensions are not orthogonal, and have too many pairs to compare
     if setting != (2, data.dimensions, 1, 1) or len(data) > data.dimensions or not row_norms(data.x).all():
         return np.nan
-    none = _without_help(network, data, on_hyperplane=False)
-    return _leaving(network, data, np.ones_like(none) if every else none)
+    none = _uncovered(network, data, on_hyperplane=False)
+    return _drift(network, data, np.ones_like(none) if every else none)
 
 
-def _together(network: Network, data: Dataset) -> float:
+def _largest_shared(network: Network, data: Dataset) -> float:
     setting = (network.depth, network.sizes[0], network.sizes[-1], data.outputs)
     if setting != (2, data.dimensions, 1, 1) or not row_norms(data.x).all():
         return np.nan
@@ -256,30 +255,30 @@ FIT_FROM_HYPERPLANES = Hypothesis(
     "kinks",
     "no sample that only neurons exactly on its hyperplane could fit, where the flow is not unique,",
     "the loss Σ y_i²/(2P) of such samples",
-    _at_stake,
+    _in_question,
     "bf.gradient_descent keeps that loss, σ′(0) = 0: relax kinks_tolerance= for its floor; bf.gradient_flow "
-    "may lose it: move the weights a little to the side that you mean",
+    "may reduce it: perturb the weights to the side that you mean",
     tolerance=0.0,
 )
 _STAYS = (
     "inactive",
-    "inputs so orthogonal that inactive samples stay so",
-    "the most that w_h·x_j can move by Σ_i|cos(x_i, x_j)|, over its distance from 0,",
+    "inputs so nearly orthogonal that neurons stay inactive on the samples on which they are",
+    "the largest change of w_h·x_j by Σ_i|cos(x_i, x_j)|, over its distance from 0,",
 )
-_AXES = "give inputs along axes, whose products are exactly 0, or start larger (scale=)"
+_AXES = "give inputs along axes, whose products are exactly 0, or use larger initial weights (scale=)"
 UNCOVERED_STAYS = Hypothesis(
-    *_STAYS, lambda network, data: _lost_cover(network, data, every=False), _AXES, tolerance=0.1
+    *_STAYS, lambda network, data: _activation_drift(network, data, every=False), _AXES, tolerance=0.1
 )
 INACTIVE_STAYS = Hypothesis(
-    *_STAYS, lambda network, data: _lost_cover(network, data, every=True), _AXES, tolerance=0.1
+    *_STAYS, lambda network, data: _activation_drift(network, data, every=True), _AXES, tolerance=0.1
 )
 APART = Hypothesis(
     "apart",
     "escapes that share no samples at the same time",
-    "the largest share of a sample that others have fitted when it is taken",
-    _together,
-    "start smaller (scale=), relax apart_tolerance= for the limit of vanishing weights, or simulate with "
-    "bf.gradient_flow",
+    "the largest fraction of a sample that other neurons have fitted at its escape",
+    _largest_shared,
+    "use smaller initial weights (scale=), relax apart_tolerance= for the limit of vanishing weights, or "
+    "simulate with bf.gradient_flow",
     tolerance=0.1,
 )
 ASSUMES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, FIT_FROM_HYPERPLANES, UNCOVERED_STAYS)

@@ -1,4 +1,4 @@
-"""Margins while gates last: the picture."""
+"""Picture of fixed_patterns.md: margins over time, and the direction of the first layer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NORMS = (0.5, 0.7, 1.0, 1.3, 1.6, 2.0)
-STEP, SETTLED = 0.05, 400  # every neuron is on its side by then
+STEP, SETTLED = 0.05, 400  # activation patterns are final from this step on
 
 
 def draw() -> Figure:
-    """Margins over time, and how they become equal."""
+    """Margins over time, and their spread."""
     from matplotlib.figure import Figure
 
     data = bf.data.orthogonal(len(NORMS), 10, norms=NORMS)

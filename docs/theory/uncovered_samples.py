@@ -1,4 +1,4 @@
-"""Orthogonal inputs, which samples are fitted and when: the picture."""
+"""Picture of uncovered_samples.md: successive escapes, and the fraction of networks that fit all samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 import biasfree as bf
 from biasfree.plots import level, panel_label, simulated_points, style, theory_curve
-from biasfree.theory.neighbors import Escapes, interpolation_probability, loss_floor, vanishing_escapes
+from biasfree.theory.neighbors import Escapes, escape_sequence, interpolation_probability, loss_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 SCALES = (1e-6, 1e-60)
 SAMPLES = (4, 8, 16)
 WIDTHS = np.arange(2, 25, 2)
-DRAWS = 100
+SEEDS = 100
 
 
 def draw() -> Figure:
-    """Loss over t/ln(1/γ) with its limit γ → 0, and the share of trained networks that fit all samples."""
+    """Loss over t/ln(1/γ) with its limit γ → 0, and the fraction of trained networks that fit all samples."""
     from matplotlib.figure import Figure
 
     with style():
@@ -34,8 +34,8 @@ def draw() -> Figure:
     return figure
 
 
-def start(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
-    """|a_h| = √2|w_h|; zero neurons, which stay zero, fill every width up to the largest: one shape."""
+def initial(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
+    """|a_h| = √2|w_h|, padded to the largest width with zero neurons, which stay zero: one compiled shape."""
     first, second = bf.networks.balanced((n, width, 1), scale=scale, seed=seed).weights
     more = WIDTHS[-1] - width
     return bf.Network((np.pad(first, ((0, more), (0, 0))), np.sqrt(2) * np.pad(second, ((0, 0), (0, more)))))
@@ -43,8 +43,8 @@ def start(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
 
 def _run(scale: float, turned: np.ndarray, data: bf.Dataset) -> tuple[bf.Network, float, bf.Trajectory]:
     """A network of this scale, ln(1/scale), and its flow over seven times that."""
-    initial, unit = start(6, 6, scale=scale, seed=4), -np.log(scale)
-    network = bf.Network((initial.weights[0] @ turned.T, initial.weights[1]))
+    random, unit = initial(6, 6, scale=scale, seed=4), -np.log(scale)
+    network = bf.Network((random.weights[0] @ turned.T, random.weights[1]))
     return network, unit, bf.gradient_flow(network, data, np.linspace(0, 7 * unit, 800))
 
 
@@ -56,7 +56,7 @@ def _escapes(axes: Axes) -> None:
         name = f"$\\gamma$ = 10$^{{{round(np.log10(scale))}}}$"
         simulated_points(axes, run.ts / unit, run.loss, color=color, marker=marker, shown=40, label=name)
     network, unit, run = runs[-1]
-    found = vanishing_escapes(network, data)
+    found = escape_sequence(network, data)
     limit = _steps(found, run.loss[0], run.ts[-1], unit)
     theory_curve(axes, *limit, color="k", lw=1, zorder=1, label="$\\gamma$ → 0")
     level(axes, loss_floor(network, data), "loss floor", color="0.4")
@@ -82,8 +82,8 @@ def _shares(axes: Axes) -> None:
 
 
 def _share(n: int, width: int) -> float:
-    """Of draws trained by descent from weights that are not small, how many end at zero loss."""
-    nets = [start(n, width, scale=1.0, seed=1000 * width + i) for i in range(DRAWS)]
+    """The fraction of seeds for which descent from weights that are not small ends at zero loss."""
+    nets = [initial(n, width, scale=1.0, seed=1000 * width + i) for i in range(SEEDS)]
     data = bf.Dataset(np.eye(n), bf.data.orthogonal(n, n).y)
-    runs = bf.gradient_descent(nets, [data] * DRAWS, step=n / 8, steps=4000, save_every=4000)
+    runs = bf.gradient_descent(nets, [data] * SEEDS, step=n / 8, steps=4000, save_every=4000)
     return float(np.mean([run.loss[-1] < 0.1 / n for run in runs]))

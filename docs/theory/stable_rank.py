@@ -1,4 +1,4 @@
-"""The stable rank on orthogonal inputs: the picture."""
+"""Picture of stable_rank.md: the stable rank along descent and its limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orthogonal inputs: the picture."""
+"""Picture of orthogonal_inputs.md: loss and norm over time, with the predicted escapes."""
 
 from __future__ import annotations
 
