@@ -67,7 +67,8 @@ class Decisions:
             self.branch_times.append(t)
 
     def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
-        """The line that a neuron crossed first, and how long ago; lines after it wait for their own event."""
+        """The hyperplane that a neuron crossed first, and how long ago; hyperplanes after it wait for their
+        own event."""
         hit = np.zeros(len(neuron.wrong), bool)
         if not neuron.wrong.any():
             return hit, 0.0
@@ -77,7 +78,7 @@ class Decisions:
         return hit, float(since.max())
 
     def _collapses(self, neuron: Neuron, hit: np.ndarray, since: float) -> bool:
-        """Whether a neuron has reached w = 0: no other point is on all its lines, and it was there just
+        """Whether a neuron has reached w = 0: no other point is on all its hyperplanes, and it was there just
         now."""
         lines = self.lines.normals[(neuron.signs == 0) | hit]
         if not hit.any() or np.linalg.matrix_rank(lines) < self.rank:
@@ -86,7 +87,7 @@ class Decisions:
         return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * traveled)
 
     def implied(self, on: np.ndarray) -> np.ndarray:
-        """The lines that a neuron on these lines is on: those whose normals the others span."""
+        """The hyperplanes that a neuron on these hyperplanes is on: those whose normals the others span."""
         these = on.tobytes()
         if these not in self._implied:
             normals, chosen = self.lines.normals, self.lines.normals[on]

@@ -20,7 +20,7 @@ class Constraints:
         self.lines, self._decisions = decisions.lines, decisions
         self._rank = decisions.rank
         self._spans: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
-        #: By neuron, the signs for which there was nothing better on the other side of a watched line.
+        #: By neuron, the signs for which there was nothing better on the other side of a watched hyperplane.
         self.settled: dict[int, tuple[int, ...] | None] = {}
         self.given = self._first_given(network, l2)
 
@@ -68,19 +68,19 @@ class Constraints:
         return self._with_watch(given, signs)
 
     def _spanned(self, lines: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """`basis` and `solve` for a neuron that slides on these lines; many slide on the same."""
+        """`basis` and `solve` for a neuron that slides along these hyperplanes; many slide along the same."""
         if lines not in self._spans:
             normals = self.lines.normals[list(lines)].T
             self._spans[lines] = np.linalg.qr(normals)[0].T, np.linalg.pinv(normals)
         return self._spans[lines]
 
     def _also_on(self, h: int, signs: np.ndarray) -> np.ndarray:
-        """The lines to watch for neuron `h`; none if they were looked at for these very signs."""
+        """The hyperplanes to watch for neuron `h`; none if they were looked at for these very signs."""
         implied = self._decisions.implied(signs == 0) & (signs != 0)
         return np.flatnonzero(implied & (self.settled.get(h) != tuple(signs)))
 
     def _with_watch(self, given: Given, signs: np.ndarray) -> Given:
-        """`given` with the lines that sliding neurons are on without sliding on them: see `margins`."""
+        """`given` with the hyperplanes that sliding neurons are on without sliding on them: see `margins`."""
         sliding = given.slides.any(axis=1)
         lines = {h: self._also_on(h, signs[:, h]) for h in np.flatnonzero(sliding).tolist()}
         most, room = max(map(len, lines.values()), default=1), given.watch.shape[1]

@@ -76,7 +76,8 @@ def resolve(contact: Contact) -> Outcome:
 
 
 def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
-    """The ways to go on, preferred ones first: those that leave every repelling line, and the others."""
+    """The ways to go on, preferred ones first: those that leave every repelling hyperplane, and the
+    others."""
     loose = ~contact.attracts
     repels = contact.above - contact.below > contact.rate_rounding
     leaving: list[Outcome] = []
@@ -92,8 +93,8 @@ def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
 
 
 def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
-    """For every line that does not attract, the side to try first: onward where it was just reached, the
-    side it came from where it was not, and the side of the larger mixing weight where it slid."""
+    """For every hyperplane that does not attract, the side to try first: onward where it was just reached,
+    the side it came from where it was not, and the side of the larger mixing weight where it slid."""
     held = -np.linalg.pinv(contact.normals.T) @ contact.rest
     jump = contact.above - contact.below
     weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
@@ -103,7 +104,7 @@ def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signs and velocity once the lines that do not attract are on the given sides: least norm on the
+    """Signs and velocity once the hyperplanes that do not attract are on the given sides: least norm on the
     others."""
     chosen = np.where(sides > 0, contact.above[loose], contact.below[loose])
     force = contact.rest + chosen @ contact.normals[loose]
@@ -132,7 +133,8 @@ def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: n
 
 
 def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Move along directions that leave Σ_q v_q n_q alone until the lines strictly between are independent."""
+    """Move along directions that leave Σ_q v_q n_q alone until the hyperplanes strictly between are
+    independent."""
     while True:
         inner = np.flatnonzero((held > AT_BOUND * width) & (held < (1 - AT_BOUND) * width))
         if np.linalg.matrix_rank(normals[inner]) == len(inner):
@@ -218,7 +220,7 @@ def _follow(
         hit = times <= times.min() * (1 + TINY)
         on = hit | (signs == 0)
         outcome = resolve(_contact(normals, above, below, signs, on, hit))
-    # Far out, the velocity alone tells the sides; it tells nothing of lines it runs along.
+    # Far out, the velocity alone tells the sides; it tells nothing of hyperplanes it runs along.
     far = np.where(np.abs(rate) > TINY * speed, np.sign(rate), signs)
     return np.where(signs == 0, 0, far).astype(int), speed
 

@@ -107,7 +107,7 @@ class EventDriver:
     def react(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
         """Decide what every neuron does that cannot go on as it was, and whether to look for classes."""
         by_class, code = self.layout.sorting is not None, int(loop.code)
-        if code == EVENT and by_class:  # with all lines in view, the loop comes back to the same event
+        if code == EVENT and by_class:  # with all hyperplanes in view, the loop comes back to the same event
             return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
         if code == EVENT:
             return self._decided(loop, notes)
@@ -141,7 +141,7 @@ class EventDriver:
         happened: set[str] = set()
         for neuron in self._neurons(notes, loop.params, signs, restless):
             changes = self.decisions.decide(neuron, t, signs, hidden)
-            # Nothing better on the other side of a watched line: no need to ask again for these signs.
+            # Nothing better on the other side of a watched hyperplane: no need to ask again for these signs.
             self.constraints.settled[neuron.h] = None if changes else tuple(signs[:, neuron.h])
             happened |= changes
         self._counts.update(happened)
@@ -154,7 +154,7 @@ class EventDriver:
     def _neurons(
         self, notes: Notes, params: Params, signs: np.ndarray, restless: np.ndarray
     ) -> Iterator[Neuron]:
-        """The neurons that are restless or on the wrong side of a line."""
+        """The neurons that are restless or on the wrong side of a hyperplane."""
         hidden, outer = _hidden(params), np.asarray(params.weights[1])
         even, odd = (unfolded(a, len(signs)) for a in (notes.even, notes.odd))
         free = np.asarray(notes.free)
@@ -189,7 +189,7 @@ class EventDriver:
             )
 
     def _too_many(self, limits: Limits) -> bool:
-        """Whether there are many kinks and, at the start, any of them could matter within a first step."""
+        """Whether there are many kinks and, initially, any of them could matter within a first step."""
         if np.prod(self._shape) <= MANY_KINKS:
             return False
         tolerance, outer = tolerance_of(self.params, limits), np.abs(self.params.weights[1])
@@ -209,7 +209,7 @@ class EventDriver:
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """(lines, neurons)."""
+        """(hyperplanes, neurons)."""
         return len(self.lines.normals), len(self.params.weights[0])
 
 

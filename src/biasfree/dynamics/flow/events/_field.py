@@ -103,7 +103,8 @@ class PiecewiseField(NamedTuple):
         outer = jnp.maximum(*(jnp.abs(p.weights[1]) for p in (step.params, step.at(1.0))))
         scale = jnp.linalg.norm(augmented(step.params)) + tolerance.floors.weights[0]
         budget = KINK_SHARE * tolerance.rtol * scale
-        # If every neuron crossed every line in this step and it did not matter, there is no need to look.
+        # If every neuron crossed every hyperplane in this step and it did not matter, there is no need to
+        # look.
         everything = step.h * jnp.linalg.norm(jnp.sum(2 * odd, axis=(0, 2)) @ outer)
         calm = ~self.watches(given) & (everything <= budget)
 
@@ -125,8 +126,8 @@ class PiecewiseField(NamedTuple):
         return lax.cond(calm & ~self.by_class(given), lambda: calmly, look)
 
     def conclude(self, loop: Loop, params: Params, notes: Notes, cut: Cut, taken, given: Given):
-        """After a whole step, neurons that ended on the other side of a line have changed sides; where the
-        loop settles, those cross that plainly do, and others wait for `events.py`."""
+        """After a whole step, neurons that ended on the other side of a hyperplane have changed sides; where
+        the loop settles, those cross that plainly do, and others wait for `_driver.py`."""
         settling, ended = loop.code == SETTLING, taken & (cut.code == STEPPING)
         signs, over = _overstepped(params, loop.memory.signs, given, ended)
         signs, crossed, pending = _settled(params, signs, notes, given, settling)
@@ -138,14 +139,14 @@ class PiecewiseField(NamedTuple):
 
 
 def _wrong(params: Params, given: Given, signs, i):
-    """Which neurons are on the other side of the lines of a chunk than their signs say."""
+    """Which neurons are on the other side of the hyperplanes of a chunk than their signs say."""
     hidden = augmented(params)
     rounding = ROUNDING * jnp.linalg.norm(hidden, axis=1)[:, None]
     return one(signs, i) * (hidden @ one(given.lines.normals, i)) < -rounding
 
 
 def _overstepped(params: Params, signs, given: Given, ended):
-    """Signs with neurons on the other side of a line brought there, and how many they are.
+    """Signs with neurons on the other side of a hyperplane brought there, and how many they are.
 
     They are counted first: a loop that changes signs and still reads them for something else would copy all
     of them, chunk after chunk.
@@ -181,11 +182,11 @@ def _settled(params: Params, signs, notes: Notes, given: Given, settling):
 
     def flips(signs, i):
         s, wrong, jump = one(signs, i), _wrong(params, given, signs, i), jumps(i)
-        # Towards the side left behind, on that side of the line.
+        # Towards the side left behind, on that side of the hyperplane.
         rate = s * (free @ one(given.lines.normals, i))
         onward = (many == 1)[:, None] & (rate < 0)
         onward &= rate - jump <= 1e-12 * (jnp.abs(rate) + jnp.abs(jump))
-        # Several lines at once, none of whose jumps, nor all together, could turn the neuron back.
+        # Several hyperplanes at once, none of whose jumps, nor all together, could turn the neuron back.
         onward |= rate + most[:, None] < 0
         return wrong & onward & ~held
 

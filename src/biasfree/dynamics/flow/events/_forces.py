@@ -24,14 +24,14 @@ class Memory(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The data by lines, and what holds until the next event.
+    """The data by hyperplanes, and what holds until the next event.
 
     The first `chunks` of `lines` are looked at one by one (None: all), `classes` stand for the others (None:
-    there never are others), `floor` is the least loss that rays and classes could have. A neuron slides on
-    the lines `slide` where `slides`; `basis` spans their normals and `solve` takes a force to the
+    there never are others), `floor` is the least loss that rays and classes could have. A neuron slides along
+    the hyperplanes `slide` where `slides`; `basis` spans their normals and `solve` takes a force to the
     coefficients that cancel it on them. `resting` neurons sit at w = 0; `rays` are the directions in which
-    they might leave. A neuron that slides is also on the lines `watch`, whose normals the others span, on
-    the side `watch_sign` (0: unused); `watch_solve` is `solve` of their normals.
+    they might leave. A neuron that slides is also on the hyperplanes `watch`, whose normals the others span,
+    on the side `watch_sign` (0: unused); `watch_solve` is `solve` of their normals.
     """
 
     lines: Any
@@ -56,12 +56,12 @@ class Given(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What pulls on the neurons, beside the velocity.
+    """The forces on the neurons, beside the velocity.
 
-    On the two sides of line q, neuron h is pulled along n_q by mean ± half. `even` and `odd` (C, K, B),
-    contracted with the outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the pull of all
-    lines, a sliding one counted by its mean, before sliding cancels part of it; nothing pulls on a neuron at
-    rest. `margins` is said below.
+    On the two sides of hyperplane q, the force on neuron h along n_q is mean ± half. `even` and `odd` (C, K,
+    B), contracted with the outer weights, give them: mean = even·W_2, half = odd·W_2. `free` is the force of
+    all hyperplanes, a sliding one counted by its mean, before sliding cancels part of it; no force acts on a
+    neuron at rest. `margins` is the function below.
     """
 
     even: Any
@@ -71,7 +71,8 @@ class Notes(NamedTuple):
 
 
 def slopes_of(loss: str, params: Params, signs, given: Given):
-    """`even` and `odd` of all lines, −∂L/∂(a_h w_h) of every neuron (H, K, D), −∂L/∂ of the output bias."""
+    """`even` and `odd` of all hyperplanes, −∂L/∂(a_h w_h) of every neuron (H, K, D), −∂L/∂ of the output
+    bias."""
     view = _view(params, given)
     (gate, kink), (outputs, dimensions) = view.gates, view.total.shape
 
@@ -112,11 +113,12 @@ def loss_of(loss: str, params: Params, given: Given) -> Float[Array, ""]:
 
 def margins(notes: Notes, outer, given: Given):
     """How far every sliding neuron is from being released and every resting one from leaving: velocities that
-    are negative once it should have happened; two conditions for a line slid on, one for resting, and one
-    for a line watched.
+    are negative once it should have happened; two conditions for a hyperplane slid on, one for resting, and
+    one for a hyperplane watched.
 
-    Sliding cancels the pull of the other lines, `held`, by a pull between mean + half and mean − half. If it
-    could not do so on the other side of a watched line that repels, the neuron leaves to that side.
+    Sliding cancels the force of the other hyperplanes, `held`, by one between mean + half and mean − half.
+    If it could not do so on the other side of a watched hyperplane that repels, the neuron leaves to that
+    side.
     """
     odd = jnp.moveaxis(notes.odd, 1, 2).reshape(-1, len(outer))
     held = -jnp.einsum("hmd,hd->hm", given.solve, notes.free)
@@ -145,7 +147,8 @@ def nothing_watched(given: Given):
 
 
 def _between(held, half, slides):
-    """How far `held` is from the two ends of what a sliding line can hold; 1 where there is no line."""
+    """How far `held` is from the two ends of what a sliding hyperplane can hold; 1 where there is no
+    hyperplane."""
     return jnp.where(slides[..., None], jnp.stack([held - half, -half - held], axis=-1), 1.0)
 
 
@@ -166,5 +169,5 @@ def put(a, one, i):
 
 
 def onto(basis, force):
-    """The part of every neuron's force that its sliding lines cancel."""
+    """The part of every neuron's force that its sliding hyperplanes cancel."""
     return jnp.einsum("hmd,hm->hd", basis, jnp.einsum("hmd,hd->hm", basis, force))

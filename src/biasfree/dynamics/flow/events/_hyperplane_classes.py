@@ -18,7 +18,8 @@ from jax import lax
 
 
 class Classes(NamedTuple):
-    """N classes, `count` of them in use, by the two sides of their lines; `axis` and `reach` by neuron."""
+    """N classes, `count` of them in use, by the two sides of their hyperplanes; `axis` and `reach` by
+    neuron."""
 
     count: Any
     signs: Any
@@ -29,8 +30,8 @@ class Classes(NamedTuple):
     reach: Any
 
     def forces(self, view: View, start):
-        """`start`, the pull of other lines (mean, by neuron, on the output bias), with that of the classes
-        added."""
+        """`start`, the force of other hyperplanes (mean, by neuron, on the output bias), with that of the
+        classes added."""
         even, odd = view.gates
 
         def add(i, found):
@@ -61,7 +62,8 @@ class Classes(NamedTuple):
 
 
 class View(NamedTuple):
-    """What lines see of a network: Σ_h a_h w_h by neuron (KD, H) and in total (K, D), and the output bias."""
+    """What hyperplanes see of a network: Σ_h a_h w_h by neuron (KD, H) and in total (K, D), and the output
+    bias."""
 
     by_neuron: Any
     total: Any
@@ -70,7 +72,7 @@ class View(NamedTuple):
     gates: Any
 
     def maps(self, signs):
-        """The linear maps (2, K, D) on the two sides of lines with these signs."""
+        """The linear maps (2, K, D) on the two sides of hyperplanes with these signs."""
         even, odd = self.gates
         kinked = odd * (self.by_neuron @ signs).reshape(self.total.shape)
         maps = even * self.total + jnp.stack([kinked, -kinked])

@@ -22,14 +22,15 @@ MOST_BUNDLES, MOST_CLASSES = 16, 32
 WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003)
 #: How fast neurons may turn, in units of how fast they do now, before their classes expire.
 HASTE = 1.0
-#: Costs in units of one evaluation of a chunk of lines: a class, a sorting, and a sorting's share by line.
+#: Costs in units of one evaluation of a chunk of hyperplanes: a class, a sorting, and a sorting's share by
+#: hyperplane.
 CLASS_COST, SORTING_COST, LINE_COST = 0.05, 10.0, 1 / 500
 #: Evaluations of a step, and the steps that classes must live for at least.
 STEP_EVALUATIONS, LEAST_STEPS = 6, 1
 #: A class's least-squares map is used in directions known this well, relative to the best one: elsewhere it
 #: would be large and cost digits, and what it leaves is added anyway.
 WELL_KNOWN = 1e-3
-#: Classes must save this share of the cost of looking at all lines.
+#: Classes must save this share of the cost of looking at all hyperplanes.
 WORTHWHILE = 0.3
 
 
@@ -45,8 +46,8 @@ class Bundles(NamedTuple):
 
 
 class Sorting(NamedTuple):
-    """Lines seen one by one; for every line its class, −1 if it has none, and whether its normal is turned;
-    the classes, their signs by neuron, and the least loss they could have together."""
+    """Hyperplanes seen one by one; for every hyperplane its class, −1 if it has none, and whether its normal
+    is turned; the classes, their signs by neuron, and the least loss they could have together."""
 
     remainder: np.ndarray
     member: np.ndarray
@@ -91,8 +92,8 @@ def _bundled(units: np.ndarray, norms: np.ndarray, speed: np.ndarray, width: flo
 def sort(
     lines: Hyperplanes, targets: Targets, bundles: Bundles, length: float, size: int, room: int
 ) -> Sorting | None:
-    """Classes and a remainder of at most `room` chunks of `size` lines, for steps of this length; None if all
-    lines are better looked at one by one."""
+    """Classes and a remainder of at most `room` chunks of `size` hyperplanes, for steps of this length; None
+    if all hyperplanes are better looked at one by one."""
     along = lines.normals @ bundles.axes.T
     sides = along > 0
     turn = ~sides[:, 0]
@@ -124,8 +125,8 @@ def sort(
 
 
 def _remainder(life: np.ndarray, classes: int, length: float, size: int, room: int) -> np.ndarray | None:
-    """The lines that end their classes soonest, as many chunks of them as make evaluations cheapest: with
-    more lines looked at one by one, classes live longer."""
+    """The hyperplanes that end their classes soonest, as many chunks of them as make evaluations cheapest:
+    with more hyperplanes looked at one by one, classes live longer."""
     order = np.argsort(life, kind="stable")
     least = int(np.sum(life < LEAST_STEPS * length))
     chunks = np.arange(-(-least // size), room + 1)

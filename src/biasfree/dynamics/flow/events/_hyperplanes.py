@@ -49,8 +49,9 @@ class Hyperplanes:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
 
         The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is
-        negative everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 lines. All edges, if
-        they are not too many; and the normals, so that every line is tried, of thousands a fixed choice.
+        negative everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 hyperplanes. All edges,
+        if they are not too many; and the normals, so that every hyperplane is tried, of thousands a fixed
+        choice.
         """
         edges, normals = self._edges(), self.normals
         if len(normals) > MOST_NORMALS:

@@ -40,11 +40,11 @@ class Layout:
 
     @property
     def patience(self) -> int:
-        """Steps between two looks for classes: a look costs some per cent of them."""
+        """Steps between two looks for classes: a look costs a few percent of them."""
         return int(np.clip(2**25 / self.work, 4, 64))
 
     def placed(self, by_line: Given) -> Given:
-        """`by_line`, which names lines by their number, for the programs."""
+        """`by_line`, which names hyperplanes by their number, for the programs."""
         given = by_line._replace(slide=self._slots(by_line.slide), watch=self._slots(by_line.watch))
         if self.targets is None:
             lines = sample_chunks(self.lines, self._y, self.chunks, self.size)
@@ -61,12 +61,12 @@ class Layout:
         return given._replace(chunks=used, classes=self.sorting.classes, floor=np.float64(self.sorting.floor))
 
     def folded(self, signs: np.ndarray) -> np.ndarray:
-        """Signs of the lines seen one by one, in that order, for the programs."""
+        """Signs of the hyperplanes seen one by one, in that order, for the programs."""
         chunks = self._room if self.sorting else self.chunks
         return folded(signs, chunks, self.size, padding=1)
 
     def signs(self, seen: Any, lines: np.ndarray | None = None) -> np.ndarray:
-        """The signs of these lines (None: all) while the programs hold those `seen`."""
+        """The signs of these hyperplanes (None: all) while the programs hold those `seen`."""
         lines = np.arange(len(self.lines.normals)) if lines is None else lines
         rows = unfolded(seen, len(self._order))
         if self.sorting is None:
@@ -87,8 +87,8 @@ class Layout:
         return sort(self.lines, self.targets, bundles, length, self.size, self._room)
 
     def change(self, sorting: Sorting | None, seen: Any) -> np.ndarray:
-        """Look at the lines outside of these classes one by one, at all if there are none; returns their
-        signs for the programs."""
+        """Look at the hyperplanes outside of these classes one by one, at all if there are none; returns
+        their signs for the programs."""
         order = np.arange(len(self.lines.normals)) if sorting is None else sorting.remainder
         signs = self.signs(seen, order)
         self.sorting = sorting
@@ -105,5 +105,5 @@ class Layout:
         return min(self.chunks, MOST_ROOM)
 
     def _slots(self, lines: np.ndarray) -> np.ndarray:
-        """Where lines are; those that are not used point anywhere."""
+        """Where hyperplanes are; those that are not used point anywhere."""
         return np.maximum(self._slot[lines], 0)

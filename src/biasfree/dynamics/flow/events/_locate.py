@@ -19,17 +19,17 @@ ROUNDING = 1e-13
 #: A step that may hold an event is searched at this many points, and then by bisection to 2^−HALVINGS.
 GRID = 32
 HALVINGS = 50
-#: Lines that could be crossed are looked at in pages of so many.
+#: Hyperplanes per page, in the search among those that could be crossed.
 PAGE = 32
 
 
 class Search(NamedTuple):
     """The first time inside a step at which the signs can no longer be kept, found on the dense output.
 
-    `cost` of keeping them: for every line crossed, the jump of the field there times the time spent beyond;
-    for every condition violated, the violation times its duration. All of it is an error in W_1, to be held
-    under `budget`, so that kinks of no consequence are never located. The jumps are |odd|·|outer|, here
-    times the length of the step; sums over lines are made chunk by chunk, so that no array is Q·H.
+    `cost` of keeping them: for every hyperplane crossed, the jump of the field there times the time spent
+    beyond; for every condition violated, the violation times its duration. All of it is an error in W_1, to
+    be held under `budget`, so that kinks of no consequence are never located. The jumps are |odd|·|outer|,
+    here times the length of the step; sums over hyperplanes are made chunk by chunk, so that no array is Q·H.
     """
 
     signs: Any
@@ -49,12 +49,12 @@ class Search(NamedTuple):
         return jnp.tensordot(_lagrange(theta), values, axes=1)
 
     def _wrong(self, signs, z):
-        """Which neurons are on the other side of which lines than their sign says."""
+        """Which neurons are on the other side of which hyperplanes than their sign says."""
         return signs * z < -ROUNDING * jnp.max(jnp.linalg.norm(self.hidden, axis=2), axis=0)[:, None]
 
     def _bounded(self):
-        """Whether even an upper bound of the cost over the whole step fits the budget, and the lines (C, B)
-        that could be crossed at all: a polynomial is nowhere below the least of its Bernstein
+        """Whether even an upper bound of the cost over the whole step fits the budget, and the hyperplanes
+        (C, B) that could be crossed at all: a polynomial is nowhere below the least of its Bernstein
         coefficients."""
         points, margins = (_bernstein(a) for a in (self.hidden, self.margins))
 
@@ -131,7 +131,8 @@ class Search(NamedTuple):
 
 
 class _Pages(NamedTuple):
-    """The lines that could be crossed in a step, in pages: mostly few, and looked at again and again."""
+    """The hyperplanes that could be crossed in a step, in pages: mostly few, and looked at again and
+    again."""
 
     slots: Any
     count: Any
@@ -142,7 +143,7 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, search: Search, near):
-        """The lines marked (C, B)."""
+        """The hyperplanes marked (C, B)."""
         lines, page = near.size, min(PAGE, near.size)
         slots = jnp.nonzero(near.ravel(), size=-(-lines // page) * page, fill_value=lines)[0]
         count = (jnp.sum(near) + page - 1) // page

@@ -17,7 +17,7 @@ from jax import lax
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.losses import loss_named
 
-#: Lines evaluated together: their signs, as numbers, fill about a cache.
+#: Hyperplanes per chunk: their signs, as numbers, fill about a cache.
 CHUNK_LINES = 256
 
 
@@ -64,7 +64,7 @@ class Samples(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Lines with what is on them, B at a time: normals (C, D, B), and rays with leading axes C, 2."""
+    """Hyperplanes with their samples, B at a time: normals (C, D, B), and rays with leading axes C, 2."""
 
     normals: Any
     rays: Square | Samples
@@ -82,7 +82,8 @@ def over_chunks(count, chunks: int, body: Callable[[Any, Any], Any], start: Any)
 
 
 class Targets(NamedTuple):
-    """`Square` for every line, by line: weight (Q, 2), best (Q, 2, K), tilt (Q, 2), and the constant."""
+    """`Square` for every hyperplane, by hyperplane: weight (Q, 2), best (Q, 2, K), tilt (Q, 2), and the
+    constant."""
 
     weight: np.ndarray
     best: np.ndarray
@@ -109,7 +110,7 @@ def targets_of(lines: Hyperplanes, y: np.ndarray, *, biased: bool) -> Targets:
 
 
 def chunk_sizes(count: int) -> tuple[int, int]:
-    """How many chunks, and of how many lines, hold `count` lines."""
+    """How many chunks, and of how many hyperplanes, hold `count` hyperplanes."""
     chunks = max(1, -(-count // CHUNK_LINES))
     return chunks, -(-count // chunks)
 
@@ -128,14 +129,14 @@ def unfolded(a: Any, count: int) -> np.ndarray:
 
 
 def square_chunks(lines: Hyperplanes, targets: Targets, order: np.ndarray, chunks: int, size: int) -> Chunk:
-    """The lines `order`, in that order, with the square loss."""
+    """The hyperplanes `order`, in that order, with the square loss."""
     parts = (targets.weight, targets.best, targets.tilt)
     rays = Square(*(folded(part[order], chunks, size) for part in parts))
     return Chunk(folded(lines.normals[order], chunks, size), rays)
 
 
 def sample_chunks(lines: Hyperplanes, y: np.ndarray, chunks: int, size: int) -> Chunk:
-    """All lines, with their samples."""
+    """All hyperplanes, with their samples."""
     home = lines.hyperplane // size
     most = max(1, int(np.bincount(home, minlength=chunks).max()))
     rank = np.argsort(np.argsort(home, kind="stable"), kind="stable")
