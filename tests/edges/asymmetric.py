@@ -1,5 +1,6 @@
 """Checks of gated networks and of independent points."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -7,7 +8,7 @@ import biasfree as bf
 import oracles
 from biasfree import theory
 from biasfree.trajectory import Stats
-from edges.cases import anything, on_case, points
+from edges.cases import Case, anything, on_case, points, some_network
 
 
 def check_patterns(case, found):
@@ -94,7 +95,45 @@ def check_independent_network(case, found):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(one).max())
 
 
+def asked_escape(case):
+    """δ of every size, with the network of a case in two dimensions."""
+    delta = float(case.rng.choice([0.0, 1e-9, 0.1, 0.2, 0.24, 0.3, 0.9, 2.0]))
+    return theory.six_point_escape(case.network, delta)
+
+
+def on_six_points(seed):
+    """Small weights of many widths, and networks of every other kind."""
+    rng = np.random.default_rng(seed)
+    data, scale = bf.data.six_points(), float(rng.choice([1e-160, 1e-6, 1e-3, 0.3]))
+    if rng.random() < 0.5:
+        width = int(rng.choice([20, 100]))
+        network = bf.networks.gaussian((2, width, 1), scale=scale, seed=int(rng.integers(2**31)))
+    else:
+        network = some_network(data, rng, scale)
+    return Case(network, data, rng)
+
+
+def check_escape(case, found):  # noqa: ARG001
+    """The rate is 2δ/9 up to δ², κ is logistic, and the loss has fallen by the share after the duration."""
+    assert abs(found.rate - 2 * found.delta / 9) <= found.delta**2
+    assert found.escapes == (found.initial > 0)
+    if not found.escapes:
+        assert found.duration() == np.inf
+        return
+    end = found.begins + found.duration(0.5)
+    ts = np.linspace(found.begins, end, 5)
+    with mpmath.workdps(40):
+        for t, kappa in zip(ts, found.kappa(ts), strict=True):
+            grown = mpmath.exp(mpmath.mpf(found.rate) * (mpmath.mpf(float(t)) - found.begins))
+            exact = 4 * found.initial * grown / (4 + found.initial * (grown - 1))
+            # an exponent of up to 800, of times of up to 1e12, rounded
+            assert kappa == pytest.approx(float(exact), rel=1e-11)
+    fallen = (1 - 1 / (1 + np.exp((found.begins - end) / 3) / (np.sqrt(2) - 1))) ** 2 / 18
+    assert found.loss([end])[0] == pytest.approx(0.5 * found.plateau + fallen, rel=1e-9)
+
+
 TABLE = {
+    "six_point_escape": (on_six_points, asked_escape, check_escape),
     "activation_patterns": (
         anything,
         lambda case: theory.activation_patterns(case.network, case.data.x),

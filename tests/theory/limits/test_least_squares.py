@@ -61,7 +61,7 @@ def test_shapes_follow_the_targets():
     column = bf.Dataset(x, y[:, :1])
     assert least_squares(column).shape == l2_solution(column, 1e-3).shape == (1, 3)
     np.testing.assert_array_equal(l2_solution(column, 0.0), least_squares(column))
-    with pytest.raises(ValueError, match=r"one output, got 3; solve for each y\[:, k\]"):
+    with pytest.raises(ValueError, match=r"one output, got 3; call it for each y\[:, k\]"):
         l2_solution(bf.Dataset(x, y), 0.1)
 
 
