@@ -122,9 +122,7 @@ def test_large_weights_and_other_networks_are_refused():
     # a layer of zeros grows from the other: what counts is the larger of the two
     for first, second in ((large.weights[0], np.zeros((1, 30))), (np.zeros((30, 2)), large.weights[1])):
         for call in (lambda net: independent_flow(net, XOR, [1.0]), lambda net: learning_times(net, XOR)):
-            with pytest.raises(
-                bf.AssumptionError, match=r"small or already sorted|exactly on the hyperplane"
-            ):
+            with pytest.raises(bf.AssumptionError, match=r"already sorted|exactly on the hyperplane"):
                 call(bf.Network((first, second)))
     with pytest.raises(bf.AssumptionError, match=r"a ReLU network, α = 0"):
         independent_flow(bf.Network(NET.weights, leak=0.1), XOR, [1.0])

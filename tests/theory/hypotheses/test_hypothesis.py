@@ -66,7 +66,7 @@ def test_defects_are_kept():
 def test_a_tolerance_that_does_not_exist_is_refused():
     with pytest.raises(TypeError, match=r"'tolerance'.*symmetry_tolerance=1e-08.*white_tolerance=1e-08"):
         bf.theory.white_flow(ONE, DATA, [1.0], tolerance=1.0)
-    with pytest.raises(TypeError, match="depth_tolerance"):  # the setting cannot be opened
+    with pytest.raises(TypeError, match="depth_tolerance"):  # the setting cannot be relaxed
         bf.theory.white_flow(ONE, DATA, [1.0], depth_tolerance=1.0)
 
 

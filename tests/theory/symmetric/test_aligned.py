@@ -55,13 +55,13 @@ def test_a_linear_network_keeps_its_imbalance():
 
 def test_refusals():
     data = bf.data.odd_sine(n=9, d=3, seed=0)
-    with pytest.raises(bf.AssumptionError, match=r"small initial weights .* start smaller"):
+    with pytest.raises(bf.AssumptionError, match=r"small initial weights .* use a smaller scale="):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1.0), data)
     one_sign = bf.networks.rank_one(data.beta, width=4, scale=1e-6).weights[1]
     with pytest.raises(bf.AssumptionError, match=r"one sign only\) is inf .* use a wider network"):
         bf.theory.aligned(bf.Network((np.abs(one_sign).T * data.beta, np.abs(one_sign))), data)
     first = np.outer([1e-6, -2e-6], data.beta / np.linalg.norm(data.beta))
-    with pytest.raises(bf.AssumptionError, match=r"a growing part r₁ that leads .* is (inf|[1-9])"):
+    with pytest.raises(bf.AssumptionError, match=r"a growing part r₁ that dominates .* is (inf|[1-9])"):
         bf.theory.aligned(bf.Network((first, [[-1e-6, 2e-6]])), data)  # W₁β̄ = −W₂ᵀ
     with pytest.raises(bf.AssumptionError, match="β = ⟨yx⟩ ≠ 0"):
         bf.theory.aligned(bf.networks.gaussian((3, 7, 1), scale=1e-3), bf.Dataset(data.x, np.zeros(18)))

@@ -165,7 +165,7 @@ def test_the_window_is_shorter_than_the_plateau():
 def test_refusals():
     data = bf.data.odd_sine(n=9, d=3, seed=1)
     network = bf.networks.gaussian((3, 5, 1), scale=1e-7, seed=2)
-    with pytest.raises(bf.AssumptionError, match="at t = 100 outputs matter: ask for earlier times"):
+    with pytest.raises(bf.AssumptionError, match="outputs matter at t = 100: end ts earlier"):
         bf.theory.early_flow(network, data, [0, 100.0])
     with pytest.raises(bf.AssumptionError, match="Condition 3"):
         bf.theory.norm_bound(network, bf.Dataset(data.x[:9], data.y[:9]), [1.0])

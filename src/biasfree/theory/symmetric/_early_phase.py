@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
+_SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
+
 _lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, up to a time", lambda: ASSUMES_BOUND)
-
-
 _growth = result(
     "weights grow no faster than e^{cst} at all times, and at this rate in the early phase",
     lambda: ASSUMES_BOUND,
 )
-
-
-_SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
 
 
 @result("the early phase is linear", lambda: EARLY)
