@@ -255,17 +255,17 @@ NARROW = bf.networks.gaussian((2, 40, 1), scale=1e-3, seed=1)
 @pytest.mark.parametrize(
     ("network", "delta", "message"),
     [
-        (bf.networks.gaussian((2, 9, 9, 1), scale=1e-3), 0.1, r"^two layers .* is 1 "),
-        (bf.networks.gaussian((2, 9, 2), scale=1e-3), 0.1, r"^one output .* is 1 "),
-        (bf.networks.gaussian((3, 9, 1), scale=1e-3), 0.1, r"^two inputs, .* is 1 .*network of two inputs"),
-        (oracles.with_biases(NARROW), 0.1, r"^no biases"),
-        (bf.Network(NARROW.weights, leak=0.1), 0.1, r"^a ReLU network, α = 0 .* α is 0\.1"),
-        (NARROW, 0.3, r"^a small δ, .* is 0\.6 \(tolerated: at most 0\.5\); use a smaller delta"),
-        (NARROW, 1.0, r"^a small δ, .* is nan"),
-        (bf.networks.gaussian((2, 40, 1), scale=1.0), 0.1, r"^small initial weights"),
-        (of_neurons((0.03, 0.03, -0.0297), (-0.03, 0.03, 0.0297)), 0.1, r"^a growing part r₁"),
-        (bf.Network((np.zeros((3, 2)), np.zeros((1, 3)))), 0.1, r"^a growing part r₁ .* is inf"),
-        (of_neurons(R, UP, DOWN), 0.1, r"^neurons that learn both halves of the data .* is inf"),
+        (bf.networks.gaussian((2, 9, 9, 1), scale=1e-3), 0.1, r"assumes two layers .* is 1 "),
+        (bf.networks.gaussian((2, 9, 2), scale=1e-3), 0.1, r"assumes one output .* is 1 "),
+        (bf.networks.gaussian((3, 9, 1), scale=1e-3), 0.1, r"assumes two inputs, .* is 1 .*of two inputs"),
+        (oracles.with_biases(NARROW), 0.1, r"assumes no biases"),
+        (bf.Network(NARROW.weights, leak=0.1), 0.1, r"assumes a ReLU network, α = 0, .* α is 0\.1"),
+        (NARROW, 0.3, r"assumes a small δ, .* is 0\.6 \(tolerated: at most 0\.5\); use a smaller delta"),
+        (NARROW, 1.0, r"assumes a small δ, .* is nan"),
+        (bf.networks.gaussian((2, 40, 1), scale=1.0), 0.1, r"assumes small initial weights"),
+        (of_neurons((0.03, 0.03, -0.0297), (-0.03, 0.03, 0.0297)), 0.1, r"assumes a growing part r₁"),
+        (bf.Network((np.zeros((3, 2)), np.zeros((1, 3)))), 0.1, r"assumes a growing part r₁ .* is inf"),
+        (of_neurons(R, UP, DOWN), 0.1, r"assumes neurons that learn both halves of the data .* is inf"),
     ],
 )  # fmt: skip
 def test_refusals(network, delta, message):
@@ -285,7 +285,7 @@ def test_refusals(network, delta, message):
         (lambda: escape_of(NARROW, 0.1).loss(3.0), "ts must be a one-dimensional array"),
         (lambda: escape_of(NARROW, 0.1).kappa([-1.0, 2.0]), "ts must not be negative"),
         (lambda: escape_of(drawn(scale=1e-90), 1e-4), "κ at the beginning .* too small for floating-point"),
-        (lambda: escape_of(drawn(scale=1e-200), 0.1), "the time of the first fall is beyond floating point"),
+        (lambda: escape_of(drawn(scale=1e-200), 0.1), "the time of the first fall overflows floating point"),
         (lambda: escape_of(drawn(), 1e-305), "use larger weights or a larger delta"),
     ],
 )  # fmt: skip

@@ -27,9 +27,7 @@ import numpy as np
 from biasfree.arrays import finite, increasing_times, non_negative
 from biasfree.data import Dataset, six_points
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._conditions import RELU, SETTING, SMALL
-from biasfree.theory.hypotheses._hypothesis import Hypothesis, check
-from biasfree.theory.hypotheses._result import result
+from biasfree.theory.hypotheses import RELU, SETTING, SMALL, Hypothesis, check, result
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.theory.symmetric._aligned import GROWING
 
@@ -39,16 +37,16 @@ if TYPE_CHECKING:
 
 _RIGHT = [0, 2, 5]  # the samples with x₁ > 0
 _SPEED = 1 / 3  # the rate of the first fall, |β| = 2c|β| at δ = 0
-_FULL = 4.0  # κ at which nothing is left to learn
+_FULL = 4.0  # κ at which the loss is 0
 
 
 @dataclass(frozen=True)
 class SixPointEscape:
-    """How a network leaves the plateau of the six points: the rate, κ, duration and loss.
+    """The escape from the plateau of the six points: its rate, κ, duration and loss.
 
-    `rate` is that of κ while κ is small; `begins` the time at which the loss is half-way from its initial
-    value to the plateau's; `initial` is κ at that time, 0 for a network that never escapes. `plateau` is the
-    loss of least squares at δ = 0.
+    `rate` is that of κ while κ is small; `begins` is the time at which the loss is half-way from its initial
+    value to that of the plateau; `initial` is κ at that time, 0 for a network that never escapes. `plateau`
+    is the loss of least squares at δ = 0.
     """
 
     delta: float
@@ -64,7 +62,7 @@ class SixPointEscape:
 
     @property
     def stuck_level(self) -> float:
-        """The loss at which a network ends whose wedge neurons all have a < 0: the least of its features.
+        """The final loss of a network whose wedge neurons all have a < 0: the minimum for its features.
 
         These are R, L and x₂ on the samples above the x₁ axis. With a > 0 only, the end is a little above.
         """
@@ -75,7 +73,7 @@ class SixPointEscape:
 
     @property
     def nonlinear_share(self) -> float:
-        """The share of the output on the plateau that no linear map has: R and L have a map each."""
+        """The nonlinear share of the output on the plateau, where R and L have different maps."""
         data = _points(self.delta)
         f = _fit(np.column_stack(_halves(data)), data.y)
         return float(np.sum((f - _fit(data.x, f)) ** 2) / np.sum(f**2))
@@ -117,7 +115,7 @@ class SixPointEscape:
     lambda: ASSUMES,
 )
 def six_point_escape(network: Network, delta: float, **tolerances: float) -> SixPointEscape:
-    """How long small initial weights stay on the linear plateau of `bf.data.six_points(delta)`.
+    """The escape of small initial weights from the linear plateau of `bf.data.six_points(delta)`.
 
     The plateau is ended by the wedge neurons, those between the hyperplanes of (−1, 0) and (1, δ), near +x₂:
     κ = δ√(A₊A₋), A± the sums of their a² over a > 0 and a < 0; κ̇ = rate·κ(1 − κ/4), L = (4/9)(1 − κ/4)²,
@@ -127,14 +125,14 @@ def six_point_escape(network: Network, delta: float, **tolerances: float) -> Six
 
     Accuracy: relative errors of κ, loss and duration are of order δ; simulated durations are 1 % longer at
     δ = 0.1 and 4 % at 0.2. A neuron that hardly enters the wedge, or only as the loss falls, may be counted
-    wrongly: κ₀ is then off by a factor, and the duration by the factor's logarithm over the rate.
+    wrongly: κ₀ then changes by a factor, and the duration by the logarithm of the factor over the rate.
 
     This is the end of the second plateau, at the least-squares map; `growth_rate` and `plateau_end` are about
     the first one, at zero outputs, on symmetric data.
 
     Assumes: two layers, one output, no biases; two inputs; α = 0; square loss; δ < 1, and 2δ ≪ 1, the rate of
     escape over the rate, 1/9, at which the large neurons return to least squares (delta_tolerance=0.5); small
-    initial weights (small_tolerance=1e-2) whose growing part leads (growing_tolerance=0.1); neurons that
+    initial weights (small_tolerance=1e-2) whose growing part dominates (growing_tolerance=0.1); neurons that
     learn the halves x₁ > 0 and x₁ < 0 of the data, at about the same time (halves_tolerance=0.5).
     Reference: derived here, for [ZSL25] TMLR Fig. 6.
     """
@@ -146,7 +144,7 @@ def six_point_escape(network: Network, delta: float, **tolerances: float) -> Six
 
 
 def _first_fall(network: Network) -> float:
-    """When the loss is half-way from its initial value to the plateau, at δ = 0; 0 for large weights."""
+    """The time at which the loss is half-way to the plateau, at δ = 0; 0 for large weights."""
     with np.errstate(over="ignore", divide="ignore"):
         size = np.sum((network.weights[0][:, 0] + network.weights[1][0]) ** 2) / 8  # u₀² = |r₁|²/2
         share = 1 - np.sqrt(1 / 2)  # of the least-squares map
@@ -212,7 +210,7 @@ def _sliding(
 
 
 def _halves(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs as R and as L see them."""
+    """The inputs on which R, and those on which L, is active; 0 elsewhere."""
     right = np.isin(np.arange(6), _RIGHT)[:, None]
     return np.where(right, data.x, 0.0), np.where(right, 0.0, data.x)
 
@@ -226,8 +224,8 @@ def _delta_of(data: Dataset) -> float:
     """δ of the one sample (1, δ) with the label −1; NaN where there is no such sample or more than one."""
     if data.dimensions != 2 or data.outputs != 1:
         return np.nan
-    there = (data.x[:, 0] == 1) & (data.targets[:, 0] == -1)
-    return float(data.x[there, 1][0]) if np.count_nonzero(there) == 1 else np.nan
+    found = (data.x[:, 0] == 1) & (data.targets[:, 0] == -1)
+    return float(data.x[found, 1][0]) if np.count_nonzero(found) == 1 else np.nan
 
 
 def _points_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
@@ -246,9 +244,9 @@ def _delta_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 
 
 def _halves_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    """|ln(|r₁⁺|²/|r₁⁻|²)|/6: between the two falls, for 3|ln …|, wedge neurons see forces of ±1/18 along x₂.
+    """|ln(|r₁⁺|²/|r₁⁻|²)|/6: between the two falls, for 3|ln …|, wedge neurons feel forces of ±1/18 along x₂.
 
-    They grow or shrink by e^{±|ln …|/6}, as their sign is, so κ stays as it is unless one leaves the wedge.
+    By their sign they grow or shrink by e^{±|ln …|/6}, so κ does not change unless one leaves the wedge.
     """
     if network.depth != 2 or network.sizes[0] != 2 or network.sizes[-1] != 1:
         return np.nan
@@ -261,7 +259,7 @@ def _halves_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
 PLANE = Hypothesis(
     "inputs",
     "two inputs, as the six points have,",
-    "the number of inputs more or fewer than two",
+    "the difference of the number of inputs from two",
     lambda network, _: abs(network.sizes[0] - 2),
     "use a network of two inputs",
 )
@@ -270,7 +268,7 @@ SIX_POINTS = Hypothesis(
     "the six points of TMLR Fig. 6",
     "the largest difference from bf.data.six_points(delta) in a coordinate or a label",
     _points_defect,
-    "take the data bf.data.six_points(delta), or simulate with bf.gradient_flow",
+    "use bf.data.six_points(delta), or simulate with bf.gradient_flow",
 )
 SMALL_DELTA = Hypothesis(
     "delta",
