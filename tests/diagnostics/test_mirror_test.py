@@ -8,7 +8,7 @@ from hypothesis.strategies import integers
 import biasfree as bf
 from biasfree.diagnostics._mirror_test import mirror_inputs, symmetry
 from biasfree.theory.hypotheses._symmetry_defect import (
-    _turned,
+    _rotated,
     half_space_defect,
     symmetry_defect,
     worst_half_spaces,
@@ -59,7 +59,7 @@ def test_a_turn_finds_the_best_of_its_circle():
         rng.normal(size=(6, 4)),
     )
     r /= np.linalg.norm(r, axis=1)[:, None]
-    turned, along = _turned(r, r @ z.T, z, g, c)
+    turned, along = _rotated(r, r @ z.T, z, g, c)
     np.testing.assert_allclose(along, turned @ z.T, atol=1e-13)
     np.testing.assert_allclose(np.linalg.norm(turned, axis=1), 1)
     g -= np.sum(g * r, axis=1)[:, None] * r

@@ -174,7 +174,7 @@ def _late(
 def _divided(
     grown: Float[np.ndarray, "T Q R"], weighted: Float[np.ndarray, "T Q R"], ones: Float[np.ndarray, "T R"]
 ) -> Float[np.ndarray, "T R Q"]:
-    """R⁻ᵀ·grownᵀ with RᵀR = ones² + weightedᵀ·weighted, the sum taken by QR, which squares nothing."""
+    """R⁻ᵀ·grownᵀ with RᵀR = ones² + weightedᵀ·weighted, the sum taken by QR, without squaring."""
     stack = np.concatenate([ones[:, :, None] * np.eye(ones.shape[1]), weighted], axis=1)
     r = np.asarray(np.linalg.qr(stack, mode="r"))
     return np.linalg.solve(r.mT, grown.mT)
