@@ -74,7 +74,7 @@ def alone(*arguments):
 def test_without_this_package_the_command_says_what_to_install():
     told = alone("run", "fig3")
     assert (told.returncode, told.stdout) == (2, "")
-    assert "`run` belongs to biasfree-papers" in told.stderr
+    assert "`run` is part of biasfree-papers" in told.stderr
     assert "`pip install biasfree-papers`" in told.stderr
 
 

@@ -45,7 +45,7 @@ def test_it_shows_everything(page):
     assert page.count("data:image/png;base64,") == 2
 
 
-def test_the_neighbours_have_a_section_of_their_own(page):
+def test_the_neighbors_have_a_section_of_their_own(page):
     order = [page.index(part) for part in (
         f"<h2>{PAPER}</h2>", "<h3 id='fig3'>", f"<h2>{NEIGHBORS}</h2>", "<h3 id='fig9'>",
     )]  # fmt: skip

@@ -140,7 +140,7 @@ def _require(out: Path) -> None:
 
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
-    """The folder of results for this process alone, without what killed ones left half-written."""
+    """Lock the folder of results, and remove files that killed processes left half-written."""
     from biasfree.files import locked_folder, remove_partial
     from biasfree_papers.registry import REGISTRY
 

@@ -39,7 +39,7 @@ def _rescaled(numbers: Numbers, i: int, name: str = "ts", draw: int = 0) -> np.n
 
 
 def _looks(numbers: Numbers) -> list[dict[str, Any]]:
-    """A colour and a marker for every leak."""
+    """A color and a marker for every leak."""
     colors = plots.leak_colors(0.75 * numbers["leaks"])
     return [{"color": color, "marker": _MARKERS[i % 6]} for i, color in enumerate(colors)]
 

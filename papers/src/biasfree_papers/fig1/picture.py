@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours that stay apart for colour-blind eyes and in grey; lines of biased networks are broken.
+#: Colors that stay apart for color-blind eyes and in gray; lines of biased networks are broken.
 LOOKS: dict[str, dict[str, Any]] = {
     "two": {"color": "#0072b2", "ls": "-"},
     "two_biased": {"color": "#56b4e9", "ls": (0, (4, 1.5))},
@@ -61,7 +61,7 @@ def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
 
 
 def _maps(row: Any, numbers: Numbers, task: str) -> None:
-    """The reference function, then the four networks, all on the colours of the targets."""
+    """The reference function, then the four networks, all on the colors of the targets."""
     data = Dataset(numbers[f"{task}_x"], numbers[f"{task}_y"])
     size, name = 1.5 * np.abs(data.y).max(), "least squares" if task == "six" else "$g$"
     shown = {

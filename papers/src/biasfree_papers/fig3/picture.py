@@ -55,7 +55,7 @@ def _loss(axes: Axes, numbers: Numbers) -> None:
 
 
 def _leaks(axes: Axes, leaks: np.ndarray, **place: Any) -> None:
-    """The leaks by colour, in short lines."""
+    """The leaks by color, in short lines."""
     from matplotlib.lines import Line2D
 
     colors: Any = plots.leak_colors(leaks)

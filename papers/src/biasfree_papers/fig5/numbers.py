@@ -134,7 +134,7 @@ def _curvature(data: Dataset) -> np.ndarray:
 
 
 def _left(network: Network, data: Dataset) -> float:
-    """The loss that is left, of the first: linear targets are learnt to 0."""
+    """The loss that is left, of the first: linear targets are learned to 0."""
     return float(np.mean((data.y - network(data.x)) ** 2) / np.mean(data.y**2))
 
 

@@ -42,7 +42,7 @@ def draw(numbers: Numbers) -> Figure:
 
 
 def _layers(row: Any, numbers: Numbers, name: str) -> None:
-    """W₁, W₂ and W₃ in colours, each to its own largest weight, and the singular values of all."""
+    """W₁, W₂ and W₃ in colors, each to its own largest weight, and the singular values of all."""
     network = network_of(numbers, name, leak=_LEAKS[name])
     for i, axes in enumerate(row[:3]):
         reach = plots.weights(axes, network, layer=i).norm.vmax

@@ -1,4 +1,4 @@
-"""The runs of Fig. 6: descent for every δ and draw, exact flow beside it, and what the draws predict."""
+"""Runs of Fig. 6: descent for every δ and seed, exact flow, and predictions from the initial weights."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _STUCK, _DRAW, _LINE = "#d55e00", "#0072b2", "0.35"
-_DARKEST = 1.5  # where the colours of both maps end
+_DARKEST = 1.5  # where the colors of both maps end
 _OPEN: Any = {"ls": "none", "marker": "o", "mfc": "none", "color": _DRAW, "ms": 2.5, "mew": 0.6}
 
 
@@ -27,7 +27,7 @@ def draw(numbers: Numbers) -> Figure:
 
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 4.4), layout="constrained")
-        rows: Any = figure.subfigures(2, 1)  # colour bars narrow their row only
+        rows: Any = figure.subfigures(2, 1)  # color bars narrow their row only
         panels = np.concatenate([row.subplots(1, 3) for row in rows])
         parts = (_loss, _plateau_map, _last_map, _rates, _shares, _finals)
         fill(panels, parts, numbers)

@@ -35,7 +35,7 @@ def draw(numbers: Numbers) -> Figure:
 
 
 def _looks(numbers: Numbers, *, tiny: bool = True) -> list[tuple[int, float, dict[str, Any]]]:
-    """Sizes of the start in their order: where it is in the numbers, and its colour, marker and line."""
+    """Sizes of the start in their order: where it is in the numbers, and its color, marker and line."""
     factors = [*numbers["factors"].tolist(), float(numbers["tiny"])]
     shades, lines = colors(len(factors)), ("-", "--", "-.", ":")
     found = [

@@ -42,7 +42,7 @@ def _corner(axes: Axes) -> dict[str, Any]:
 
 
 def _looks(numbers: Numbers) -> list[tuple[str, dict[str, Any]]]:
-    """Every leak with its name, colour, marker and line."""
+    """Every leak with its name, color, marker and line."""
     leaks = numbers["leaks"]
     return [
         (

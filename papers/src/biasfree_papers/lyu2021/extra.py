@@ -93,7 +93,7 @@ def _row(settings: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
 
 
 def linear_margin(w: np.ndarray, leak: float, data: Dataset) -> float:
-    """The normalised margin of the balanced network that is the linear function w·x."""
+    """The normalized margin of the balanced network that is the linear function w·x."""
     return normalized(embedded(w, width=2, leak=leak), data)
 
 

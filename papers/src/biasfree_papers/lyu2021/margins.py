@@ -28,7 +28,7 @@ def angles(runs: Sequence[Trajectory], data: Sequence[Dataset]) -> np.ndarray:
 
 
 def shares(runs: Sequence[Trajectory], data: Sequence[Dataset]) -> np.ndarray:
-    """The normalised margin of every network over the largest one of its data, c/(2|w*|)."""
+    """The normalized margin of every network over the largest one of its data, c/(2|w*|)."""
     return np.stack([_share(run, one) for run, one in zip(runs, data, strict=True)], axis=1)
 
 

@@ -86,7 +86,7 @@ def _starts(settings: Mapping[str, Any], facts: Numbers) -> list[Network]:
 
 
 def _facts(settings: Mapping[str, Any], data: list[Dataset]) -> Numbers:
-    """What is known of the set of every start before any run; programmes are solved once for each set."""
+    """What is known of the set of every start before any run; programs are solved once per set."""
     known = {one: _facts_of(settings, one) for one in dict.fromkeys(data)}
     return stacked([known[one] for one in data])
 

@@ -21,12 +21,12 @@ _TIME = "rescaled time $ct/\\tau$"
 
 
 def draw(numbers: Numbers) -> Figure:
-    """Six panels: both losses over time, the gap; training errors, the symmetry test, and the maps learnt."""
+    """Six panels: both losses over time, the gap; training errors, the symmetry test, the learned maps."""
     from matplotlib.figure import Figure
 
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH, 4.4), layout="constrained")
-        rows: Any = figure.subfigures(2, 1)  # colour bars narrow their row only
+        rows: Any = figure.subfigures(2, 1)  # color bars narrow their row only
         panels = np.concatenate([row.subplots(1, 3) for row in rows])
         parts = (_square, _logistic, _gap, _wrong, _symmetry, _maps)
         fill(panels, parts, numbers)

@@ -32,7 +32,7 @@ def draw(numbers: Numbers) -> Figure:
 
 
 def _looks(numbers: Numbers) -> list[dict[str, Any]]:
-    """A colour and a marker for every amount."""
+    """A color and a marker for every amount."""
     shades = colors(len(numbers["amounts"]))
     return [
         {"color": shade, "marker": marker, "mfc": "none"}

@@ -19,17 +19,17 @@ from biasfree_papers.reproduction.sources import sources_of
 
 
 def numbers_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
-    """Of the numbers of an experiment: its settings, the modules that `run` uses, and the versions."""
+    """The fingerprint of numbers: settings, the modules that `run` uses, and versions."""
     return _digest({"name": experiment.name, **_machine()}, settings, {experiment.run.__module__})
 
 
 def figure_fingerprint(experiment: Experiment, settings: Mapping[str, Any]) -> str:
-    """Of its claims and pictures too: every module that the experiment uses, and its own texts."""
+    """The fingerprint of claims and pictures too: every module that the figure uses, and its texts."""
     return _digest({**_texts(experiment), **_machine()}, settings, _modules(experiment))
 
 
 def sources_fingerprint(experiment: Experiment) -> str:
-    """Of what the repository decides: sources, texts and default settings; the same on every machine."""
+    """The fingerprint of sources, texts and default settings, the same on every machine."""
     return _digest(_texts(experiment), experiment.settle(), _modules(experiment))
 
 

@@ -1,4 +1,4 @@
-"""Deep networks on their way down, stopped wherever the loss reaches the next of some levels."""
+"""Gradient flow of deep networks, recorded where the loss reaches each of several levels."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def fill(
 
 
 def colors(n: int) -> list[tuple[float, ...]]:
-    """n colours from dark to light."""
+    """n colors from dark to light."""
     return plots.leak_colors(np.linspace(0, 1, n))
 
 
