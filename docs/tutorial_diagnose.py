@@ -66,10 +66,11 @@ def main():
                 row = [name, inputs]
                 for model in trained(data, bias=bias, saves=(100, 2000)):
                     report = bf.diagnose(model, data)
-                    function, measured = (dict(report.tables[part].rows) for part in ("function", "data"))
+                    tables: Any = report.tables
+                    function, measured = (dict(tables[part].rows) for part in ("function", "data"))
                     if len(row) == 2:
                         row.append(f"{measured['both: p-value under symmetry']:.3f}")
-                        row.append(f"{report.tables['targets'].rows[0][1]:.2f}")
+                        row.append(f"{tables['targets'].rows[0][1]:.2f}")
                         row.append("yes" if bias else "no")
                     row += [report.verdict, f"{100 * function['nonlinear share N, output 0']:.1f} %"]
                 print(f"| {' | '.join(row)} |", flush=True)

@@ -1,6 +1,7 @@
 """Verdicts on constructed cases, with reasons, for every kind of model, and errors for bad input."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,8 @@ def test_the_threshold_on_the_nonlinear_share(share):
     linear, even = x[:, 0], np.abs(x[:, 1])
     size = np.sqrt(share / (1 - share) * np.sum(linear**2) / np.sum(even**2))
     report = bf.diagnose(lambda z: z[:, 0] + size * np.abs(z[:, 1]), SYMMETRIC)
-    measured = dict(report.tables["function"].rows)["nonlinear share N, output 0"]
+    rows: Any = report.tables["function"].rows
+    measured = dict(rows)["nonlinear share N, output 0"]
     assert measured == pytest.approx(share, rel=1e-10)
     assert (report.verdict == "nonlinear") is (share > 0.01)
     assert (
@@ -104,7 +106,8 @@ def test_the_worst_output_decides():
 def test_verdict_on_data_without_a_model():
     report = bf.diagnose(data=SYMMETRIC)
     assert report.verdict == "effectively linear"
-    (row,) = report.tables["targets"].rows
+    row: Any = report.tables["targets"].rows[0]
+    assert len(report.tables["targets"].rows) == 1
     assert float(row[2]) == pytest.approx(1 - row[1], abs=1e-3)
     assert "% of the targets is" in report.reasons[-1]
     assert bf.diagnose(data=lopsided()).verdict == "linear so far"

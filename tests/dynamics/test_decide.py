@@ -123,7 +123,9 @@ def test_attracting_hyperplanes_leave_the_shortest_velocity(seed, shape):
     outcome = resolve(k)
     assert not outcome.branches
     assert_is_a_solution(k, outcome)
-    np.testing.assert_allclose(outcome.velocity, least_norm_by_enumeration(k), rtol=0, atol=1e-7)
+    shortest = least_norm_by_enumeration(k)
+    assert shortest is not None
+    np.testing.assert_allclose(outcome.velocity, shortest, rtol=0, atol=1e-7)
     sliding = k.normals[outcome.signs == 0]
     assert np.linalg.matrix_rank(sliding) == len(sliding)
 

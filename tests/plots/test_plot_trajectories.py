@@ -1,5 +1,7 @@
 """Plots of the loss: solutions as lines, simulations as markers, errors for empty curves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,8 @@ def test_a_solution_is_a_line_and_a_simulation_markers(axes):
     assert points.get_color() == "k"
     for artist in (line, points):
         np.testing.assert_array_equal(artist.get_xydata(), np.stack([ts, np.exp(-ts)], axis=1))
-    assert 10 < np.size(points.get_markevery()) <= 25
+    marked: Any = points.get_markevery()
+    assert 10 < len(marked) <= 25
 
 
 @pytest.mark.parametrize("solve", [bf.theory.reduced_flow, bf.theory.equivalent_flow])

@@ -206,7 +206,7 @@ def test_the_balance_is_conserved(shape, balance, seed, exponent, size):
 @given(shape=sampled_from(SHAPES), balance=balances, seed=seeds, scale=floats(0.1, 1), t=floats(0.1, 3))
 def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
     data, network = task(shape[0], shape[2], seed), start(shape, balance, scale=scale, seed=seed)
-    half, whole = linear_flow(network, data, [t, 3 * t]).gram
+    half, whole = grams(network, data, [t, 3 * t])
     values, vectors = np.linalg.eigh(half)
     rank = np.linalg.matrix_rank(np.concatenate([network.weights[0].T, network.weights[1]]))
     q = vectors[:, -rank:] * np.sqrt(values[-rank:])
