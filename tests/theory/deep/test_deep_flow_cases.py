@@ -52,7 +52,7 @@ def test_one_seed_gives_relu_and_linear_the_same_neurons():
         ({"widths": 5}, r"widths must be the width of each hidden layer, .* got 5"),
         ({"widths": (5, 1)}, r"a width must be a whole number of at least 2, got 1"),
         ({"scale": 0.0}, r"scale must be positive"),
-        ({"direction": [0.0, 0.0]}, r"direction must be a vector that is not zero"),
+        ({"direction": [0.0, 0.0]}, r"direction must be a nonzero vector"),
         ({"direction": [1.0, np.nan]}, r"direction must be finite"),
     ],
 )

@@ -194,5 +194,5 @@ def test_relaxed_tolerances_give_the_twin_of_random_weights():
 def test_diverging_descent_says_so():
     data = symmetric_data(2, 0, "square")
     network = bf.networks.rank_one([1.0, 0.5], width=4, scale=1.0)
-    with pytest.raises(RuntimeError, match=r"descent diverged within .* use a smaller step"):
+    with pytest.raises(RuntimeError, match=r"linear network diverged within .* use a smaller step"):
         bf.theory.equivalent_descent(network, data, 50.0, 100)
