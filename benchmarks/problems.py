@@ -34,7 +34,7 @@ class Problem:
         """The path of the flow through every kink, at a tolerance far below what is asked of others."""
         run = bf.gradient_flow(self.network, self.data, self.ts, rtol=self.reference_rtol, method="auto")
         assert run.stats.method in ("events", "smooth"), f"{self.name}: {run.stats.method} is no reference"
-        return run.weights
+        return tuple(run.weights)
 
 
 @functools.cache

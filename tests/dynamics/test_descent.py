@@ -1,6 +1,7 @@
 """Gradient descent is the iteration itself: PyTorch's SGD, number for number."""
 
 import re
+from typing import Any
 
 import jax
 import numpy as np
@@ -68,7 +69,8 @@ def test_descent_is_pytorch(case):
 
 def six_points_run(**options):
     network = bf.networks.gaussian((2, 6, 1), scale=0.5, seed=1)
-    return bf.gradient_descent(network, bf.data.six_points(), **{"step": 0.1, "steps": 150, **options})
+    given: dict[str, Any] = {"step": 0.1, "steps": 150, **options}
+    return bf.gradient_descent(network, bf.data.six_points(), **given)
 
 
 def test_every_state_is_one_step_from_the_last():
@@ -356,11 +358,12 @@ def test_other_numbers_do_not_compile_anew():
 
     def go(*, leak=0.1, scale=0.5, seed=0, steps=70, **options):
         network = bf.networks.gaussian((2, 6, 1), scale=scale, leak=leak, seed=seed)
-        bf.gradient_descent(network, data, steps=steps, **{"step": 0.1, **options})
+        given: dict[str, Any] = {"step": 0.1, **options}
+        bf.gradient_descent(network, data, steps=steps, **given)
 
     go()
     programs = len(take_steps)
-    changes = (
+    changes: tuple[dict[str, Any], ...] = (
         {"leak": 0.0},
         {"scale": 1e-8},
         {"seed": 1},

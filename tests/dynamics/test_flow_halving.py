@@ -1,6 +1,7 @@
 """The flow by steps and half steps: any depth, with an estimate of its error that can be trusted."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,9 @@ def test_auto_picks_steps_for_deep_relu_and_smooth_for_linear_networks(monkeypat
 def test_an_error_out_of_reach_is_refused_and_names_one_within():
     with pytest.raises(UnfinishedError, match=r"rtol = 1e-05 cannot be reached: .* Set rtol = ") as no:
         steps_run(two_layers(), rtol=1e-5, max_steps=3000)
-    reachable = float(re.search(r"Set rtol = (\S+),", str(no.value))[1])
+    asked = re.search(r"Set rtol = (\S+),", str(no.value))
+    assert asked is not None
+    reachable = float(asked[1])
     assert 1e-5 < reachable < 1
     assert steps_run(two_layers(), rtol=reachable, max_steps=3000).stats.error <= reachable
 
@@ -146,7 +149,14 @@ def test_other_numbers_do_not_compile_anew():
 
     go()
     programs = len(given_steps), len(chosen_steps)
-    for change in ({"leak": 0.0}, {"seed": 1}, {"l2": 0.1}, {"ts": TS[1:6] / 3}, {"rtol": 1e-3}):
+    changes: list[dict[str, Any]] = [
+        {"leak": 0.0},
+        {"seed": 1},
+        {"l2": 0.1},
+        {"ts": TS[1:6] / 3},
+        {"rtol": 1e-3},
+    ]
+    for change in changes:
         go(**change)
         assert (len(given_steps), len(chosen_steps)) == programs, change
 

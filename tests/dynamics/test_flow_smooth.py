@@ -74,6 +74,7 @@ def test_balance_is_conserved_and_decays_with_l2(seed, scale, l2):
     # an error of ε|W_l| in each layer is one of 2ε(|W_1|² + |W_2|²) in the balance
     size = np.sum(w1**2, axis=(1, 2)) + np.sum(w2**2, axis=(1, 2))
     gap = np.linalg.norm(balance - expected, axis=(1, 2))
+    assert run.stats.error is not None
     assert (gap <= 2 * (10 * run.stats.error + 1e-14) * size.max()).all()
 
 
@@ -82,6 +83,7 @@ def test_balance_is_conserved_and_decays_with_l2(seed, scale, l2):
 def test_the_objective_never_rises(seed, scale, l2):
     run = bf.gradient_flow(linear(scale=scale, seed=seed), DATA, TS, l2=l2)
     # its slope is −|∇|², so an error ε in the weights costs ε|W||∇| ≤ ε·(a few times the objective) at most
+    assert run.stats.error is not None
     slack = (
         10 * run.stats.error * (run.objective[0] + sum(np.sum(w**2, axis=(1, 2)).max() for w in run.weights))
     )

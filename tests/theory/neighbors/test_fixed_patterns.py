@@ -161,7 +161,7 @@ def test_descent_does_not_move_it_while_the_pattern_is_fixed():
         network, data, step=0.5, steps=4096, save_every=256, loss="logistic", train=(True, False)
     )
     changes = bf.theory.pattern_changes(run, data, activation_patterns(run[-1], data.x))
-    late = [conserved_part(run[i], data) for i in np.flatnonzero(changes == 0)]
+    late = [conserved_part(run[i], data) for i in np.flatnonzero(changes == 0).tolist()]
     assert len(late) > 3
     size = np.linalg.norm(run.weights[0][-1])
     # 4096 steps of sums of 20 terms
