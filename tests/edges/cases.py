@@ -168,7 +168,7 @@ def even(seed):
 
 
 def relu(seed):
-    """Two-layer ReLU networks without biases, for functions that check no hypothesis."""
+    """Two-layer ReLU networks without biases."""
     rng = np.random.default_rng(seed)
     data = axes(rng)
     data = changed(data, rng) if rng.random() < 0.4 else data

@@ -335,3 +335,18 @@ def test_kink_distances_are_those_from_the_hyperplanes():
     data = bf.Dataset(np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.ones(3))
     network = bf.Network((np.array([[1.0, 0.0], [4.0, -3.0]]), np.ones((1, 2))))
     np.testing.assert_allclose(kink_distances(network, data), [[0.6, 0.0, np.inf], [0.0, 3.0, np.inf]])
+
+
+@pytest.mark.parametrize("name", ["output_gradients", "kink_distances", "covering_neurons"])
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (bf.networks.gaussian((2, 3, 3, 1), scale=1.0), "two layers"),
+        (bf.networks.gaussian((2, 3, 1), scale=1.0, leak=0.1), "ReLU network"),
+        (bf.Network((np.ones((3, 2)), np.ones((1, 3))), biases=(np.ones(3), np.ones(1))), "no biases"),
+    ],
+)
+def test_networks_of_another_kind_are_refused(name, network, message):
+    more = (1,) if name == "covering_neurons" else ()
+    with pytest.raises(bf.AssumptionError, match=message):
+        getattr(bf.theory.neighbors, name)(network, SETS["orthogonal pair"], *more)

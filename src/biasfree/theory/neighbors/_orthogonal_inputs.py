@@ -128,7 +128,7 @@ def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
     norms, phase = _sign_norms(data, np.inf), grown(network, data)
     found = np.full(2, np.inf)
     for k, sign in enumerate((1, -1)):
-        covering = covering_neurons(network, data, sign)
+        covering = _covering(network, data, sign)
         if norms[k] > 0 and covering.any():
             log_gamma = np.logaddexp.reduce(2 * phase.log_gamma[covering]) / 2
             found[k] = (np.log(norms[k]) / 2 - log_gamma) / phase.rates[covering].max()
@@ -138,8 +138,14 @@ def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
 def covering_neurons(network: Network, data: Dataset, sign: int) -> np.ndarray:
     """A mask of the neurons with a_h of this sign that are active on all samples with targets of this sign.
 
+    Assumes: two ReLU layers, one output, no biases.
     Reference: Boursier et al. (2022), the neurons that grow first.
     """
+    check((*SETTING, RELU), network, data, {})
+    return _covering(network, data, sign)
+
+
+def _covering(network: Network, data: Dataset, sign: int) -> np.ndarray:
     samples = data.x[sign * data.targets[:, 0] > 0]
     return (sign * network.weights[1][0] > 0) & (network.weights[0] @ samples.T > 0).all(axis=1)
 
@@ -149,7 +155,7 @@ def _uncovered(network: Network, data: Dataset) -> float:
     if network.depth != 2 or network.sizes[-1] != 1 or data.dimensions != network.sizes[0]:
         return np.nan
     present = [sign for sign in (1, -1) if (sign * data.targets > 0).any()]
-    return sum(not covering_neurons(network, data, sign).any() for sign in present)
+    return sum(not _covering(network, data, sign).any() for sign in present)
 
 
 def _ahead(network: Network, data: Dataset) -> float:
@@ -162,7 +168,7 @@ def _ahead(network: Network, data: Dataset) -> float:
     times, phase = _escape_times(network, data), grown(network, data)
     shares = [0.0]
     for sign, time in zip((1, -1), times, strict=True):
-        partial = (sign * network.weights[1][0] > 0) & ~covering_neurons(network, data, sign)
+        partial = (sign * network.weights[1][0] > 0) & ~_covering(network, data, sign)
         if np.isfinite(time) and partial.any():
             shares.append(float(phase.shares(partial, np.full(len(partial), time)).max()))
     return max(shares)

@@ -179,8 +179,10 @@ def largest_path_norm(data: Dataset, *, step: float) -> float:
 def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"]:
     """The gradients G of every output f(x_i) in the weights (a, w), at a fixed activation pattern.
 
+    Assumes: two ReLU layers, one output, no biases.
     Reference: Nacson et al. (2023), the sharpness of a network that interpolates.
     """
+    check((*SETTING, RELU), network, data, {})
     w, a = network.weights[0], network.weights[1][0]
     with np.errstate(over="ignore", invalid="ignore"):
         active = data.x @ w.T > 0
@@ -192,8 +194,10 @@ def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"
 def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
     """The distances |w_h·x_i|/|x_i| of neurons from the hyperplanes of samples; infinite for x_i = 0.
 
+    Assumes: two ReLU layers, one output, no biases.
     Reference: derived here; a minimum on a kink has no Hessian.
     """
+    check((*SETTING, RELU), network, data, {})
     along, size = np.abs(network.weights[0] @ data.x.T), row_norms(data.x)
     return np.divide(along, size, out=np.full_like(along, np.inf), where=size > 0)
 
