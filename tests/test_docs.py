@@ -242,8 +242,8 @@ def test_a_word_is_not_a_use(equations):
     users = {
         path.stem for path, objects in equations["test_users"]().items() if id_of("data.digits") in objects
     }
-    assert users == {"test_data_handwritten", "test_data_transforms"} & users
-    assert "test_data_handwritten" in users
+    assert users == {"test_data_digits", "test_data_transforms"} & users
+    assert "test_data_digits" in users
 
 
 def id_of(name):

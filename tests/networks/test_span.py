@@ -90,5 +90,5 @@ def test_refusals():
     with pytest.raises(ValueError, match="read-only"):
         small.rest[0, 0] = 1.0
     for wrong in (-np.eye(3), np.array([[0.0, 1.0], [-1.0, 0.0]])):
-        with pytest.raises(ValueError, match=r"symmetric, with no negative eigenvalue.*pass W @ W\.T"):
+        with pytest.raises(ValueError, match=r"symmetric, without negative eigenvalues.*pass W @ W\.T"):
             bf.diagnostics.stable_rank_of_gram(wrong)

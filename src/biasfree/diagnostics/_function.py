@@ -17,7 +17,8 @@ from biasfree.networks import Network
 from biasfree.theory import _expressivity
 from biasfree.theory._expressivity import even_part, odd_part
 from biasfree.theory.asymmetric._gated_flow import activation_patterns
-from biasfree.theory.hypotheses import LABELS, AssumptionError
+from biasfree.theory.hypotheses import LABELS
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.limits._max_margin import max_margin
 from biasfree.theory.parts._linear_loss import least_squares_fit
 

@@ -27,7 +27,7 @@ from biasfree.theory.asymmetric._independent_flow import independent_flow, indep
 from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_point_escape
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
-from biasfree.theory.hypotheses import AssumptionError
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.limits._largest_margin import largest_margin
 from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
 from biasfree.theory.limits._max_margin import MaxMargin, max_margin

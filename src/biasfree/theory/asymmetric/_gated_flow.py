@@ -11,7 +11,8 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import NO_BIASES, AssumptionError, check, result
+from biasfree.theory.hypotheses import NO_BIASES, check, result
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory

@@ -20,7 +20,7 @@ from biasfree.theory.hypotheses._conditions import (
     WHITE,
     under,
 )
-from biasfree.theory.hypotheses._hypothesis import AssumptionError, Hypothesis, check, check_sizes
+from biasfree.theory.hypotheses._hypothesis import Hypothesis, check, check_sizes
 from biasfree.theory.hypotheses._result import Result, result, results
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "TARGET",
     "TWO_LAYERS",
     "WHITE",
-    "AssumptionError",
     "Hypothesis",
     "Result",
     "check",

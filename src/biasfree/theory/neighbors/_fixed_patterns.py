@@ -17,7 +17,8 @@ from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._gated_flow import activation_patterns, checked_patterns
-from biasfree.theory.hypotheses import KINKS, LABELS, SETTING, AssumptionError, Hypothesis, check, result
+from biasfree.theory.hypotheses import KINKS, LABELS, SETTING, Hypothesis, check, result
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.limits._max_margin import max_margin
 from biasfree.theory.neighbors._orthogonal_inputs import ORTHOGONAL_INPUTS
 from biasfree.theory.parts._linear_phase import representable

@@ -10,7 +10,8 @@ import numpy as np
 from biasfree.arrays import finite, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import LABELS, AssumptionError
+from biasfree.theory.hypotheses import LABELS
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.neighbors._planar_cones import Cones, unit
 from biasfree.theory.neighbors._stable_minima import PLANAR
 from biasfree.theory.parts._linear_phase import representable
