@@ -26,7 +26,7 @@ _HEAVY = 0.9  # the share of |W₁|² that is counted in directions
 
 
 def line(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """The five points: loss over time, neurons of the first draw, and what it ends with."""
+    """The five points: loss over time, neurons of the first seed, and its final network."""
     data, runs = tasks.five_points(), []
     for seed in _seeds(settings, "lines"):
         report(f"five points, draw {seed}")
@@ -38,7 +38,7 @@ def line(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Fewer samples than dimensions: does it interpolate, with what norm, in how many directions."""
+    """Fewer samples than dimensions: whether runs interpolate, with which norms and directions."""
     from biasfree.dynamics import gradient_descent
 
     n, d, seeds = settings["teacher_samples"], settings["dimensions"], _seeds(settings, "teachers")

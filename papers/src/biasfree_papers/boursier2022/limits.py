@@ -24,7 +24,7 @@ _SETTLING = 8.0
 
 
 def limits(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """All draws at one scale, then the first few of either kind at every scale."""
+    """All seeds at one scale, then the first few of either kind at every scale."""
     draws = settings["seed"] + np.arange(settings["draws"])
     rows = []
     for i, seed in enumerate(draws):

@@ -23,7 +23,7 @@ _AFTER = 1.4  # the last time, in predicted times of the last escape
 
 
 def pair(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every scale and seed, (scales, seeds, …), and neurons of the first seed at the scale of the print."""
+    """Every scale and seed, (scales, seeds, …), and neurons of the first seed at the printed scale."""
     data, rows = tasks.orthogonal_pair(), []
     for scale in settings["scales"]:
         report(f"the pair, γ = {scale:g}")
@@ -62,7 +62,7 @@ def _row(run: Trajectory, data: Dataset) -> Numbers:
 
 
 def escapes_of(run: Trajectory, data: Dataset) -> np.ndarray:
-    """When either sign is half learned: Σ y·f = ½Σy² over its samples; infinity for never."""
+    """The time at which each sign is half learned, Σ y·f = ½Σy² over its samples; infinity if never."""
     outputs = run.map(lambda network: network(data.x))
     found = []
     for sign in SIGNS:

@@ -1,4 +1,4 @@
-"""Runs behind Theorem 13: small random weights along their plateau, with every bound on the way."""
+"""Runs behind Theorem 13: small random weights along their plateau, with all of its bounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INSIDE = 20  # saved times in Lemma 12's window, its end among them
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every leak and draw; arrays have these two as their leading axes."""
+    """Every leak and seed; arrays have these two as their leading axes."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds = seeds_of(settings)
     rows = []

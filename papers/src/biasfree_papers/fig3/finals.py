@@ -22,19 +22,19 @@ _SMALL_STEP = 0.1  # of the ReLU network, in units of 1/s
 
 
 def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network:
-    """A draw: √(1/c) times that of a linear network, the same for all leaks."""
+    """Initial weights: √(1/c) times those of a linear network, which is the same for all leaks."""
     linear = networks.gaussian(sizes, scale=scale, leak=1.0, seed=seed)
     return theory.from_linear_twin(linear, leak=leak)
 
 
 def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
-    """Simulated and predicted final errors of ReLU against linear, how far apart they may be, and maps."""
+    """Simulated and predicted final errors of ReLU against linear, bounds on the difference, and maps."""
     finals = [_final(relu, linear, data) for relu, linear in pairs]
     return named("final", stacked(finals))
 
 
 def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
-    """Predicted errors of many draws beside their law, for the figure's width and over widths."""
+    """Predicted errors of many seeds and their law, for the figure's width and over widths."""
     seeds = settings["seed"] + np.arange(settings["draws"])
     report(f"{len(seeds)} draws of every width, predicted")
     full = _predicted(settings["width"], data, seeds)
@@ -55,7 +55,7 @@ def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Num
 
 
 def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Simulated and predicted final errors of many draws at small widths, by descent on a small task."""
+    """Simulated and predicted final errors of many seeds at small widths, by descent on a small task."""
     data, seeds = _small_task(settings), settings["seed"] + np.arange(settings["small_draws"])
     found = []
     for width in settings["small_widths"]:
@@ -68,7 +68,7 @@ def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
-    """Kolmogorov and Smirnov's distance of a sample from the law."""
+    """The Kolmogorov–Smirnov distance of a sample from the law."""
     shares, n = law.cdf(np.sort(errors)), len(errors)
     return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
@@ -109,7 +109,7 @@ def _small_task(settings: Mapping[str, Any]) -> Dataset:
 
 
 def _predicted(width: int, data: Dataset, seeds: np.ndarray) -> np.ndarray:
-    """What each draw of the weights predicts for ReLU."""
+    """The prediction for ReLU from the initial weights of each seed."""
     sizes = (data.dimensions, width, 1)
     relus = [start(sizes, _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
     return np.array([theory.final_weight_error(relu, data) for relu in relus])

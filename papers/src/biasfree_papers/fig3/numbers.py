@@ -20,7 +20,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """All leaks from one draw, both theories beside them, and ReLU against linear from more draws."""
+    """All leaks from one seed, both theories for them, and ReLU against linear from more seeds."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds = seeds_of(settings)
     rescaled = np.linspace(0, settings["end"] / 2, settings["times"])

@@ -24,7 +24,7 @@ _SETTLED = 1e-6  # of the drop: as near to least squares the linear network is w
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every amount from every start, against the linear twins of those starts."""
+    """Every amount and seed, against the linear twins."""
     base = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds, unit = seeds_of(settings), opposites.rms(opposites.least_squares(base))
     starts = [_start(settings, int(seed)) for seed in seeds]
@@ -73,7 +73,7 @@ def _compared(
     linear: list[Trajectory],
     unit: float,
 ) -> Numbers:
-    """One amount: a row for every draw."""
+    """One amount: one row per seed."""
     runs = _descend(settings, starts, data, leak=0.0)
     again = _descend(settings, starts, data, leak=1.0)
     beside = list(zip(runs, linear, data, strict=True))

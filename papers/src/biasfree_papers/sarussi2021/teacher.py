@@ -14,7 +14,7 @@ from biasfree.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Labels by the side of the plane across `teacher`; `repeated` has every sample equally often."""
+    """Labels by the side of the plane orthogonal to `teacher`; `repeated` has every sample equally often."""
 
     data: Dataset
     repeated: Dataset

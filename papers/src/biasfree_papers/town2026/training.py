@@ -22,7 +22,7 @@ SAVES = 60
 
 
 def trained(settings: Mapping[str, Any], half: np.ndarray, report: Report) -> Numbers:
-    """One row for every n; in it, one value a seed."""
+    """One row per n, with one value per seed."""
     rows = []
     for n, narrow in zip(settings["samples"], half, strict=True):
         report(f"{n} samples: training, {settings['seeds']} draws at either width")
@@ -77,7 +77,7 @@ def descend(
     saves: int = SAVES,
     save: Any = None,
 ) -> list[Trajectory]:
-    """Descent of all, by `step`·√n, until well after the last of their predicted escapes."""
+    """Descent of all networks with `step`·√n, until well after their last predicted escape."""
     from biasfree.dynamics import gradient_descent
 
     n = starts[0].sizes[0]

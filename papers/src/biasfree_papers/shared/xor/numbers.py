@@ -84,7 +84,7 @@ class _Case:
         return self.step * (every * np.arange(times)), every
 
     def numbers(self, ts: np.ndarray, every: int, report: Report) -> Numbers:
-        """All that is known of the set."""
+        """All numbers of the set."""
         solved = [self._solve(start, ts) for start in self.starts]
         drawn = [self._solve(start, ts, sort=False) for start in self.starts]
         flows, accuracy = self._flows(ts, report)
