@@ -23,7 +23,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     cells: dict[str, list[Numbers]] = {kind: [] for kind in twins.KINDS}
     for kind in twins.KINDS:
         for scale in settings["scales"]:
-            report(f"{kind} start of norm {scale:g}")
+            report(f"{kind} initial weights of norm {scale:g}")
             cells[kind].append(_compared(settings, data, twins.linear_starts(settings, kind, scale)))
     return {
         **stacked([stacked(cells[kind]) for kind in twins.KINDS]),

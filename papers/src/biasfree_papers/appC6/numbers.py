@@ -28,7 +28,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     cells: dict[str, list[Numbers]] = {kind: [] for kind in twins.KINDS}
     for fraction in settings["steps"]:
         for kind in twins.KINDS:
-            report(f"{kind} start, step {fraction:g} of the largest stable one")
+            report(f"{kind} initial weights, step {fraction:g} of the largest stable one")
             cells[kind].append(_compared(settings, data, starts[kind], fraction, s))
     plateaus = [
         [_plateau(settings["scale"], s, f, leak) for leak in settings["leaks"]] for f in settings["steps"]

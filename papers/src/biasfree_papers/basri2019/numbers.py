@@ -53,7 +53,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         numbers[f"{kind}_kernel"] = theory.neighbors.halving_times(
             numbers[f"{kind}_rates"], step=settings["step"]
         )
-    report("other starts on odd frequencies")
+    report("other initial weights on odd frequencies")
     return numbers | named(
         "moving", _moving(settings, [each for k, each in zip(ks, data, strict=True) if odd(k)])
     )

@@ -29,14 +29,14 @@ def limits(settings: Mapping[str, Any], report: Report) -> Numbers:
     rows = []
     for i, seed in enumerate(draws):
         if i % 10 == 0:
-            report(f"{settings['samples']} orthogonal samples: draw {i + 1} of {len(draws)}")
+            report(f"{settings['samples']} orthogonal samples: seed {i + 1} of {len(draws)}")
         rows.append(_row(settings, int(seed), settings["scale"]))
     found = stacked(rows)
     covers = found["covers"]
     chosen = np.sort(np.concatenate([np.flatnonzero(covers == kind)[:_EACH] for kind in (True, False)]))
     scan = []
     for scale in settings["scales"]:
-        report(f"{settings['samples']} orthogonal samples, γ = {scale:g}: {len(chosen)} draws")
+        report(f"{settings['samples']} orthogonal samples, γ = {scale:g}: {len(chosen)} seeds")
         scan.append(stacked([_row(settings, int(draws[i]), scale) for i in chosen]))
     return {**found, "draws": draws, "chosen": chosen, **{f"scan_{k}": v for k, v in stacked(scan).items()}}
 

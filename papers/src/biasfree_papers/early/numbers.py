@@ -26,7 +26,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     rows = []
     for leak in settings["leaks"]:
         for seed in seeds:
-            report(f"leak {leak:g}, draw {seed}")
+            report(f"leak {leak:g}, seed {seed}")
             rows.append(_course(_start(settings, leak, int(seed)), data, settings))
     shape = (len(settings["leaks"]), len(seeds))
     return {

@@ -67,7 +67,7 @@ def _runs(
     runs = _descended(starts, data, steps, settings, report)
     done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
     if most > steps and loss[-1] > _LEARNED:
-        report("the first draw for longer")
+        report("the first seed for longer")
         (rest,) = _descended([last], data, most - steps, settings, report)
         done, last = most, rest[-1]
         ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])

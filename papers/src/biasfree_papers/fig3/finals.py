@@ -36,7 +36,7 @@ def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) 
 def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
     """Predicted errors of many seeds and their law, for the figure's width and over widths."""
     seeds = settings["seed"] + np.arange(settings["draws"])
-    report(f"{len(seeds)} draws of every width, predicted")
+    report(f"{len(seeds)} seeds of every width, predicted")
     full = _predicted(settings["width"], data, seeds)
     small, law = _small_task(settings), theory.final_weight_error_law(settings["width"])
     rows = np.array([_predicted(width, small, seeds) for width in settings["widths"]])
@@ -59,7 +59,7 @@ def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
     data, seeds = _small_task(settings), settings["seed"] + np.arange(settings["small_draws"])
     found = []
     for width in settings["small_widths"]:
-        report(f"{len(seeds)} draws of width {width}, simulated")
+        report(f"{len(seeds)} seeds of width {width}, simulated")
         found.append(_trained(width, data, seeds))
     return {
         "small_widths": np.array(settings["small_widths"]),

@@ -30,12 +30,12 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     falls = {}
     for depth in settings["depths"]:
         for seed in seeds[1:] if depth == 3 else seeds:
-            report(f"{depth} layers, draw {seed}")
+            report(f"{depth} layers, seed {seed}")
             pair = _start(settings, depth, int(seed))
             row, path = _fallen(depth, int(seed), pair, wide if depth == 3 else small, settings)
             rows.append(row)
             falls |= path if seed == seeds[0] else {}
-    report("starts of the exact structure")
+    report("initial weights of the exact structure")
     return {
         **found,
         **falls,

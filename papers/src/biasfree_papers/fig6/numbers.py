@@ -68,7 +68,7 @@ def _swept(settings: Mapping[str, Any], starts: list[Network], report: Report) -
     found, left = [], settings["left"]
     for delta in settings["deltas"]:
         end = _end(settings, delta)
-        report(f"descent at δ = {delta:g}, {len(starts)} draws to t = {end:.0f}")
+        report(f"descent at δ = {delta:g}, {len(starts)} seeds to t = {end:.0f}")
         runs = _descend(settings, starts, delta, end, save=lambda _: 0.0)
         found.append([(*_plateau(run, delta, left), float(run.loss[-1])) for run in runs])
     begins, durations, finals = np.moveaxis(np.array(found), -1, 0)
@@ -162,7 +162,7 @@ def _flows(settings: Mapping[str, Any], start: Network, report: Report) -> Numbe
 
 def _many_draws(settings: Mapping[str, Any], report: Report) -> Numbers:
     """Predictions for many seeds: the share that escapes, and quartiles of 1/duration of those."""
-    report("predictions for many draws")
+    report("predictions for many seeds")
     starts = [_start(settings, settings["seed"] + i) for i in range(settings["draws"])]
     left = settings["left"]
     rates = 1 / np.array([[_escape(s, delta).duration(left) for s in starts] for delta in _CURVE])

@@ -89,7 +89,7 @@ def _turned(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) -> N
     kinds, factors = settings["dimensions"][:-1] or settings["dimensions"], settings["start_factors"]
     shares = np.zeros((len(kinds), len(seeds), len(factors)))
     for k, d in enumerate(kinds):
-        report(f"ReLU networks from starts of many sizes, {d} dimensions")
+        report(f"ReLU networks from initial weights of many sizes, {d} dimensions")
         for s, seed in enumerate(seeds):
             reduced = _start(settings, d, int(seed))
             for i, factor in enumerate(factors):

@@ -76,7 +76,7 @@ def _losses(
     """Every seed and leak at the same rescaled times: maps, losses, and distances between runs."""
     rows = []
     for i, start in enumerate(starts):
-        report(f"{loss} loss, start {i + 1} of {len(starts)}")
+        report(f"{loss} loss, seed {i + 1} of {len(starts)}")
         pairs = [
             _flows(theory.from_linear_twin(start, leak=leak), data, ts, loss, settings["rtol"])
             for leak in settings["leaks"]

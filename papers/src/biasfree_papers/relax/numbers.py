@@ -31,7 +31,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     linear = _descend(settings, starts, base, leak=1.0)
     found = []
     for amount in settings["amounts"]:
-        report(f"amount {amount:g}, {len(seeds)} draws")
+        report(f"amount {amount:g}, {len(seeds)} seeds")
         data = [tasks.desymmetrize(base, amount, seed=int(seed)) for seed in seeds]
         found.append(_compared(settings, starts, data, linear, unit))
     return {

@@ -35,7 +35,7 @@ def _coverage(settings: Mapping[str, Any], report: Report) -> Numbers:
     sizes, draws = settings["samples"], settings["draws"]
     widths, covered, predicted, exact, measured = [], [], [], [], []
     for n in sizes:
-        report(f"{n} samples: {draws} draws at every width")
+        report(f"{n} samples: {draws} seeds at every width")
         exact.append(_exact_half(n))
         widths.append(_widths(exact[-1]))
         predicted.append([_probability(n, m) for m in widths[-1]])

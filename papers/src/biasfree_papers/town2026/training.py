@@ -25,7 +25,7 @@ def trained(settings: Mapping[str, Any], half: np.ndarray, report: Report) -> Nu
     """One row per n, with one value per seed."""
     rows = []
     for n, narrow in zip(settings["samples"], half, strict=True):
-        report(f"{n} samples: training, {settings['seeds']} draws at either width")
+        report(f"{n} samples: training, {settings['seeds']} seeds at either width")
         rows.append(_row(settings, n, int(narrow)))
     return stacked(rows) | _again(settings, report)
 

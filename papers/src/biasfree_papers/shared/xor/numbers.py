@@ -76,7 +76,7 @@ class _Case:
         learned = np.array([theory.learning_times(start, self.data) for start in self.starts])
         if idle := sum(not np.isfinite(times).any() for times in learned):
             raise ValueError(
-                f"{idle} of {len(learned)} draws have no neuron that learns any of the {len(self.data)} "
+                f"{idle} of {len(learned)} seeds give no neuron that learns any of the {len(self.data)} "
                 "points; raise the width or change the seed."
             )
         last = span * learned[np.isfinite(learned)].max() / RATE[self.loss]
@@ -125,7 +125,7 @@ class _Case:
         """The flow from every seed, and the distance of its outputs from those at a coarser tolerance."""
         flows, accuracy = [], []
         for i, start in enumerate(self.starts):
-            report(f"{len(self.data)} points: flow of draw {i + 1} of {len(self.starts)}")
+            report(f"{len(self.data)} points: flow of seed {i + 1} of {len(self.starts)}")
             fine, coarse = (self._flow(start, ts, self.rtol * factor) for factor in (1, _COARSER))
             flows.append(fine)
             accuracy.append(
