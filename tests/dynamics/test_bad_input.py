@@ -87,7 +87,7 @@ LONG = [
     ({"data": DATA}, r'loss="logistic" needs labels -1 and \+1, got'),
     (
         {"network": DEEP},
-        r"two layers, one output and no biases, where it can bound the curvature, got .*3→4→4→1",
+        r"two layers, one output and no biases to bound the curvature, got .*3→4→4→1",
     ),
     (
         {"network": oracles.with_biases(NETWORK)},

@@ -80,7 +80,7 @@ class Clusters:
 def layer_summary(network: Network) -> tuple[LayerSummary, ...]:
     """Norm, singular values, stable rank and numerical rank of every layer.
 
-    The rank counts singular values above max(shape)·ε·|W|₂, ε = 2.2e-16, as NumPy has it.
+    The rank counts singular values above max(shape)·ε·|W|₂, ε = 2.2e-16, as in NumPy.
 
     Reference: Frei et al. (2022) for the stable rank.
     """

@@ -30,7 +30,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     ks, seeds, n = np.array(settings["frequencies"]), seeds_of(settings), settings["points"]
     if 2 * ks.max() >= n:
         raise ValueError(
-            f"points must be more than twice the largest frequency, {ks.max()}, got {n}; add some."
+            f"points must be more than twice the largest frequency, {ks.max()}, got {n}; add points."
         )
     data = [tasks.circle(n, wave(int(k))) for k in ks]
     numbers: Numbers = {

@@ -27,7 +27,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     if settings["dimensions"][0] < settings["samples"]:
         raise ValueError(
             f"dimensions must be at least samples, {settings['samples']}, got {settings['dimensions'][0]}: "
-            "with fewer the samples depend on one another, and there may be no margin."
+            "with fewer the samples are linearly dependent, and may not be separable."
         )
     seeds = seeds_of(settings)
     sweep, large, curve = [], [], []

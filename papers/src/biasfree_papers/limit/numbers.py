@@ -26,7 +26,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     if settings["samples"] < settings["dimensions"]:
         raise ValueError(
             f"samples must be at least dimensions, {settings['dimensions']}, got {settings['samples']}: with "
-            "fewer Σ is singular, and least squares has no single solution."
+            "fewer Σ is singular, and least squares has no unique solution."
         )
     seeds = seeds_of(settings)
     starts = [_start(settings, settings["dimensions"], int(seed)) for seed in seeds]

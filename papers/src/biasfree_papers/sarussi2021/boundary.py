@@ -33,7 +33,7 @@ class Boundary:
 
     @classmethod
     def of(cls, network: Network, x: np.ndarray) -> Boundary:
-        """Measured at x and −x."""
+        """The boundary of a network, measured at x and −x."""
         linear, least = x @ theory.linear_part(network)[0], _DECIDED * _terms(network, x)
         along = [np.sign(linear) * sign * network(sign * x) for sign in (1.0, -1.0)]
         beaten = np.abs(theory.even_part(network, x)) - np.abs(linear) > least

@@ -51,7 +51,7 @@ def deep_flow(
     d ln v/dt̃ = v^{L−2}(g·r) − λ/c,  dr/dt̃ = v^{L−2}(g − (g·r)r),  w = v^L r,  f(x) = w·x,
     g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one; r₁ … r_{L−1} are fixed.
     For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It needs σ′(0) = 0, because
-    preactivations of inactive neurons are exactly 0. Print assumes a linear target; given the structure, an
+    preactivations of inactive neurons are exactly 0. [ZSL25] assumes a linear target; given the structure, an
     odd one suffices. `method` is one of SciPy's; use "Radau" for times far beyond a long plateau, or for a Σ
     of widely spread eigenvalues. A plateau lasts about t̃ = 1/((L−2)v₀^{L−2}s); beyond 1e12, floating-point
     times do not resolve the transition after it.
