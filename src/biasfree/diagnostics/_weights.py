@@ -218,7 +218,7 @@ def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
 
 
 def _active_somewhere(network: Network, data: Dataset) -> np.ndarray:
-    """Which hidden neurons are nonzero on some sample."""
+    """A mask of the hidden neurons that are nonzero on some sample."""
     along = data.x @ network.weights[0].T
     return (np.maximum(along, network.leak * along) != 0).any(axis=0)
 

@@ -106,7 +106,7 @@ def _measured(runs: list[Trajectory], data: Dataset) -> Numbers:
 
 
 def _angles(runs: list[Trajectory], data: Dataset, version: str) -> Numbers:
-    """How far from the max-margin classifier the runs end, in degrees, and how even they are."""
+    """The final angles to the max-margin classifier, in degrees, and the even shares."""
     angles = [diagnostics.map_distances(run[-1], data).margin_angle for run in runs]
     even = [diagnostics.even_fraction(run[-1], data.x) for run in runs]
     return {f"angle_{version}": np.array(angles, dtype=float), f"even_{version}": np.array(even)}

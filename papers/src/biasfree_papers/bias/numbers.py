@@ -99,7 +99,7 @@ def _degrees(w: np.ndarray, c: np.ndarray) -> float:
 
 
 def _first_step(symmetric: Dataset, settings: Mapping[str, Any]) -> Numbers:
-    """What one step does to the hidden biases of a network that is the max-margin classifier."""
+    """The change of the hidden biases by one step, for a network that is the max-margin classifier."""
     from biasfree.dynamics import gradient_descent
 
     w, step = theory.max_margin(symmetric).w, settings["step"]

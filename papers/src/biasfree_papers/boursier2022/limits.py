@@ -80,7 +80,7 @@ def _flow(start: Network, data: Dataset, last: float) -> Trajectory:
 
 
 def _distance(network: Network, data: Dataset, seed: int) -> float:
-    """How far the function is from the shortest interpolator's, on a thousand Gaussian inputs, rms."""
+    """The rms distance of the function from the shortest interpolator, on a thousand Gaussian inputs."""
     x = np.random.default_rng(seed).normal(size=(1000, data.dimensions))
     best = theory.neighbors.minimum_norm_interpolator(data)(x)
     return float(np.linalg.norm(network(x) - best) / np.linalg.norm(best))

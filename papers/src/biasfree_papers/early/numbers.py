@@ -95,7 +95,7 @@ def _lead_gap(run: Trajectory, start: Network, data: Dataset) -> np.ndarray:
 
 
 def _structure(run: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, np.ndarray]:
-    """How far W₁ is from W₂ᵀrᵀ, and r from β̄, simulated and by Eq. 23."""
+    """The distances of W₁ from W₂ᵀrᵀ and of r from β̄, simulated and by Eq. 23."""
     direction = data.beta / np.linalg.norm(data.beta)
     found = {}
     for name, course in (("", run), ("linear_", linear)):

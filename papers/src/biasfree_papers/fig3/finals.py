@@ -90,7 +90,7 @@ def _map_error(relu: Trajectory, linear: Trajectory) -> float:
 
 
 def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
-    """How far from its limit the slower half of a ReLU network is at time `end`, |W − W*|/|W*|.
+    """The distance of the slower half of a ReLU network from its limit at time `end`, |W − W*|/|W*|.
 
     ReLU and linear are at least as close to theirs, so the weight error is within 3 of these of its limit.
     """

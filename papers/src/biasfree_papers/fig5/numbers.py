@@ -103,7 +103,7 @@ def _fallen(
 def _compared(
     depth: int, seed: int, start: Network, relu: Network, linear: Network, data: Dataset
 ) -> dict[str, Any]:
-    """What the paper says of the trained pair, measured, and the initial norm over the linear one's last."""
+    """The paper's quantities for the trained pair, and the initial norm over the linear one's last."""
     found, twin = diagnostics.structure_distance(relu), diagnostics.structure_distance(linear)
     middle = relu.weights[1:-1]
     return {

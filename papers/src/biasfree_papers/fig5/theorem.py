@@ -41,7 +41,7 @@ def _structured(depth: int, width: int, data: Dataset, seed: int) -> Network:
 
 
 def _followed(depth: int, width: int, data: Dataset, seed: int) -> dict[str, float]:
-    """How far the simulated flow is from the theory, from its twin and from the structure, with bounds."""
+    """Distances of the simulated flow from theory, from its twin and from the structure, with bounds."""
     from biasfree.dynamics import gradient_flow
 
     start = _structured(depth, width, data, seed)

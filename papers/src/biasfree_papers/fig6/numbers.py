@@ -50,7 +50,7 @@ def _escape(start: Network, delta: float) -> SixPointEscape:
 
 
 def _end(settings: Mapping[str, Any], delta: float) -> float:
-    """Where the runs end: plateaus are about as long as 1/δ."""
+    """The end time of the runs: plateaus last for about 1/δ."""
     return settings["horizon"] / delta
 
 
@@ -96,7 +96,7 @@ def _fitted(deltas: np.ndarray, durations: np.ndarray) -> Numbers:
 
 
 def _quartiles(rates: np.ndarray) -> np.ndarray:
-    """Of the seeds that escape; NaN where none does."""
+    """The value of the seeds that escape; NaN if none does."""
     return np.quantile(rates[rates > 0], [0.25, 0.5, 0.75]) if (rates > 0).any() else np.full(3, np.nan)
 
 

@@ -100,5 +100,5 @@ def _or_never(time: float | None) -> float:
 
 
 def _halves(data: Dataset) -> float:
-    """How far the least squares of either half are from those of all."""
+    """The distances of the least-squares maps of the halves from that of all samples."""
     return opposites.rms(opposites.of_halves(data) - opposites.least_squares(data))

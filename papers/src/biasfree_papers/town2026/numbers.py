@@ -103,7 +103,7 @@ def _half_widths(widths: np.ndarray, covered: np.ndarray, draws: int, seed: int)
 
 
 def _crossing(widths: np.ndarray, shares: np.ndarray) -> float:
-    """Where the shares come to ½, on straight lines; NaN where they do not."""
+    """The width at which the shares reach ½, interpolated linearly; NaN if they do not."""
     above = np.flatnonzero(shares >= 0.5)
     if not len(above) or above[0] == 0:
         return np.nan

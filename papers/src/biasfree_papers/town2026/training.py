@@ -103,7 +103,7 @@ def _least(network: Network, data: Dataset) -> float:
 
 
 def _gained(before: Network, after: Network) -> int:
-    """How many weights, w_h·x_i on the axes, have become positive."""
+    """The number of weights, w_h·x_i on the axes, that have become positive."""
     return int(np.sum((after.weights[0] > 0) & (before.weights[0] <= 0)))
 
 

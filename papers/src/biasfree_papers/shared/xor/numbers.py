@@ -152,7 +152,7 @@ class _Case:
         return float(1 + sizes.max() / sizes.min())
 
     def _neglected(self, start: Network) -> float:
-        """How much outputs of the sorting phase, which theory neglects, can change later ones.
+        """A bound on the effect of outputs in the sorting phase, which theory neglects, on later ones.
 
         Then weights are at most `_spread` times the initial ones, so outputs are δ = spread²·(|W₁|² + |W₂|²)·
         max|x| at most, true and solved ones together. They slow the growth of ln ρ_i by 2δ|x_i|/P for a

@@ -41,7 +41,7 @@ class Hyperplanes:
 
     @property
     def ray_count(self) -> int:
-        """How many `rays` there are."""
+        """The number of `rays`."""
         edges = min(comb(len(self.normals), self.rank - 1), MOST_RAYS) if self.rank > 1 else self.rank
         return 2 * (edges + min(len(self.normals), MOST_NORMALS))
 

@@ -49,7 +49,7 @@ class Search(NamedTuple):
         return jnp.tensordot(_lagrange(theta), values, axes=1)
 
     def _wrong(self, signs, z):
-        """Which neurons are on the other side of which hyperplanes than their sign says."""
+        """A mask of the neurons on the side of a hyperplane opposite to their sign."""
         return signs * z < -ROUNDING * jnp.max(jnp.linalg.norm(self.hidden, axis=2), axis=0)[:, None]
 
     def _bounded(self):
