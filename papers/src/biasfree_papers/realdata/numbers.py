@@ -24,7 +24,7 @@ SAVES = 100  # of every run
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Digits 3 against 5: how symmetric they are, and training with both losses on both kinds of data."""
+    """Digits 3 against 5: their symmetry, and training with both losses on both kinds of data."""
     centered = tasks.center(tasks.digits())
     data = dict(zip(KINDS, (centered, tasks.symmetrize(centered)), strict=True))
     seeds = seeds_of(settings)

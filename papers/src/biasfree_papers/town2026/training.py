@@ -1,4 +1,4 @@
-"""Networks trained at every number of samples: at the width where half of them fit, and at a large one."""
+"""Networks trained at every number of samples: at the width at which half of them fit, and at a large one."""
 
 from __future__ import annotations
 

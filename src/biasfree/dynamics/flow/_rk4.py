@@ -72,7 +72,7 @@ def _step(
 def given_steps(
     form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics
 ):
-    """Take steps `done` to `total`, `parts` of them per length, until classes no longer hold. Returns the
+    """Take steps `done` to `total`, `parts` of each length, until classes no longer hold. Returns the
     state, the loss after every `parts` steps if there is a level, the steps done, whether classes held, and
     the largest possible error of one step at a kink, relative to the weights."""
 

@@ -37,7 +37,7 @@ def along(flows: list[Trajectory]) -> Numbers:
 
 
 def count_falls(ts: np.ndarray, loss: np.ndarray) -> int:
-    """The number of steps in which a loss falls: maxima of −dL/dt with at most half of it between.
+    """The number of drops of a loss: maxima of −dL/dt, separated by at most half of their height.
 
     Speeds below 1 % of the largest count as 0.
     """

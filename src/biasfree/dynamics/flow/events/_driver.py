@@ -105,7 +105,7 @@ class EventDriver:
         return {kind: counts[kind] for kind in KINDS}
 
     def react(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
-        """Decide for every neuron that cannot keep its signs, and whether to look for classes."""
+        """Decide the new signs of neurons that cannot keep theirs, and whether to look for classes."""
         by_class, code = self.layout.sorting is not None, int(loop.code)
         if code == EVENT and by_class:  # with all hyperplanes in view, the loop comes back to the same event
             return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
@@ -135,7 +135,7 @@ class EventDriver:
         return loop, self.layout.placed(self.constraints.given)
 
     def _decided(self, loop: Loop, notes: Notes) -> tuple[Loop, Given]:
-        """Decide for every neuron that cannot keep its signs."""
+        """Decide the new signs of neurons that cannot keep theirs."""
         t, signs, hidden = float(loop.t), self.layout.signs(loop.memory.signs), _hidden(loop.params)
         restless = np.any(np.asarray(notes.margins) < 0, axis=1)
         happened: set[str] = set()
