@@ -32,7 +32,7 @@ class Problem:
     single: bool
 
     def answer(self, trajectories: list[Trajectory]) -> Trajectory | list[Trajectory]:
-        """The trajectory itself if the caller gave one network, the list if a list."""
+        """The only trajectory if the caller gave one network, else the list of trajectories."""
         return trajectories[0] if self.single else trajectories
 
 

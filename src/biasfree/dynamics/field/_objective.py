@@ -177,7 +177,7 @@ def loss_and_slope(
 
 
 def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Evaluation:
-    """The data loss and −∇ of the objective, by the classes of the view if it has some."""
+    """The data loss and −∇ of the objective, by the classes of the view if it has any."""
     certified = jnp.array(True)
     if isinstance(view, Moments):
         loss = data_loss(form, params, view, physics.leak)

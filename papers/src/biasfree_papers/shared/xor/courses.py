@@ -72,7 +72,7 @@ def reached(ts: np.ndarray, z: np.ndarray) -> float:
 
 
 def relative_gap(one: Network, other: Network) -> float:
-    """|W − W'|/|W|, both layers together."""
+    """|W − W'|/|W| over both layers."""
     return float(weight_gap(one, other) / np.linalg.norm(one.norms))
 
 
