@@ -125,7 +125,7 @@ def _row(
 
 
 def _apart(one: Trajectory, other: Trajectory) -> float:
-    """The largest |W − W'|/|W| over time, both layers together."""
+    """The largest |W − W'|/|W| over time, W the weights of both layers."""
     squares = [
         sum(np.sum(w**2, axis=(1, 2)) for w in layers)
         for layers in (one.weights, [a - b for a, b in zip(one.weights, other.weights, strict=True)])
