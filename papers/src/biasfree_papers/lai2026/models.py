@@ -23,7 +23,7 @@ KINDS = ("labels", "noise")
 class Case:
     """Samples and a random network on them, in as many dimensions as there are samples.
 
-    `rest` is RRᵀ, R the part of the first layer across the samples, which never changes.
+    `rest` is RRᵀ, R the part of the first layer orthogonal to the samples, which never changes.
     """
 
     data: Dataset

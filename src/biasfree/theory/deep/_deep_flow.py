@@ -88,8 +88,9 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
     """τẆ_l = −∂L/∂W_l of the square loss for every layer of a deep network of low rank.
 
     τẆ_l = (W_L⋯W_{l+1})ᵀ (cβᵀ − c²W_L⋯W₁Σ) (W_{l−1}⋯W₁)ᵀ, c = 1/2 for ReLU and 1 for linear networks. In the
-    middle layers of a ReLU network it is 0 outside the blocks where r_l and r_{l−1} have equal signs. Print
-    has all blocks, a relative error of 1 in those layers, and other layers in the last product (erratum 6).
+    middle layers of a ReLU network it is 0 outside the blocks where r_l and r_{l−1} have equal signs. As
+    printed, it fills all blocks, a relative error of 1 in those layers, and its last product has other layers
+    (erratum 6).
 
     Assumes: as `deep_flow`.
     Reference: [ZSL25] Eq. 42 and, for linear networks, Eq. 12.

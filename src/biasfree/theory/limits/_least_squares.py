@@ -46,7 +46,7 @@ ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
 @result(
-    "square loss: training ends at least squares, the global minimum",
+    "square loss: training ends at the least-squares map, the global minimum",
     lambda: ASSUMES_LEAST_SQUARES,
 )
 def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
