@@ -41,7 +41,7 @@ def take_steps(
     stop, and the steps done there: fewer if a run alone in its batch has stopped.
 
     `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. A
-    batch takes `burst` steps between two checks whether to go on: an accelerator has to wait for each.
+    batch takes `burst` steps between two checks of whether to continue: an accelerator has to wait for each.
     """
     alone = states.weights[0].shape[0] == 1  # products with a batch axis of one are slow
     burst = 1 if alone else burst

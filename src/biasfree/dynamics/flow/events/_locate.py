@@ -143,7 +143,7 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, search: Search, near):
-        """The hyperplanes marked (C, B)."""
+        """The hyperplanes that a mask of shape (C, B) selects."""
         lines, page = near.size, min(PAGE, near.size)
         slots = jnp.nonzero(near.ravel(), size=-(-lines // page) * page, fill_value=lines)[0]
         count = (jnp.sum(near) + page - 1) // page
