@@ -171,8 +171,8 @@ def test_numbers_that_lack_an_array_are_refused_by_draw_and_made_anew_by_run(tmp
     with np.load(path) as archive:
         np.savez(path, origin=archive["origin"])
     said = refusal("draw", "fig3", "--out", tmp_path)
-    assert "does not hold the numbers it was written with" in said
-    assert "`biasfree run` makes them anew" in said
+    assert "does not contain the numbers written to it" in said
+    assert "make them again with `biasfree run`" in said
     assert RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)]).exit_code == 0
     with np.load(path) as archive:
         assert "x" in archive

@@ -1,4 +1,4 @@
-"""Number of threads for arithmetic; one gives the same bits on any number of cores."""
+"""Number of threads for arithmetic; one thread gives the same bits on any number of cores."""
 
 from __future__ import annotations
 

@@ -346,7 +346,7 @@ class MapTrajectory:
 
 
 def _time_of(ts: np.ndarray, loss: np.ndarray, level: ArrayLike) -> float | np.ndarray:
-    """When a loss, a straight line between the times, first comes down to each level."""
+    """The first time at which a loss, interpolated linearly, falls to each level."""
     levels = real("level", level)
     found = np.array([_first_time(ts, loss, one) for one in levels.flat]).reshape(levels.shape)
     return float(found) if levels.ndim == 0 else found

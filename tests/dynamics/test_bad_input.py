@@ -87,18 +87,18 @@ LONG = [
     ({"data": DATA}, r'loss="logistic" needs labels -1 and \+1, got'),
     (
         {"network": DEEP},
-        r"two layers, one output and no biases, where it can bound the curvature, got .*3→4→4→1",
+        r"two layers, one output and no biases to bound the curvature, got .*3→4→4→1",
     ),
     (
         {"network": oracles.with_biases(NETWORK)},
-        "no biases, .* with biases.*; use gradient_descent for others",
+        "no biases to bound the curvature, .* with biases.*; use gradient_descent for others",
     ),
     (
         {
             "network": bf.networks.gaussian((3, 4, 2), scale=1.0),
             "data": oracles.random_data(5, 3, outputs=2, labels=True),
         },
-        "one output and no biases, .*3→4→2",
+        "one output and no biases to bound the curvature, .*3→4→2",
     ),
 ]
 FLOW = [

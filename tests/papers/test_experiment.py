@@ -35,7 +35,7 @@ def test_a_claim_says_where_its_bound_comes_from():
 
 def test_an_identity_is_ours():
     assert replace(claim((1.0,), (2.0,)), identity=True).record()["identity"] is True
-    with pytest.raises(ValueError, match="an identity is a claim of ours"):
+    with pytest.raises(ValueError, match="only a claim of ours can be an identity"):
         replace(claim((1.0,), (2.0,), "observed"), identity=True)
 
 

@@ -72,9 +72,9 @@ def test_a_point_that_no_neuron_learns_is_never_learned(numbers):
     assert not EXPERIMENT.claims(never)[1].holds
 
 
-def test_draws_that_learn_nothing_are_refused():
+def test_seeds_that_learn_nothing_are_refused():
     with pytest.raises(
-        ValueError, match=r"1 of 3 draws have no neuron that learns any of the 2 points; raise"
+        ValueError, match=r"1 of 3 seeds give no neuron that learns any of the 2 points; raise"
     ):
         EXPERIMENT.run(EXPERIMENT.settle({"sets": (2,), "width": 1, "seeds": 3}), silent)
 

@@ -66,11 +66,11 @@ class Claim:
         if not self.measured or len(self.bound) not in (1, len(self.measured)):
             raise ValueError(f"a claim needs measured values, and one bound per value or for all: {self}.")
         if not self.seeds or (self.each == "seeds" and len(self.seeds) != len(self.measured)):
-            raise ValueError(f"a claim needs its seeds, one per value where each value is of a seed: {self}.")
+            raise ValueError(f"a claim needs its seeds, one per value if values are per seed: {self}.")
         if self.kind == "ours" and self.basis != "derived":
             raise ValueError(f"a claim of ours needs a derived bound; without one it is 'observed': {self}.")
         if self.identity and self.kind != "ours":
-            raise ValueError(f"an identity is a claim of ours: {self}.")
+            raise ValueError(f"only a claim of ours can be an identity: {self}.")
 
     @property
     def bounds(self) -> tuple[float, ...]:

@@ -119,7 +119,7 @@ def sphere(
     mirrored: bool = False,
     seed: int = 0,
 ) -> Dataset:
-    """`n` inputs uniform on the sphere of a radius in d dimensions, with y = target(x), x of shape (n, d).
+    """`n` inputs uniform on a sphere of given radius in d dimensions, y = target(x), x of shape (n, d).
 
     The default target is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
     −x_i and the target target(−x_i); odd targets are made exactly odd, as in `circle`.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _OTHERS = 8  # nearest samples of the other sign in whose direction the boundary is searched
-_TURNS = 30  # at most so many changes of a direction towards a nearer boundary point
+_TURNS = 30  # at most so many changes of a direction toward a nearer boundary point
 _FAR = 1e6  # the search of networks with biases ends at this multiple of the problem's lengths
 
 
@@ -203,7 +203,7 @@ def _found(
 ) -> Float[np.ndarray, "P D"]:
     """A boundary point near every sample: the sample itself if f = 0, NaN if none was found.
 
-    From several initial directions, find the first zero, then turn towards the projection of x on the plane
+    From several initial directions, find the first zero, then turn toward the projection of x on the plane
     f = 0 of the linear piece there, as long as this gives a nearer zero.
     """
     points = np.where(f[:, None] == 0, x, np.nan)

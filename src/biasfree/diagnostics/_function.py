@@ -49,7 +49,7 @@ class MapDistances:
 
 @dataclass(frozen=True)
 class LinearRegions:
-    """The number of linear regions of a network that contain samples, and the fraction in the largest."""
+    """The number of linear regions that contain samples, and the share of samples in the largest."""
 
     count: int
     largest: float

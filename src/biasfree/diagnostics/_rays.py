@@ -40,7 +40,7 @@ def first_change(
     d: Float[np.ndarray, "D"],
     reach: float,
 ) -> float:
-    """The first sign change of any f(x + td) seen on a grid of t ≤ reach; infinity if there is none."""
+    """The first sign change of any function f(x + td) on a grid of t ≤ reach; infinity if there is none."""
     ts = np.linspace(0, reach, _GRID)
     values = function(x + ts[:, None] * d)
     (there,) = np.nonzero(np.sign(values) != np.sign(values[0]))

@@ -24,7 +24,7 @@ class Part:
     """A share of ⟨y²⟩, its standard error, and how it was obtained.
 
     "exact": from mirror inputs. "estimate": cross-validated, with the standard error over the folds; it
-    misses the part that the samples are too few to learn, so it is rather too low. "not identifiable": below
+    misses the part that the samples are too few to learn, so it is often too low. "not identifiable": below
     t₀.₉₅·error, so no better than predicting zero, or too correlated with the part of the other parity.
     """
 

@@ -80,7 +80,7 @@ class Clusters:
 def layer_summary(network: Network) -> tuple[LayerSummary, ...]:
     """Norm, singular values, stable rank and numerical rank of every layer.
 
-    The rank counts singular values above max(shape)·ε·|W|₂, ε = 2.2e-16, as NumPy has it.
+    The rank counts singular values above max(shape)·ε·|W|₂, ε = 2.2e-16, as in NumPy.
 
     Reference: Frei et al. (2022) for the stable rank.
     """
@@ -218,7 +218,7 @@ def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
 
 
 def _active_somewhere(network: Network, data: Dataset) -> np.ndarray:
-    """Which hidden neurons are nonzero on some sample."""
+    """A mask of the hidden neurons that are nonzero on some sample."""
     along = data.x @ network.weights[0].T
     return (np.maximum(along, network.leak * along) != 0).any(axis=0)
 

@@ -46,8 +46,7 @@ class Levels:
         return self.lowest in self._times
 
     def reach(self, t: float, loss: float) -> None:
-        """At time t the loss has fallen to `loss`: every level that high, and not reached before, is reached
-        now."""
+        """Record that the loss fell to `loss` at time t; levels reached earlier keep their times."""
         for level in self._levels:
             if loss <= level:
                 self._times.setdefault(level, t)

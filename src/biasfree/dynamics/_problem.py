@@ -32,7 +32,7 @@ class Problem:
     single: bool
 
     def answer(self, trajectories: list[Trajectory]) -> Trajectory | list[Trajectory]:
-        """The trajectory itself if the caller gave one network, the list if a list."""
+        """The only trajectory if the caller gave one network, else the list of trajectories."""
         return trajectories[0] if self.single else trajectories
 
 
@@ -59,7 +59,9 @@ def problem_of(
     if single and not shared:
         raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
     if len(datasets) != len(networks):
-        raise ValueError(f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one.")
+        raise ValueError(
+            f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one for all."
+        )
     _same("networks", [(n.sizes, n.biases is None) for n in networks])
     _same("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
     _check_fit(networks[0], datasets[0])

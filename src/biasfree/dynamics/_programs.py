@@ -35,7 +35,7 @@ class Programs:
         return self._program(args, options)(*args, **options)
 
     def lower(self, *args: Any, **options: Any) -> Any:
-        """The program for these arguments in the form that JAX hands to the compiler."""
+        """The program for these arguments in the form that JAX passes to the compiler."""
         return self._program(args, options).lower(*args, **options)
 
     def __len__(self) -> int:

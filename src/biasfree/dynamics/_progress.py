@@ -48,7 +48,7 @@ class Progress:
         return time.perf_counter() - self._began
 
     def update(self, fraction: float) -> None:
-        """Report that `fraction` of the run is done; of several runs in threads one has a bar."""
+        """Report that `fraction` of the run is done; of several runs in threads only one shows a bar."""
         if (stop := getattr(_THREAD, "stop", None)) is not None and stop.is_set():
             raise Halted
         due = self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty()

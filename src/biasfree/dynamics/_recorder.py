@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Int
     from numpy.typing import ArrayLike
 
-#: States that a compiled call hands over at most, and the numbers in all of them at most (256 MB).
+#: The largest number of states that a compiled call returns, and of numbers in all of them (256 MB).
 SLOTS, BLOCK_ELEMENTS = 64, 2**25
 #: Relative difference below which two times are equal: the time of a level is bisected to 2⁻⁵⁰ of a step, on
 #: a rounded loss.
@@ -37,7 +37,7 @@ def _slots_for(network: Network) -> int:
 class Recorder:
     """The saved part of a run: its weights or the values of `save`, its losses, and the times of its levels.
 
-    `form` and `view` may be None for a run that hands over its losses.
+    `form` and `view` may be None for a run that provides its losses.
     """
 
     def __init__(

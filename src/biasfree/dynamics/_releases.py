@@ -20,6 +20,6 @@ def refuse_wrong_release() -> None:
     if why := KNOWN_WRONG.get(installed):
         excluded = ",".join(f"!={release}" for release in KNOWN_WRONG)
         raise ImportError(
-            f"jaxlib {installed} {why}, so no number of it could be trusted; "
+            f"jaxlib {installed} {why}, so its results cannot be trusted; "
             f"install another release: pip install 'jax>=0.8,{excluded}'."
         )

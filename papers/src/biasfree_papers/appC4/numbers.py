@@ -20,7 +20,7 @@ _SAVED = 101
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Paths from a rank-one start by (strength, leak), ends of others by (data, strength, leak, draw)."""
+    """Paths from rank-one weights, (strengths, leaks); ends from Gaussian ones, (…, leaks, seeds)."""
     white, raw = twins.white_task(settings), twins.raw_task(settings)
     leaks = (*settings["leaks"], 1.0)
     return {
@@ -34,7 +34,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _paths(settings: Mapping[str, Any], data: Dataset, leaks: Sequence[float], report: Report) -> Numbers:
-    """The flow of every leak and strength from one rank-one start, beside its twin and the reduced flow."""
+    """The flow of every leak and strength from rank-one weights, its linear twin, and the reduced flow."""
     start, s = twins.linear_starts(settings, "rank one", settings["scale"])[0], np.linalg.norm(data.beta)
     rescaled = np.linspace(0, settings["end"] / s, _SAVED)
     cells = []
@@ -103,7 +103,7 @@ def _steps(settings: Mapping[str, Any]) -> int:
 def _ends(
     settings: Mapping[str, Any], datasets: Sequence[Dataset], leaks: Sequence[float], report: Report
 ) -> Numbers:
-    """Where descent from Gaussian weights ends, of shape (data, strengths, leaks, draws)."""
+    """The ends of descent from Gaussian weights, of shape (data, strengths, leaks, seeds)."""
     starts = twins.linear_starts(settings, "random", settings["scale"])
     cells = [[] for _ in datasets]
     for row, data in zip(cells, datasets, strict=True):
@@ -131,7 +131,7 @@ def _end(
     l2: float,
     s: float,
 ) -> Numbers:
-    """One strength: the last map, its distance from the solution, how far that may be; errors of one draw."""
+    """One strength: the last map, its distance from the solution and the bound on it; errors of one seed."""
     path = {"step": settings["step"] / s, "steps": _steps(settings), "save_every": 20, "l2": l2}
     runs = [twins.descent(starts, data, leak=leak, **path) for leak in leaks]
     return {
@@ -143,9 +143,9 @@ def _end(
 
 
 def _left(settings: Mapping[str, Any], relu: Network, data: Dataset, l2: float) -> float:
-    """How far from its limit the slower half of a ReLU network is at the end, and what its start leaves.
+    """The final distance of the slower half of a network from its limit, plus the remaining initial map.
 
-    The half goes by the reduced flow; of the initial map, γ² at most, only L2 is sure to shrink all. Forward
+    The half follows the reduced flow; of the initial map, γ² at most, only L2 is sure to shrink all. Forward
     Euler is slower than the flow by at most ηs/2: ln(1 + z) ≥ z(1 − ηs/2) for z ≤ ηs. Where weights only
     decay it is faster.
     """

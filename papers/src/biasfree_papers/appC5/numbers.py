@@ -18,12 +18,12 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Distances of weights and of functions, (kinds, scales, leaks, draws), and loss curves of one draw."""
+    """Distances of weights and of functions, (kinds, scales, leaks, seeds), and loss curves of one seed."""
     data, steps = twins.white_task(settings), _steps(settings)
     cells: dict[str, list[Numbers]] = {kind: [] for kind in twins.KINDS}
     for kind in twins.KINDS:
         for scale in settings["scales"]:
-            report(f"{kind} start of norm {scale:g}")
+            report(f"{kind} initial weights of norm {scale:g}")
             cells[kind].append(_compared(settings, data, twins.linear_starts(settings, kind, scale)))
     return {
         **stacked([stacked(cells[kind]) for kind in twins.KINDS]),
@@ -50,7 +50,7 @@ def _saves(steps: int) -> np.ndarray:
 
 
 def _compared(settings: Mapping[str, Any], data: Dataset, starts: list[Network]) -> Numbers:
-    """One scale and kind of start: every leak beside the linear runs."""
+    """One scale and kind of initial weights: every leak, and the linear runs."""
     path = {"step": settings["step"], "steps": _steps(settings), "save_every": 10}
     linear = twins.descent(starts, data, leak=1.0, **path)
     runs = [twins.descent(starts, data, leak=leak, **path) for leak in settings["leaks"]]
@@ -69,7 +69,7 @@ def _compared(settings: Mapping[str, Any], data: Dataset, starts: list[Network])
 
 
 def _distances(runs: Sequence[Trajectory], linear: Sequence[Trajectory], data: Dataset) -> np.ndarray:
-    """√⟨(f − f_lin)²⟩/√⟨y²⟩ at every saved time, a row for every draw."""
+    """√⟨(f − f_lin)²⟩/√⟨y²⟩ at every saved time, one row per seed."""
     return np.array([_distance(a, b, data) for a, b in zip(runs, linear, strict=True)])
 
 

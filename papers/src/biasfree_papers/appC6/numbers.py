@@ -19,7 +19,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Largest weight errors, (kinds, steps, leaks, draws), losses of one draw, and the end of the plateau."""
+    """Largest weight errors, (kinds, steps, leaks, seeds), losses of one seed, and the end of the plateau."""
     data = twins.white_task(settings)
     s = float(np.linalg.norm(data.beta))
     _check_end(settings, s)
@@ -28,7 +28,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     cells: dict[str, list[Numbers]] = {kind: [] for kind in twins.KINDS}
     for fraction in settings["steps"]:
         for kind in twins.KINDS:
-            report(f"{kind} start, step {fraction:g} of the largest stable one")
+            report(f"{kind} initial weights, step {fraction:g} of the largest stable one")
             cells[kind].append(_compared(settings, data, starts[kind], fraction, s))
     plateaus = [
         [_plateau(settings["scale"], s, f, leak) for leak in settings["leaks"]] for f in settings["steps"]
@@ -66,7 +66,7 @@ def _check_end(settings: Mapping[str, Any], s: float) -> None:
 
 
 def _along_target(settings: Mapping[str, Any], data: Dataset) -> list[Network]:
-    """Rank-one starts along β̄, where white data keep them, so that the plateau has one growth rate."""
+    """Rank-one weights along β̄, where white data keep them, so that the plateau has one growth rate."""
     common = {"width": settings["width"], "scale": settings["scale"], "leak": 1.0}
     return [networks.rank_one(data.beta, seed=int(seed), **common) for seed in seeds_of(settings)]
 
@@ -79,7 +79,7 @@ def _count(settings: Mapping[str, Any], fraction: float) -> int:
 def _compared(
     settings: Mapping[str, Any], data: Dataset, starts: Sequence[Network], fraction: float, s: float
 ) -> Numbers:
-    """One step from one kind of start: weight errors at matched and equal steps, losses of the first draw."""
+    """One step size, one kind of weights: errors at matched and equal steps, losses of the first seed."""
     path = {"step": fraction / s, "steps": _count(settings, fraction)}
     linear = twins.descent(starts, data, leak=1.0, **path)
     matched = [twins.descent(starts, data, leak=leak, **path) for leak in settings["leaks"]]
@@ -101,7 +101,7 @@ def _padded(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def meetings(leak: float) -> tuple[int, int]:
-    """After how many steps of each, linear and leaky, equal steps lead to a common rescaled time."""
+    """The numbers of equal steps, linear and leaky, that lead to a common rescaled time."""
     c = Fraction((1 + leak) / 2).limit_denominator(16)
     return c.numerator, c.denominator
 

@@ -25,7 +25,7 @@ _GAP = 0.3  # from the true boundary to every sample of the separable task
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Losses over time, accuracies and last networks of all draws, and the best that linear maps do."""
+    """Losses over time, accuracies and last networks of all seeds, and the best accuracy of a linear map."""
     plain = {
         "xor": _tilted_xor(),
         "three": _three_points(),
@@ -56,7 +56,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _three_points() -> Dataset:
-    """Half of the six points: no line through the origin has all three, labelled +1, on one side."""
+    """Half of the six points: no line through the origin has all three, labeled +1, on one side."""
     return Dataset(np.array([[1, 1], [1, -1], [-1, 0]]), np.ones(3))
 
 
@@ -67,7 +67,7 @@ def _tilted_xor() -> Dataset:
 
 
 def _separable(n: int, seed: int) -> Dataset:
-    """Gaussian inputs labelled by the side of a line through the origin, and moved away from it."""
+    """Gaussian inputs labeled by the side of a line through the origin, and moved away from it."""
     direction = np.array([np.cos(0.5), np.sin(0.5)])
     x = np.random.default_rng(seed).normal(size=(n, 2))
     y = np.where(x @ direction > 0, 1.0, -1.0)
@@ -106,7 +106,7 @@ def _measured(runs: list[Trajectory], data: Dataset) -> Numbers:
 
 
 def _angles(runs: list[Trajectory], data: Dataset, version: str) -> Numbers:
-    """How far from the max-margin classifier the runs end, in degrees, and how even they are."""
+    """The final angles to the max-margin classifier, in degrees, and the even shares."""
     angles = [diagnostics.map_distances(run[-1], data).margin_angle for run in runs]
     even = [diagnostics.even_fraction(run[-1], data.x) for run in runs]
     return {f"angle_{version}": np.array(angles, dtype=float), f"even_{version}": np.array(even)}

@@ -26,11 +26,11 @@ _SAVES = 100  # of the rest
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Losses over time of every kind, frequency and draw; the floor from other starts; and exact weights."""
+    """Losses over time of every kind, frequency and seed; the floor from other weights; and exact weights."""
     ks, seeds, n = np.array(settings["frequencies"]), seeds_of(settings), settings["points"]
     if 2 * ks.max() >= n:
         raise ValueError(
-            f"points must be more than twice the largest frequency, {ks.max()}, got {n}; add some."
+            f"points must be more than twice the largest frequency, {ks.max()}, got {n}; add points."
         )
     data = [tasks.circle(n, wave(int(k))) for k in ks]
     numbers: Numbers = {
@@ -53,7 +53,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         numbers[f"{kind}_kernel"] = theory.neighbors.halving_times(
             numbers[f"{kind}_rates"], step=settings["step"]
         )
-    report("other starts on odd frequencies")
+    report("other initial weights on odd frequencies")
     return numbers | named(
         "moving", _moving(settings, [each for k, each in zip(ks, data, strict=True) if odd(k)])
     )
@@ -65,7 +65,7 @@ def wave(k: int) -> Callable[[Any], Any]:
 
 
 def odd(k: Any) -> Any:
-    """Which frequencies two bias-free layers cannot express."""
+    """The frequencies that two bias-free layers cannot express."""
     return (k % 2 == 1) & (k > 1)
 
 
@@ -80,7 +80,7 @@ def start_of(sizes: tuple[int, ...], *, scale: float, seed: int, biased: bool = 
 
 
 def _exact(k: int, data: Dataset) -> Numbers:
-    """The loss of explicit weights, and what rounding may make of it; there are none for odd k ≥ 3."""
+    """The loss of explicit weights and its rounding error; there are no such weights for odd k ≥ 3."""
     if odd(k):
         return {"loss": np.array(np.nan), "bound": np.array(np.nan)}
     network = _linear() if k == 1 else theory.neighbors.even_network(data)
@@ -94,7 +94,7 @@ def _linear() -> Network:
 
 
 def _trained(settings: Mapping[str, Any], kind: str, data: list[Dataset]) -> Numbers:
-    """All frequencies and draws of one kind of network: a row a frequency, a column a draw."""
+    """All frequencies and seeds of one kind of network: one row per frequency, one column per seed."""
     depth, biased = KINDS[kind]
     prefix = "deep_" if depth > 2 else ""
     width, scale = settings[f"{prefix}width"], settings[f"{prefix}scale"]
@@ -141,7 +141,7 @@ def _descended(starts: list[Network], data: list[Dataset], *, step: float, steps
 
 
 def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:
-    """When the loss is a quarter of what it was: the error halved; linear in ln L between saved times."""
+    """The time at which the loss is a quarter of its initial value; linear in ln L between saved times."""
     level = HALVED * loss[0]
     below = np.flatnonzero(loss <= level)
     if not len(below):
@@ -152,7 +152,7 @@ def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:
 
 
 def _moving(settings: Mapping[str, Any], data: list[Dataset]) -> Numbers:
-    """Two bias-free layers that start with outputs: odd frequencies, two widths, all draws."""
+    """Two bias-free layers with nonzero initial outputs: odd frequencies, two widths, all seeds."""
     seeds = seeds_of(settings)
     given = [each for each in data for _ in seeds]
     rows = []

@@ -72,7 +72,7 @@ def _free_offset(data: Dataset) -> np.ndarray:
 
 
 def closed_form(c: np.ndarray, s: np.ndarray, unit: float) -> np.ndarray:
-    """The w of largest margin of [x, unit] whose support are c + s (y = +1) and s − c (y = −1).
+    """The max-margin w of [x, unit] with the support c + s (y = +1) and s − c (y = −1).
 
     w = [(|s|² + κ²)c − (c·s)s]/[|c|²(|s|² + κ²) − (c·s)²], κ = `unit`, if |c·s| ≤ |s|² + κ²; else the nearer
     one alone is the support. κ = 0 is the classifier of x through the origin, κ → ∞ that with a free offset.
@@ -99,7 +99,7 @@ def _degrees(w: np.ndarray, c: np.ndarray) -> float:
 
 
 def _first_step(symmetric: Dataset, settings: Mapping[str, Any]) -> Numbers:
-    """What one step does to the hidden biases of a network that is the max-margin classifier."""
+    """The change of the hidden biases by one step, for a network that is the max-margin classifier."""
     from biasfree.dynamics import gradient_descent
 
     w, step = theory.max_margin(symmetric).w, settings["step"]
@@ -116,7 +116,7 @@ def _first_step(symmetric: Dataset, settings: Mapping[str, Any]) -> Numbers:
 
 
 def _trained(data: Mapping[str, Dataset], biased: bool, settings: Mapping[str, Any]) -> Numbers:
-    """All draws on both datasets, side by side; measured at times evenly spaced in ln t."""
+    """All seeds on both datasets, in one batch; measured at times evenly spaced in ln t."""
     from biasfree.dynamics import gradient_descent
 
     seeds = seeds_of(settings)
@@ -139,7 +139,7 @@ def _trained(data: Mapping[str, Dataset], biased: bool, settings: Mapping[str, A
 
 
 def _start(settings: Mapping[str, Any], seed: int, biased: bool) -> Network:
-    """The same draw for both; biases start at zero."""
+    """The same initial weights for both; biases are initially zero."""
     drawn = networks.gaussian((2, settings["width"], 1), scale=settings["scale"], seed=seed)
     first, second = drawn.weights
     return Network((np.column_stack([first, np.zeros(len(first))]), second)) if biased else drawn

@@ -1,4 +1,4 @@
-"""Runs with the square loss: how far six points end from the boundary, and how far biases move in a line.
+"""Runs with the square loss: distances of six points from the boundary, and regression with biases.
 
 All have three inputs, so that they share one compiled program: the third is the 1 of a hidden bias, or 0.
 """
@@ -57,11 +57,12 @@ def _descended(starts: list[Network], given: list[Dataset], settings: Mapping[st
 
 
 def largest_distance(x: np.ndarray, y: np.ndarray, *, biased: bool) -> float:
-    """No network has all samples on their sides and further than this from its boundary.
+    """An upper bound on the least distance of correctly classified samples from the boundary of a network.
 
-    Between samples of different labels f is 0 somewhere: on the segment between them, so half their distance;
-    without biases on a ray between their directions, which is |x × x'|/|x + x'| from both at best, if neither
-    is so short that all of it is nearer, and the origin is on it.
+    Between two samples of different labels f has a zero. It lies on the segment between them, so one of them
+    is within half of their distance. Without biases f vanishes on a whole ray between their directions, whose
+    distance is at most |x × x'|/|x + x'| from one of them, or the length of the shorter sample if the nearest
+    point is the origin.
     """
     pairs = [(a, b) for a in x[y > 0] for b in x[y < 0]]
     if biased:

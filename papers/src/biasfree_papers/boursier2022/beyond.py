@@ -26,10 +26,10 @@ _HEAVY = 0.9  # the share of |W₁|² that is counted in directions
 
 
 def line(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """The five points: loss over time, neurons of the first draw, and what it ends with."""
+    """The five points: loss over time, neurons of the first seed, and its final network."""
     data, runs = tasks.five_points(), []
     for seed in _seeds(settings, "lines"):
-        report(f"five points, draw {seed}")
+        report(f"five points, seed {seed}")
         start = networks.balanced((2, settings["width"], 1), scale=settings["line_scale"], seed=seed)
         runs.append(_line_flow(start, data))
     found = stacked([_line_row(run, data) for run in runs]) | _line_neurons(runs[0], data)
@@ -38,7 +38,7 @@ def line(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Fewer samples than dimensions: does it interpolate, with what norm, in how many directions."""
+    """Fewer samples than dimensions: whether runs interpolate, with which norms and directions."""
     from biasfree.dynamics import gradient_descent
 
     n, d, seeds = settings["teacher_samples"], settings["dimensions"], _seeds(settings, "teachers")
@@ -46,7 +46,7 @@ def teacher(settings: Mapping[str, Any], report: Report) -> Numbers:
     sizes = (d, settings["teacher_width"], 1)
     starts = [networks.balanced(sizes, scale=settings["scale"], seed=s) for s in seeds]
     spans = [networks.in_span(start, data) for start, data in zip(starts, full, strict=True)]
-    report(f"teacher in {d} dimensions, {len(spans)} draws")
+    report(f"teacher in {d} dimensions, {len(spans)} seeds")
     steps = int(settings["teacher_end"] / _TEACHER_STEP)
     runs = gradient_descent(
         [span.network for span in spans],

@@ -24,19 +24,19 @@ _SETTLING = 8.0
 
 
 def limits(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """All draws at one scale, then the first few of either kind at every scale."""
+    """All seeds at one scale, then the first few of either kind at every scale."""
     draws = settings["seed"] + np.arange(settings["draws"])
     rows = []
     for i, seed in enumerate(draws):
         if i % 10 == 0:
-            report(f"{settings['samples']} orthogonal samples: draw {i + 1} of {len(draws)}")
+            report(f"{settings['samples']} orthogonal samples: seed {i + 1} of {len(draws)}")
         rows.append(_row(settings, int(seed), settings["scale"]))
     found = stacked(rows)
     covers = found["covers"]
     chosen = np.sort(np.concatenate([np.flatnonzero(covers == kind)[:_EACH] for kind in (True, False)]))
     scan = []
     for scale in settings["scales"]:
-        report(f"{settings['samples']} orthogonal samples, γ = {scale:g}: {len(chosen)} draws")
+        report(f"{settings['samples']} orthogonal samples, γ = {scale:g}: {len(chosen)} seeds")
         scan.append(stacked([_row(settings, int(draws[i]), scale) for i in chosen]))
     return {**found, "draws": draws, "chosen": chosen, **{f"scan_{k}": v for k, v in stacked(scan).items()}}
 
@@ -80,7 +80,7 @@ def _flow(start: Network, data: Dataset, last: float) -> Trajectory:
 
 
 def _distance(network: Network, data: Dataset, seed: int) -> float:
-    """How far the function is from the shortest interpolator's, on a thousand Gaussian inputs, rms."""
+    """The rms distance of the function from the shortest interpolator, on a thousand Gaussian inputs."""
     x = np.random.default_rng(seed).normal(size=(1000, data.dimensions))
     best = theory.neighbors.minimum_norm_interpolator(data)(x)
     return float(np.linalg.norm(network(x) - best) / np.linalg.norm(best))

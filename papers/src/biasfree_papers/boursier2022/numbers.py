@@ -16,7 +16,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Names of the first two sets carry theirs before them: pair_…, many_…."""
+    """All numbers of four sets; the names of those of the first two begin with pair_ and many_."""
     known = ("scales", "scale", "line_scale", "width", "samples", "dimensions")
     found = {name: np.array(settings[name]) for name in known}
     found["seeds"] = seeds_of(settings)

@@ -23,7 +23,7 @@ _AFTER = 1.4  # the last time, in predicted times of the last escape
 
 
 def pair(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every scale and seed, (scales, seeds, …), and neurons of the first seed at the scale of the print."""
+    """Every scale and seed, (scales, seeds, …), and neurons of the first seed at the printed scale."""
     data, rows = tasks.orthogonal_pair(), []
     for scale in settings["scales"]:
         report(f"the pair, γ = {scale:g}")
@@ -62,7 +62,7 @@ def _row(run: Trajectory, data: Dataset) -> Numbers:
 
 
 def escapes_of(run: Trajectory, data: Dataset) -> np.ndarray:
-    """When either sign is half learned: Σ y·f = ½Σy² over its samples; infinity for never."""
+    """The time at which each sign is half learned, Σ y·f = ½Σy² over its samples; infinity if never."""
     outputs = run.map(lambda network: network(data.x))
     found = []
     for sign in SIGNS:
@@ -73,7 +73,7 @@ def escapes_of(run: Trajectory, data: Dataset) -> np.ndarray:
 
 
 def _reached(ts: np.ndarray, share: np.ndarray) -> float:
-    """When the share is up to ½, on straight lines in its logit, which is linear for one mode."""
+    """The time at which the share reaches ½, interpolated in its logit, which is linear for one mode."""
     i = max(int(np.argmax(share >= 0.5)), 1)
     ends = np.clip(share[i - 1 : i + 1], 1e-300, 1 - 1e-15)
     return float(np.interp(0.0, np.log(ends / (1 - ends)), ts[i - 1 : i + 1]))
@@ -86,7 +86,7 @@ def _angle(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
 
 
 def _across(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
-    """How much a neuron's part across the samples of its sign has grown by then: ≤ 0 in theory.
+    """The growth of a neuron's part orthogonal to the samples of its sign until then: ≤ 0 in theory.
 
     Over the size of this part at the start, of all such neurons together.
     """
@@ -95,7 +95,7 @@ def _across(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
 
 
 def _rounding(run: Trajectory, data: Dataset, sign: int, i: int) -> float:
-    """What rounding can make of that growth: ε|w_h| a step, where |w_h| is largest at the i-th time."""
+    """The rounding error of that growth: ε|w_h| per step, where |w_h| is largest at the i-th time."""
     along, across = _parts(run, data, sign, i)
     step = np.finfo(float).eps * np.hypot(along, across).max()
     return float(run.stats.accepted * step / np.linalg.norm(_parts(run, data, sign, 0)[1]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OUT = Path("out")
 Out = Annotated[Path, typer.Option(help="The folder of results, with one folder per figure.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Which figures; `biasfree list` names them.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; `biasfree list` shows them.")]
 
 
 def list_figures() -> None:

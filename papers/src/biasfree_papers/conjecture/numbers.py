@@ -22,7 +22,7 @@ _START, _END, _TIGHT = 0.6, 20.0, 1e-6
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """A fall for every case, and a start of the exact structure for every case but the scales and draws."""
+    """One run per case, and one from the exact structure per depth, target and kind of inputs."""
     seeds = seeds_of(settings)
     first, rows, stays = int(seeds[0]), [], []
     for depth in settings["depths"]:
@@ -46,7 +46,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _rtol(settings: Mapping[str, Any], target: str) -> float:
-    """Odd targets keep neurons at kinks, where steps get short: they are followed less closely."""
+    """Odd targets keep neurons at kinks, where steps get short, so their tolerance is larger."""
     return settings["rtol"] if target == "linear" else settings["odd_rtol"]
 
 
@@ -59,7 +59,7 @@ def _task(settings: Mapping[str, Any], kind: str, target: str, seed: int) -> Dat
 
 
 def _measured(found: Fall, scale: float) -> dict[str, Any]:
-    """Where a fall ended: its distance from Eq. 40, how far it came, and how well norms were conserved."""
+    """The end of a run: its distance from Eq. 40, the levels it reached, and the drift of conserved norms."""
     last, sizes = found.networks[-1], np.array([network.norms for network in found.networks]) ** 2
     apart = sizes - sizes[:, :1]
     passed = dict(zip(LEVELS[: found.reached], found.ts[1:], strict=False))
@@ -79,7 +79,7 @@ def _measured(found: Fall, scale: float) -> dict[str, Any]:
 
 
 def _afterwards(found: Fall, data: Dataset, later: float, rtol: float) -> float:
-    """The distance some time after a run has come to the loss of least squares, NaN if it has not."""
+    """The distance some time after a run has reached the loss of least squares, NaN if it has not."""
     from biasfree.dynamics import gradient_flow
 
     if found.reached < len(LEVELS):
@@ -88,7 +88,7 @@ def _afterwards(found: Fall, data: Dataset, later: float, rtol: float) -> float:
 
 
 def _stay(sizes: tuple[int, ...], data: Dataset, seed: int) -> dict[str, Any]:
-    """A start of the exact structure, how far from it the flow ends, and what the simulator allows for."""
+    """The final distance of a flow from the exact structure in which it began, and the allowed error."""
     from biasfree.dynamics import gradient_flow
 
     off = np.linalg.norm(data.beta) * np.random.default_rng(seed).normal(size=sizes[0])

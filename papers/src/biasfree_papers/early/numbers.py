@@ -1,4 +1,4 @@
-"""Runs behind Theorem 13: small random weights along their plateau, with every bound on the way."""
+"""Runs behind Theorem 13: small random weights along their plateau, with all of its bounds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _INSIDE = 20  # saved times in Lemma 12's window, its end among them
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every leak and draw; arrays have these two as their leading axes."""
+    """Every leak and seed; arrays have these two as their leading axes."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds = seeds_of(settings)
     rows = []
     for leak in settings["leaks"]:
         for seed in seeds:
-            report(f"leak {leak:g}, draw {seed}")
+            report(f"leak {leak:g}, seed {seed}")
             rows.append(_course(_start(settings, leak, int(seed)), data, settings))
     shape = (len(settings["leaks"]), len(seeds))
     return {
@@ -95,7 +95,7 @@ def _lead_gap(run: Trajectory, start: Network, data: Dataset) -> np.ndarray:
 
 
 def _structure(run: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, np.ndarray]:
-    """How far W₁ is from W₂ᵀrᵀ, and r from β̄, simulated and by Eq. 23."""
+    """The distances of W₁ from W₂ᵀrᵀ and of r from β̄, simulated and by Eq. 23."""
     direction = data.beta / np.linalg.norm(data.beta)
     found = {}
     for name, course in (("", run), ("linear_", linear)):

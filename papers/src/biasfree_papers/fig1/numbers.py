@@ -51,7 +51,7 @@ def _about(report: Report, name: str) -> Report:
 
 
 def _epochs(settings: Mapping[str, Any], task: str, kind: str) -> tuple[int, int]:
-    """The epochs of every draw, and of the first."""
+    """The epochs of every seed, and of the first."""
     if KINDS[kind][0] == 2:
         return settings["epochs"], settings["epochs"]
     most = settings["deep_epochs"]
@@ -61,13 +61,13 @@ def _epochs(settings: Mapping[str, Any], task: str, kind: str) -> tuple[int, int
 def _runs(
     settings: Mapping[str, Any], data: Dataset, kind: str, epochs: tuple[int, int], report: Report
 ) -> Numbers:
-    """All draws of one kind of network; the first one may go on for longer."""
+    """All seeds of one kind of network; the first one may be trained for longer."""
     steps, most = epochs
     starts = [_start(settings, int(seed), kind) for seed in seeds_of(settings)]
     runs = _descended(starts, data, steps, settings, report)
     done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
     if most > steps and loss[-1] > _LEARNED:
-        report("the first draw for longer")
+        report("the first seed for longer")
         (rest,) = _descended([last], data, most - steps, settings, report)
         done, last = most, rest[-1]
         ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])

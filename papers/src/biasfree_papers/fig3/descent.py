@@ -21,7 +21,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def compared(settings: Mapping[str, Any], data: Dataset, rescaled: np.ndarray, report: Report) -> Numbers:
-    """Losses of descent at one step for all leaks, on rescaled time, the flow, and real steps of ReLU."""
+    """Losses on rescaled time: descent by theory for all leaks, the flow, and simulated descent of ReLU."""
     report("descent at one step for all leaks")
     sizes, scale, seed = (settings["dimensions"], settings["width"], 1), settings["scale"], settings["seed"]
     step, leaks = settings["step"], settings["leaks"]

@@ -22,21 +22,21 @@ _SMALL_STEP = 0.1  # of the ReLU network, in units of 1/s
 
 
 def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network:
-    """A draw: √(1/c) times that of a linear network, the same for all leaks."""
+    """Initial weights: √(1/c) times those of a linear network, which is the same for all leaks."""
     linear = networks.gaussian(sizes, scale=scale, leak=1.0, seed=seed)
     return theory.from_linear_twin(linear, leak=leak)
 
 
 def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
-    """Simulated and predicted final errors of ReLU against linear, how far apart they may be, and maps."""
+    """Simulated and predicted final errors of ReLU against linear, bounds on the difference, and maps."""
     finals = [_final(relu, linear, data) for relu, linear in pairs]
     return named("final", stacked(finals))
 
 
 def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
-    """Predicted errors of many draws beside their law, for the figure's width and over widths."""
+    """Predicted errors of many seeds and their law, for the figure's width and over widths."""
     seeds = settings["seed"] + np.arange(settings["draws"])
-    report(f"{len(seeds)} draws of every width, predicted")
+    report(f"{len(seeds)} seeds of every width, predicted")
     full = _predicted(settings["width"], data, seeds)
     small, law = _small_task(settings), theory.final_weight_error_law(settings["width"])
     rows = np.array([_predicted(width, small, seeds) for width in settings["widths"]])
@@ -55,11 +55,11 @@ def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Num
 
 
 def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Simulated and predicted final errors of many draws at small widths, by descent on a small task."""
+    """Simulated and predicted final errors of many seeds at small widths, by descent on a small task."""
     data, seeds = _small_task(settings), settings["seed"] + np.arange(settings["small_draws"])
     found = []
     for width in settings["small_widths"]:
-        report(f"{len(seeds)} draws of width {width}, simulated")
+        report(f"{len(seeds)} seeds of width {width}, simulated")
         found.append(_trained(width, data, seeds))
     return {
         "small_widths": np.array(settings["small_widths"]),
@@ -68,7 +68,7 @@ def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
-    """Kolmogorov and Smirnov's distance of a sample from the law."""
+    """The Kolmogorov–Smirnov distance of a sample from the law."""
     shares, n = law.cdf(np.sort(errors)), len(errors)
     return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
@@ -90,7 +90,7 @@ def _map_error(relu: Trajectory, linear: Trajectory) -> float:
 
 
 def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
-    """How far from its limit the slower half of a ReLU network is at time `end`, |W − W*|/|W*|.
+    """The distance of the slower half of a ReLU network from its limit at time `end`, |W − W*|/|W*|.
 
     ReLU and linear are at least as close to theirs, so the weight error is within 3 of these of its limit.
     """
@@ -109,7 +109,7 @@ def _small_task(settings: Mapping[str, Any]) -> Dataset:
 
 
 def _predicted(width: int, data: Dataset, seeds: np.ndarray) -> np.ndarray:
-    """What each draw of the weights predicts for ReLU."""
+    """The prediction for ReLU from the initial weights of each seed."""
     sizes = (data.dimensions, width, 1)
     relus = [start(sizes, _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
     return np.array([theory.final_weight_error(relu, data) for relu in relus])

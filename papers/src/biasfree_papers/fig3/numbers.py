@@ -20,7 +20,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """All leaks from one draw, both theories beside them, and ReLU against linear from more draws."""
+    """All leaks from one seed, both theories for them, and ReLU against linear from more seeds."""
     data = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds = seeds_of(settings)
     rescaled = np.linspace(0, settings["end"] / 2, settings["times"])
@@ -29,7 +29,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     runs = _simulated(starts, data, rescaled, settings["rtol"], report)
     pairs = [(runs[0], runs[-1])]
     for seed in seeds[1:]:
-        report(f"draw {seed}, ReLU against linear")
+        report(f"seed {seed}, ReLU against linear")
         ends = _starts(settings, int(seed), (0.0, 1.0))
         relu, linear = _simulated(ends, data, rescaled, settings["draws_rtol"], report)
         pairs.append((relu, linear))

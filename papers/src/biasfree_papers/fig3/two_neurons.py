@@ -15,7 +15,7 @@ _RTOL = 1e-8
 
 
 def beside(runs: Sequence[Trajectory], data: Dataset, *, loss: str) -> Numbers:
-    """For every run the loss of its two neurons, as drawn and of equal size, with what it may be off by."""
+    """For every run the loss of its two neurons, as initialized and of equal size, with its error bound."""
     starts = [run[0] for run in runs]
     found, equal = (
         [
@@ -33,5 +33,5 @@ def beside(runs: Sequence[Trajectory], data: Dataset, *, loss: str) -> Numbers:
 
 
 def kept(run: Trajectory) -> float:
-    """What is left of the initial weights, which the linear terms do not shrink: |W(0)|/|W|."""
+    """The norm of the initial weights, which linear terms do not shrink, over the final one: |W(0)|/|W|."""
     return float(np.linalg.norm(run[0].norms) / np.linalg.norm(run[-1].norms))

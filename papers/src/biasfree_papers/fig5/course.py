@@ -13,16 +13,16 @@ _ESCAPED = 0.01
 
 
 def course(ts: np.ndarray, sizes: np.ndarray, data: Dataset, *, speed: float) -> Numbers:
-    """The mean loss of the parts whose `sizes` were read at `ts`, each on its way from its escape."""
+    """The mean loss of the parts whose `sizes` were measured at `ts`, each after its own escape."""
     fine = np.linspace(0, ts[-1], 4001)
     parts = [_part(fine, ts, size, data, speed) for size in sizes.T]
     return {"course_ts": fine, "course_loss": np.mean(parts, axis=0)}
 
 
 def _part(fine: np.ndarray, ts: np.ndarray, sizes: np.ndarray, data: Dataset, speed: float) -> np.ndarray:
-    """The loss of a linear network of three layers that grows along β, as Theorem 13 has it, from the escape.
+    """The loss of a linear network of three layers that grows along β, as in Theorem 13, from the escape.
 
-    Before the escape its output is none; the time of the escape is read off the run.
+    Before the escape its output is zero; the time of the escape is measured in the run.
     """
     loss = np.full(len(fine), np.mean(data.y**2) / 2)
     escaped = np.flatnonzero(sizes**3 > _ESCAPED * np.linalg.norm(theory.least_squares(data)))

@@ -21,7 +21,7 @@ from biasfree_papers.types import Numbers, Report
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """The paper's run, then falls of more draws and depths, then starts of the exact structure."""
+    """The paper's run, then runs of more seeds and depths, then initial weights of the exact structure."""
     seeds = seeds_of(settings)
     wide = tasks.linear_teacher(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     small = tasks.linear_teacher(settings["deep_samples"], settings["dimensions"], seed=settings["data_seed"])
@@ -30,12 +30,12 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     falls = {}
     for depth in settings["depths"]:
         for seed in seeds[1:] if depth == 3 else seeds:
-            report(f"{depth} layers, draw {seed}")
+            report(f"{depth} layers, seed {seed}")
             pair = _start(settings, depth, int(seed))
             row, path = _fallen(depth, int(seed), pair, wide if depth == 3 else small, settings)
             rows.append(row)
             falls |= path if seed == seeds[0] else {}
-    report("starts of the exact structure")
+    report("initial weights of the exact structure")
     return {
         **found,
         **falls,
@@ -48,7 +48,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _start(settings: Mapping[str, Any], depth: int, seed: int) -> tuple[Network, Network]:
-    """One draw as a ReLU and as a linear network: the same weights."""
+    """One seed as a ReLU and as a linear network: the same weights."""
     width = settings["width"] if depth == 3 else settings["deep_width"]
     scale = {3: settings["scale"], 4: settings["scale4"], 5: settings["scale5"]}[depth]
     sizes = (settings["dimensions"], *(width,) * (depth - 1), 1)
@@ -89,7 +89,7 @@ def _as_printed(
 def _fallen(
     depth: int, seed: int, pair: tuple[Network, Network], data: Dataset, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Numbers]:
-    """The row of the table that a draw gives, and the readings along both of its paths."""
+    """The row of the table for one seed, and the measurements along both of its paths."""
     both = [fall(one, data, end=settings["end"], rtol=settings["rtol"]) for one in pair]
     row = _compared(depth, seed, pair[0], both[0].networks[-1], both[1].networks[-1], data)
     row["left"] = max(row["left"], *(one.left[-1] for one in both))
@@ -103,7 +103,7 @@ def _fallen(
 def _compared(
     depth: int, seed: int, start: Network, relu: Network, linear: Network, data: Dataset
 ) -> dict[str, Any]:
-    """What the paper says of the trained pair, measured, and the initial norm over the linear one's last."""
+    """The paper's quantities for the trained pair, and the initial norm over the linear one's last."""
     found, twin = diagnostics.structure_distance(relu), diagnostics.structure_distance(linear)
     middle = relu.weights[1:-1]
     return {

@@ -20,7 +20,7 @@ _START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
 
 
 def exact(settings: Mapping[str, Any], wide: Dataset, small: Dataset) -> Numbers:
-    """For every depth, what the theorem says of a start in the structure, measured."""
+    """For every depth, measurements of what the theorem predicts for initial weights of the structure."""
     rows = [
         _followed(depth, _width(settings, depth), wide if depth == 3 else small, settings["seed"])
         for depth in settings["depths"]
@@ -34,14 +34,14 @@ def _width(settings: Mapping[str, Any], depth: int) -> int:
 
 
 def _structured(depth: int, width: int, data: Dataset, seed: int) -> Network:
-    """A start whose direction r is not β̄, so that it has to turn."""
+    """Initial weights whose direction r is not β̄, so that it has to turn."""
     rng = np.random.default_rng(seed)
     direction = data.beta + 0.3 * np.linalg.norm(data.beta) * rng.normal(size=data.dimensions)
     return networks.low_rank(direction, widths=(width,) * (depth - 1), scale=_START, seed=seed)
 
 
 def _followed(depth: int, width: int, data: Dataset, seed: int) -> dict[str, float]:
-    """How far the simulated flow is from the theory, from its twin and from the structure, with bounds."""
+    """Distances of the simulated flow from theory, from its twin and from the structure, with bounds."""
     from biasfree.dynamics import gradient_flow
 
     start = _structured(depth, width, data, seed)

@@ -24,7 +24,7 @@ _CURVE = np.geomspace(0.015, 0.45, 40)  # where predictions over many draws are 
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Durations of the plateau and final losses; one δ and δ = 0 over time; predictions from the draws."""
+    """Plateau durations and final losses; one δ and δ = 0 over time; predictions from initial weights."""
     seeds = seeds_of(settings)
     starts = [_start(settings, int(seed)) for seed in seeds]
     return {
@@ -50,7 +50,7 @@ def _escape(start: Network, delta: float) -> SixPointEscape:
 
 
 def _end(settings: Mapping[str, Any], delta: float) -> float:
-    """Where the runs end: plateaus are about as long as 1/δ."""
+    """The end time of the runs: plateaus last for about 1/δ."""
     return settings["horizon"] / delta
 
 
@@ -64,11 +64,11 @@ def _descend(settings: Mapping[str, Any], starts: list[Network], delta: float, e
 
 
 def _swept(settings: Mapping[str, Any], starts: list[Network], report: Report) -> Numbers:
-    """Every δ from every start: when the plateau began, how long it was, and where the run ended."""
+    """Every δ and seed: the time and duration of the plateau, and the end of the run."""
     found, left = [], settings["left"]
     for delta in settings["deltas"]:
         end = _end(settings, delta)
-        report(f"descent at δ = {delta:g}, {len(starts)} draws to t = {end:.0f}")
+        report(f"descent at δ = {delta:g}, {len(starts)} seeds to t = {end:.0f}")
         runs = _descend(settings, starts, delta, end, save=lambda _: 0.0)
         found.append([(*_plateau(run, delta, left), float(run.loss[-1])) for run in runs])
     begins, durations, finals = np.moveaxis(np.array(found), -1, 0)
@@ -87,7 +87,7 @@ def _swept(settings: Mapping[str, Any], starts: list[Network], report: Report) -
 
 
 def _fitted(deltas: np.ndarray, durations: np.ndarray) -> Numbers:
-    """Quartiles of 1/duration over the draws that escape, and the slope of their medians for small δ."""
+    """Quartiles of 1/duration over the seeds that escape, and the slope of their medians for small δ."""
     quartiles = np.array([_quartiles(1 / row) for row in durations]).T
     small = (deltas <= max(SMALL, deltas[0])) & np.isfinite(quartiles[1])
     square = np.sum(deltas[small] ** 2)
@@ -96,7 +96,7 @@ def _fitted(deltas: np.ndarray, durations: np.ndarray) -> Numbers:
 
 
 def _quartiles(rates: np.ndarray) -> np.ndarray:
-    """Of the draws that escape; NaN where none does."""
+    """The value of the seeds that escape; NaN if none does."""
     return np.quantile(rates[rates > 0], [0.25, 0.5, 0.75]) if (rates > 0).any() else np.full(3, np.nan)
 
 
@@ -108,7 +108,7 @@ def _plateau(run: Trajectory, delta: float, left: float) -> tuple[float, float]:
 
 
 def _shown(settings: Mapping[str, Any], starts: list[Network], report: Report) -> Numbers:
-    """One δ, and δ = 0, over time; the first draw's network in the middle of its plateau and at the end."""
+    """One δ, and δ = 0, over time; the first seed's network in the middle of its plateau and at the end."""
     delta = settings["shown"]
     end, data = _end(settings, delta), six_points(delta)
     report(f"descent at δ = {delta:g} and 0 over time")
@@ -138,7 +138,7 @@ def _middle(run: Trajectory, delta: float, left: float) -> int:
 
 
 def _flows(settings: Mapping[str, Any], start: Network, report: Report) -> Numbers:
-    """The exact flow of the first draw at some δ."""
+    """The exact flow of the first seed at some δ."""
     from biasfree.dynamics import gradient_flow, sharpness
 
     found = []
@@ -161,8 +161,8 @@ def _flows(settings: Mapping[str, Any], start: Network, report: Report) -> Numbe
 
 
 def _many_draws(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """What is predicted for many draws: the share that escapes, and quartiles of 1/duration of those."""
-    report("predictions for many draws")
+    """Predictions for many seeds: the share that escapes, and quartiles of 1/duration of those."""
+    report("predictions for many seeds")
     starts = [_start(settings, settings["seed"] + i) for i in range(settings["draws"])]
     left = settings["left"]
     rates = 1 / np.array([[_escape(s, delta).duration(left) for s in starts] for delta in _CURVE])

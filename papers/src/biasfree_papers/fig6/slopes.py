@@ -1,4 +1,4 @@
-"""Slopes that neurons see at the least-squares map, for every set of samples that one can be active on."""
+"""Gradients of neurons at the least-squares map, for every set of samples that one can be active on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biasfree.data import Dataset
 
 
 def neuron_slopes(data: Dataset) -> np.ndarray:
-    """|⟨(y − w·x)x⟩| over the samples that a neuron is active on, w least squares, for every set there is."""
+    """|⟨(y − w·x)x⟩| over the samples that a neuron is active on, w least squares, for every such set."""
     residual = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
     angles = np.arctan2(data.x[:, 1], data.x[:, 0]) + np.pi / 2
     edges = np.unique(np.round(np.concatenate([angles, angles + np.pi]) % (2 * np.pi), 12))

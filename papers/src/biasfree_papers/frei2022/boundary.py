@@ -17,10 +17,10 @@ _POINTS = 1000  # random points in the span
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """A start in its span, with points to look at: random ones in the span, and held-out samples.
+    """Initial weights in the span of the samples, with test points: random ones there, and held-out samples.
 
-    A held-out sample is mostly off the span: `inside` has its coordinates there and `outside` what the
-    constant rest of W₁ makes of it, neurons by samples.
+    A held-out sample is mostly off the span: `inside` has its coordinates there and `outside` its
+    preactivations by the constant rest of W₁, neurons by samples.
     """
 
     reduced: Span
@@ -32,7 +32,7 @@ class Boundary:
 
     @classmethod
     def of(cls, reduced: Span, held_out: Dataset, *, seed: int) -> Boundary:
-        """Draw the points, and solve for the linear classifier of largest margin."""
+        """Sample the points, and solve for the linear classifier of largest margin."""
         points = np.random.default_rng([seed, 1]).normal(size=(_POINTS, reduced.data.dimensions))
         best = theory.max_margin(reduced.data).direction
         inside, outside = held_out.x @ reduced.basis, reduced.rest @ held_out.x.T
@@ -57,7 +57,7 @@ class Boundary:
         return {name: np.asarray(value) for name, value in seen.items()}
 
     def limit(self) -> Numbers:
-        """The max-margin network whose neurons are all on their side of all samples, if there is one."""
+        """The max-margin network with the final activation pattern of orthogonal inputs."""
         network, data = self.reduced.network, self.reduced.data
         end = theory.neighbors.gated_max_margin(network, data, patterns=final_patterns(network, data))
         w, outer = end.network.weights[0], network.weights[1][0]
@@ -76,11 +76,11 @@ class Boundary:
 
 
 def beyond_two(gram: np.ndarray) -> float:
-    """The share of |W|_F² that the best matrix of rank two leaves."""
+    """The share of |W|_F² that the best matrix of rank two does not capture."""
     return float(np.clip(1 - np.linalg.eigvalsh(gram)[-2:].sum() / np.trace(gram), 0, 1))
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
-    """Between two vectors, in degrees."""
+    """The angle between two vectors, in degrees."""
     one, other = one / np.linalg.norm(one), other / np.linalg.norm(other)
     return float(2 * np.degrees(np.arctan2(np.linalg.norm(one - other), np.linalg.norm(one + other))))

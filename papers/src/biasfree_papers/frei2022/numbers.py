@@ -27,7 +27,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     if settings["dimensions"][0] < settings["samples"]:
         raise ValueError(
             f"dimensions must be at least samples, {settings['samples']}, got {settings['dimensions'][0]}: "
-            "with fewer the samples depend on one another, and there may be no margin."
+            "with fewer the samples are linearly dependent, and may not be separable."
         )
     seeds = seeds_of(settings)
     sweep, large, curve = [], [], []
@@ -74,7 +74,7 @@ def _mixture(settings: Mapping[str, Any], d: int, seed: int) -> Boundary:
 def _runs(
     settings: Mapping[str, Any], boundary: Boundary, factors: tuple[float, ...], step: str, doublings: str
 ) -> Numbers:
-    """One run for every factor, and what is true of the data."""
+    """One run per factor, and properties of the data."""
     eta, rows = settings[step], []
     for factor in factors:
         start = shrunk(boundary.reduced, factor)
@@ -91,7 +91,7 @@ def _runs(
 
 
 def along(path: Trajectory, start: Span) -> Numbers:
-    """What is followed along a run: loss, stable ranks, share beyond rank two, spread of margins."""
+    """Measurements along a run: loss, stable ranks, share beyond rank two, spread of margins."""
     outer = start.network.weights[1][0]
     return {
         "loss": path.loss,
@@ -103,14 +103,14 @@ def along(path: Trajectory, start: Span) -> Numbers:
 
 
 def _one_steps(settings: Mapping[str, Any], reduced: Span) -> Numbers:
-    """One step from starts of many sizes in closed form, for the small and the large step."""
+    """One step from initial weights of many sizes in closed form, for the small and the large step."""
     starts = [shrunk(reduced, factor) for factor in _curve_factors(settings["tiny"])]
     etas = settings["step"], settings["large_step"]
     return stacked([stacked([one_step(start, None, eta) for start in starts]) for eta in etas])
 
 
 def _curve_factors(tiny: float) -> np.ndarray:
-    """Sizes of starts from 1 to the tiny one."""
+    """Sizes of initial weights from 1 to the tiny one."""
     return np.geomspace(1, tiny, 13)
 
 
@@ -121,7 +121,7 @@ def _cases(settings: Mapping[str, Any]) -> list[tuple[float, float]]:
 
 
 def _orthogonal(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) -> Numbers:
-    """From a tiny start on orthogonal inputs, as many and as long as those of the mixture."""
+    """Tiny initial weights on orthogonal inputs, as many and as long as those of the mixture."""
     n, d = settings["samples"], settings["dimensions"][-1]
     rows = []
     for seed in seeds:
@@ -134,7 +134,7 @@ def _orthogonal(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) 
 
 
 def _case(settings: Mapping[str, Any], reduced: Span, eta: float, leak: float) -> dict[str, Any]:
-    """One run and its limit, and what is derived from the step on from which gates last."""
+    """One run, its limit, and the quantities derived once the activation pattern is fixed."""
     data = reduced.data
     start = Span(Network(reduced.network.weights, leak=leak), data, reduced.basis, reduced.rest)
     path = descended(start.network, data, step=eta, doublings=settings["long"])

@@ -31,7 +31,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     if settings["dimensions"][0] < settings["samples"]:
         raise ValueError(
             f"dimensions must be at least samples, {settings['samples']}, got {settings['dimensions'][0]}: "
-            "with fewer the samples depend on one another, and there may be no margin."
+            "with fewer the samples are linearly dependent, and may not be separable."
         )
     seeds, rows = seeds_of(settings), []
     for kind in (*settings["dimensions"], None):
@@ -69,7 +69,7 @@ def _start(settings: Mapping[str, Any], dimensions: int | None, seed: int) -> Sp
 
 
 def _run(settings: Mapping[str, Any], reduced: Span, leak: float) -> dict[str, Any]:
-    """One run: what is followed, where it ends, and what is derived for orthogonal inputs."""
+    """One run: measurements along it and at its end, and the predictions for orthogonal inputs."""
     start, data = Network(reduced.network.weights, leak=leak), reduced.data
     path = descended(start, data, step=settings["step"], doublings=settings["doublings"])
     outer = start.weights[1][0]
@@ -85,11 +85,11 @@ def _run(settings: Mapping[str, Any], reduced: Span, leak: float) -> dict[str, A
 
 
 def _turned(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) -> Numbers:
-    """The share of ReLU gates that are not those foretold, for starts of many sizes, in few dimensions."""
+    """The share of ReLU gates that differ from the prediction, over sizes of weights, in few dimensions."""
     kinds, factors = settings["dimensions"][:-1] or settings["dimensions"], settings["start_factors"]
     shares = np.zeros((len(kinds), len(seeds), len(factors)))
     for k, d in enumerate(kinds):
-        report(f"ReLU networks from starts of many sizes, {d} dimensions")
+        report(f"ReLU networks from initial weights of many sizes, {d} dimensions")
         for s, seed in enumerate(seeds):
             reduced = _start(settings, d, int(seed))
             for i, factor in enumerate(factors):
@@ -102,12 +102,12 @@ def _turned(settings: Mapping[str, Any], seeds: np.ndarray, report: Report) -> N
 
 
 def _other_gates(path: Trajectory, data: Dataset) -> float:
-    """The share of gates at the end that are not those foretold at the start for orthogonal inputs."""
+    """The share of final gates that differ from the initial prediction for orthogonal inputs."""
     return theory.pattern_changes(path, data, final_patterns(path[0], data))[-1]
 
 
 def _end(path: Trajectory, data: Dataset) -> dict[str, Any]:
-    """The max-margin network of the last gates, and how many gates are not those foretold at the start."""
+    """The max-margin network of the final gates, and the number of gates that differ from the prediction."""
     last, outer = path[-1], path[-1].weights[1][0]
     patterns = theory.activation_patterns(last, data.x)
     end = theory.neighbors.gated_max_margin(last, data, patterns=patterns)

@@ -23,7 +23,7 @@ KINDS = ("labels", "noise")
 class Case:
     """Samples and a random network on them, in as many dimensions as there are samples.
 
-    `rest` is RRᵀ, R the part of the first layer across the samples, which never changes.
+    `rest` is RRᵀ, R the part of the first layer orthogonal to the samples, which never changes.
     """
 
     data: Dataset
@@ -66,7 +66,7 @@ def along_sums(data: Dataset, scale: float) -> Network:
 def descend_pairs(
     starts: list[Network], data: list[Dataset], settings: Mapping[str, Any], kick: float
 ) -> list[Network]:
-    """Two neurons whose outer weights ±1 stay, in steps of `kick`·n: one fits a unit sample by that share."""
+    """Two neurons with fixed outer weights ±1; a step of `kick`·n fits the share `kick` of a unit sample."""
     from biasfree.dynamics import gradient_descent
 
     steps = pair_steps(settings, kick)
@@ -75,7 +75,7 @@ def descend_pairs(
 
 
 def pair_steps(settings: Mapping[str, Any], kick: float) -> int:
-    """As many steps as take the flow, in which unit samples are fitted at rate 1, to the end time."""
+    """The number of steps up to the end time of the flow, in which unit samples are fitted at rate 1."""
     return max(2, round(settings["end"] / kick))
 
 

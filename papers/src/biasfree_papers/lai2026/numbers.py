@@ -86,10 +86,10 @@ def _compared(settings: Mapping[str, Any], case: Case, pair: Network, wide: Netw
 def _distances(
     network: Network, data: Dataset, linear: np.ndarray, eigenvalues: np.ndarray, *, off: float = 0.0
 ) -> dict[str, Any]:
-    """|v − X⁺y|/|X⁺y| of v = Σ a_h w_h, and what it is made of.
+    """|v − X⁺y|/|X⁺y| of v = Σ a_h w_h, and its terms.
 
-    `off` is the length of v across the samples. y − Xv is what is not fitted, y − f, and what is silent,
-    s_i = Σ a_h σ(−w_h·x_i), since σ(z) = z + σ(−z).
+    `off` is the length of v orthogonal to the samples. y − Xv = (y − f) + s, the part that is not fitted and
+    the part of inactive neurons, s_i = Σ a_h σ(−w_h·x_i), since σ(z) = z + σ(−z).
     """
     first, second = network.weights
     silent, missing = np.maximum(-(data.x @ first.T), 0) @ second[0], data.y - network(data.x)

@@ -1,4 +1,4 @@
-"""[ZSL25] Corollary 6: training ends at least squares or at the largest margin."""
+"""[ZSL25] Corollary 6: training ends at the least-squares map or at the largest margin."""
 
 from biasfree.arrays import positive
 from biasfree_papers.experiment import Experiment

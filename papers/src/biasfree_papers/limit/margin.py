@@ -15,10 +15,10 @@ from biasfree_papers.types import Numbers
 class Asymptote:
     """w → Lŵ + ρ, L → ∞: ŵ the hard-margin classifier, ρ ⊥ ŵ fixed where the support spans the inputs.
 
-    The direction rests where g ∝ (I + rrᵀ)⁻¹w, which is ŵ as r → ŵ/|ŵ|. So Σ_i e^{−z_i·ρ}z_i ∝ ŵ = Σλ_iz_i
+    The direction is fixed where g ∝ (I + rrᵀ)⁻¹w, which is ŵ as r → ŵ/|ŵ|. So Σ_i e^{−z_i·ρ}z_i ∝ ŵ = Σλ_iz_i
     over the support z_i = y_ix_i: z_i·ρ = −ln λ_i up to a constant. At finite |w| the angle ρ/|w| turns r,
     and that moves ρ by V⁻¹ρ·margin/|w| to first order, V the variance of z ⊥ ŵ under λ; samples off the
-    support pull with what is left of their weight. `spread` is the least variance of V.
+    support contribute with their remaining weight. `spread` is the least variance of V.
     """
 
     direction: np.ndarray
@@ -30,7 +30,7 @@ class Asymptote:
 
     @classmethod
     def of(cls, data: Dataset) -> Asymptote:
-        """That of separable data; NaN for the offset where the support does not span the inputs."""
+        """The asymptote of separable data; the offset is NaN if the support does not span the inputs."""
         best = theory.max_margin(data)
         z = data.y[:, None] * data.x
         on = np.zeros(len(z), dtype=bool)

@@ -22,11 +22,11 @@ _REDUCED = {"square": 1e-10, "logistic": 1e-9}  # tolerance of the reduced flow
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Square and logistic loss from the same starts, every leak, and other dimensions by theory alone."""
+    """Square and logistic loss from the same weights, every leak, and other dimensions by theory alone."""
     if settings["samples"] < settings["dimensions"]:
         raise ValueError(
             f"samples must be at least dimensions, {settings['dimensions']}, got {settings['samples']}: with "
-            "fewer Σ is singular, and least squares has no single solution."
+            "fewer Σ is singular, and least squares has no unique solution."
         )
     seeds = seeds_of(settings)
     starts = [_start(settings, settings["dimensions"], int(seed)) for seed in seeds]
@@ -47,7 +47,7 @@ def _regression(settings: Mapping[str, Any], dimensions: int) -> Dataset:
 
 
 def _labels(settings: Mapping[str, Any], dimensions: int) -> Dataset:
-    """The same inputs, labelled by the sign of a linear function."""
+    """The same inputs, labeled by the sign of a linear function."""
     teacher = tasks.linear_teacher(settings["samples"], dimensions, seed=settings["data_seed"])
     return Dataset(teacher.x, np.where(teacher.y > 0, 1.0, -1.0))
 
@@ -73,10 +73,10 @@ def _losses(
     loss: str,
     report: Report,
 ) -> Numbers:
-    """Every start and leak at the same rescaled times: maps, losses, and how far runs are from each other."""
+    """Every seed and leak at the same rescaled times: maps, losses, and distances between runs."""
     rows = []
     for i, start in enumerate(starts):
-        report(f"{loss} loss, start {i + 1} of {len(starts)}")
+        report(f"{loss} loss, seed {i + 1} of {len(starts)}")
         pairs = [
             _flows(theory.from_linear_twin(start, leak=leak), data, ts, loss, settings["rtol"])
             for leak in settings["leaks"]
@@ -106,7 +106,7 @@ def _row(
     data: Dataset,
     loss: str,
 ) -> dict[str, Any]:
-    """One start: runs of all leaks against the linear twin's and against the reduced flow."""
+    """One seed: runs of all leaks against the linear twin's and against the reduced flow."""
     linear = twins[0]
     reduced, coarse = (
         theory.reduced_flow(linear[0], data, linear.ts, loss=loss, rtol=_REDUCED[loss] * factor)
@@ -125,7 +125,7 @@ def _row(
 
 
 def _apart(one: Trajectory, other: Trajectory) -> float:
-    """The largest |W − W'|/|W| over time, both layers together."""
+    """The largest |W − W'|/|W| over time, W the weights of both layers."""
     squares = [
         sum(np.sum(w**2, axis=(1, 2)) for w in layers)
         for layers in (one.weights, [a - b for a, b in zip(one.weights, other.weights, strict=True)])

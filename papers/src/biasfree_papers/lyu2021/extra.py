@@ -1,4 +1,4 @@
-"""One sample more, long and on the right side: neurons of one sign lead, and keep the lead."""
+"""One more sample, long and on the right side: neurons of one sign lead, and keep the lead."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def runs(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def with_extra(size: float, angle: float = _ANGLE) -> Dataset:
-    """Three samples and their mirror images, and for size > 0 one more, labelled +1."""
+    """Three samples and their mirror images, and for size > 0 one more, labeled +1."""
     base = tasks.symmetrize(Dataset(np.array([r * _unit(angle) for angle, r in _BASE]), np.ones(len(_BASE))))
     if size == 0:
         return base

@@ -29,7 +29,7 @@ def flows(settings: Mapping[str, Any], draws: list[Dataset]) -> Numbers:
 
 
 def late(settings: Mapping[str, Any], sets: Sequence[list[Dataset]]) -> Numbers:
-    """How far linear networks turn while ln t doubles, and whether the support spans: (dimensions, seeds)."""
+    """Turning of linear networks while ln t doubles, and whether the support spans: (dimensions, seeds)."""
     return stacked([_late(settings, draws) for draws in sets])
 
 

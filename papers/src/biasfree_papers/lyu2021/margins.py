@@ -55,7 +55,7 @@ def embedded_share(data: Dataset, leak: float, width: int) -> float:
 
 
 def one_signed_share(data: Dataset, leak: float, width: int) -> float:
-    """The same by neurons of one sign, f = Σ|a||w|·σ(r·x), whose boundary is that of the classifier."""
+    """The share of a network with one sign, f = Σ|a||w|·σ(r·x), with the boundary of the classifier."""
     best = theory.max_margin(data)
     outer = np.abs(embedded(best.w, width=width, leak=leak).weights[1])
     network = Network((outer.T * best.direction, outer), leak=leak)

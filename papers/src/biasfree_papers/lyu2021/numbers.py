@@ -1,4 +1,4 @@
-"""Symmetric separable data over leaks, widths and dimensions, and one sample more (Lyu et al. 2021)."""
+"""Symmetric separable data over leaks, widths and dimensions, and one extra sample (Lyu et al. 2021)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STEPS = 64  # of one size
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Angles and margins along training, of all draws, and what the extra sample does to them."""
+    """Angles and margins along training for all seeds, without and with the extra sample."""
     found = {
         "seeds": seeds_of(settings),
         "leaks": np.array(settings["leaks"]),
@@ -51,12 +51,12 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def draws_of(settings: Mapping[str, Any], d: int) -> list[Dataset]:
-    """The data of every draw."""
+    """The data of every seed."""
     return [separable(settings, d, int(seed)) for seed in seeds_of(settings)]
 
 
 def separable(settings: Mapping[str, Any], d: int, seed: int) -> Dataset:
-    """Gaussian inputs labelled by the side of a plane, moved off it by the gap, and their mirror images."""
+    """Gaussian inputs labeled by the side of a plane, moved off it by the gap, and their mirror images."""
     rng = np.random.default_rng([seed, settings["data_seed"]])
     direction = rng.normal(size=d)
     direction /= np.linalg.norm(direction)
@@ -66,7 +66,7 @@ def separable(settings: Mapping[str, Any], d: int, seed: int) -> Dataset:
 
 
 def _grid(settings: Mapping[str, Any], draws: list[Dataset], width: int) -> Numbers:
-    """All leaks from the same draws of data and weights; arrays are (times, leaks, seeds)."""
+    """All leaks from the same seeds of data and weights; arrays are (times, leaks, seeds)."""
     shape = (len(settings["leaks"]), settings["seeds"])
     data, starts = draws * shape[0], _starts(settings, draws[0].dimensions, width)
     courses = _descended(starts, data, settings["horizon"])
@@ -89,7 +89,7 @@ def _starts(settings: Mapping[str, Any], d: int, width: int) -> list[Network]:
 
 
 def _ended(course: Trajectory, data: Dataset) -> dict[str, Any]:
-    """Signs and even part where a run ends, and the margins of networks built for its data."""
+    """Signs and even part at the end of a run, and the margins of networks built for its data."""
     first, last, leak, width = course[0], course[-1], course.leak, course[0].sizes[1]
     return {
         "even": diagnostics.even_fraction(last, data.x),
@@ -122,7 +122,7 @@ def _narrowed(course: Trajectory, width: int) -> Trajectory:
 
 
 def _one_sided(network: Network, data: Dataset) -> bool:
-    """Whether r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2, what grows of a small start, is of one sign: chance 2^{1−H}."""
+    """Whether r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2, the growing part of small weights, is of one sign: chance 2^{1−H}."""
     beta = data.beta / np.linalg.norm(data.beta)
     grows = network.weights[0] @ beta + network.weights[1][0]
     return bool((grows > 0).all() or (grows < 0).all())
@@ -136,7 +136,7 @@ def _one_signed(network: Network, negligible: float) -> bool:
 
 
 def _twins(settings: Mapping[str, Any], draws: list[Dataset]) -> Numbers:
-    """Rank-one starts of all leaks against what their linear twins, with steps cη, say: (leaks, seeds)."""
+    """Rank-one weights of all leaks against their linear twins with steps cη: (leaks, seeds)."""
     from biasfree.dynamics import long_descent
 
     data, begun = draws * len(settings["leaks"]), _starts(settings, draws[0].dimensions, _WIDTH)
@@ -152,7 +152,7 @@ def _twins(settings: Mapping[str, Any], draws: list[Dataset]) -> Numbers:
 
 
 def _largest_gap(course: Trajectory, data: Dataset) -> float:
-    """The largest |W − W'|/|W| at all times, W' what the linear twin makes of the start by the same steps."""
+    """The largest |W − W'|/|W| at all times, W' from the linear twin after the same steps."""
     twin, found = course[0], 0.0
     for i, step in enumerate(np.diff(course.ts) / _STEPS, 1):
         run = theory.equivalent_descent(twin, data, float(step), _STEPS, save_every=_STEPS, loss="logistic")

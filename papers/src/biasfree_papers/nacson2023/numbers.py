@@ -1,4 +1,4 @@
-"""Descent on small sets in the plane at a ladder of steps, from the same initial weights, then a kick."""
+"""Descent on small sets in the plane at several steps, from the same weights, then a perturbation."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def circle() -> Dataset:
 
 
 def generic(seed: int) -> Dataset:
-    """A point at random in every fifth of the circle, Gaussian targets, of the size at which η_c is 1.
+    """One random point in every fifth of the circle, and Gaussian targets scaled so that η_c is 1.
 
-    η_c falls as targets grow, and runs side by side share their step.
+    η_c falls as targets grow, and the runs of a batch share their step.
     """
     rng = np.random.default_rng(seed)
     x, y = _unit(2 * np.pi * (np.arange(5) + rng.uniform(size=5)) / 5), rng.normal(size=5)
@@ -73,7 +73,7 @@ def _on_set(settings: Mapping[str, Any], name: str, report: Report) -> Numbers:
 
 
 def _drawn(settings: Mapping[str, Any], make: Callable[..., Dataset]) -> list[Dataset]:
-    """A set for every start: its own where sets are drawn, or the same one."""
+    """One set per seed: its own if sets are random, else the same one."""
     seeds = seeds_of(settings)
     return [make(int(seed)) for seed in seeds] if make in DRAWN else [make()] * len(seeds)
 
@@ -86,7 +86,7 @@ def _starts(settings: Mapping[str, Any], facts: Numbers) -> list[Network]:
 
 
 def _facts(settings: Mapping[str, Any], data: list[Dataset]) -> Numbers:
-    """What is known of the set of every start before any run; programs are solved once per set."""
+    """Properties of the set of every seed, before any run; programs are solved once per set."""
     known = {one: _facts_of(settings, one) for one in dict.fromkeys(data)}
     return stacked([known[one] for one in data])
 
@@ -110,7 +110,7 @@ def _facts_of(settings: Mapping[str, Any], data: Dataset) -> Numbers:
 def _descend(
     settings: Mapping[str, Any], starts: list[Network], data: list[Dataset], step: float
 ) -> list[Trajectory]:
-    """All starts side by side; those that diverge end there."""
+    """All seeds in one batch; those that diverge end there."""
     from biasfree.dynamics import gradient_descent
 
     steps = max(int(settings["time"] / step), settings["steps"])
@@ -123,7 +123,7 @@ def _descend(
 def _at_step(
     settings: Mapping[str, Any], runs: list[Trajectory], data: list[Dataset], step: float
 ) -> Numbers:
-    """One step size: a row for every start; what is measured of a minimum is NaN where none was reached."""
+    """One step size: one row per seed; measurements of a minimum are NaN where none was reached."""
     outcome = np.array([_outcome(run, settings["level"]) for run in runs])
     converged, ends = outcome == CONVERGED, [run[-1] for run in runs]
     found = stacked(
@@ -205,7 +205,7 @@ def _top(end: Network, moved: Network, data: Dataset) -> float:
 
 
 def _first_start(data: Dataset, outcome: np.ndarray, ends: list[Network]) -> Numbers:
-    """Of the first start: its functions on the circle at the least and the largest step it converges at, and
+    """For the first seed: its functions on the circle at the least and the largest step it converges at, and
     which steps these are, with one half-way between."""
     stable = np.flatnonzero(outcome == CONVERGED)
     shown = stable[[0, len(stable) // 2, -1]] if len(stable) else np.zeros(3, dtype=int)
@@ -224,14 +224,14 @@ def _first_start(data: Dataset, outcome: np.ndarray, ends: list[Network]) -> Num
 
 
 def _curves(settings: Mapping[str, Any], found: Numbers) -> np.ndarray:
-    """The first losses of the first start on the first set, at its three steps."""
+    """The first losses of the first seed on the first set, at its three steps."""
     data, starts = _drawn(settings, next(iter(SETS.values()))), _starts(settings, found)
     steps = found["ceiling"][0] * np.array(settings["rungs"])[found["shown"]]
     return np.array([_curve(starts, data, float(step)) for step in steps])
 
 
 def _curve(starts: list[Network], data: list[Dataset], step: float) -> np.ndarray:
-    """The losses of the first start; all go, since a run alone would compile anew."""
+    """The losses of the first seed; all are run, since a single run would be compiled again."""
     from biasfree.dynamics import gradient_descent
 
     loss = gradient_descent(starts, data, step=step, steps=_CURVE, keep_diverged=True)[0].loss

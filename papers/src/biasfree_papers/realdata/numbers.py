@@ -24,7 +24,7 @@ SAVES = 100  # of every run
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Digits 3 against 5: how symmetric they are, and training with both losses on both kinds of data."""
+    """Digits 3 against 5: their symmetry, and training with both losses on both kinds of data."""
     centered = tasks.center(tasks.digits())
     data = dict(zip(KINDS, (centered, tasks.symmetrize(centered)), strict=True))
     seeds = seeds_of(settings)
@@ -54,7 +54,7 @@ def _start(settings: Mapping[str, Any], data: Dataset, seed: int) -> Network:
 
 
 def _compared(runs: list[Trajectory], linear: list[Trajectory], data: Dataset) -> Numbers:
-    """ReLU networks and their twins: a row for every draw, at common rescaled times."""
+    """ReLU networks and their twins: one row per seed, at common rescaled times."""
     unit = opposites.rms(np.array([twin[-1](data.x) for twin in linear]))
     beside = list(zip(runs, linear, strict=True))
     return {
@@ -83,7 +83,7 @@ def _wrong(run: Trajectory, data: Dataset) -> np.ndarray:
 
 
 def _symmetry(data: Dataset, flips: int) -> Numbers:
-    """The defect of Condition 3, and what it is for samples with random signs."""
+    """The defect of Condition 3, of the samples and of the samples with random signs."""
     found = diagnostics.symmetry(data, flips=flips)
     return {
         "defects": np.array(found.searched),
@@ -93,7 +93,7 @@ def _symmetry(data: Dataset, flips: int) -> Numbers:
 
 
 def _halves(data: Dataset) -> Numbers:
-    """Square loss: where two kinds of neurons end that see one half of the data each, gap and loss."""
+    """Square loss: the limit of two kinds of neurons, each active on one half of the data; gap and loss."""
     halves, best = opposites.of_halves(data), opposites.least_squares(data)
     return {
         "halves_gap": np.array(opposites.rms(halves - best) / opposites.rms(best)),

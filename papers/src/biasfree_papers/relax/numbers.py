@@ -24,14 +24,14 @@ _SETTLED = 1e-6  # of the drop: as near to least squares the linear network is w
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Every amount from every start, against the linear twins of those starts."""
+    """Every amount and seed, against the linear twins."""
     base = tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
     seeds, unit = seeds_of(settings), opposites.rms(opposites.least_squares(base))
     starts = [_start(settings, int(seed)) for seed in seeds]
     linear = _descend(settings, starts, base, leak=1.0)
     found = []
     for amount in settings["amounts"]:
-        report(f"amount {amount:g}, {len(seeds)} draws")
+        report(f"amount {amount:g}, {len(seeds)} seeds")
         data = [tasks.desymmetrize(base, amount, seed=int(seed)) for seed in seeds]
         found.append(_compared(settings, starts, data, linear, unit))
     return {
@@ -73,7 +73,7 @@ def _compared(
     linear: list[Trajectory],
     unit: float,
 ) -> Numbers:
-    """One amount: a row for every draw."""
+    """One amount: one row per seed."""
     runs = _descend(settings, starts, data, leak=0.0)
     again = _descend(settings, starts, data, leak=1.0)
     beside = list(zip(runs, linear, data, strict=True))
@@ -100,5 +100,5 @@ def _or_never(time: float | None) -> float:
 
 
 def _halves(data: Dataset) -> float:
-    """How far the least squares of either half are from those of all."""
+    """The distances of the least-squares maps of the halves from that of all samples."""
     return opposites.rms(opposites.of_halves(data) - opposites.least_squares(data))

@@ -59,7 +59,7 @@ def make(
 
 
 def draw(experiment: Experiment, out: Path) -> Figure:
-    """Renew the claims and pictures of a figure from its stored numbers, of whatever fingerprint."""
+    """Renew the claims and pictures of a figure from its stored numbers, whatever their fingerprint."""
     folder = out / experiment.name
     if not folder.is_dir():
         raise ValueError(

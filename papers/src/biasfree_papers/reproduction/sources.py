@@ -79,7 +79,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
 
 
 def _attribute(base: str, names: tuple[str, ...]) -> Iterator[str]:
-    """Where bf.theory.reduced_flow is written: packages are walked through, and then a name is looked up."""
+    """The module of a name such as bf.theory.reduced_flow, found by following its packages."""
     for name in names:
         path = _path(base)
         if path is None or path.name != "__init__.py":

@@ -66,15 +66,15 @@ def save_numbers(folder: Path, numbers: Numbers, origin: Origin) -> None:
 def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
     """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
     arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
-    remedy = "they are of another version, or damaged; `biasfree run` makes them anew."
+    remedy = "they are damaged, or from another version; make them again with `biasfree run`."
     try:
         origin = Origin(**json.loads(str(arrays.pop(_ORIGIN))))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{folder / FILE} does not say where its numbers come from ({error}): {remedy}"
+            f"{folder / FILE} does not name the origin of its numbers ({error}): {remedy}"
         ) from None
     if origin.content != content(arrays):
-        raise ValueError(f"{folder / FILE} does not hold the numbers it was written with: {remedy}")
+        raise ValueError(f"{folder / FILE} does not contain the numbers written to it: {remedy}")
     return arrays, origin
 
 

@@ -16,7 +16,7 @@ _DECIDED = 1e-9  # of |x|Σ|a||w|, whose rounding is far less: a network that is
 
 
 def inputs(one: Task) -> np.ndarray:
-    """Gaussian inputs of the task's dimension, the same for all runs of a draw; all directions are alike."""
+    """Gaussian inputs of the task's dimension, the same for all runs of a seed; their law is isotropic."""
     return np.random.default_rng([one.seed, 1]).normal(size=(_FRESH, len(one.teacher)))
 
 
@@ -33,7 +33,7 @@ class Boundary:
 
     @classmethod
     def of(cls, network: Network, x: np.ndarray) -> Boundary:
-        """Measured at x and −x."""
+        """The boundary of a network, measured at x and −x."""
         linear, least = x @ theory.linear_part(network)[0], _DECIDED * _terms(network, x)
         along = [np.sign(linear) * sign * network(sign * x) for sign in (1.0, -1.0)]
         beaten = np.abs(theory.even_part(network, x)) - np.abs(linear) > least
@@ -41,7 +41,7 @@ class Boundary:
 
 
 def _terms(network: Network, x: np.ndarray) -> np.ndarray:
-    """|x|Σ|a||w|, what the terms of f are at most."""
+    """|x|Σ|a||w|, a bound on the terms of f."""
     first, second = network.weights
     return np.linalg.norm(x, axis=1) * (np.linalg.norm(first, axis=1) @ np.abs(second[0]))
 

@@ -30,12 +30,12 @@ def mirrored_task(settings: Mapping[str, Any], seed: int) -> Dataset:
 
 
 def nonlinear(settings: Mapping[str, Any]) -> list[float]:
-    """The leaks below 1, for which there is something to show."""
+    """The leaks below 1, for which the network is nonlinear."""
     return [leak for leak in settings["leaks"] if leak < 1]
 
 
 def mirrored(settings: Mapping[str, Any]) -> Numbers:
-    """Random starts of every scale: distance from the linear model, even part, boundary; (scales, seeds)."""
+    """Random weights of every scale: distance from the linear model, even part, boundary; (scales, seeds)."""
     pairs = [(scale, int(seed)) for scale in settings["scales"] for seed in seeds_of(settings)]
     data = [mirrored_task(settings, seed) for _, seed in pairs]
     starts = [start(settings, scale=scale, seed=seed) for scale, seed in pairs]
@@ -57,7 +57,7 @@ def mirrored(settings: Mapping[str, Any]) -> Numbers:
 
 
 def descents(settings: Mapping[str, Any]) -> Numbers:
-    """Rank-one starts in descent against the linear model with steps c² times as long: (leaks, seeds)."""
+    """Descent from rank-one weights against the linear model with c² times the step: (leaks, seeds)."""
     pairs = [(leak, int(seed)) for leak in nonlinear(settings) for seed in seeds_of(settings)]
     data = [mirrored_task(settings, seed) for _, seed in pairs]
     starts = [_rank_one(settings, leak, seed) for leak, seed in pairs]
@@ -77,7 +77,7 @@ def _descended(settings: Mapping[str, Any], starts: list[Network], data: list[Da
 
 
 def _linear_model(begun: Network, data: Dataset, course: Trajectory) -> Network:
-    """What logistic regression makes of a start W₁ = W₂ᵀvᵀ by the steps of `course`."""
+    """Logistic regression from W₁ = W₂ᵀvᵀ by the steps of `course`."""
     sizes = (np.diff(course.ts) / _STEPS).repeat(_STEPS)
     count = len(sizes)
     return theory.neighbors.fixed_readout_descent(
@@ -98,7 +98,7 @@ def _rank_one(settings: Mapping[str, Any], leak: float, seed: int) -> Network:
 
 
 def flows(settings: Mapping[str, Any]) -> Numbers:
-    """Gradient flow of rank-one starts against theory, both losses, the first draw: (losses, leaks).
+    """Gradient flow of rank-one weights against theory, both losses, the first seed: (losses, leaks).
 
     All leaks are saved at the same times of the linear model, c²t.
     """
@@ -113,7 +113,7 @@ def flows(settings: Mapping[str, Any]) -> Numbers:
 
 
 def _compared(network: Network, data: Dataset, own: np.ndarray, loss: str) -> dict[str, Any]:
-    """Map and gap of a run; its own estimate of its error, and how far apart two solutions are."""
+    """Map and gap of a run, its own error estimate, and the distance between two solutions."""
     from biasfree.dynamics import gradient_flow
 
     ts = own * 4 / (1 + network.leak) ** 2

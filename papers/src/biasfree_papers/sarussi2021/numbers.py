@@ -21,7 +21,7 @@ _SQUARE = (0.05, 4000)  # step and steps of descent with the square loss: the cu
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """How far boundaries are from linear: by samples, scale, leak and width; mirrored data; square loss."""
+    """Distances of boundaries from linear, by samples, scale, leak and width; mirrored data; square loss."""
     found = {"seeds": seeds_of(settings), "early": np.array(_EARLY), "horizon": np.array(settings["horizon"])}
     found |= {name: np.array(settings[name]) for name in ("samples", "scales", "leaks", "widths", "leak")}
     for i, scale in enumerate(settings["scales"]):
@@ -40,7 +40,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _by_samples(settings: Mapping[str, Any], scale: float, *, neurons: bool) -> Numbers:
-    """All numbers of samples and draws at one scale: (times, samples, seeds)."""
+    """All numbers of samples and seeds at one scale: (times, samples, seeds)."""
     pairs = [(n, int(seed)) for n in settings["samples"] for seed in seeds_of(settings)]
     found = [task(settings, n, seed) for n, seed in pairs]
     starts = [start(settings, scale=scale, seed=seed) for _, seed in pairs]
@@ -66,7 +66,7 @@ def _descended(settings: Mapping[str, Any], starts: Sequence[Any], found: Sequen
 
 
 def _joined(first: Trajectory, then: Trajectory) -> Trajectory:
-    """One run after the other, which starts where the first ends."""
+    """Two successive runs as one; the second begins at the end of the first."""
     ts = np.append(first.ts, first.ts[-1] + then.ts[1:])
     weights = tuple(np.concatenate([a, b[1:]]) for a, b in zip(first.weights, then.weights, strict=True))
     losses = {

@@ -14,7 +14,7 @@ from biasfree.networks import Network
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Labels by the side of the plane across `teacher`; `repeated` has every sample equally often."""
+    """Labels by the side of the plane orthogonal to `teacher`; `repeated` has every sample equally often."""
 
     data: Dataset
     repeated: Dataset
@@ -26,7 +26,9 @@ def task(settings: Mapping[str, Any], n: int, seed: int) -> Task:
     """`n` Gaussian inputs and a Gaussian teacher; repeated, all tasks have one shape and their own loss."""
     rng, most = np.random.default_rng([seed, settings["data_seed"]]), max(settings["samples"])
     if most % n:
-        raise ValueError(f"samples must divide the largest of them, got {n} and {most}: repeats fill it up.")
+        raise ValueError(
+            f"samples must divide the largest of them, got {n} and {most}: samples are repeated to fill it."
+        )
     teacher = rng.normal(size=settings["dimensions"])
     x = rng.normal(size=(n, settings["dimensions"]))
     y = np.where(x @ teacher > 0, 1.0, -1.0)

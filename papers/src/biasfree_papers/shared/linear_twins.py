@@ -48,7 +48,7 @@ def raw_task(settings: Mapping[str, Any]) -> Dataset:
 
 
 def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
-    """One linear network per seed; its layers have norm `scale`, exactly (rank one) or about (random)."""
+    """One linear network per seed; its layers have norm `scale`, exactly (rank one) or roughly (random)."""
     width, d = settings["width"], settings["dimensions"]
     if kind == "random":
         sizes = (d, width, 1)

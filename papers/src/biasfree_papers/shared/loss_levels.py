@@ -18,7 +18,7 @@ LEVELS = (0.99, 0.9, 0.75, 0.6, 0.51, 0.49, 0.4, 0.25, 0.1, 1e-2, 1e-3, 1e-4, 1e
 
 @dataclass(frozen=True, eq=False)
 class Fall:
-    """A path by levels of its loss: the network, the time and the part left at each level it came to.
+    """A path by levels of its loss: the network, the time and the share of the loss left at each level.
 
     `reached` counts these levels; where it is less than all of them, one more state is the last of the
     allowed time. `error` is the simulator's estimate of the relative error of the weights, summed up.
@@ -37,7 +37,7 @@ def fall(
 ) -> Fall:
     """Gradient flow from `network` down the levels, or to the time `end`.
 
-    A plateau costs few steps whatever its length, and what comes after it is met where it happens. Kinks are
+    A plateau costs few steps whatever its length, and the drop after it is resolved. Kinks are
     stepped over, with steps cut until the local error of the weights is a tenth of `rtol`.
     """
     from biasfree.dynamics import gradient_flow

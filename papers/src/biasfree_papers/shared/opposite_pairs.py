@@ -27,10 +27,10 @@ def gap(run: Trajectory, twin: Trajectory, data: Dataset, unit: float) -> np.nda
 
 
 def of_halves(data: Dataset) -> np.ndarray:
-    """What two kinds of neurons learn, active on either side of the least-squares map: least squares there.
+    """Least squares on each side of the least-squares map: the limits of the two kinds of neurons.
 
     Small weights turn to ±β, so that neurons see the half of the data with w·x > 0 or the other. On symmetric
-    data both halves have the moments of all.
+    data both halves have the moments of all samples.
     """
     f = least_squares(data)
     for side in (f > 0, f <= 0):

@@ -42,7 +42,7 @@ def accuracy(run: Trajectory) -> float:
 
 
 def weight_gap(one: Network, other: Network) -> float:
-    """|W − W'|, all layers together."""
+    """|W − W'| over all layers."""
     pairs = zip(one.weights, other.weights, strict=True)
     return float(np.sqrt(sum(np.sum((a - b) ** 2) for a, b in pairs)))
 

@@ -22,7 +22,7 @@ _STEP = 0.03  # over √n: e-foldings are timed to 1 %
 
 
 def increments(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """One row a seed, escapes filled up with NaN: when they were due, when they came, and what had grown."""
+    """One row per seed, padded with NaN: predicted and measured times of escapes, and directions grown."""
     n, seeds = min(settings["samples"]), seeds_of(settings)
     report(f"{n} samples, weights of {settings['tiny']:g}: escapes one by one")
     data = [samples(n, _targets(n, int(seed))) for seed in seeds]
@@ -58,7 +58,7 @@ def increments(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _targets(n: int, seed: int) -> np.ndarray:
-    """Sizes from ½ to 1½, so that no two sets of samples pull equally hard."""
+    """Sizes from ½ to 1½, so that no two sets of samples exert equal forces."""
     return samples(n).y * np.random.default_rng(seed).uniform(0.5, 1.5, size=n)
 
 

@@ -20,7 +20,7 @@ _SPREAD = 0.45  # widths are drawn from this much below to this much above the o
 
 
 def run(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Coverage of many draws, training of some at every n, and single saddles at the least n."""
+    """Coverage of many seeds, training of some at every n, and single saddles at the least n."""
     sizes = np.array(settings["samples"])
     found = {"samples": sizes, "seeds": seeds_of(settings), "draws": np.array(settings["draws"])}
     found |= {"scale": np.array(settings["scale"]), "wide": np.array(settings["width"])}
@@ -31,11 +31,11 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _coverage(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Of many draws at widths around the threshold, how many cover every sample: no training needed."""
+    """The number of seeds that cover every sample, at widths around the threshold: no training needed."""
     sizes, draws = settings["samples"], settings["draws"]
     widths, covered, predicted, exact, measured = [], [], [], [], []
     for n in sizes:
-        report(f"{n} samples: {draws} draws at every width")
+        report(f"{n} samples: {draws} seeds at every width")
         exact.append(_exact_half(n))
         widths.append(_widths(exact[-1]))
         predicted.append([_probability(n, m) for m in widths[-1]])
@@ -52,7 +52,7 @@ def _coverage(settings: Mapping[str, Any], report: Report) -> Numbers:
 
 
 def _limit(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """½|θ|² as γ → 0 of the draws at the large width, and of more samples: no training needed."""
+    """½|θ|² as γ → 0 of the seeds at the large width, and of more samples: no training needed."""
     sizes = np.union1d(settings["samples"], settings["further"])
     norms, uncovered = [], []
     for n in map(int, sizes):
@@ -88,14 +88,14 @@ def _widths(half: float) -> np.ndarray:
 
 
 def _covered(n: int, width: int, draws: int, seed: int) -> int:
-    """How many of the draws have no uncovered sample; every n and width has draws of its own."""
+    """The number of seeds without uncovered samples; every n and width has its own seeds."""
     data, first = samples(n), seed + 1000 * (width + 1000 * n)
     nets = (start(n, width, scale=1.0, seed=first + i) for i in range(draws))
     return sum(not theory.neighbors.uncovered_samples(net, data).any() for net in nets)
 
 
 def _half_widths(widths: np.ndarray, covered: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """The width at which half of the draws are covered, then the same of bootstrapped draws."""
+    """The width at which half of the seeds are covered, then the same of bootstrapped seeds."""
     rng = np.random.default_rng(seed)
     shares = covered / draws
     boots = rng.binomial(draws, shares, size=(BOOTSTRAPS, len(widths))) / draws
@@ -103,7 +103,7 @@ def _half_widths(widths: np.ndarray, covered: np.ndarray, draws: int, seed: int)
 
 
 def _crossing(widths: np.ndarray, shares: np.ndarray) -> float:
-    """Where the shares come to ½, on straight lines; NaN where they do not."""
+    """The width at which the shares reach ½, interpolated linearly; NaN if they do not."""
     above = np.flatnonzero(shares >= 0.5)
     if not len(above) or above[0] == 0:
         return np.nan

@@ -16,14 +16,14 @@ DOMINANCE = np.sqrt(2)
 def samples(n: int, y: np.ndarray | None = None) -> Dataset:
     """The axes as inputs, labels ±1 alternating unless given.
 
-    Gaussian weights know no direction, so all orthonormal inputs are alike; on the axes w_h·x_i is one
+    Gaussian weights are isotropic, so all orthonormal inputs are equivalent; on the axes w_h·x_i is one
     weight, and what is zero in theory is zero in floating point.
     """
     return Dataset(np.eye(n), tasks.orthogonal(n, n).y if y is None else y)
 
 
 def start(n: int, width: int, *, scale: float, seed: int, room: int | None = None) -> Network:
-    """Gaussian w_h of total norm `scale`, |a_h| = √2|w_h|, signs fair; zero neurons up to `room`.
+    """Gaussian w_h of total norm `scale`, |a_h| = √2|w_h|, random signs; zero neurons up to `room`.
 
     Zero neurons stay zero in descent, so networks of all widths are trained as one shape.
     """

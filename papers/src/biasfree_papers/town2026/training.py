@@ -1,4 +1,4 @@
-"""Networks trained at every number of samples: at the width where half of them fit, and at a large one."""
+"""Networks trained at every number of samples: at the width at which half of them fit, and at a large one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SAVES = 60
 
 
 def trained(settings: Mapping[str, Any], half: np.ndarray, report: Report) -> Numbers:
-    """One row for every n; in it, one value a seed."""
+    """One row per n, with one value per seed."""
     rows = []
     for n, narrow in zip(settings["samples"], half, strict=True):
-        report(f"{n} samples: training, {settings['seeds']} draws at either width")
+        report(f"{n} samples: training, {settings['seeds']} seeds at either width")
         rows.append(_row(settings, n, int(narrow)))
     return stacked(rows) | _again(settings, report)
 
@@ -77,7 +77,7 @@ def descend(
     saves: int = SAVES,
     save: Any = None,
 ) -> list[Trajectory]:
-    """Descent of all, by `step`·√n, until well after the last of their predicted escapes."""
+    """Descent of all networks with `step`·√n, until well after their last predicted escape."""
     from biasfree.dynamics import gradient_descent
 
     n = starts[0].sizes[0]
@@ -103,7 +103,7 @@ def _least(network: Network, data: Dataset) -> float:
 
 
 def _gained(before: Network, after: Network) -> int:
-    """How many weights, w_h·x_i on the axes, have become positive."""
+    """The number of weights, w_h·x_i on the axes, that have become positive."""
     return int(np.sum((after.weights[0] > 0) & (before.weights[0] <= 0)))
 
 

@@ -85,7 +85,7 @@ def _check(problem: Problem) -> None:
     network = problem.networks[0]
     if network.depth != 2 or network.sizes[-1] != 1 or network.biases is not None:
         raise ValueError(
-            "long_descent takes two layers, one output and no biases, where it can bound the curvature, "
+            "long_descent needs two layers, one output and no biases to bound the curvature, "
             f"got {network!r}; use gradient_descent for others."
         )
 

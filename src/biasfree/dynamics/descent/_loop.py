@@ -20,7 +20,7 @@ class LoopState(NamedTuple):
     """The state of the loop: weights and steps done; per run the lowest loss, its step, and the first step
     whose loss is not finite (−1: none).
 
-    A run alone in its batch stops where it has `reached` its loss level, and where its classes hold no longer
+    A run alone in its batch stops where it has `reached` its loss level, and where its classes no longer hold
     (not `certified`).
     """
 
@@ -38,10 +38,10 @@ def take_steps(
     form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
 ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
     """Take stops[0] steps, then steps up to stops[1], …; returns the state at the end, the weights at every
-    stop, and the steps done there: fewer than asked for after a run alone has stopped.
+    stop, and the steps done there: fewer if a run alone in its batch has stopped.
 
     `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. A
-    batch takes `burst` steps between two checks whether to go on: an accelerator has to wait for each.
+    batch takes `burst` steps between two checks of whether to continue: an accelerator has to wait for each.
     """
     alone = states.weights[0].shape[0] == 1  # products with a batch axis of one are slow
     burst = 1 if alone else burst

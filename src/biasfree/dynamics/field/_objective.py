@@ -75,8 +75,8 @@ class Moments(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The data loss, and −∇ of the objective; only valid if `certified`, which is always true sample by
-    sample."""
+    """The data loss, and −∇ of the objective; valid only if `certified`, which holds for every
+    evaluation without classes."""
 
     loss: Float[Array, ""]
     slope: Params
@@ -84,7 +84,7 @@ class Evaluation(NamedTuple):
 
 
 class Physics(NamedTuple):
-    """The traced scalars of a run: another value does not compile anew."""
+    """The traced scalars of a run: new values need no compilation."""
 
     leak: Float[Array, ""]
     l2: Float[Array, ""]
@@ -161,7 +161,7 @@ def chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, rows: int) -> Sa
 
 
 def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Float[Array, ""]:
-    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; always sample by sample."""
+    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; never by classes."""
     if isinstance(view, Moments):
         # a sum of positive terms: near the minimum no digits cancel
         gap = _product(params) - view.best
@@ -177,7 +177,7 @@ def loss_and_slope(
 
 
 def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Evaluation:
-    """The data loss and −∇ of the objective, by the classes of the view if it has some."""
+    """The data loss and −∇ of the objective, by the classes of the view if it has any."""
     certified = jnp.array(True)
     if isinstance(view, Moments):
         loss = data_loss(form, params, view, physics.leak)

@@ -43,7 +43,7 @@ class UnfinishedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How accurate a flow is, and how many steps it may take."""
+    """The accuracy of a flow, and the number of steps it may take."""
 
     rtol: float
     atol: float
@@ -53,7 +53,7 @@ class Limits:
 def tolerance_of(params: Params, limits: Limits) -> Tolerance:
     """The local tolerance: relative to every layer, plus `atol` relative to its initial norm.
 
-    A layer that starts at zero is measured against the largest layer instead.
+    A layer that is initially zero is measured against the largest layer instead.
     """
     norms = jax.tree.map(lambda a: float(np.linalg.norm(a)), params)
     largest = max(jax.tree.leaves(norms)) or 1.0
@@ -63,7 +63,7 @@ def tolerance_of(params: Params, limits: Limits) -> Tolerance:
 
 
 def first_step(system: System, params: Params, memory: Any, given: Any, end: float) -> float:
-    """A first step over which the weights change by about one per cent."""
+    """A first step over which the weights change by about one percent."""
     return min(end, float(first_length(params, _field(system, params, memory, given))))
 
 

@@ -107,7 +107,7 @@ def gradient_flow(
 
     `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): per step for the
     adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
-    initial norm of each layer, equals `rtol` unless given. `train` keeps layers fixed where False. `save`
+    initial norm of each layer, equals `rtol` unless given. Layers whose `train` is False stay fixed. `save`
     stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
     list of trajectories.
 

@@ -84,8 +84,8 @@ def branches_initially(
 ) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
 
-    Each hyperplane that holds a neuron is examined with all others on either side. That is exact for one
-    alone; for several that act on each other, and for more than MOST_UNITS, True may be wrong.
+    Each hyperplane that holds a neuron is examined with all others on either side. This is exact for a single
+    hyperplane. For several that interact, and for more than MOST_UNITS, True may be wrong.
     """
     if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
         return False
@@ -306,7 +306,7 @@ def _states(network: Network, x: np.ndarray) -> tuple[list[np.ndarray], list[np.
 
 
 def _kinked(network: Network, x: np.ndarray) -> list[np.ndarray]:
-    """Which preactivations of hidden neurons are zero up to rounding, by layer."""
+    """Masks, by layer, of the preactivations of hidden neurons that are zero up to rounding."""
     hs, zs = _states(network, x)
     biases = network.biases or [np.zeros(1)] * network.depth
     each = zip(hs[:-1], zs[:-1], network.weights, biases, strict=False)

@@ -65,7 +65,7 @@ class Smooth(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What is known within a call: velocities and notes, whether the first ones are stale, what was saved."""
+    """The state within a call: velocities and notes, whether the first ones are stale, and saved states."""
 
     stages: Params
     notes: Any

@@ -72,7 +72,7 @@ def _step(
 def given_steps(
     form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics
 ):
-    """Take steps `done` to `total`, `parts` of them per length, until classes hold no longer. Returns the
+    """Take steps `done` to `total`, `parts` of each length, until classes no longer hold. Returns the
     state, the loss after every `parts` steps if there is a level, the steps done, whether classes held, and
     the largest possible error of one step at a kink, relative to the weights."""
 
@@ -105,8 +105,8 @@ def _size(params: Params):
 def chosen_steps(
     form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
 ):
-    """Take steps towards `target`, of lengths chosen by their errors; stops there, after CALL_STEPS, or where
-    classes hold no longer. `before` is the error of the last attempt if it was rejected.
+    """Take steps toward `target`, of lengths chosen by their errors; stops there, after CALL_STEPS, or where
+    classes no longer hold. `before` is the error of the last attempt if it was rejected.
 
     A rejected step is halved. If its error does not fall as a smooth step's would, there is a kink, where
     shorter steps gain little: then an error up to `kink`, in units of the tolerance, is accepted.

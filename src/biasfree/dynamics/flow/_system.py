@@ -111,7 +111,7 @@ def error_norm(error: Params, params: Params, tolerance: Tolerance) -> Float[Arr
 
 
 def first_length(params: Params, velocity: Params, xp: Any = np):
-    """The time in which the weights change by about one per cent; 1 where nothing moves."""
+    """The time in which the weights change by about one percent; 1 where nothing moves."""
     size, speed = (xp.sqrt(sum(xp.sum(xp.square(a)) for a in jax.tree.leaves(p))) for p in (params, velocity))
     moves = (speed > 0) & (size > 0)
     return xp.where(moves, 0.01 * size / xp.where(moves, speed, 1.0), 1.0)

@@ -31,7 +31,7 @@ class Step(NamedTuple):
     stages: Params
 
     def combined(self, weights) -> Params:
-        """The state that these weights of the stages lead to."""
+        """The state given by these weights of the stages."""
         return combined(self.params, self.stages, self.h * weights)
 
     def at(self, theta) -> Params:

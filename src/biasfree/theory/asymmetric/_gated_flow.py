@@ -88,8 +88,8 @@ def gated_flow(
     layer, are by default those of `network`, with σ′(0) = α. The network itself follows this flow as long as
     it keeps its patterns: `stats.defects["patterns"]` is the largest share of changed gates over the saved
     times, and `pattern_changes` the share at each. `loss` is that of the gated network; `method` is one of
-    SciPy's. Accuracy: the local error is `rtol`, that of the weights some tens of it, and more where the flow
-    is unstable.
+    SciPy's. Accuracy: the local error is `rtol`; the error of the weights is some tens of `rtol`, and
+    more where the flow is unstable.
 
     Assumes: no biases; at the saved times the network has its initial patterns (`patterns_tolerance`, a share
     of gates, 0 by default), unless `patterns` are given: then the call solves the gated network. Any depth,

@@ -95,7 +95,7 @@ class SixPointEscape:
         ln[κ₁(4 − κ₀)/((4 − κ₁)κ₀)]/rate, κ₁ = 4(1 − √share).
         """
         if not 0 < finite("share", share) < 1:
-            raise ValueError(f"share must lie between 0 and 1, got {share!r}: it is of the plateau's loss.")
+            raise ValueError(f"share must lie between 0 and 1, got {share!r}; 1 is the plateau's loss.")
         if not self.escapes:
             return np.inf
         start, end = self.initial, _FULL * (1 - np.sqrt(share))

@@ -79,7 +79,7 @@ class Subnetworks:
         return np.log(np.abs(self.targets)) - np.log(self.size)
 
     def square(self, ts: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T P"]:
-        """ln ρ_i(t) for the square loss, with sums taken of logarithms."""
+        """ln ρ_i(t) for the square loss, with sums computed from logarithms."""
         grown = 2 * self.rates * ts[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 at t = 0; ∞ − ∞ at t = ∞ without neurons
             found = -np.logaddexp(-self.log_start - grown, np.log(-np.expm1(-grown)) - self.log_limit)

@@ -51,7 +51,7 @@ def deep_flow(
     d ln v/dt̃ = v^{L−2}(g·r) − λ/c,  dr/dt̃ = v^{L−2}(g − (g·r)r),  w = v^L r,  f(x) = w·x,
     g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one; r₁ … r_{L−1} are fixed.
     For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It needs σ′(0) = 0, because
-    preactivations of inactive neurons are exactly 0. Print assumes a linear target; given the structure, an
+    preactivations of inactive neurons are exactly 0. [ZSL25] assumes a linear target; given the structure, an
     odd one suffices. `method` is one of SciPy's; use "Radau" for times far beyond a long plateau, or for a Σ
     of widely spread eigenvalues. A plateau lasts about t̃ = 1/((L−2)v₀^{L−2}s); beyond 1e12, floating-point
     times do not resolve the transition after it.
@@ -88,8 +88,9 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
     """τẆ_l = −∂L/∂W_l of the square loss for every layer of a deep network of low rank.
 
     τẆ_l = (W_L⋯W_{l+1})ᵀ (cβᵀ − c²W_L⋯W₁Σ) (W_{l−1}⋯W₁)ᵀ, c = 1/2 for ReLU and 1 for linear networks. In the
-    middle layers of a ReLU network it is 0 outside the blocks where r_l and r_{l−1} have equal signs. Print
-    has all blocks, a relative error of 1 in those layers, and other layers in the last product (erratum 6).
+    middle layers of a ReLU network it is 0 outside the blocks where r_l and r_{l−1} have equal signs. As
+    printed, it fills all blocks, a relative error of 1 in those layers, and its last product has other layers
+    (erratum 6).
 
     Assumes: as `deep_flow`.
     Reference: [ZSL25] Eq. 42 and, for linear networks, Eq. 12.

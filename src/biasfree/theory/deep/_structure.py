@@ -51,7 +51,7 @@ class DeepParts:
 
     @classmethod
     def maybe(cls, network: Network) -> DeepParts | None:
-        """The parts of `network`, or None where it has none: one layer, several outputs, a zero product."""
+        """The parts of `network`, or None if it has none: one layer, several outputs, or a zero product."""
         try:
             return cls.of(network)
         except ValueError:

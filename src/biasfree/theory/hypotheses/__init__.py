@@ -1,4 +1,4 @@
-"""Hypotheses: each measures its own defect, is refused by name, and is stated once, by `@result`."""
+"""Hypotheses of results: each measures its own defect, and the error for data that violate it names it."""
 
 from biasfree.theory.hypotheses._conditions import (
     EQUIVALENCE,

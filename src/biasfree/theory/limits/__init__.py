@@ -1,1 +1,1 @@
-"""Where training ends on symmetric data: least squares, its L2 form, and the maximum margin."""
+"""The end of training on symmetric data: least squares, its L2 form, and the maximum margin."""

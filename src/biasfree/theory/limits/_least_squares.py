@@ -46,7 +46,7 @@ ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
 @result(
-    "square loss: training ends at least squares, the global minimum",
+    "square loss: training ends at the least-squares map, the global minimum",
     lambda: ASSUMES_LEAST_SQUARES,
 )
 def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
@@ -68,7 +68,7 @@ def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
 def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
     """The linear map at the end of training with the square loss and L2 = λ.
 
-    w* minimises ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, otherwise w* = (Σ + μI)⁻¹β with
+    w* minimizes ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, otherwise w* = (Σ + μI)⁻¹β with
     the μ > 0 for which μ|w*| = λ/c. For Σ = νI: w* = max(s − λ/c, 0)·β̄/ν. It is also the global minimum of
     the network's objective, since (λ/2)(|W₁|² + |W₂|²) ≥ λ|W₂W₁|, with equality for W₁ = W₂ᵀrᵀ.
 

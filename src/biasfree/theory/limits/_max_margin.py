@@ -26,7 +26,7 @@ class MaxMargin:
     """The hard-margin classifier w: y_i w·x_i ≥ 1 on every sample, with equality on the support.
 
     `margin` = 1/|w| is the distance of the support from the boundary. `multipliers`, one per sample, are
-    λ_i ≥ 0 with w = Σλ_i y_i x_i; they are not unique for mirrored samples, where one choice is given.
+    λ_i ≥ 0 with w = Σλ_i y_i x_i; they are not unique for mirrored samples, where one choice is returned.
     """
 
     w: Float[np.ndarray, "D"]

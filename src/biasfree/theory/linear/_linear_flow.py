@@ -54,7 +54,7 @@ def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: fl
 
     In units √ν·W_l, with Q = [W₁ᵀ; W₂], λ of the initial weights and F = [[−λ/2·I, Σ_yxᵀ], [Σ_yx, λ/2·I]]:
     P = QQᵀ solves Ṗ = FP + PF − P²,  P(t) = e^{Ft}Q₀[I + Q₀ᵀ(∫₀ᵗe^{2Fs}ds)Q₀]⁻¹Q₀ᵀe^{Ft}.
-    This is Z M⁻¹ Zᵀ of Braun et al. without the inverses of B and S that print needs, for any width. The
+    This is Z M⁻¹ Zᵀ of Braun et al. without the inverses of B and S that they need, for any width. The
     eigenvectors of F follow from Σ_yx = USVᵀ: eigenvalues f = ±√(s² + λ²/4), and −λ/2 (inputs) or λ/2
     (outputs) where there is no target. Q₀ is brought to triangular form by the rows of greatest weight, and
     every sum has scaled positive terms, so that nothing overflows. `ts` may end at infinity, where P = 2f and

@@ -50,7 +50,7 @@ def circle_rates(
         return gamma2 * _bias_free(ks) + float(biases) * _of_biases(ks, gamma2)
     if 2 * ks.max() > whole("points", points):
         raise ValueError(
-            f"{points} points cannot tell cos kφ from a lower frequency for k above {points // 2}, "
+            f"{points} points cannot distinguish cos kφ from a lower frequency for k above {points // 2}, "
             f"got k = {ks.max():g}; increase points=."
         )
     angles = 2 * np.pi * np.arange(points) / points

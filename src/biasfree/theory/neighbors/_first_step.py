@@ -41,7 +41,7 @@ def gradient_rank_bound(network: Network, data: Dataset) -> float:
     y, outer = data.targets[:, 0], network.weights[1][0]
     off, squares = near_orthogonality(data), _scaled(outer) ** 2
     if not squares.any():
-        raise ValueError("the second layer is zero, so the gradient is; give other weights.")
+        raise ValueError("the second layer is zero, so the gradient is zero; give other weights.")
     slope = np.where(activation_patterns(network, data.x)[0], 1.0, network.leak)
     with np.errstate(over="ignore", invalid="ignore"):
         z = representable("a margin", y * network(data.x).reshape(-1))
@@ -75,7 +75,7 @@ def step_rank_bounds(w: ArrayLike, move: ArrayLike, *, rest: ArrayLike | None = 
     ((|M|_F − |W|_F)² + |R|_F²)/((|M|₂ + |W|₂)² + |R|₂²) and
     ((|M|_F + |W|_F)² + |R|_F²)/max((|M|₂ − |W|₂)², |R|₂²), or the number of rows or columns if that is less.
     For a step of descent W is the first layer in the span of the inputs, M = ηG the step, and `rest` = R the
-    first layer off the span, as `bf.networks.in_span` has them. The rows of R are orthogonal to those of W
+    first layer off the span, as given by `bf.networks.in_span`. The rows of R are orthogonal to those of W
     and M, so (W + M + R)(W + M + R)ᵀ = (W + M)(W + M)ᵀ + RRᵀ; the norms of W + M obey triangle inequalities.
     Exact up to rounding.
 

@@ -91,9 +91,9 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i. It is convex in the sums over neurons of each
     direction, and certified by its dual: the largest m·y over V ⪰ 0, Tr V = 1 with |Σ_i
     m_iσ(u·x_i)| ≤ (2/P)√(σ_uᵀVσ_u·|V^½X_u|²) for every unit vector u, X_u the samples on which u is active.
-    The result is never above the least sharpness, and below it by at most 1e-6 of it. Networks come
-    arbitrarily close, some with neurons arbitrarily close to kinks. It is max 2|y_i||x_i|/P if every sample
-    can have neurons that are active on no other sample.
+    The result is never above the least sharpness, and below it by at most 1e-6 of it. There are networks
+    arbitrarily close to it, some with neurons arbitrarily close to kinks. It is max 2|y_i||x_i|/P if every
+    sample can have neurons that are active on no other sample.
 
     Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.

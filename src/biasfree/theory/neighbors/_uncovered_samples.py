@@ -104,10 +104,11 @@ def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Esc
     """The successive escapes of neurons that fit samples, to leading order as the initial weights γ → 0.
 
     A neuron grows as γ_h·exp(∫|D_S|dt), D_S = (1/P)·Σ_S yx over the samples S of its sign that it is active
-    on and that are not fitted yet. Neurons with equal S grow together, as Σγ_h²; the largest one is named.
-    The first to reach √n_S, the size that fits all of S, does so as a linear network would, and the others
-    lose these samples. This repeats until no neuron has samples left, at the loss of `loss_floor`. γ_h is
-    that of `escape_times`; as S shrinks to S′ the neuron turns, and loses (1 − |D_S′|/|D_S|)/2 of its size.
+    on and that are not fitted yet. Neurons with equal S grow together, as Σγ_h², and are listed as the
+    largest of them. The first to reach √n_S, the size that fits all of S, does so as a linear network would,
+    and the others lose these samples. This repeats until no neuron has samples left, at the loss of
+    `loss_floor`. γ_h is that of `escape_times`; as S shrinks to S′ the neuron turns, and loses
+    (1 − |D_S′|/|D_S|)/2 of its size.
 
     This is the limit γ → 0, a greedy procedure. The first time is as accurate as `escape_times`.
     Turning and fitting take no time on the scale ln(1/γ), so later times are off by a few 1/|D_S|, which

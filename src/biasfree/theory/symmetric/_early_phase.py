@@ -133,7 +133,7 @@ def lemma12_bound(
 
     With `any_data` the rate is √(⟨y²⟩TrΣ) + TrΣ and no symmetry is needed, since
     |⟨1[r·x>0]yx⟩| ≤ √(⟨y²⟩TrΣ) may exceed s. The rate s + TrΣ needs Condition 3, through Lemma 11, which
-    print does not state: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
+    the paper does not state: for x = ±1 and y = 10 the norm is 3 where that bound is 0.001 (erratum 7).
 
     Assumes: two layers of one output, no biases, square loss; Condition 3 (symmetry_tolerance=1e-8) unless
     `any_data`.

@@ -42,7 +42,7 @@ def reduced_flow(
     Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; use
     "Radau" for a Σ of widely spread eigenvalues over long times.
 
-    Accuracy: `rtol` in ln u and r, and as much in the loss.
+    Accuracy: `rtol` in ln u, in r and in the loss.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
     (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|

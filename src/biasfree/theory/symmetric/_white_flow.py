@@ -35,8 +35,9 @@ def white_flow(
     r(t) = tanh(a)·β̄ + sech(a)·r̂⊥,
     ν·u(t)² = û₀²(q₂ + q₁E²)² / [4(1 + û₀²q₁q₂t̃)E² + (û₀²/s)(q₂² + q₁²E²)(1 − E²)],  w = u²r.
     This is Eq. 38 multiplied by u₀²q₂² and split into norm and direction, so that nothing overflows; it
-    differs from print in u₀ = √c·|W₁(0)|, the norm of the linear twin (erratum 2), and in ν. `ts` may end at
-    infinity. Within rounding of r = −β̄ the escape time depends on the last digits of the weights.
+    differs from the printed form in u₀ = √c·|W₁(0)|, the norm of the linear twin (erratum 2), and in ν.
+    `ts` may end at infinity. Within rounding of r = −β̄ the escape time depends on the last digits of the
+    weights.
 
     Assumes: as `reduced_flow`; Σ = νI (white_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8).
     Reference: [ZSL25] Corollary 14, Eq. 38.

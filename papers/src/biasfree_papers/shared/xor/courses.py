@@ -37,7 +37,7 @@ def along(flows: list[Trajectory]) -> Numbers:
 
 
 def count_falls(ts: np.ndarray, loss: np.ndarray) -> int:
-    """The number of steps in which a loss falls: maxima of −dL/dt with at most half of it between.
+    """The number of drops of a loss: maxima of −dL/dt, separated by at most half of their height.
 
     Speeds below 1 % of the largest count as 0.
     """
@@ -72,7 +72,7 @@ def reached(ts: np.ndarray, z: np.ndarray) -> float:
 
 
 def relative_gap(one: Network, other: Network) -> float:
-    """|W − W'|/|W|, both layers together."""
+    """|W − W'|/|W| over both layers."""
     return float(weight_gap(one, other) / np.linalg.norm(one.norms))
 
 

@@ -16,10 +16,10 @@ _ACTIVE = 1e-3
 
 
 def gated(flows: list[Trajectory], data: Dataset) -> Numbers:
-    """Losses of gated networks from t = 0, and the distance of outputs from the flow for a later beginning.
+    """Losses of gated networks from t = 0, and distances of outputs from the flow if they begin later.
 
-    The later beginning is half the time at which the flow has learned its first point: neurons are sorted by
-    then.
+    The later ones begin at half the time at which the flow has learned its first point, when neurons are
+    already sorted.
     """
     rows = [_beside(flow, data) for flow in flows]
     loss, later, error = (np.array(column) for column in zip(*rows, strict=True))

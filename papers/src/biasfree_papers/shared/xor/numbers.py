@@ -76,7 +76,7 @@ class _Case:
         learned = np.array([theory.learning_times(start, self.data) for start in self.starts])
         if idle := sum(not np.isfinite(times).any() for times in learned):
             raise ValueError(
-                f"{idle} of {len(learned)} draws have no neuron that learns any of the {len(self.data)} "
+                f"{idle} of {len(learned)} seeds give no neuron that learns any of the {len(self.data)} "
                 "points; raise the width or change the seed."
             )
         last = span * learned[np.isfinite(learned)].max() / RATE[self.loss]
@@ -84,7 +84,7 @@ class _Case:
         return self.step * (every * np.arange(times)), every
 
     def numbers(self, ts: np.ndarray, every: int, report: Report) -> Numbers:
-        """All that is known of the set."""
+        """All numbers of the set."""
         solved = [self._solve(start, ts) for start in self.starts]
         drawn = [self._solve(start, ts, sort=False) for start in self.starts]
         flows, accuracy = self._flows(ts, report)
@@ -125,7 +125,7 @@ class _Case:
         """The flow from every seed, and the distance of its outputs from those at a coarser tolerance."""
         flows, accuracy = [], []
         for i, start in enumerate(self.starts):
-            report(f"{len(self.data)} points: flow of draw {i + 1} of {len(self.starts)}")
+            report(f"{len(self.data)} points: flow of seed {i + 1} of {len(self.starts)}")
             fine, coarse = (self._flow(start, ts, self.rtol * factor) for factor in (1, _COARSER))
             flows.append(fine)
             accuracy.append(
@@ -152,7 +152,7 @@ class _Case:
         return float(1 + sizes.max() / sizes.min())
 
     def _neglected(self, start: Network) -> float:
-        """How much outputs of the sorting phase, which theory neglects, can change later ones.
+        """A bound on the effect of outputs in the sorting phase, which theory neglects, on later ones.
 
         Then weights are at most `_spread` times the initial ones, so outputs are δ = spread²·(|W₁|² + |W₂|²)·
         max|x| at most, true and solved ones together. They slow the growth of ln ρ_i by 2δ|x_i|/P for a

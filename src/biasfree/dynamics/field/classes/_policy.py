@@ -43,8 +43,8 @@ class Grouping:
 
     @property
     def due(self) -> float:
-        """Evaluations until the next attempt to sort: a count and not a time, so that a run has the same bits
-        whenever it is made."""
+        """Evaluations until the next attempt to sort: a count and not a time, so that a
+        repeated run gives the same bits."""
         return np.inf if self._moments is None or self.by_class else max(self._patience - self._since, 1)
 
     def note(self, params: Params, evaluations: int, *, certified: bool = True) -> None:

@@ -38,8 +38,8 @@ class Decisions:
         self._implied: dict[bytes, np.ndarray] = {}
 
     def decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
-        """Decide for one neuron and change its column of `signs` and its row of `hidden`; returns the kinds
-        of events."""
+        """Decide the event of one neuron; update its column of `signs` and its row of `hidden`; returns the
+        kinds of events."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
         if (before == 0).all():
             return self._leave(neuron, t, signs)

@@ -54,7 +54,7 @@ class Contact:
 
     @property
     def attracts(self) -> np.ndarray:
-        """Which hyperplanes push the neuron onto themselves from both sides."""
+        """Whether each hyperplane attracts the neuron from both sides."""
         return self.below - self.above > self.rate_rounding
 
 

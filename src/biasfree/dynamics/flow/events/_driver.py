@@ -91,7 +91,7 @@ class EventDriver:
 
     def call_steps(self) -> int:
         """Steps of the next compiled call: few, if after them classes may be found; one at first, since
-        neurons may start aligned."""
+        neurons may be aligned initially."""
         if not self.layout.sortable or self.layout.sorting is not None:
             return CALL_STEPS
         return self.layout.patience if self._looked else 1
@@ -105,7 +105,7 @@ class EventDriver:
         return {kind: counts[kind] for kind in KINDS}
 
     def react(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
-        """Decide what every neuron does that cannot go on as it was, and whether to look for classes."""
+        """Decide the new signs of neurons that cannot keep theirs, and whether to look for classes."""
         by_class, code = self.layout.sorting is not None, int(loop.code)
         if code == EVENT and by_class:  # with all hyperplanes in view, the loop comes back to the same event
             return self._rearranged(loop, self.layout.change(None, loop.memory.signs), SETTLING)
@@ -119,7 +119,7 @@ class EventDriver:
         return loop, given
 
     def _sorted(self, loop: Loop, given: Given, notes: Notes) -> tuple[Loop, Given]:
-        """Classes anew; none, for a while, if the last ones did not last a step."""
+        """Sort into classes again; into none, for a while, if the last ones failed within a step."""
         expired, steps = int(loop.code) == EXPIRED, int(loop.accepted)
         found = None
         self._looked = True
@@ -135,7 +135,7 @@ class EventDriver:
         return loop, self.layout.placed(self.constraints.given)
 
     def _decided(self, loop: Loop, notes: Notes) -> tuple[Loop, Given]:
-        """What every neuron does that cannot go on as it was."""
+        """Decide the new signs of neurons that cannot keep theirs."""
         t, signs, hidden = float(loop.t), self.layout.signs(loop.memory.signs), _hidden(loop.params)
         restless = np.any(np.asarray(notes.margins) < 0, axis=1)
         happened: set[str] = set()

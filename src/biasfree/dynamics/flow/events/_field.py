@@ -139,7 +139,7 @@ class PiecewiseField(NamedTuple):
 
 
 def _wrong(params: Params, given: Given, signs, i):
-    """Which neurons are on the other side of the hyperplanes of a chunk than their signs say."""
+    """A mask of the neurons on the side of a hyperplane of the chunk opposite to their sign."""
     hidden = augmented(params)
     rounding = ROUNDING * jnp.linalg.norm(hidden, axis=1)[:, None]
     return one(signs, i) * (hidden @ one(given.lines.normals, i)) < -rounding

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Memory(NamedTuple):
-    """What the loop carries: the signs (C, H, B), and how many crossings were located and stepped over."""
+    """The memory of the loop: the signs (C, H, B), and the numbers of crossings located and stepped over."""
 
     signs: Any
     crossings: Any
@@ -24,9 +24,9 @@ class Memory(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The data by hyperplanes, and what holds until the next event.
+    """The data by hyperplanes, and the constraints until the next event.
 
-    The first `chunks` of `lines` are looked at one by one (None: all), `classes` stand for the others (None:
+    The first `chunks` of `lines` are evaluated one by one (None: all), `classes` stand for the others (None:
     there never are others), `floor` is the least loss that rays and classes could have. A neuron slides along
     the hyperplanes `slide` where `slides`; `basis` spans their normals and `solve` takes a force to the
     coefficients that cancel it on them. `resting` neurons sit at w = 0; `rays` are the directions in which

@@ -62,8 +62,7 @@ class Classes(NamedTuple):
 
 
 class View(NamedTuple):
-    """What hyperplanes see of a network: Σ_h a_h w_h by neuron (KD, H) and in total (K, D), and the output
-    bias."""
+    """The products a_h w_h by neuron (KD, H), their sum (K, D), and the output bias."""
 
     by_neuron: Any
     total: Any

@@ -1,4 +1,4 @@
-"""Sorting of hyperplanes into classes and a remainder seen one by one: it changes the cost, not the result.
+"""Sorting of hyperplanes into classes and a remainder treated one by one: it changes cost, not results.
 
 Neurons that are nearly parallel, up to their sign, form a *bundle* around an axis. A hyperplane that no
 neuron of any bundle can reach in the meantime belongs to the class of its signs on the axes. The others are
@@ -46,7 +46,7 @@ class Bundles(NamedTuple):
 
 
 class Sorting(NamedTuple):
-    """Hyperplanes seen one by one; for every hyperplane its class, −1 if it has none, and whether its normal
+    """Hyperplanes treated singly; for every hyperplane its class, −1 if it has none, and whether its normal
     is turned; the classes, their signs by neuron, and the least loss they could have together."""
 
     remainder: np.ndarray
@@ -93,7 +93,7 @@ def sort(
     lines: Hyperplanes, targets: Targets, bundles: Bundles, length: float, size: int, room: int
 ) -> Sorting | None:
     """Classes and a remainder of at most `room` chunks of `size` hyperplanes, for steps of this length; None
-    if all hyperplanes are better looked at one by one."""
+    if all hyperplanes are better evaluated one by one."""
     along = lines.normals @ bundles.axes.T
     sides = along > 0
     turn = ~sides[:, 0]

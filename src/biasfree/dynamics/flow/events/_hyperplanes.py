@@ -41,7 +41,7 @@ class Hyperplanes:
 
     @property
     def ray_count(self) -> int:
-        """How many `rays` there are."""
+        """The number of `rays`."""
         edges = min(comb(len(self.normals), self.rank - 1), MOST_RAYS) if self.rank > 1 else self.rank
         return 2 * (edges + min(len(self.normals), MOST_NORMALS))
 
@@ -91,7 +91,7 @@ def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
     """Label unit vectors so that equal and opposite ones share a label.
 
     Vectors this close to ±each other have close |projections| on any axis: sorted by one projection, only
-    neighbours are compared, so that large sets without repetitions cost one sort.
+    neighbors are compared, so that large sets without repetitions cost one sort.
     """
     count = len(directions)
     if not count:
@@ -109,7 +109,7 @@ def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
 
 
 def _pairs_of_two(directions: np.ndarray, order: np.ndarray, crowd: np.ndarray, sizes: np.ndarray):
-    """The close pairs among neighbours that are only two: most mirrored data have no others."""
+    """The close pairs among neighbors that are only two: most mirrored data have no others."""
     first = np.flatnonzero(sizes[crowd] == 2)[::2]
     i, j = order[first], order[first + 1]
     apart = np.minimum(*(np.linalg.norm(directions[i] + side * directions[j], axis=1) for side in (1, -1)))
@@ -118,7 +118,7 @@ def _pairs_of_two(directions: np.ndarray, order: np.ndarray, crowd: np.ndarray, 
 
 
 def _pairs_of_many(directions: np.ndarray, order: np.ndarray, sizes: np.ndarray):
-    """The close pairs of larger neighbourhoods, each by a tree of its own."""
+    """The close pairs of larger neighborhoods, each by a tree of its own."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     for group in np.flatnonzero(sizes > 2):
         members = order[starts[group] : starts[group + 1]]

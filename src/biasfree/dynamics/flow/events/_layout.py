@@ -61,7 +61,7 @@ class Layout:
         return given._replace(chunks=used, classes=self.sorting.classes, floor=np.float64(self.sorting.floor))
 
     def folded(self, signs: np.ndarray) -> np.ndarray:
-        """Signs of the hyperplanes seen one by one, in that order, for the programs."""
+        """Signs of the hyperplanes evaluated one by one, in that order, for the programs."""
         chunks = self._room if self.sorting else self.chunks
         return folded(signs, chunks, self.size, padding=1)
 

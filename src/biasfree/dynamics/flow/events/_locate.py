@@ -49,7 +49,7 @@ class Search(NamedTuple):
         return jnp.tensordot(_lagrange(theta), values, axes=1)
 
     def _wrong(self, signs, z):
-        """Which neurons are on the other side of which hyperplanes than their sign says."""
+        """A mask of the neurons on the side of a hyperplane opposite to their sign."""
         return signs * z < -ROUNDING * jnp.max(jnp.linalg.norm(self.hidden, axis=2), axis=0)[:, None]
 
     def _bounded(self):
@@ -143,7 +143,7 @@ class _Pages(NamedTuple):
 
     @classmethod
     def of(cls, search: Search, near):
-        """The hyperplanes marked (C, B)."""
+        """The hyperplanes that a mask of shape (C, B) selects."""
         lines, page = near.size, min(PAGE, near.size)
         slots = jnp.nonzero(near.ravel(), size=-(-lines // page) * page, fill_value=lines)[0]
         count = (jnp.sum(near) + page - 1) // page

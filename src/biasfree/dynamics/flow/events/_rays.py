@@ -110,7 +110,7 @@ def targets_of(lines: Hyperplanes, y: np.ndarray, *, biased: bool) -> Targets:
 
 
 def chunk_sizes(count: int) -> tuple[int, int]:
-    """How many chunks, and of how many hyperplanes, hold `count` hyperplanes."""
+    """The number and the size of the chunks that hold `count` hyperplanes."""
     chunks = max(1, -(-count // CHUNK_LINES))
     return chunks, -(-count // chunks)
 
