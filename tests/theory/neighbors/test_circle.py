@@ -178,7 +178,7 @@ def test_several_outputs_and_refusals():
         even_network(bf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]))
     zero = bf.Dataset(data.x, np.zeros(10))
     assert even_network(zero)(data.x).tolist() == [0.0] * 10
-    with pytest.raises(ValueError, match=r"8 points cannot tell .* for k above 4, got k = 7"):
+    with pytest.raises(ValueError, match=r"8 points cannot distinguish .* for k above 4, got k = 7"):
         circle_rates([1, 7], scale=1.0, points=8)
     with pytest.raises(ValueError, match="biases must be True or False, got 'no'"):
         circle_rates([1], scale=1.0, biases="no")  # pyright: ignore[reportArgumentType]
