@@ -66,7 +66,7 @@ def test_imports_point_down(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_dynamics_compiles(path):
-    engines = {"jax", "jaxlib", "diffrax", "equinox", "optimistix"}
+    engines = {"jax", "jaxlib", "numba", "diffrax", "equinox", "optimistix"}
     if stage_of(path) != "dynamics":
         assert not engines & {module.split(".")[0] for module in dotted(path)}
 

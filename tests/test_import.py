@@ -12,7 +12,7 @@ import pytest
 import biasfree as bf
 from biasfree.versions import versions
 
-HEAVY = ("jax", "diffrax", "scipy", "matplotlib", "torch", "jaxtyping")
+HEAVY = ("jax", "numba", "diffrax", "scipy", "matplotlib", "torch", "jaxtyping")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ FLOW = [
     ({"ts": 60}, r"ts must be a one-dimensional array .* got the number 60; .* such as \[0, 60\] or"),
     ({"ts": "now"}, "ts must hold real numbers"),
     ({"method": "euler"}, "unknown method 'euler'; choose one of auto, smooth, events, steps"),
-    ({"network": DEEP, "method": "events"}, 'method="events" takes networks of two layers, got 3'),
+    ({"network": bf.Network((np.ones((1, 3)),)), "method": "events"}, 'method="events" needs a hidden layer'),
     (
         {"data": bf.Dataset(np.zeros((5, 3)), np.ones(5)), "method": "events"},
         'method="events" needs inputs that have kinks, got x all zero; use method="smooth" or "auto"',

@@ -81,13 +81,13 @@ def test_deep_networks_conserve_the_balance_of_their_layers():
         assert (np.diff(run.objective) <= 0).all()
 
 
-def test_auto_picks_steps_for_deep_relu_and_smooth_for_linear_networks(monkeypatch):
+def test_auto_picks_events_for_relu_and_smooth_for_linear_networks(monkeypatch):
     for method in ("smooth", "events", "steps"):
         monkeypatch.setattr(flow._Run, method, lambda _, method=method, **__: method)
-    assert bf.gradient_flow(three_layers(), CUBE, TS) == "steps"
+    assert bf.gradient_flow(three_layers(), CUBE, TS) == "events"
     assert bf.gradient_flow(three_layers(leak=1.0), CUBE, TS) == "smooth"
     assert bf.gradient_flow(three_layers(), CUBE, TS, train=(False, False, True)) == "smooth"
-    assert bf.gradient_flow(three_layers(), CUBE, TS, train=(False, True, False)) == "steps"
+    assert bf.gradient_flow(three_layers(), CUBE, TS, train=(False, True, False)) == "events"
     assert bf.gradient_flow(two_layers(), CUBE, TS) == "events"
 
 

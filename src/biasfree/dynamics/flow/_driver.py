@@ -109,7 +109,7 @@ def integrate(
     """Follow the flow through `ts` and record the states there; `reaction` acts between compiled calls.
     Returns the loop at its end and the reason why it stopped."""
     reaction, end, levels = reaction or NoReaction(), ts[-1], recorder.levels
-    tolerance, loop, pace = tolerance_of(params, limits), initial_loop(params, memory), _Pace()
+    tolerance, loop, pace = tolerance_of(params, limits), initial_loop(params, memory), Pace()
     with Progress("gradient flow") as progress:
         while len(ts):
             call = min(reaction.call_steps(), limits.max_steps - tried(loop))
@@ -127,10 +127,10 @@ def integrate(
                     recorder.add_last(float(loop.t), loop.params, loss)
                     return loop, LEVEL_REACHED
             if int(loop.code) == BROKEN:
-                raise UnfinishedError(_broken(loop, limits, end, system))
-            pace.note(loop)
+                raise UnfinishedError(broken(float(loop.t), limits, end, _advice(system)))
+            pace.note(tried(loop), float(loop.t), loop.params)
             if len(ts) and (tried(loop) >= limits.max_steps or pace.hopeless(limits, end)):
-                raise UnfinishedError(pace.why(loop, limits, end, system))
+                raise UnfinishedError(pace.why(loop.params, limits, end, _advice(system)))
             loop, given = reaction.react(loop, given, notes)
     return loop, "end of ts"
 
@@ -146,7 +146,7 @@ def block(ts: np.ndarray, slots: int) -> tuple[np.ndarray, np.int64]:
     return np.concatenate([ts[:count], np.full(slots - count, np.inf)]), np.int64(count)
 
 
-class _Pace:
+class Pace:
     """Time reached against steps used, to give up early if the steps allowed cannot suffice.
 
     A step is never much longer than the inverse of the network's fastest rate, even at rest. Then the pace is
@@ -157,14 +157,14 @@ class _Pace:
         self._marks: list[tuple[int, float]] = [(0, 0.0)]
         self._earlier: tuple[int, float, Params] | None = None
 
-    def note(self, loop: Loop) -> None:
-        steps, t = tried(loop), float(loop.t)
+    def note(self, steps: int, t: float, weights: Params) -> None:
+        """Record the time and the weights reached after so many steps."""
         if steps > self._marks[-1][0]:
             self._marks.append((steps, t))
         if len(self._marks) > 2 * MARKS:
             del self._marks[1:-1:2]
         if self._earlier is None or steps >= 2 * self._earlier[0]:
-            self._earlier = steps, t, loop.params
+            self._earlier = steps, t, weights
 
     def hopeless(self, limits: Limits, end: float) -> bool:
         """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
@@ -175,36 +175,39 @@ class _Pace:
         first, second = (later - before) / (most - half), (t - later) / (steps - most)
         return second <= 1.5 * first and end - t > second * (2 * limits.max_steps - steps)
 
-    def why(self, loop: Loop, limits: Limits, end: float, system: System) -> str:
+    def why(self, weights: Params, limits: Limits, end: float, advice: str) -> str:
+        """The reason why the flow was given up, and what to try."""
         (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
         needed = steps + (end - t) / max(t - before, TINY * end) * (steps - half)
         where = (
-            f"{_reached(loop, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
+            f"{reached(t, limits, end)}, after {steps} steps (max_steps = {limits.max_steps}); at this "
             f"pace it needs {needed:.1e}. "
         )
         if self._earlier is not None and self._earlier[1] < t:
-            moved = relative_distance(loop.params, self._earlier[2])
+            moved = relative_distance(weights, self._earlier[2])
             if moved <= limits.rtol:
                 return (
                     f"{where}The weights are at rest: since t = {self._earlier[1]:.6g} they have moved by "
                     f"{moved:.1e} of their norm. End ts there, or raise max_steps."
                 )
-        return f"{where}Raise max_steps or rtol, or end ts earlier.{_advice(system)}"
+        return f"{where}Raise max_steps or rtol, or end ts earlier.{advice}"
 
     def _mark(self, steps: float) -> tuple[int, float]:
         """The last record at or before this number of steps."""
         return next(mark for mark in reversed(self._marks) if mark[0] <= steps)
 
 
-def _broken(loop: Loop, limits: Limits, end: float, system: System) -> str:
+def broken(t: float, limits: Limits, end: float, advice: str) -> str:
+    """The message of a flow that no step can continue."""
     return (
-        f"{_reached(loop, limits, end)}: no step is accurate enough there, however short, as where weights "
-        f"diverge. Raise rtol or end ts earlier.{_advice(system)}"
+        f"{reached(t, limits, end)}: no step is accurate enough there, however short, as where weights "
+        f"diverge. Raise rtol or end ts earlier.{advice}"
     )
 
 
-def _reached(loop: Loop, limits: Limits, end: float) -> str:
-    return f"the flow stopped at t = {float(loop.t):.6g} of {end:g} at rtol = {limits.rtol:g}"
+def reached(t: float, limits: Limits, end: float) -> str:
+    """The time at which a flow stopped, in words."""
+    return f"the flow stopped at t = {t:.6g} of {end:g} at rtol = {limits.rtol:g}"
 
 
 def _advice(system: System) -> str:

@@ -40,7 +40,7 @@ from biasfree.dynamics.flow._initial import (
 from biasfree.dynamics.flow._loop import Smooth
 from biasfree.dynamics.flow._system import Loop
 from biasfree.dynamics.flow.events._apply import Decisions
-from biasfree.dynamics.flow.events._driver import EventDriver, TooManyEventsError
+from biasfree.dynamics.flow.events._driver import KINDS, EventDriver, TooManyEventsError
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
@@ -96,7 +96,7 @@ def gradient_flow(
 
     Methods:
         "smooth": adaptive; for networks without kinks: linear ones, or only the last layer trained.
-        "events": adaptive between the kinks of a two-layer network; every kink that matters is located.
+        "events": adaptive between kinks, at any depth; every kink that matters is located.
         "steps": any depth; follows the path with steps and half steps until both agree.
         "auto": the first of these that fits; `stats.method` names it.
 
@@ -181,10 +181,9 @@ def _relative(rtol: Any) -> float:
 
 def _check_events(problem: Problem) -> None:
     network = problem.networks[0]
-    if network.depth != 2:
+    if network.depth < 2:
         raise ValueError(
-            f'method="events" takes networks of two layers, got {network.depth}; '
-            'use method="steps" or "auto".'
+            'method="events" needs a hidden layer, got one layer; use method="smooth" or "auto".'
         )
     if network.biases is None and not all(data.x.any() for data in problem.datasets):
         raise ValueError(
@@ -208,8 +207,6 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
         return getattr(run, request.method)()
     if run.has_no_kinks():
         return run.smooth()
-    if problem.networks[i].depth > 2:
-        return run.steps()
     try:
         return run.events(most_events=MOST_EVENTS)
     except TooManyEventsError:
@@ -255,6 +252,8 @@ class _Run:
         return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped, **found))
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
+        if self.network.depth > 2:
+            return self.deep_events(most_events=most_events)
         limits = self.request.limits("events")
         given = (self.physics, self.request.save, self.request.levels)
         recorder = Recorder(None, self.network, None, *given)
@@ -270,6 +269,31 @@ class _Run:
         loop, stopped = driver.follow(self.request.ts, limits, recorder)
         found = {"events": driver.events(loop), "branch_times": driver.branch_times}
         return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
+
+    def deep_events(self, *, most_events: int | None = None) -> Trajectory:
+        """The flow of three and more layers, through their kinks."""
+        from biasfree.dynamics.flow.native._driver import follow  # Numba is loaded where it is needed
+        from biasfree.dynamics.flow.native._flow import Flow
+
+        limits, problem = self.request.limits("events"), self.problem
+        recorder = Recorder(None, self.network, None, self.physics, self.request.save, self.request.levels)
+        how = {"loss": problem.loss, "l2": problem.l2, "train": problem.train, "most_events": most_events}
+        flow = Flow(self.network, self.data, limits, **how)
+        stopped = follow(flow, self.request.ts, limits, recorder)
+        stats = Stats(
+            method="events",
+            evaluations=flow.evaluations,
+            accepted=flow.accepted,
+            rejected=flow.tried - flow.accepted,
+            events={kind: flow.counts[kind] for kind in KINDS},
+            branch_times=self._branch_times(),
+            rtol=limits.rtol,
+            error=flow.error,
+            error_kind="sum of the local errors and of the kinks stepped over",
+            stopped=stopped,
+            wall_time=time.perf_counter() - self.began,
+        )
+        return recorder.trajectory(stats)
 
     def steps(self) -> Trajectory:
         limits, strict = self.request.limits("steps"), self.request.rtol is not None

@@ -1,0 +1,46 @@
+"""Native functions: compiled once by Numba for all shapes, without the GIL, and stored on disk.
+
+Numba compiles a stored function again if its own file has changed, but not if a function that it calls has.
+So all stored functions are removed once any file of this folder has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+#: Division by zero gives infinity, as in NumPy.
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_STAMP = "biasfree-native-"
+
+
+def native(function: Callable[..., Any]) -> Any:
+    """The function, compiled when it is first called; stored on disk where a folder can be written."""
+    try:
+        return njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return njit(**_OPTIONS)(function)
+
+
+def drop_stale(function: Any) -> None:
+    """Remove the stored functions of this folder, of which `function` is one, if other sources made them."""
+    if function.stats.cache_path is None:
+        return
+    folder, sources = Path(function.stats.cache_path), sorted(Path(__file__).parent.glob("*.py"))
+    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    stamp = folder / f"{_STAMP}{digest}"
+    if stamp.exists():
+        return
+    for old in [*folder.glob("*.nbi"), *folder.glob(f"{_STAMP}*")]:
+        old.unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp.touch()
+    if sys.stderr.isatty():
+        print("compiling the flow, once for all shapes and for later processes", file=sys.stderr)

@@ -1,0 +1,178 @@
+"""The velocity θ̇ = −∇(loss + (λ/2)Σ|W_l|²) at fixed activation patterns, native.
+
+`signs` hold the pattern: +1 and −1 are the sides of its hyperplane on which a unit can be, and 0 means that
+it slides along it. At constant signs the velocity is a smooth function of θ, also where z has passed zero:
+there the unit is *wrong*. A unit that slides has the mean slope (1+α)/2; its constraint makes up for the
+difference.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._constraints import constrain
+from biasfree.dynamics.flow.native._layout import matrix, slope
+
+#: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
+ROUNDING = 1e-13
+
+
+@native
+def forward(theta, signs, shape, rays, room):
+    """Inputs, activations and outputs into `room`; returns how many units are wrong."""
+    last, count, wrong = len(shape.sizes) - 2, len(rays.orient), 0
+    for layer in range(last + 1):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        w = matrix(theta, shape.weights_at[layer], width, fan_in)
+        at = shape.units_at[layer] if layer < last else 0
+        z = room.f if layer == last else matrix(room.z, at, width, count)
+        if layer == 0:
+            np.dot(w, rays.normals, room.lines)
+            for h in range(width):
+                for r in range(count):
+                    z[h, r] = rays.orient[r] * room.lines[h, rays.line[r]]
+        else:
+            np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), z)
+        if shape.biased:
+            for h in range(width):
+                b = theta[shape.biases_at[layer] + h]
+                for r in range(count):
+                    z[h, r] += b
+        if layer < last:
+            wrong += _activate(layer, theta, signs, shape, rays, room)
+    return wrong
+
+
+@native
+def _activate(layer, theta, signs, shape, rays, room):
+    """Activations of a layer with the slopes of its signs; returns how many units are wrong."""
+    count, at, width, wrong = len(rays.orient), shape.units_at[layer], shape.sizes[layer + 1], 0
+    sizes = input_sizes(layer, shape, rays, room)
+    for h in range(width):
+        bound = ROUNDING * row_size(layer, h, theta, shape)
+        for r in range(count):
+            u = at + h * count + r
+            z, sign = room.z[u], signs[u]
+            room.a[u] = 0.0 if sign == 0 else slope(sign, shape.leak) * z  # a unit that slides has z = 0
+            if sign * z < -bound * sizes[r]:
+                wrong += 1
+    return wrong
+
+
+@native
+def row_size(layer, h, theta, shape):
+    """|(w_h, b_h)|."""
+    fan_in, total = shape.sizes[layer], 0.0
+    for i in range(fan_in):
+        total += theta[shape.weights_at[layer] + h * fan_in + i] ** 2
+    if shape.biased:
+        total += theta[shape.biases_at[layer] + h] ** 2
+    return math.sqrt(total)
+
+
+@native
+def input_sizes(layer, shape, rays, room):
+    """|(a, 1)| of what a layer sees of each ray, without the 1 if there are no biases."""
+    count, fan_in = len(rays.orient), shape.sizes[layer]
+    sizes = np.full(count, 1.0 if shape.biased else 0.0)
+    for i in range(fan_in):
+        for r in range(count):
+            if layer == 0:
+                sizes[r] += rays.normals[i, rays.line[r]] ** 2
+            else:
+                sizes[r] += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
+    return np.sqrt(sizes)
+
+
+@native
+def residual(rays, room):
+    """−∂L/∂f of every ray, from the outputs in `room`."""
+    outputs, count = room.f.shape
+    for k in range(outputs):
+        for r in range(count):
+            if rays.logistic:
+                total = 0.0
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    label = rays.y[k, i] * rays.c[i]
+                    small = math.exp(-abs(label * room.f[k, r]))
+                    total += label * (small if label * room.f[k, r] > 0 else 1.0) / (1 + small)
+                room.e[k, r] = total * rays.share
+            else:
+                room.e[k, r] = rays.p[r] * (rays.t[k, r] - room.f[k, r])
+
+
+@native
+def backward(theta, signs, shape, rays, room, out):
+    """The velocity into `out`, and the forces on the units into `room`."""
+    last, count, delta = len(shape.sizes) - 2, len(rays.orient), room.e
+    for layer in range(last, -1, -1):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        w = matrix(theta, shape.weights_at[layer], width, fan_in)
+        v = matrix(out, shape.weights_at[layer], width, fan_in)
+        if layer == 0:
+            room.folded[:] = 0.0
+            for h in range(width):
+                for r in range(count):
+                    room.folded[h, rays.line[r]] += rays.orient[r] * delta[h, r]
+            np.dot(room.folded, rays.normals.T, v)
+        else:
+            np.dot(delta, matrix(room.a, shape.units_at[layer - 1], fan_in, count).T, v)
+        trained = shape.train[layer]
+        for h in range(width):
+            for i in range(fan_in):
+                v[h, i] = v[h, i] - shape.l2 * w[h, i] if trained else 0.0
+            if shape.biased:
+                total = 0.0
+                for r in range(count):
+                    total += delta[h, r]
+                out[shape.biases_at[layer] + h] = total if trained else 0.0
+        if layer > 0:
+            at = shape.units_at[layer - 1]
+            np.dot(w.T, delta, matrix(room.force, at, fan_in, count))
+            for u in range(at, at + fan_in * count):
+                room.delta[u] = slope(signs[u], shape.leak) * room.force[u]
+            delta = matrix(room.delta, at, fan_in, count)
+
+
+@native
+def velocity(theta, signs, shape, rays, room, held, out):
+    """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
+    wrong = forward(theta, signs, shape, rays, room)
+    residual(rays, room)
+    backward(theta, signs, shape, rays, room, out)
+    if len(held.layer) > 0:
+        constrain(theta, signs, shape, rays, room, held, out)
+    return wrong
+
+
+@native
+def loss(theta, shape, rays, room):
+    """The data loss, with the activation pattern of θ itself."""
+    last, count = len(shape.sizes) - 2, len(rays.orient)
+    for layer in range(last + 1):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        w = matrix(theta, shape.weights_at[layer], width, fan_in)
+        at = shape.units_at[layer] if layer < last else 0
+        a = room.f if layer == last else matrix(room.a, at, width, count)
+        if layer == 0:
+            np.dot(w, rays.normals, room.lines)
+        else:
+            np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), a)
+        for h in range(width):
+            b = theta[shape.biases_at[layer] + h] if shape.biased else 0.0
+            for r in range(count):
+                z = (rays.orient[r] * room.lines[h, rays.line[r]] if layer == 0 else a[h, r]) + b
+                a[h, r] = z if z > 0 or layer == last else shape.leak * z
+    total = 0.0
+    for k in range(room.f.shape[0]):
+        for r in range(count):
+            if rays.logistic:
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    margin = rays.y[k, i] * rays.c[i] * room.f[k, r]
+                    total += rays.share * (math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0))
+            else:
+                total += rays.p[r] * (rays.t[k, r] - room.f[k, r]) ** 2 / 2
+    return total + rays.floor

@@ -1,0 +1,196 @@
+"""Arrays of a flow: the shape of the network, the data as rays, and the room that evaluations work in.
+
+Parameters are one vector θ: per layer its weights, row by row, and then its biases if there are any. A *unit*
+is a hidden neuron on a ray; arrays over units are flat: per layer, per neuron, per ray.
+
+Without biases the network is positively homogeneous: samples on one ray from the origin, x = c·u with c > 0,
+have activations c times those of u, so that a ray stands for all its samples. Two opposite rays lie on one
+line, and first-layer neurons change sides on both at once. With biases every sample is a ray and a line of
+its own.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
+from biasfree.dynamics.flow.native._compiled import native
+from biasfree.networks import Network
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+#: Units that may slide at once before the arrays of their gradients are made larger.
+FEW_SLIDES = 16
+
+
+class Shape(NamedTuple):
+    """The network without its weights: the places of its layers in θ and in the units, leak, L2, trained
+    layers."""
+
+    sizes: Int[np.ndarray, "L+1"]
+    weights_at: Int[np.ndarray, "L"]
+    biases_at: Int[np.ndarray, "L"]
+    units_at: Int[np.ndarray, "L-1"]
+    leak: float
+    l2: float
+    train: Bool[np.ndarray, "L"]
+    biased: bool
+
+
+class Rays(NamedTuple):
+    """The data. Ray r has the direction orient_r·normals[:, line_r]. Rays are sorted by line: those of line q
+    are first_q … first_{q+1} − 1. The samples of ray r, of lengths c and targets y, are start_r … start_{r+1}
+    − 1.
+
+    With the square loss a ray acts as one sample of weight p and target t. `floor` is the loss that no
+    network can remove: of samples at the origin and of different targets on one ray.
+    """
+
+    normals: Float[np.ndarray, "D Q"]
+    line: Int[np.ndarray, "R"]
+    orient: Float[np.ndarray, "R"]
+    first: Int[np.ndarray, "Q+1"]
+    p: Float[np.ndarray, "R"]
+    t: Float[np.ndarray, "K R"]
+    logistic: bool
+    start: Int[np.ndarray, "R+1"]
+    c: Float[np.ndarray, "P"]
+    y: Float[np.ndarray, "K P"]
+    share: float
+    floor: float
+
+
+class Room(NamedTuple):
+    """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
+    `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
+    as outer products back ⊗ act by layer, with their multipliers."""
+
+    lines: Float[np.ndarray, "H Q"]
+    folded: Float[np.ndarray, "H Q"]
+    z: Float[np.ndarray, "U"]
+    a: Float[np.ndarray, "U"]
+    force: Float[np.ndarray, "U"]
+    before: Float[np.ndarray, "U"]
+    delta: Float[np.ndarray, "U"]
+    f: Float[np.ndarray, "K R"]
+    e: Float[np.ndarray, "K R"]
+    back: Float[np.ndarray, "M B"]
+    act: Float[np.ndarray, "M A"]
+    multipliers: Float[np.ndarray, "M"]
+
+
+@native
+def slope(sign, leak):
+    """σ′ on that side; the mean of both where a unit slides."""
+    return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
+
+
+@native
+def matrix(theta, at, rows, columns):
+    """The weights of a layer, as a view of θ; also of arrays over units."""
+    return theta[at : at + rows * columns].reshape(rows, columns)
+
+
+def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...]) -> Shape:
+    """The shape of θ and of its units on so many rays."""
+    sizes, biased = np.array(network.sizes), network.biases is not None
+    weights_at, biases_at, at = [], [], 0
+    for fan_in, width in pairwise(sizes.tolist()):
+        weights_at.append(at)
+        biases_at.append(at + fan_in * width)
+        at += fan_in * width + biased * width
+    units_at = np.concatenate([[0], np.cumsum(sizes[1:-1] * rays)])
+    return Shape(
+        sizes=sizes,
+        weights_at=np.array(weights_at),
+        biases_at=np.array(biases_at),
+        units_at=units_at,
+        leak=float(network.leak),
+        l2=float(l2),
+        train=np.array(train),
+        biased=biased,
+    )
+
+
+def vector_of(network: Network) -> Float[np.ndarray, "N"]:
+    """θ of a network."""
+    biases = network.biases or [np.zeros(0)] * network.depth
+    pairs = zip(network.weights, biases, strict=True)
+    return np.concatenate([part.ravel() for pair in pairs for part in pair])
+
+
+def parts_of(states: Float[np.ndarray, "*T N"], shape: Shape) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Weights and biases of states θ, layer by layer, as views."""
+    weights, biases, lead = [], [], states.shape[:-1]
+    for layer, (fan_in, width) in enumerate(pairwise(shape.sizes.tolist())):
+        w, b = shape.weights_at[layer], shape.biases_at[layer]
+        weights.append(states[..., w : w + fan_in * width].reshape(*lead, width, fan_in))
+        if shape.biased:
+            biases.append(states[..., b : b + width])
+    return weights, biases
+
+
+def rays_of(network: Network, data: Dataset, loss: str) -> Rays:
+    """The data as the rays on which their samples lie."""
+    x, y = data.x, data.targets
+    lines = hyperplanes_of(x if network.biases is None else np.column_stack([x, np.ones(len(x))]))
+    normals, line, length = lines.normals, lines.hyperplane, lines.length
+    if network.biases is not None:
+        normals, length = x[np.unique(line, return_index=True)[1]], np.ones(len(x))
+    some = np.flatnonzero(length)
+    key = 2 * line[some] + (length[some] < 0)
+    order = np.argsort(key, kind="stable")
+    keys, start = np.unique(key[order], return_index=True)
+    samples, start = some[order], np.append(start, len(some))
+    c, targets = np.abs(length[samples]), np.ascontiguousarray(y[samples].T)
+    squares = np.add.reduceat(c**2, start[:-1])
+    t = np.add.reduceat(c * targets, start[:-1], axis=1) / squares
+    gaps = (
+        0.0 if loss == "logistic" else np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2
+    )
+    share = 1 / len(data)
+    return Rays(
+        normals=np.ascontiguousarray(normals.T),
+        line=keys // 2,
+        orient=np.where(keys % 2, -1.0, 1.0),
+        first=np.searchsorted(keys // 2, np.arange(len(normals) + 1)),
+        p=squares * share,
+        t=np.ascontiguousarray(t),
+        logistic=loss == "logistic",
+        start=start,
+        c=c,
+        y=targets,
+        share=share,
+        floor=share * float(gaps + _origin(y[length == 0], loss)),
+    )
+
+
+def _origin(y: np.ndarray, loss: str) -> float:
+    """The loss of samples whose output is zero, times their number."""
+    return np.log(2) * y.size if loss == "logistic" else float(np.sum(y**2) / 2)
+
+
+def room_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Room:
+    """Arrays to work in, for so many units that slide."""
+    units, outputs = int(shape.units_at[-1]), int(shape.sizes[-1])
+    by_line = (int(shape.sizes[1]), rays.normals.shape[1])
+    by_ray = (outputs, len(rays.orient))
+    return Room(
+        lines=np.zeros(by_line),
+        folded=np.zeros(by_line),
+        z=np.zeros(units),
+        a=np.zeros(units),
+        force=np.zeros(units),
+        before=np.zeros(units),
+        delta=np.zeros(units),
+        f=np.zeros(by_ray),
+        e=np.zeros(by_ray),
+        back=np.zeros((slides, int(shape.sizes[1:-1].sum()))),
+        act=np.zeros((slides, int(shape.sizes[:-2].sum()))),
+        multipliers=np.zeros(slides),
+    )

@@ -1,0 +1,211 @@
+"""The adaptive loop, native: Tsitouras' Runge–Kutta pair of order 5 with steps of a controlled length.
+
+It runs while steps are plain. An accurate step with a possible event (a wrong unit, a constraint that ends, a
+loss that reaches the level) is left to the caller, who takes a part of it with `take`.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._constraints import slack
+from biasfree.dynamics.flow.native._field import loss, velocity
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+STAGES = 7
+#: Weights of the stages: row i leads to the state of stage i; the last stage is the end of the step.
+WEIGHTS = np.zeros((STAGES, STAGES))
+WEIGHTS[1, :1] = [0.161]
+WEIGHTS[2, :2] = [-0.008480655492356989, 0.335480655492357]
+WEIGHTS[3, :3] = [2.8971530571054935, -6.359448489975075, 4.3622954328695815]
+WEIGHTS[4, :4] = [5.325864828439257, -11.748883564062828, 7.4955393428898365, -0.09249506636175525]
+WEIGHTS[5, :5] = [
+    5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401, -0.028269050394068383,
+]  # fmt: skip
+WEIGHTS[6, :6] = [
+    0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081, 2.324710524099774,
+]  # fmt: skip
+#: The difference of the two solutions of orders 5 and 4.
+ERROR = np.array(
+    [0.0017800110522257773, 0.0008164344596567463, -0.007880878010261994, 0.1447110071732629,
+     -0.5823571654525552, 0.45808210592918686, -0.015151515151515152]
+)  # fmt: skip
+#: Weights of the stages in the dense output, by powers 1 to 4 of the fraction of the step.
+DENSE = np.array(
+    [
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [-2.763706197274826, 0.1317, 3.9302962368947476, -12.411077166933666, 37.50931341651104,
+         -27.896526289197286, 1.5],
+        [2.9132554618219126, -0.2234, -5.941033872131505, 30.33818863028232, -88.1789048947664,
+         65.09189467479366, -4.0],
+        [-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902, 47.37952196281928,
+         -34.87065786149661, 2.5],
+    ]
+)  # fmt: skip
+
+
+class Code(IntEnum):
+    """Why the loop returned."""
+
+    SAVED = 0  # all times of the call are saved
+    TIRED = 1  # it has tried as many steps as it may
+    BROKEN = 2  # no step, however short, is accurate enough
+    LOOK = 3  # an accurate step is waiting in which something may happen
+
+
+# places of `real` and `whole`
+TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR = range(6)
+ACCEPTED, REJECTED, EVALUATIONS, SAVED, FRESH, WRONG, LOOSE, LOW = range(8)
+_SAVED, _TIRED, _BROKEN, _LOOK = (int(code) for code in Code)
+
+
+class March(NamedTuple):
+    """Where a flow stands: θ, its signs, the stages and the end of the step under way, times and counts."""
+
+    theta: Float[np.ndarray, "N"]
+    signs: Int[np.ndarray, "U"]
+    stages: Float[np.ndarray, "7 N"]
+    arrival: Float[np.ndarray, "N"]
+    state: Float[np.ndarray, "N"]
+    real: Float[np.ndarray, "6"]
+    whole: Int[np.ndarray, "8"]
+
+
+class Saves(NamedTuple):
+    """Times to save at, and what is saved there."""
+
+    ts: Float[np.ndarray, "T"]
+    states: Float[np.ndarray, "T N"]
+    losses: Float[np.ndarray, "T"]
+
+
+@native
+def dense(march, fraction):
+    """The state at a fraction of the step under way, into `march.state`."""
+    h = march.real[TRIAL]
+    for j in range(len(march.theta)):
+        march.state[j] = march.theta[j]
+    for i in range(STAGES):
+        power, weight = fraction, 0.0
+        for p in range(4):
+            weight += power * DENSE[p, i]
+            power *= fraction
+        for j in range(len(march.theta)):
+            march.state[j] += h * weight * march.stages[i, j]
+
+
+@native
+def run(march, saves, shape, rays, room, held, rtol, floors, level, most):
+    """Steps until the times are saved, `most` are tried, or an accurate one needs a look."""
+    real, whole = march.real, march.whole
+    for _ in range(most):
+        _refresh(march, shape, rays, room, held)
+        if whole[SAVED] == len(saves.ts):
+            return _SAVED
+        real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
+        wrong = 0
+        for i in range(1, STAGES):
+            for j in range(len(march.theta)):
+                march.arrival[j] = 0.0
+            for m in range(i):
+                for j in range(len(march.theta)):
+                    march.arrival[j] += WEIGHTS[i, m] * march.stages[m, j]
+            for j in range(len(march.theta)):
+                march.arrival[j] = march.theta[j] + real[TRIAL] * march.arrival[j]
+            found = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
+            wrong = max(wrong, found)
+        whole[EVALUATIONS] += STAGES - 1
+        error = _error(march, shape, rtol, floors)
+        if not error <= 1:
+            whole[REJECTED] += 1
+            shrink = min(max(0.9 * error**-0.2, 0.1), 0.9) if error < np.inf else 0.1
+            real[LENGTH] = shrink * real[TRIAL]
+            if not real[TIME] + real[LENGTH] > real[TIME]:
+                return _BROKEN
+            if not error < np.inf:
+                whole[FRESH] = 0
+            continue
+        real[TRIAL_ERROR] = error
+        whole[WRONG] = wrong
+        whole[LOOSE] = len(held.layer) > 0 and slack(shape, rays, room, held) < 0
+        whole[LOW] = level > -np.inf and loss(march.arrival, shape, rays, room) <= level
+        if wrong > 0 or whole[LOOSE] or whole[LOW]:
+            return _LOOK
+        take(march, saves, shape, rays, room, rtol, 1.0)
+    return _SAVED if whole[SAVED] == len(saves.ts) else _TIRED
+
+
+@native
+def _refresh(march, shape, rays, room, held):
+    """The velocity at θ, if that or the field has changed; the first length of a step; the states due."""
+    real, whole = march.real, march.whole
+    if whole[FRESH]:
+        return
+    velocity(march.theta, march.signs, shape, rays, room, held, march.stages[0])
+    room.before[:] = room.force
+    whole[EVALUATIONS] += 1
+    whole[FRESH] = 1
+    if real[LENGTH] <= 0:
+        size, speed = np.linalg.norm(march.theta), np.linalg.norm(march.stages[0])
+        real[LENGTH] = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
+
+
+@native
+def _error(march, shape, rtol, floors):
+    """The error of the step under way over the error allowed, the largest of all layers."""
+    march.state[:] = 0.0
+    for i in range(STAGES):
+        for j in range(len(march.theta)):
+            march.state[j] += march.real[TRIAL] * ERROR[i] * march.stages[i, j]
+    worst = 0.0
+    for layer in range(len(shape.sizes) - 1):
+        width = shape.sizes[layer + 1]
+        w, b = shape.weights_at[layer], shape.biases_at[layer]
+        for part in range(2):
+            begin, end = (w, w + width * shape.sizes[layer]) if part == 0 else (b, b + width)
+            if part == 1 and not shape.biased:
+                continue
+            error, size = 0.0, 0.0
+            for j in range(begin, end):
+                error += march.state[j] ** 2
+                size += march.arrival[j] ** 2
+            ratio = math.sqrt(error) / (rtol * (math.sqrt(size) + floors[2 * layer + part]))
+            if not ratio < np.inf:
+                return np.inf
+            worst = max(worst, ratio)
+    return worst
+
+
+@native
+def take(march, saves, shape, rays, room, rtol, fraction):
+    """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
+    real, whole = march.real, march.whole
+    h, error, end = real[TRIAL], real[TRIAL_ERROR], saves.ts[-1]
+    t = end if fraction == 1.0 and h >= end - real[TIME] else real[TIME] + fraction * h
+    while whole[SAVED] < len(saves.ts) and saves.ts[whole[SAVED]] <= t:
+        i = whole[SAVED]
+        dense(march, min(max((saves.ts[i] - real[TIME]) / h, 0.0), 1.0) if h > 0 else 0.0)
+        saves.states[i] = march.state
+        saves.losses[i] = loss(march.state, shape, rays, room)
+        whole[SAVED] += 1
+    if fraction == 1.0:
+        march.theta[:] = march.arrival
+        march.stages[0] = march.stages[STAGES - 1]
+        room.before[:] = room.force
+    else:
+        dense(march, fraction)
+        march.theta[:] = march.state
+        whole[FRESH] = 0
+    factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * real[LAST_ERROR] ** 0.08, 0.2), 5.0)
+    real[LENGTH] = max(real[LENGTH], h * factor) if h < real[LENGTH] else h * factor
+    real[LAST_ERROR] = max(error, 1e-4)
+    real[LOCAL] += error * rtol
+    real[TIME] = t
+    whole[ACCEPTED] += 1

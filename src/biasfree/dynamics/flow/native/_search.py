@@ -1,0 +1,159 @@
+"""The part of a step that may be taken: kinks that would cost too much if they were ignored end it.
+
+The cost of a wrong unit is the jump of the velocity at its hyperplane times the time spent beyond it, an
+error in θ. While all costs together stay within a budget, kinks are stepped over, and their cost is added to
+the error.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._field import ROUNDING, forward, input_sizes, row_size
+from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._loop import TRIAL, dense
+
+#: A step is searched at this many points, and then by bisection.
+GRID = 8
+HALVINGS = 60
+
+
+@native
+def wrong_units(theta, signs, shape, rays, room, wrong):
+    """Mark the units that are wrong after `forward`; in the first layer the first ray stands for its line."""
+    count, found = len(rays.orient), 0
+    for layer in range(len(shape.sizes) - 2):
+        sizes = input_sizes(layer, shape, rays, room)
+        for h in range(shape.sizes[layer + 1]):
+            bound = ROUNDING * row_size(layer, h, theta, shape)
+            for r in range(count):
+                u = shape.units_at[layer] + h * count + r
+                wrong[u] = signs[u] * room.z[u] < -bound * sizes[r]
+                if layer == 0 and r != rays.first[rays.line[r]]:
+                    wrong[u] = False
+                found += wrong[u]
+    return found
+
+
+@native
+def jumps_of(theta, signs, shape, rays, room, jumps):
+    """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
+    count, k = len(rays.orient), 1 - shape.leak
+    below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
+    reach = np.sqrt(np.sum(room.e**2, axis=0))  # bounds of forces on a layer that sees nothing of a ray
+    for layer in range(len(shape.sizes) - 2, 0, -1):
+        at, size = shape.weights_at[layer], shape.sizes[layer] * shape.sizes[layer + 1]
+        reach *= np.linalg.norm(theta[at : at + size])
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        inputs = input_sizes(layer, shape, rays, room) ** 2 if shape.train[layer] else np.zeros(count)
+        total = np.zeros(count)
+        for h in range(width):
+            for r in range(count):
+                u = shape.units_at[layer] + h * count + r
+                weight = 0.0
+                if layer > 0:
+                    for i in range(fan_in):
+                        s = slope(signs[shape.units_at[layer - 1] + i * count + r], shape.leak)
+                        weight += (s * theta[shape.weights_at[layer] + h * fan_in + i]) ** 2
+                size = inputs[r] + weight * below[r]
+                total[r] += size
+                one, two = room.force[u], room.before[u]
+                if layer == 0:
+                    begin, end = rays.first[rays.line[r]], rays.first[rays.line[r] + 1]
+                    one, two = 0.0, 0.0
+                    if r == begin:
+                        for other in range(begin, end):
+                            one += room.force[u + other - begin]
+                            two += room.before[u + other - begin]
+                jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size)
+        if shape.leak == 0 and not shape.biased:
+            _wake(layer, signs, shape, rays, reach * np.sqrt(total), jumps)
+        below = total
+        at, size = shape.weights_at[layer + 1], shape.sizes[layer + 1] * shape.sizes[layer + 2]
+        reach /= max(np.linalg.norm(theta[at : at + size]), 1e-300)
+    return np.sum(jumps)
+
+
+@native
+def _wake(layer, signs, shape, rays, bounds, jumps):
+    """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
+    there."""
+    count = len(rays.orient)
+    for r in range(count):
+        asleep = True
+        for h in range(shape.sizes[layer + 1]):
+            if signs[shape.units_at[layer] + h * count + r] >= 0:
+                asleep = False
+        if asleep:
+            for h in range(shape.sizes[layer + 1]):
+                u = (
+                    shape.units_at[layer] + h * count + rays.first[rays.line[r]]
+                    if layer == 0
+                    else shape.units_at[layer] + h * count + r
+                )
+                jumps[u] = max(jumps[u], bounds[r])
+
+
+@native
+def search(march, shape, rays, room, jumps, wrong, low, high, budget):
+    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
+    h, neurons = march.real[TRIAL], np.sum(shape.sizes[1:-1])
+    steepest = h * jumps_of(march.arrival, march.signs, shape, rays, room, jumps)
+    if steepest <= budget:
+        return 1.0, steepest
+    spent, before = np.zeros(neurons), np.zeros(neurons)
+    cell = 0
+    while cell < GRID:
+        dense(march, (cell + 1) / GRID)
+        forward(march.state, march.signs, shape, rays, room)
+        wrong_units(march.state, march.signs, shape, rays, room, wrong)
+        before[:] = spent
+        _spend(h / GRID, 0.0, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        if np.linalg.norm(spent) > budget:
+            break
+        cell += 1
+    if cell == GRID:
+        return 1.0, np.linalg.norm(spent)
+    high[:] = room.z
+    start, end = cell / GRID, (cell + 1) / GRID
+    dense(march, start)
+    forward(march.state, march.signs, shape, rays, room)
+    low[:] = room.z
+    inside, outside = start, end
+    for _ in range(HALVINGS):
+        if (outside - inside) * steepest <= 0.01 * budget:
+            break
+        middle = (inside + outside) / 2
+        dense(march, middle)
+        forward(march.state, march.signs, shape, rays, room)
+        wrong_units(march.state, march.signs, shape, rays, room, wrong)
+        spent[:] = before
+        _spend(h, middle - start, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        if np.linalg.norm(spent) <= budget:
+            inside = middle
+        else:
+            outside = middle
+    return outside, np.linalg.norm(before)
+
+
+@native
+def _spend(h, since, signs, shape, rays, room, jumps, wrong, low, high, spent):
+    """Add the costs of wrong units to those of their neurons, over the time h; if `since` is positive,
+    only over the part of that fraction of it which they have spent beyond their hyperplane."""
+    count, neuron = len(rays.orient), 0
+    for layer in range(len(shape.sizes) - 2):
+        for h_ in range(shape.sizes[layer + 1]):
+            for u in range(shape.units_at[layer] + h_ * count, shape.units_at[layer] + (h_ + 1) * count):
+                if wrong[u]:
+                    time = 1.0
+                    if since > 0:
+                        speed = abs(high[u] - low[u]) * GRID
+                        time = since
+                        if speed > 0 and signs[u] * low[u] >= 0:
+                            time = min(since, abs(room.z[u]) / speed)
+                    spent[neuron] += h * time * jumps[u]
+            neuron += 1
