@@ -10,7 +10,9 @@ import pytest
 
 import biasfree as bf
 import oracles
+from biasfree.dynamics.flow import _gradient_flow as verb
 from biasfree.dynamics.flow import native
+from biasfree.dynamics.flow.native import _flow
 
 SIZES = {3: (6, 5), 4: (6, 5, 4)}
 
@@ -142,7 +144,18 @@ def test_biases_by_steps():
     assert distance(exact.weights, steps.weights) <= 10 * max(steps.stats.error or 0.0, 1e-7)
 
 
-def test_too_many_events_say_so():
+def test_auto_changes_to_steps_where_units_or_events_are_too_many(monkeypatch):
+    network, data, loss, _ = problem(24)
+    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "events"
+    with monkeypatch.context() as patch:
+        patch.setattr(verb, "MOST_EVENTS", 2)
+        assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
+    monkeypatch.setattr(_flow, "MANY_UNITS", 10)
+    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
+    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss, method="events").stats.method == "events"
+
+
+def test_too_many_steps_say_so():
     network, data, loss, ts = problem(24)
     with pytest.raises(bf.dynamics.UnfinishedError, match=r"stopped at t = .* of 8 at rtol = 1e-08"):
         bf.gradient_flow(network, data, ts, loss=loss, method="events", max_steps=3)

@@ -50,6 +50,8 @@ drop_stale(velocity)
 KINK_SHARE = 0.3
 #: Rates smaller than this, relative to the rates that they are the difference of, are zero.
 TINY = 1e-12
+#: Units (hidden neurons on rays) beyond which an event costs more than it is worth: all of them are searched.
+MANY_UNITS = 50_000
 #: Decisions at one time after which the flow is given up.
 MOST_AT_ONCE = 200
 
@@ -86,6 +88,11 @@ class Flow:
         self.held = held_by([])
         self._rtol, self._floors = LOCAL_SHARE * limits.rtol, _floors(network, limits.atol / limits.rtol)
         self._most_events = most_events
+        if most_events is not None and units > MANY_UNITS:
+            raise TooManyEventsError(
+                f"{units} hidden neurons on samples are more than are worth following one by one. "
+                'Use method="steps".'
+            )
         self._buffers = tuple(np.zeros(units) for _ in range(3))
         self._wrong, self._out = np.zeros(units, bool), np.zeros(len(theta))
         self._set_signs()
