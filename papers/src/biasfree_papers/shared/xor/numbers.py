@@ -165,5 +165,5 @@ class _Case:
         return float(outputs * (1 + 0.56 * 2 * lengths.max() / len(lengths) * lasting))
 
     def _left_behind(self, flow: Trajectory) -> float:
-        """A bound on the share of the final weights that initial weights which do not grow can have."""
+        """A bound on the part of the final weights that is left of initial weights that do not grow."""
         return float(self._spread() * np.sum(flow[0].norms) / np.linalg.norm(flow[-1].norms))

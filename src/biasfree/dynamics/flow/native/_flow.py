@@ -1,9 +1,9 @@
 """A flow through kinks at any depth: native steps between events, and the decision at each event.
 
 At an event a unit reaches its hyperplane, or the multiplier of one that slides reaches the end of its range.
-With one unit after the other: a unit crosses where the velocity points onward on the other side too, and
-slides where both sides point to the hyperplane; a unit that cannot be held any longer leaves to the side that
-it is pushed to.
+Units are decided one after the other. A unit crosses if the velocity beyond its hyperplane points onward, and
+slides if the velocities of both sides point to the hyperplane. A unit whose multiplier leaves its range is
+released to the side at that end of the range.
 """
 
 from __future__ import annotations
