@@ -85,7 +85,7 @@ def _blocks(outer: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def off_middle(z: np.ndarray, low: np.ndarray, high: np.ndarray, *, rounding: float) -> np.ndarray:
-    """The largest distance of a margin from the middle of its predicted range, over half the width, per run."""
+    """The largest distance of a margin from the middle of its predicted range, in half ranges, per run."""
     return np.max(np.abs(2 * z - low - high) / (high - low + 2 * rounding), axis=-1)
 
 
