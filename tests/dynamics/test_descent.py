@@ -12,7 +12,17 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
 from biasfree.dynamics.descent import _batches as batches
+from biasfree.dynamics.descent import _calls as calls
+from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent._loop import take_steps
+
+
+@pytest.fixture(autouse=True, params=["native", "JAX"])
+def engine(request, monkeypatch):
+    """Every test runs in the native loop, which takes small problems, and in JAX, which takes the others."""
+    if request.param == "JAX":
+        monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
+    return request.param
 
 
 def sgd(network, data, *, step, steps, loss="square", l2=0.0):
@@ -180,11 +190,11 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
 def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
     """Batches of four, of which the last is not full; the same bits in any number of threads."""
     monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
-    monkeypatch.setattr(batches, "allowed", lambda: threads)
+    monkeypatch.setattr(calls, "allowed", lambda: threads)
     data = oracles.random_data(8, 3, seed=0)
     networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
     runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
-    monkeypatch.setattr(batches, "allowed", lambda: 1)
+    monkeypatch.setattr(calls, "allowed", lambda: 1)
     for run, again in zip(
         runs, bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20), strict=True
     ):
@@ -198,7 +208,8 @@ def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
 def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
     monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(batches, "_on_cpu", lambda: False)
+    for module in (batches, verb):
+        monkeypatch.setattr(module, "on_cpu", lambda: False)
     monkeypatch.setattr(batches, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):
@@ -213,7 +224,7 @@ def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(batches, "CPU_ELEMENTS", 2 * 8 * 5)
-    monkeypatch.setattr(batches, "allowed", lambda: 2)
+    monkeypatch.setattr(calls, "allowed", lambda: 2)
     data = oracles.random_data(8, 3, seed=0)
     networks = [
         bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 5 else 0.5, seed=seed) for seed in range(8)

@@ -4,7 +4,7 @@ README.md beside this file says how they are built and why.
 """
 
 from biasfree.arguments import public
-from biasfree.dynamics.descent._batches import DivergenceError
+from biasfree.dynamics.descent._calls import DivergenceError
 from biasfree.dynamics.descent._gradient_descent import gradient_descent
 from biasfree.dynamics.descent._long_descent import long_descent
 from biasfree.dynamics.descent._sharpness import sharpness

@@ -1,27 +1,22 @@
-"""Batches of runs of gradient descent: a compiled call advances a whole batch, threads share the batches."""
+"""Batches of runs of gradient descent in JAX: a compiled call advances a whole batch."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
 
 from biasfree.dynamics._problem import Problem
-from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import BLOCK_ELEMENTS
-from biasfree.dynamics._threads import run_in_threads
+from biasfree.dynamics.descent._calls import Calls, Settings, divergence
 from biasfree.dynamics.descent._loop import LoopState, losses, take_steps
 from biasfree.dynamics.descent._run import LowestLoss, Run
 from biasfree.dynamics.descent._sharpness import largest
 from biasfree.dynamics.field._layers import Params
-from biasfree.dynamics.field._objective import Form, Moments, Physics, Samples, view_of, without_classes
+from biasfree.dynamics.field._objective import Moments, Physics, Samples, view_of, without_classes
 from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.threads import allowed
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
@@ -32,52 +27,23 @@ CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
 MANY_RUNS = 64
 #: Steps that an accelerator takes between two checks whether to go on, for which it has to wait.
 BURST = 16
-#: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
-CALL_SECONDS = 0.5
-
-
-class DivergenceError(RuntimeError):
-    """The loss of gradient descent is no longer finite: the step is too large for the curvature."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings that all runs of a call share."""
-
-    form: Form
-    step: float
-    keep_diverged: bool
 
 
 def batch_size(problem: Problem) -> int:
     """The number of runs per batch: a power of two, so that few sizes are compiled."""
     network, count = problem.networks[0], len(problem.networks)
     elements = len(problem.datasets[0]) * max(network.sizes[1:])
-    most = max(1, (CPU_ELEMENTS if _on_cpu() else ACCELERATOR_ELEMENTS) // elements)
+    most = max(1, (CPU_ELEMENTS if on_cpu() else ACCELERATOR_ELEMENTS) // elements)
     return min(2 ** (most.bit_length() - 1), 2 ** (count - 1).bit_length())
 
 
-def _on_cpu() -> bool:
+def on_cpu() -> bool:
+    """Whether JAX computes on the CPU."""
     return jax.default_backend() == "cpu"
 
 
-def descend_all(batches: Sequence[Batch], schedule: np.ndarray, progress: Progress) -> None:
-    """Run all batches: on a CPU in threads, since a batch keeps one core busy, unless the caller's function
-    `save` would be called from several threads."""
-    alone = not _on_cpu() or any(run.recorder.measures for batch in batches for run in batch.runs)
-    done = [0.0] * len(batches)
-
-    def descend(i: int) -> None:
-        for fraction in batches[i].descend(schedule):
-            done[i] = fraction
-            progress.update(sum(done) / len(batches))
-
-    tasks = [partial(descend, i) for i in range(len(batches))]
-    run_in_threads(tasks, 1 if alone else min(len(batches), allowed()))
-
-
-class Batch:
-    """Runs that advance by the same steps, in compiled calls of about CALL_SECONDS."""
+class Batch(Calls):
+    """Runs that advance by the same steps, in one compiled call."""
 
     states: Params  #: of all runs, with a leading axis for them
     first: Params
@@ -91,27 +57,11 @@ class Batch:
         weights = sum(w.size for w in runs[0].params.weights)
         self.slots = min(runs[0].recorder.slots, max(1, BLOCK_ELEMENTS // (weights * size)))
 
-    def descend(self, schedule: np.ndarray) -> Iterator[float]:
-        """Take all steps of the schedule; yields the fraction done after every compiled call."""
-        if self.size > MANY_RUNS:
-            self.slots = min(self.slots, 2 ** (len(schedule) - 1).bit_length())
-        self._begin()
-        done, budget = 0, 64
-        while done < schedule[-1] and not all(run.over for run in self.runs):
-            due = np.inf if self.grouping is None else self.grouping.due
-            stops = _next_stops(schedule, done, int(min(budget, due)), self.slots)
-            began = time.perf_counter()
-            reached = self._call(stops, done, np.isin(stops, schedule))
-            if reached == int(stops[-1]):
-                pace = CALL_SECONDS / max(time.perf_counter() - began, 1e-4)
-                # bounded by the whole schedule: doubling without end would overflow
-                budget = int(np.clip(budget * min(pace, 4.0), 16, max(16, schedule[-1])))
-            done = reached
-            yield done / schedule[-1]
-
-    def _begin(self) -> None:
+    def _begin(self, saves: int) -> None:
         """Put the states and the data on the device, and record the initial states."""
         form, runs = self.settings.form, self.runs
+        if self.size > MANY_RUNS:
+            self.slots = min(self.slots, 2 ** (saves - 1).bit_length())
         padded = runs + [runs[-1]] * (self.size - len(runs))  # a batch that is not full would compile anew
         self.states = self.first = jax.device_put(_stack([run.params for run in padded]))
         self.physics = jax.device_put(_stack([run.physics for run in padded]))
@@ -128,6 +78,10 @@ class Batch:
             self.view = jax.device_put(_stack([view_of(form, run.network, run.data) for run in padded]))
         self._keep(np.array([0]), jax.tree.map(self._repeated, self.states), np.array([0]))
 
+    @property
+    def _due(self) -> float:
+        return np.inf if self.grouping is None else self.grouping.due
+
     def _repeated(self, state: Float[Array, "runs ..."]) -> Float[np.ndarray, "runs slots ..."]:
         return np.repeat(np.asarray(state)[:, None], self.slots, axis=1)
 
@@ -136,17 +90,16 @@ class Batch:
     ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
         level = self.runs[0].recorder.levels.next  # runs with levels are alone in their batch
         given = (_padded(stops, self.slots), view, self.physics, self.settings.step, level)
-        burst = 1 if _on_cpu() else BURST
+        burst = 1 if on_cpu() else BURST
         return take_steps(self.settings.form, states, *given, shared=self.shared, burst=burst)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
-        """Take steps up to `stops`, and record the states there where `keep`; returns the steps done."""
         before = self.states
         view = self.view if self.grouping is None else self.grouping.view
         ends, saved, steps = self._take_steps(before, stops - done, view)
         self.states, steps = ends.params, np.asarray(steps) + done
         slots = np.flatnonzero(keep & (steps[: len(stops)] == stops))
-        if self.size == 1 and ends.reached[0] and ends.certified[0]:
+        if self.size == 1 and np.asarray(ends.reached)[0] and np.asarray(ends.certified)[0]:
             levels = self.runs[0].recorder.levels
             levels.reach(float(self.settings.step * steps[-1]), float(ends.lowest[0]))
             if levels.done and steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
@@ -185,11 +138,11 @@ class Batch:
             run.keep(steps[:kept], states, self.settings.step, found[i][:, :kept])
 
     def _regroup(self, ends: LoopState, steps: int) -> None:
-        if self.grouping is None:
+        if self.grouping is None or not self.grouping.sorts:
             return
         self.runs[0].by_class += steps * self.grouping.by_class
-        params = jax.tree.map(lambda a: a[0], ends.params)
-        self.grouping.note(params, steps, certified=bool(ends.certified[0]))
+        params, certified = jax.tree.map(lambda a: np.asarray(a)[0], (ends.params, ends.certified))
+        self.grouping.note(params, steps, certified=bool(certified))
 
     def _raise_divergence(self, i: int, step: int) -> NoReturn:
         """Return to the lowest loss of run `i`, measure the curvature there, and raise a DivergenceError."""
@@ -198,19 +151,7 @@ class Batch:
         best = self._take_steps(states, np.array([lowest.steps_after]), self.view)[0].params
         view = view_of(form, run.network, run.data)
         curvature = largest(form, jax.tree.map(lambda a: a[i], best), view, run.physics)
-        raise DivergenceError(
-            f"{run.name} diverged at step {step}: the loss is no longer finite; it was lowest, "
-            f"{lowest.loss:.4g}, at step {lowest.step}. There the largest stable step is about 2/curvature = "
-            f"{2 / curvature:.3g}, and step was {self.settings.step:g}: use a smaller one."
-        )
-
-
-def _next_stops(schedule: np.ndarray, done: int, budget: int, slots: int) -> np.ndarray:
-    """The next saves that fit the budget of steps and the slots; none fits: as many steps as the budget."""
-    first = int(np.searchsorted(schedule, done, side="right"))
-    ahead = schedule[first : first + slots]
-    fitting = ahead[ahead <= done + budget]
-    return fitting if len(fitting) else np.array([done + budget])
+        raise divergence(run, step, self.settings.step, curvature)
 
 
 def _padded(values: np.ndarray, slots: int) -> np.ndarray:

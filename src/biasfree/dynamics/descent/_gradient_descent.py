@@ -12,7 +12,9 @@ from biasfree.data import Dataset
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import float64, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._batches import Batch, Settings, batch_size, descend_all
+from biasfree.dynamics.descent._batches import Batch, batch_size, on_cpu
+from biasfree.dynamics.descent._calls import Settings, descend_all
+from biasfree.dynamics.descent._native_run import NativeRun, runs_natively
 from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.field._objective import form_of
 from biasfree.networks import Network
@@ -77,10 +79,13 @@ def gradient_descent(
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
         runs = [Run(form, problem, i, save, levels) for i in range(len(problem.networks))]
-        size = 1 if levels else batch_size(problem)
         settings = Settings(form, step, keep_diverged=keep_diverged)
-        batches = [Batch(settings, runs[first : first + size], size) for first in range(0, len(runs), size)]
-        descend_all(batches, schedule, progress)
+        if on_cpu() and runs_natively(problem, form):
+            calls = [NativeRun(settings, run) for run in runs]
+        else:
+            size = 1 if levels else batch_size(problem)
+            calls = [Batch(settings, runs[first : first + size], size) for first in range(0, len(runs), size)]
+        descend_all(calls, schedule, progress, threads=on_cpu())
         return problem.answer([run.trajectory(progress.elapsed) for run in runs])
 
 

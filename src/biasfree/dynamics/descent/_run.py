@@ -15,12 +15,12 @@ from biasfree.trajectory import Stats, Trajectory
 
 
 class LowestLoss(NamedTuple):
-    """The lowest loss of a run and its step, which is `steps_after` steps after the states `states` of the
-    batch (None: the initial ones)."""
+    """The lowest loss of a run and its step, which is `steps_after` steps after `states` (None: the initial
+    ones): the states of its batch, or θ of the native loop."""
 
     loss: float
     step: int
-    states: Params | None
+    states: Any
     steps_after: int
 
 

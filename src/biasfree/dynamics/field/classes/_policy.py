@@ -42,6 +42,11 @@ class Grouping:
         self._since, self._patience = 0, 0
 
     @property
+    def sorts(self) -> bool:
+        """Whether the samples of this run may be sorted at all."""
+        return self._moments is not None
+
+    @property
     def due(self) -> float:
         """Evaluations until the next attempt to sort: a count and not a time, so that a
         repeated run gives the same bits."""

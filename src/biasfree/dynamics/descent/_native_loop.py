@@ -1,0 +1,279 @@
+"""Native loop of gradient descent: one program for all shapes, compiled by Numba and stored on disk.
+
+Parameters are one vector θ: per layer its weights, then its biases if there are any. The weights of hidden
+layers are transposed, so that neurons are contiguous in every loop over them. All functions are in this file,
+since Numba compiles a stored function again only if its own file has changed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+
+class Ended(IntEnum):
+    """Why a call ended: all stops are passed, the loss is at the level, or the loss is not finite."""
+
+    STOPS = 0
+    LEVEL = 1
+    DIVERGED = 2
+
+
+class Layers(NamedTuple):
+    """The places of layers in θ, those of their activations on one sample, and constants of the network."""
+
+    sizes: Int[np.ndarray, "L+1"]
+    weights_at: Int[np.ndarray, "L"]
+    biases_at: Int[np.ndarray, "L"]
+    units_at: Int[np.ndarray, "L"]
+    train: Bool[np.ndarray, "L"]
+    biased: bool
+    leak: float
+    l2: float
+
+
+class Inputs(NamedTuple):
+    """The samples as rows and as columns, their targets, and whether the loss is logistic."""
+
+    x: Float[np.ndarray, "P D"]
+    columns: Float[np.ndarray, "D P"]
+    y: Float[np.ndarray, "P K"]
+    ones: Float[np.ndarray, "1 P"]
+    logistic: bool
+
+
+class Room(NamedTuple):
+    """Results of an evaluation: −∇, activations of all layers, two arrays for what is propagated back, an
+    array for transposes, and e = −∂loss/∂f as rows and as columns."""
+
+    slope: Float[np.ndarray, "N"]
+    active: Float[np.ndarray, "U"]
+    back: Float[np.ndarray, "2 B"]
+    turned: Float[np.ndarray, "T"]
+    e: Float[np.ndarray, "P K"]
+    columns: Float[np.ndarray, "K P"]
+
+
+def _native(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: compile as a part of `take_steps`."""
+    return njit(nogil=True, error_model="numpy", **options)
+
+
+def _stored(function: Callable[..., Any]) -> Any:
+    """Compile, and store the program on disk where a folder can be written."""
+    try:
+        return _native(cache=True)(function)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return _native()(function)
+
+
+@_native(fastmath={"contract"})
+def _multiply(a, b, out):
+    """out = a·b: every row of `out` combines the rows of `b`, four at a time, so that inner loops are
+    vectorized and no sum is reordered; two rows at once read `b` half as often."""
+    rows, terms = a.shape
+    width, first = b.shape[1], (terms - 1) % 4 + 1
+    if first == 1:
+        for i in range(rows):
+            for j in range(width):
+                out[i, j] = a[i, 0] * b[0, j]
+    elif first == 2:
+        for i in range(rows):
+            for j in range(width):
+                out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j]
+    elif first == 3:
+        for i in range(rows):
+            for j in range(width):
+                out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
+    else:
+        for i in range(rows):
+            c0, c1, c2, c3 = a[i, 0], a[i, 1], a[i, 2], a[i, 3]
+            for j in range(width):
+                out[i, j] = c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j] + c3 * b[3, j]
+    if terms > 4:
+        _add_products(a, b, out, first)
+
+
+@_native(fastmath={"contract"})
+def _add_products(a, b, out, first):
+    """Add the products of all terms from `first` on, a multiple of four of them."""
+    rows, terms = a.shape
+    width = b.shape[1]
+    for i in range(0, rows - 1, 2):
+        for k in range(first, terms, 4):
+            c0, c1, c2, c3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+            d0, d1, d2, d3 = a[i + 1, k], a[i + 1, k + 1], a[i + 1, k + 2], a[i + 1, k + 3]
+            for j in range(width):
+                b0, b1, b2, b3 = b[k, j], b[k + 1, j], b[k + 2, j], b[k + 3, j]
+                out[i, j] += c0 * b0 + c1 * b1 + c2 * b2 + c3 * b3
+                out[i + 1, j] += d0 * b0 + d1 * b1 + d2 * b2 + d3 * b3
+    if rows % 2:
+        i = rows - 1
+        for k in range(first, terms, 4):
+            c0, c1, c2, c3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+            for j in range(width):
+                out[i, j] += c0 * b[k, j] + c1 * b[k + 1, j] + c2 * b[k + 2, j] + c3 * b[k + 3, j]
+
+
+@_native(fastmath={"contract", "reassoc"})
+def _dot(a, b):
+    """a·b; the only sum that the compiler may reorder, always in the same way for one length."""
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@_native(inline="always")
+def _matrix(vector, at, rows, columns):
+    return vector[at : at + rows * columns].reshape(rows, columns)
+
+
+@_native()
+def _transposed(a, room):
+    rows, columns = a.shape
+    out = _matrix(room, 0, columns, rows)
+    for i in range(rows):
+        for j in range(columns):
+            out[j, i] = a[i, j]
+    return out
+
+
+@_native(inline="always")
+def _activate(z, leak):
+    for j in range(len(z)):
+        z[j] = z[j] if z[j] > 0 else leak * z[j]
+
+
+@_native(inline="always")
+def _close(back, active, leak):
+    """Multiply by σ′, with σ′(0) = α; an activation is positive where its input is."""
+    for j in range(len(back)):
+        back[j] = back[j] if active[j] > 0 else leak * back[j]
+
+
+@_native()
+def _residual(f, y, logistic):
+    """The loss of one output, and −∂loss/∂f."""
+    if not logistic:
+        return (y - f) ** 2 / 2, y - f
+    small = math.exp(-abs(y * f))
+    if y * f > 0:
+        return math.log1p(small), y * small / (1 + small)
+    return math.log1p(small) - y * f, y / (1 + small)
+
+
+@_native(inline="always")
+def _forward(theta, layers, inputs, room):
+    """Activations of all hidden layers and the residuals into `room`; returns the loss."""
+    samples, outputs = inputs.y.shape
+    last, h = len(layers.sizes) - 2, inputs.x
+    for layer in range(last):
+        fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
+        z = _matrix(room.active, samples * layers.units_at[layer], samples, width)
+        _multiply(h, _matrix(theta, layers.weights_at[layer], fan_in, width), z)
+        if layers.biased:
+            b = theta[layers.biases_at[layer] : layers.biases_at[layer] + width]
+            for p in range(samples):
+                z[p] += b
+        at = samples * layers.units_at[layer]
+        _activate(room.active[at : at + samples * width], layers.leak)
+        h = z
+    w, total = _matrix(theta, layers.weights_at[last], outputs, layers.sizes[last]), 0.0
+    for p in range(samples):
+        for k in range(outputs):
+            f = _dot(w[k], h[p])
+            if layers.biased:
+                f += theta[layers.biases_at[last] + k]
+            loss, e = _residual(f, inputs.y[p, k], inputs.logistic)
+            total += loss / samples
+            room.e[p, k] = room.columns[k, p] = e / samples
+    return total
+
+
+@_native(inline="always")
+def _backward(theta, layers, inputs, room):
+    """−∇ of the loss into `room.slope`."""
+    samples, last, delta = len(inputs.y), len(layers.sizes) - 2, room.e
+    for layer in range(last, -1, -1):
+        fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
+        at, before = layers.weights_at[layer], max(layer - 1, 0)
+        if layers.biased:
+            _multiply(inputs.ones, delta, _matrix(room.slope, layers.biases_at[layer], 1, width))
+        units = samples * layers.units_at[before]
+        h = inputs.x if layer == 0 else _matrix(room.active, units, samples, fan_in)
+        if layer == last:
+            _multiply(room.columns, h, _matrix(room.slope, at, width, fan_in))
+        else:
+            turned = inputs.columns if layer == 0 else _transposed(h, room.turned)
+            _multiply(turned, delta, _matrix(room.slope, at, fan_in, width))
+        if layer > 0:
+            back = room.back[layer % 2]
+            if layer == last:
+                w = _matrix(theta, at, width, fan_in)
+            else:
+                w = _transposed(_matrix(theta, at, fan_in, width), room.turned)
+            _multiply(delta, w, _matrix(back, 0, samples, fan_in))
+            _close(back[: samples * fan_in], room.active[units : units + samples * fan_in], layers.leak)
+            delta = _matrix(back, 0, samples, fan_in)
+
+
+@_native(inline="always")
+def _step(theta, layers, slope, step):
+    """θ ← θ + step·(slope − λW) in the layers that are trained."""
+    for layer in range(len(layers.train)):
+        if not layers.train[layer]:
+            continue
+        at, end = layers.weights_at[layer], layers.biases_at[layer]
+        w, s = theta[at:end], slope[at:end]
+        for j in range(len(w)):
+            w[j] += step * (s[j] - layers.l2 * w[j])
+        if layers.biased:
+            b, s = theta[end : end + layers.sizes[layer + 1]], slope[end : end + layers.sizes[layer + 1]]
+            for j in range(len(b)):
+                b[j] += step * s[j]
+
+
+@_stored
+def take_steps(theta, layers, inputs, room, step, level, stops, saved, losses):
+    """Take steps from θ up to stops[0], stops[1], …; the states there go to `saved` and `losses`.
+
+    Returns why it ended, the steps done, the stops passed, the loss at the end, the lowest loss and its step.
+    """
+    done, passed, lowest, lowest_step = 0, 0, np.inf, 0
+    while True:
+        loss = _forward(theta, layers, inputs, room)
+        if not math.isfinite(loss):
+            return Ended.DIVERGED, done, passed, loss, lowest, lowest_step
+        if loss < lowest:
+            lowest, lowest_step = loss, done
+        while passed < len(stops) and stops[passed] == done:
+            saved[passed], losses[passed] = theta, loss
+            passed += 1
+        if loss <= level:
+            return Ended.LEVEL, done, passed, loss, lowest, lowest_step
+        if passed == len(stops):
+            return Ended.STOPS, done, passed, loss, lowest, lowest_step
+        _backward(theta, layers, inputs, room)
+        _step(theta, layers, room.slope, step)
+        done += 1
+
+
+def say_if_compiling() -> None:
+    """Say on a terminal that the first call compiles, if no program is stored."""
+    folder = take_steps.stats.cache_path
+    stored = folder is not None and any(Path(folder).glob("_native_loop.take_steps-*.nbi"))
+    if not stored and not take_steps.signatures and sys.stderr.isatty():
+        print("compiling gradient descent, once for all shapes and for later processes", file=sys.stderr)

@@ -1,0 +1,157 @@
+"""Native descent: one program for all shapes, the same iteration as NumPy's and JAX's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import biasfree as bf
+import oracles
+from biasfree.dynamics.descent import _gradient_descent as verb
+from biasfree.dynamics.descent import _native_loop as loop
+from biasfree.dynamics.descent._native_run import MOST_PRODUCTS, MOST_UNITS, runs_natively
+from biasfree.dynamics.field._objective import form_of
+
+EPS = np.finfo(float).eps
+
+
+@st.composite
+def problems(draw):
+    """Networks of one to four layers of any widths, on any number of samples."""
+    size = st.integers(1, 17)
+    sizes = [draw(st.integers(1, 9)), *draw(st.lists(size, max_size=3)), draw(st.integers(1, 3))]
+    loss, seed = draw(st.sampled_from(["square", "logistic"])), draw(st.integers(0, 2**31))
+    leak = draw(st.sampled_from([0.0, 0.3, 1.0]))
+    network = bf.networks.gaussian(sizes, scale=1.5, leak=leak, seed=seed)
+    network = oracles.with_biases(network) if draw(st.booleans()) else network
+    data = oracles.random_data(draw(size), sizes[0], outputs=sizes[-1], labels=loss == "logistic", seed=seed)
+    return network, data, loss, draw(st.sampled_from([0.0, 0.1]))
+
+
+def arrays(network):
+    return [*network.weights, *(network.biases or ())]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_loss_and_steps_are_those_of_numpy_at_any_shape(problem):
+    """Loss and slope separately: the loss at both saved states, and two steps of weights and biases."""
+    network, data, loss, l2 = problem
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verb, "runs_natively", lambda *_: True)  # linear networks of many samples too
+        run = bf.gradient_descent(network, data, step=0.02, steps=2, save_every=2, loss=loss, l2=l2)
+    weights, biases = oracles.descended(network, data, step=0.02, steps=2, kind=loss, l2=l2)
+    expected = weights + (biases if network.biases else [])
+    # sums of at most 17 terms in each of four layers, forward and back, of values below 1e3
+    for found, mine in zip(arrays(run[-1]), expected, strict=True):
+        np.testing.assert_allclose(found, mine, rtol=0, atol=1e3 * 17 * 8 * EPS)
+    np.testing.assert_allclose(run.loss, [oracles.loss(run[i], data, loss) for i in (0, 1)], rtol=1e-12)
+    penalties = [oracles.penalty(run[i], l2) for i in (0, 1)]
+    np.testing.assert_allclose(run.objective, run.loss + penalties, rtol=1e-12)
+
+
+def test_a_new_shape_compiles_nothing():
+    """Other samples, inputs, widths, outputs, depths, losses and biases: one program."""
+    for sizes, loss in (((2, 6, 1), "square"), ((5, 3, 8, 2), "logistic"), ((3, 1), "square")):
+        network = bf.networks.gaussian(sizes, scale=0.5, seed=0)
+        data = oracles.random_data(4 + len(sizes), sizes[0], outputs=sizes[-1], labels=loss == "logistic")
+        for one in (network, oracles.with_biases(network)):
+            bf.gradient_descent(one, data, step=0.1, steps=3, loss=loss)
+    assert len(loop.take_steps.signatures) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_list_gives_the_bits_of_single_runs(monkeypatch, threads):
+    monkeypatch.setattr("biasfree.dynamics.descent._calls.allowed", lambda: threads)
+    data = oracles.random_data(9, 3, seed=0)
+    networks = [bf.networks.gaussian((3, 13, 1), scale=0.5, leak=0.1, seed=seed) for seed in range(5)]
+    runs = bf.gradient_descent(networks, data, step=0.1, steps=300, save_every=50)
+    for run, network in zip(runs, networks, strict=True):
+        alone = bf.gradient_descent(network, data, step=0.1, steps=300, save_every=50)
+        for one, other in zip((*run.weights, run.loss), (*alone.weights, alone.loss), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("sizes", [(3, 40, 1), (3, 20, 20, 2)])
+def test_both_engines_take_the_same_steps(monkeypatch, sizes, mirrored):
+    """200 steps of a few eps each, which a stable descent does not amplify a hundredfold."""
+    network = bf.networks.gaussian(sizes, scale=0.7, leak=0.2, seed=3)
+    data = oracles.random_data(50, 3, outputs=sizes[-1], seed=4)
+    data = bf.data.symmetrize(data) if mirrored else data
+    native = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
+    monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
+    jax = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
+    np.testing.assert_allclose(native.loss, jax.loss, rtol=1e-11)
+    assert oracles.distance(native, jax) < 200 * 100 * EPS
+
+
+def fits(sizes, samples, *, leak=0.0):
+    network, data = bf.networks.gaussian(sizes, scale=0.1, leak=leak), oracles.random_data(samples, sizes[0])
+    problem = verb.problem_of(network, data, loss="square", l2=0.0, train=None)
+    return runs_natively(problem, form_of((network,), (data,), "square", problem.train))
+
+
+def test_small_problems_run_natively():
+    width = MOST_UNITS // 64
+    assert fits((2, width - 1, 1), 64)
+    assert not fits((2, width, 1), 64)  # where samples may be sorted into classes
+    products = 2 * 200 + 200 * 200 + 200
+    assert fits((2, 200, 200, 1), MOST_PRODUCTS // products)
+    assert not fits((2, 200, 200, 1), MOST_PRODUCTS // products + 1)
+    assert fits((5, 20, 1), 20, leak=1.0)
+    assert not fits((5, 20, 1), 21, leak=1.0)  # five moments instead of 21 samples
+
+
+def test_a_loss_that_is_infinite_from_the_start():
+    network = bf.networks.gaussian((3, 5, 1), scale=1e200, seed=0)
+    run = bf.gradient_descent(network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=True)
+    assert run.stats.stopped == "diverged at step 0"
+    assert run.ts.tolist() == [0.0]
+
+
+def test_a_folder_that_cannot_be_written_stores_nothing(monkeypatch):
+    """Numba refuses a cache without a folder; the function is compiled without one."""
+    given = []
+
+    def njit(**options):
+        given.append(options)
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+        return lambda function: function
+
+    monkeypatch.setattr(loop, "njit", njit)
+    assert loop._stored(len) is len
+    assert [one.get("cache", False) for one in given] == [True, False]
+
+
+def test_an_error_of_the_compiler_is_raised(monkeypatch):
+    def njit(**_):
+        raise RuntimeError("no compiler")
+
+    monkeypatch.setattr(loop, "njit", njit)
+    with pytest.raises(RuntimeError, match="no compiler"):
+        loop._stored(len)
+
+
+def test_all_that_is_compiled_is_in_one_file():
+    """Numba compiles a stored function again if its own file has changed, not if a callee's has."""
+    assert "from biasfree" not in Path(loop.__file__).read_text()
+
+
+def test_the_first_compilation_says_so_on_a_terminal(monkeypatch, capsys, tmp_path):
+    class Compiled:
+        """Stands for the compiled function: nothing compiled yet, and a folder to store it."""
+
+        signatures = ()
+        stats = type("Stats", (), {"cache_path": str(tmp_path)})
+
+    monkeypatch.setattr(loop, "take_steps", Compiled)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    loop.say_if_compiling()
+    assert "once for all shapes" in capsys.readouterr().err
+    (tmp_path / "_native_loop.take_steps-1.py313.nbi").touch()
+    loop.say_if_compiling()
+    assert capsys.readouterr().err == ""
