@@ -105,11 +105,13 @@ def test_small_problems_run_natively():
     assert not fits((5, 20, 1), 21, leak=1.0)  # five moments instead of 21 samples
 
 
-def test_a_loss_that_is_infinite_from_the_start():
-    network = bf.networks.gaussian((3, 5, 1), scale=1e200, seed=0)
-    run = bf.gradient_descent(network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=True)
-    assert run.stats.stopped == "diverged at step 0"
-    assert run.ts.tolist() == [0.0]
+@pytest.mark.parametrize("keep_diverged", [False, True])
+def test_a_loss_that_is_infinite_from_the_start_is_refused(keep_diverged):
+    network = bf.networks.gaussian((3, 5, 1), scale=1e100, seed=0)
+    with pytest.raises(ValueError, match="the initial loss of gradient descent is inf; give smaller weights"):
+        bf.gradient_descent(
+            network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=keep_diverged
+        )
 
 
 def test_a_folder_that_cannot_be_written_stores_nothing(monkeypatch):

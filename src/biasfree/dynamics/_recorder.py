@@ -101,11 +101,6 @@ class Recorder:
         return self._save is not None
 
     @property
-    def begun(self) -> bool:
-        """Whether a state has been kept."""
-        return bool(self._ts)
-
-    @property
     def last_time(self) -> float:
         """The last time kept, −1 before the first."""
         return float(self._ts[-1][-1]) if self._ts else -1.0

@@ -67,8 +67,8 @@ class NativeRun(Calls):
         kept = np.flatnonzero(keep[:passed])
         self._keep(stops[kept], saved[kept], losses[kept])
         if why == Ended.DIVERGED:
-            if not run.recorder.begun:  # the initial state is always kept
-                self._keep(stops[:1], self._theta[None], np.array([loss]))
+            if done + taken == 0:
+                raise ValueError(f"the initial loss of {run.name} is {loss}; give smaller weights or data.")
             if not self.settings.keep_diverged:
                 self._raise_divergence(done + taken)
             run.diverged = done + taken
