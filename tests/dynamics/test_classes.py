@@ -12,6 +12,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 import biasfree as bf
 import oracles
 from biasfree.dynamics._problem import float64
+from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import (
     Form,
@@ -37,7 +38,8 @@ compiled = jax.jit(evaluate, static_argnums=0)
 
 @pytest.fixture(autouse=True)
 def _small_problems_too(monkeypatch):
-    """Use classes also for the small problems of a test."""
+    """Use JAX and its classes also for the small problems of a test."""
+    monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
     monkeypatch.setattr(grouping, "LEAST_ELEMENTS", 0)
 
 
