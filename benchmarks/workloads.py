@@ -14,6 +14,7 @@ NAMES = (
     "flow_fig3",
     "flow_six",
     "aligned",
+    "descent_shapes",
     "seeds",
     "device",
     "dense",

@@ -24,6 +24,7 @@ GOALS = {
     "flow, six points to t = 900": "≥ 3×",
     "aligned phase, P 2·10³ to 2·10⁵, descent": "≤ 3×",
     "aligned phase, P 2·10³ to 2·10⁵, flow": "≤ 3×",
+    "twelve descents of twelve shapes, a fresh process over again": "≤ 2×",
     "256 seeds on six points, CPU": "≥ 150×",
     "16 384 runs on six points, one H200": "≥ 80×",
     "dense evaluation, Fig. 3 size": "≥ 50 %",

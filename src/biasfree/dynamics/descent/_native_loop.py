@@ -82,7 +82,7 @@ def _stored(function: Callable[..., Any]) -> Any:
 @_native(fastmath={"contract"})
 def _multiply(a, b, out):
     """out = a·b: every row of `out` combines the rows of `b`, four at a time, so that inner loops are
-    vectorized and no sum is reordered; two rows at once read `b` half as often."""
+    vectorized and no sum is reordered; four rows at once read `b` a quarter as often."""
     rows, terms = a.shape
     width, first = b.shape[1], (terms - 1) % 4 + 1
     if first == 1:
@@ -111,16 +111,19 @@ def _add_products(a, b, out, first):
     """Add the products of all terms from `first` on, a multiple of four of them."""
     rows, terms = a.shape
     width = b.shape[1]
-    for i in range(0, rows - 1, 2):
+    for i in range(0, rows - 3, 4):
         for k in range(first, terms, 4):
             c0, c1, c2, c3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
             d0, d1, d2, d3 = a[i + 1, k], a[i + 1, k + 1], a[i + 1, k + 2], a[i + 1, k + 3]
+            e0, e1, e2, e3 = a[i + 2, k], a[i + 2, k + 1], a[i + 2, k + 2], a[i + 2, k + 3]
+            f0, f1, f2, f3 = a[i + 3, k], a[i + 3, k + 1], a[i + 3, k + 2], a[i + 3, k + 3]
             for j in range(width):
                 b0, b1, b2, b3 = b[k, j], b[k + 1, j], b[k + 2, j], b[k + 3, j]
                 out[i, j] += c0 * b0 + c1 * b1 + c2 * b2 + c3 * b3
                 out[i + 1, j] += d0 * b0 + d1 * b1 + d2 * b2 + d3 * b3
-    if rows % 2:
-        i = rows - 1
+                out[i + 2, j] += e0 * b0 + e1 * b1 + e2 * b2 + e3 * b3
+                out[i + 3, j] += f0 * b0 + f1 * b1 + f2 * b2 + f3 * b3
+    for i in range(rows - rows % 4, rows):
         for k in range(first, terms, 4):
             c0, c1, c2, c3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
             for j in range(width):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 #: Activations and multiplications up to which the native loop is as fast as XLA, or faster.
-MOST_UNITS, MOST_PRODUCTS = 2**16, 2**22
+MOST_UNITS, MOST_PRODUCTS = 2**17, 2**23
 #: A linear network depends on D moments, which XLA evaluates: worthwhile with this many samples per input.
 MANY_SAMPLES = 4
 
