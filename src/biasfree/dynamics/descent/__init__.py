@@ -1,1 +1,1 @@
-"""Gradient descent, its runs in batches; logistic descent to huge times; sharpness."""
+"""Gradient descent, native or in batches; logistic descent to huge times; sharpness."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-#: Activations and multiplications up to which the native loop is as fast as XLA, or faster.
+#: Activations and multiplications up to which the native loop is about as fast as XLA on one core.
 MOST_UNITS, MOST_PRODUCTS = 2**17, 2**23
 #: A linear network depends on D moments, which XLA evaluates: worthwhile with this many samples per input.
 MANY_SAMPLES = 4
