@@ -61,7 +61,7 @@ def gradient_descent(
     names the steps after which to save, as in `save_every=[1, 10, 100]`. Layers whose `train` is False
     stay fixed. `save` stores a measurement of each network instead of its weights. A list of networks of
     equal shape gives a list of trajectories, computed on all cores. With `keep_diverged` a run whose loss is
-    no longer finite ends at the last state saved before, and `stats.stopped` names the step; the others go on.
+    no longer finite ends at the last state saved before, and `stats.stopped` names the step; others go on.
 
     `until` stops a run after the first step whose data loss is that low. Of several levels, the lowest one
     stops it; `stats.reached` has the time of the first step at each, in the order given, and ∞ for a level
