@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree_papers.fig5.sentences import LEARNED
+from biasfree_papers.fig5.sentences import learned
 from biasfree_papers.shared.picture import fill, network_of
 from biasfree_papers.types import Numbers
 
@@ -123,13 +123,13 @@ def _speeds(axes: Axes, numbers: Numbers) -> None:
 
 
 def _ratios(axes: Axes, numbers: Numbers) -> None:
-    learned = numbers["left"] < LEARNED
+    done = learned(numbers)
     for depth in np.unique(numbers["depths"]):
         here = numbers["depths"] == depth
         x = depth + np.linspace(-0.2, 0.2, int(here.sum()))
-        shown = np.where(learned[here], numbers["ratio"][here], np.nan)
+        shown = np.where(done[here], numbers["ratio"][here], np.nan)
         axes.plot(x, shown, "o", mfc="none", color=_COLORS[depth])
-        axes.plot(x[~learned[here]], np.full((~learned[here]).sum(), 1.33), "x", color=_COLORS[depth])
+        axes.plot(x[~done[here]], np.full((~done[here]).sum(), 1.33), "x", color=_COLORS[depth])
     plots.level(axes, np.sqrt(2), "$\\sqrt{2}$", ls="-")
     axes.set(xlim=(2.5, 5.5), ylim=(1.32, 1.48), xticks=(3, 4, 5))
     axes.set(xlabel="layers $L$", ylabel="final $u$, ReLU / linear")
