@@ -18,7 +18,7 @@ def test_numbers(numbers):
     assert numbers["linear3"].shape == (len(numbers["linear_ts"]), 1, 3)
     assert (numbers["left"] < 1.1e-6).all()  # the level at which descent stops, a little below where it began
     # a linear target is learned: u_lin³ = |w*| but for the start, whose layers are of size 0.1 and not equal
-    np.testing.assert_allclose(numbers["linear3"][-1, 0, 0] ** 3, numbers["target"], rtol=0.02)
+    np.testing.assert_allclose(numbers["linear3"][-1, 0, 0] ** 3, numbers["target3"], rtol=0.02)
     # printed Eq. 42 is right for the first and the last layer
     np.testing.assert_allclose(numbers["slope_printed"], [0, 1, 0], atol=1e-10)
 

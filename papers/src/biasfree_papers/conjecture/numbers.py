@@ -44,6 +44,7 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         "levels": np.array(LEVELS),
         "seeds": seeds,
         "later_by": np.array(settings["later"]),
+        "half_scale": np.array(settings["half_scale"]),
     }
 
 

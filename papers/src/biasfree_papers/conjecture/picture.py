@@ -40,13 +40,13 @@ def draw(numbers: Numbers) -> Figure:
         for top, bottom, depth in zip(axes[0], axes[-1], depths, strict=True):
             top.set_title(f"$L$ = {depth} layers")
             bottom.set_xlabel("inputs")
-            _legend(top, numbers, depth)
+            _legend(bottom, numbers, depth)
     return figure
 
 
 def _distances(axes: Axes, numbers: Numbers, target: str, depth: int) -> None:
     kinds = list(dict.fromkeys(map(str, numbers["kind"])))
-    axes.set(yscale="log", ylim=(4e-4, 1.6), xlim=(-0.6, len(kinds) - 0.4))
+    axes.set(yscale="log", ylim=(1.3e-3, 1.6), xlim=(-0.6, len(kinds) - 0.4))
     axes.set_xticks(range(len(kinds)), kinds, rotation=35, ha="right", rotation_mode="anchor")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     here = (numbers["target"] == target) & (numbers["depth"] == depth)
@@ -101,7 +101,16 @@ def _legend(axes: Axes, numbers: Numbers, depth: int) -> None:
         for _, scale, look in _scales(numbers, depth)
     ]
     if depth in numbers.get("half_depth", ()):
-        handles.append(Line2D([], [], ls="none", mfc="none", label="first half", **_HALF))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                ls="none",
+                mfc="none",
+                label=f"$\\gamma$ = {float(numbers['half_scale']):g}, half",
+                **_HALF,
+            )
+        )
     handles.append(Line2D([], [], color="0.4", lw=1.6, alpha=0.6, label="$\\gamma/u$"))
     if not finished(numbers).all():
         handles.append(Line2D([], [], ls="none", marker="x", color="0.4", label="not followed"))

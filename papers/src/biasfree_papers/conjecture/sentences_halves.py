@@ -37,6 +37,8 @@ def half_tables(numbers: Numbers) -> list[Table]:
     """Every run to the first half."""
     if "half_kept" not in numbers:
         return []
+    done = halves_finished(numbers)
+    shown = {name: np.where(done, numbers[f"half_{name}"], np.nan) for name in ("end", "distance", "kept")}
     names = ("kind", "depth", "seed", "end", "distance", "kept", "error", "events", "stopped")
-    rows = tuple(zip(*(numbers[f"half_{name}"].tolist() for name in names), strict=True))
+    rows = tuple(zip(*(shown.get(name, numbers[f"half_{name}"]).tolist() for name in names), strict=True))
     return [Table("The half that learns first, where half of the loss is gone", _COLUMNS, rows)]

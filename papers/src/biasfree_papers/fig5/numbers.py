@@ -44,8 +44,8 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         **stacked(rows),
         **exact(settings, wide, small),
         **{f"curvature{depth}": _curvature(wide if depth == 3 else small) for depth in settings["depths"]},
+        **{f"target{depth}": _target(wide if depth == 3 else small) for depth in settings["depths"]},
         "seeds": seeds,
-        "target": np.array(np.linalg.norm(theory.least_squares(wide))),
     }
 
 
@@ -143,6 +143,11 @@ def _compared(
         "events": 0,
         "stopped": "descent as printed",
     }
+
+
+def _target(data: Dataset) -> np.ndarray:
+    """|w*|, the length of the map that is learned."""
+    return np.array(np.linalg.norm(theory.least_squares(data)))
 
 
 def _curvature(data: Dataset) -> np.ndarray:
