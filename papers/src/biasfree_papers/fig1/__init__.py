@@ -32,8 +32,8 @@ SETTINGS = {
     ),
     "draw_epochs": Setting(12_000, "a number of steps of three layers, for other draws", at_least(2)),
     "flow_width": Setting(20, "the width of three bias-free layers in flows, 2 or more", at_least(2)),
-    "flow_end": Setting(5000.0, "the last time of a flow, a positive number", positive),
-    "rtol": Setting(1e-5, "the simulator's tolerance for a step of a flow, a positive number", positive),
+    "flow_end": Setting(4000.0, "the last time of a flow, a positive number", positive),
+    "rtol": Setting(5e-6, "the simulator's tolerance for a step of a flow, a positive number", positive),
     "times": Setting(400, "a number of saved times", at_least(1)),
     **draws(8),
 }
@@ -74,7 +74,7 @@ EXPERIMENT = Experiment(
         "Three layers: descent trains the first draw for the 80 000 epochs, unless it has learned to "
         "rounding by 12 000, and the other draws with biases for 12 000.",
         "Three layers without biases: all draws follow the exact gradient flow, kink by kink, to the time of "
-        "25 000 epochs or until they have learned. They have width 20, not 100, where kinks are too many. A "
+        "20 000 epochs or until they have learned. They have width 20, not 100, where kinks are too many. A "
         "flow whose estimated error exceeds 0.001, or that cannot be followed to the end, counts as a "
         "failure.",
         "Networks with biases have one in every layer, zero at the start.",
