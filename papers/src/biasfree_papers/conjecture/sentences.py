@@ -116,7 +116,7 @@ def _conjecture(numbers: Numbers) -> Claim:
         source="[ZSL25] Conjecture 11, TMLR (Eq. 40 of v1)",
         kind="paper",
         measured=tuple(share),
-        bound=tuple(SHARE + kept),
+        bound=tuple(np.where(finished(numbers)[linear], SHARE + kept, SHARE)),
         origin="(γ/u)², the share that initial weights of norm γ have at the end if nothing unlearns them, "
         f"which the conjecture's limit γ → 0 leaves out; and {100 * SHARE:g} %, ours, since the paper gives "
         "no number",
@@ -195,6 +195,7 @@ def _smaller(numbers: Numbers) -> Claim:
         basis="stated",
         seeds=tuple(seeds),
         each="pairs of runs",
+        note=_missing(numbers, numbers["target"] == "linear"),
     )
 
 

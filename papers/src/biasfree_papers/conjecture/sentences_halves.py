@@ -24,7 +24,7 @@ def half_claims(numbers: Numbers) -> list[Claim]:
         source="[ZSL25] Conjecture 11, TMLR (Eq. 40 of v1), of the neurons of one sign",
         kind="paper",
         measured=tuple(share),
-        bound=tuple(SHARE + kept**2),
+        bound=tuple(np.where(done, SHARE + kept**2, SHARE)),
         origin=f"as for whole networks: (γ/u)², and {100 * SHARE:g} %, ours, since the paper gives no number",
         seeds=tuple(numbers["half_seed"]),
         each="runs",
