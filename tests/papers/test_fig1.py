@@ -29,6 +29,7 @@ def test_a_draw_that_misses_is_counted_and_explained(numbers):
     claim = EXPERIMENT.claims(missed)[-2]
     assert "three bias-free layers learn g" in claim.sentence
     assert "need not learn" in claim.note
+    assert "Descent of one network of width 12 is at " in claim.note  # 600 epochs are too few for it
     assert claim.measured == (1.0,)
     assert not claim.holds
 

@@ -164,6 +164,7 @@ def _flow_claim(numbers: Numbers, task: str) -> Claim:
         "What three bias-free layers can express they need not learn; 1 is the least-squares loss."
         if missed
         else "",
+        _descended(numbers, task),
     ]
     return Claim(
         sentence=f"three bias-free layers learn {NAMES[task]} better than two bias-free layers can, by exact "
@@ -176,6 +177,15 @@ def _flow_claim(numbers: Numbers, task: str) -> Claim:
         seeds=tuple(numbers["seeds"]),
         note=" ".join(filter(None, notes)),
     )
+
+
+def _descended(numbers: Numbers, task: str) -> str:
+    """What descent of the wider network says, where it does not learn the task."""
+    ratio = float(numbers[f"{task}_three_long_loss"][-1] / numbers[f"{task}_floor"])
+    epochs, width = int(numbers[f"{task}_three_long_epochs"]), int(numbers["width"])
+    if ratio <= _HALF:
+        return ""
+    return f"Descent of one network of width {width} is at {ratio:.3g} after {epochs} epochs."
 
 
 def _learned_claim(numbers: Numbers, task: str, kind: str) -> Claim:
