@@ -12,7 +12,7 @@ from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.boursier2022.pair import escapes_of
+from biasfree_papers.boursier2022.pair import METHOD, escapes_of
 from biasfree_papers.shared.trajectories import accuracy, stacked
 from biasfree_papers.types import Numbers, Report
 
@@ -72,11 +72,11 @@ def _row(settings: Mapping[str, Any], seed: int, scale: float) -> Numbers:
 
 
 def _flow(start: Network, data: Dataset, last: float) -> Trajectory:
-    """Every neuron leaves the other sign's samples once and for good, so kinks are met once: stepped over."""
+    """The exact flow: every neuron leaves the samples of the other sign once and for good."""
     from biasfree.dynamics import gradient_flow
 
     end = _AFTER * last + _SETTLING * len(data) / np.abs(data.y).min()
-    return gradient_flow(start, data, np.linspace(0, end, TIMES), method="smooth", rtol=RTOL)
+    return gradient_flow(start, data, np.linspace(0, end, TIMES), method=METHOD, rtol=RTOL)
 
 
 def _distance(network: Network, data: Dataset, seed: int) -> float:

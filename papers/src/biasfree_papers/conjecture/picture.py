@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree_papers.conjecture.sentences import finished
+from biasfree_papers.conjecture.counting import finished, halves_finished
 from biasfree_papers.types import Numbers
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
     {"marker": "s", "color": "#c26a00"},
     {"marker": "o", "color": "#1f4e9c"},
 )
+_HALF: dict[str, Any] = {"marker": "^", "color": "#2a7f4f"}
 _ROWS = {"linear": "linear target", "odd": "odd target, at least squares"}
 
 
@@ -39,7 +40,7 @@ def draw(numbers: Numbers) -> Figure:
         for top, bottom, depth in zip(axes[0], axes[-1], depths, strict=True):
             top.set_title(f"$L$ = {depth} layers")
             bottom.set_xlabel("inputs")
-            _legend(top, numbers, depth)
+            _legend(bottom, numbers, depth)
     return figure
 
 
@@ -53,7 +54,10 @@ def _distances(axes: Axes, numbers: Numbers, target: str, depth: int) -> None:
         axes.axvspan(i - 0.5, i + 0.5, color="0.96" if i % 2 == 0 else "1.0", lw=0, zorder=0)
         for side, scale, look in _scales(numbers, depth):
             chosen = here & (numbers["kind"] == kind) & (numbers["scale"] == scale)
-            _markers(axes, numbers, chosen, i + 0.22 * side, look)
+            if chosen.any():
+                _markers(axes, numbers, chosen, i + 0.25 * side, look)
+        if target == "linear" and depth in numbers.get("half_depth", ()):
+            _halves(axes, numbers, kind, depth, float(i))
 
 
 def _markers(axes: Axes, numbers: Numbers, chosen: np.ndarray, at: float, look: dict[str, Any]) -> None:
@@ -62,11 +66,25 @@ def _markers(axes: Axes, numbers: Numbers, chosen: np.ndarray, at: float, look: 
     done, distance = finished(numbers)[chosen], numbers["distance"][chosen]
     if numbers["target"][chosen][0] != "linear":
         axes.vlines(x[done], distance[done], numbers["later"][chosen][done], color=look["color"], lw=0.8)
+    _group(axes, x, done, distance, numbers["kept"][chosen], look)
+
+
+def _halves(axes: Axes, numbers: Numbers, kind: str, depth: int, at: float) -> None:
+    """The runs to the first half of one kind of inputs."""
+    chosen = (numbers["half_kind"] == kind) & (numbers["half_depth"] == depth)
+    x, done = at + np.linspace(-0.08, 0.08, int(chosen.sum())), halves_finished(numbers)[chosen]
+    _group(axes, x, done, numbers["half_distance"][chosen], numbers["half_kept"][chosen], _HALF)
+
+
+def _group(
+    axes: Axes, x: np.ndarray, done: np.ndarray, distance: np.ndarray, kept: np.ndarray, look: dict[str, Any]
+) -> None:
+    """Markers of what finished, crosses on the edge for the rest, and a line at the median γ/u."""
     axes.plot(x[done], distance[done], ls="none", mfc="none", **look)
     axes.plot(x[~done], np.full((~done).sum(), 1.25), ls="none", marker="x", color=look["color"])
-    kept = numbers["kept"][chosen][done]
-    if len(kept):
-        axes.hlines(np.median(kept), at - 0.18, at + 0.18, color=look["color"], lw=1.6, alpha=0.5)
+    if done.any():
+        ends = x.min() - 0.07, x.max() + 0.07
+        axes.hlines(np.median(kept[done]), *ends, color=look["color"], lw=1.6, alpha=0.5)
 
 
 def _scales(numbers: Numbers, depth: int) -> list[tuple[int, float, dict[str, Any]]]:
@@ -82,7 +100,18 @@ def _legend(axes: Axes, numbers: Numbers, depth: int) -> None:
         Line2D([], [], ls="none", mfc="none", label=f"$\\gamma$ = {scale:g}", **look)
         for _, scale, look in _scales(numbers, depth)
     ]
+    if depth in numbers.get("half_depth", ()):
+        handles.append(
+            Line2D(
+                [],
+                [],
+                ls="none",
+                mfc="none",
+                label=f"$\\gamma$ = {float(numbers['half_scale']):g}, half",
+                **_HALF,
+            )
+        )
     handles.append(Line2D([], [], color="0.4", lw=1.6, alpha=0.6, label="$\\gamma/u$"))
     if not finished(numbers).all():
-        handles.append(Line2D([], [], ls="none", marker="x", color="0.4", label="not finished"))
+        handles.append(Line2D([], [], ls="none", marker="x", color="0.4", label="not followed"))
     axes.legend(handles=handles, ncols=2, loc="lower right", handlelength=1.2, columnspacing=0.8)

@@ -12,6 +12,7 @@ from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
+from biasfree_papers.fig1.flows import flows
 from biasfree_papers.settings import seeds_of
 from biasfree_papers.shared.trajectories import layers, named, split_defect
 from biasfree_papers.types import Numbers, Report
@@ -19,7 +20,7 @@ from biasfree_papers.types import Numbers, Report
 TASKS = ("six", "g")
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
-_COUNTED = ("g", "three")  # the task and kind whose draws are all trained for as long as the first
+_FLOWN = "three"  # the kind whose draws follow the exact flow; descent trains its first draw only
 _LEARNED = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 
@@ -40,9 +41,10 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         numbers[f"{task}_least_squares"] = theory.least_squares(data[task])
         for kind in KINDS:
             found = _runs(
-                settings, data[task], kind, _epochs(settings, task, kind), _about(report, f"{task}, {kind}")
+                settings, data[task], kind, _epochs(settings, kind), _about(report, f"{task}, {kind}")
             )
             numbers |= named(f"{task}_{kind}", found)
+        numbers |= named(f"{task}_flow", flows(settings, data[task], _about(report, f"{task}, three")))
     return numbers
 
 
@@ -50,20 +52,21 @@ def _about(report: Report, name: str) -> Report:
     return lambda text: report(f"{name}: {text}")
 
 
-def _epochs(settings: Mapping[str, Any], task: str, kind: str) -> tuple[int, int]:
+def _epochs(settings: Mapping[str, Any], kind: str) -> tuple[int, int]:
     """The epochs of every seed, and of the first."""
     if KINDS[kind][0] == 2:
         return settings["epochs"], settings["epochs"]
     most = settings["deep_epochs"]
-    return most if (task, kind) == _COUNTED else min(most, settings["draw_epochs"]), most
+    return min(most, settings["draw_epochs"]), most
 
 
 def _runs(
     settings: Mapping[str, Any], data: Dataset, kind: str, epochs: tuple[int, int], report: Report
 ) -> Numbers:
-    """All seeds of one kind of network; the first one may be trained for longer."""
+    """All seeds of one kind of network, or the first; the first one may be trained for longer."""
     steps, most = epochs
-    starts = [_start(settings, int(seed), kind) for seed in seeds_of(settings)]
+    seeds = seeds_of(settings)[:1] if kind == _FLOWN else seeds_of(settings)
+    starts = [_start(settings, int(seed), kind) for seed in seeds]
     runs = _descended(starts, data, steps, settings, report)
     done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
     if most > steps and loss[-1] > _LEARNED:

@@ -51,6 +51,8 @@ def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
         part = f"{task}_{kind}"
         for loss in numbers[f"{part}_loss"][1:]:
             axes.plot(numbers[f"{part}_ts"][1:], loss[1:], **{**look, "lw": 0.5, "alpha": 0.6})
+        for loss in numbers[f"{task}_flow_loss"] if kind == "three" else ():
+            axes.plot(numbers[f"{task}_flow_ts"][1:], loss[1:], **{**look, "lw": 0.5, "alpha": 0.6})
         axes.plot(
             numbers[f"{part}_long_ts"][1:], numbers[f"{part}_long_loss"][1:], **look, label=KIND_NAMES[kind]
         )

@@ -15,7 +15,7 @@ from biasfree.theory import DeepParts
 from biasfree_papers.fig5.course import course
 from biasfree_papers.fig5.theorem import exact
 from biasfree_papers.settings import seeds_of
-from biasfree_papers.shared.loss_levels import fall
+from biasfree_papers.shared.loss_levels import accurate, fall
 from biasfree_papers.shared.trajectories import layers, named, stacked
 from biasfree_papers.types import Numbers, Report
 
@@ -24,15 +24,17 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
     """The paper's run, then runs of more seeds and depths, then initial weights of the exact structure."""
     seeds = seeds_of(settings)
     wide = tasks.linear_teacher(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-    small = tasks.linear_teacher(settings["deep_samples"], settings["dimensions"], seed=settings["data_seed"])
+    small = tasks.linear_teacher(
+        settings["flow_samples"], settings["flow_dimensions"], seed=settings["data_seed"]
+    )
     found, (relu, linear) = _as_printed(settings, wide, int(seeds[0]), report)
-    rows = [_compared(3, int(seeds[0]), _start(settings, 3, int(seeds[0]))[0], relu, linear, wide)]
+    rows = [_compared(3, int(seeds[0]), _printed_start(settings, int(seeds[0]))[0], relu, linear, wide)]
     falls = {}
     for depth in settings["depths"]:
         for seed in seeds[1:] if depth == 3 else seeds:
             report(f"{depth} layers, seed {seed}")
-            pair = _start(settings, depth, int(seed))
-            row, path = _fallen(depth, int(seed), pair, wide if depth == 3 else small, settings)
+            pair = _flow_start(settings, depth, int(seed))
+            row, path = _fallen(depth, int(seed), pair, small, settings)
             rows.append(row)
             falls |= path if seed == seeds[0] else {}
     report("initial weights of the exact structure")
@@ -42,17 +44,25 @@ def run(settings: Mapping[str, Any], report: Report) -> Numbers:
         **stacked(rows),
         **exact(settings, wide, small),
         **{f"curvature{depth}": _curvature(wide if depth == 3 else small) for depth in settings["depths"]},
+        **{f"target{depth}": _target(wide if depth == 3 else small) for depth in settings["depths"]},
         "seeds": seeds,
-        "target": np.array(np.linalg.norm(theory.least_squares(wide))),
     }
 
 
-def _start(settings: Mapping[str, Any], depth: int, seed: int) -> tuple[Network, Network]:
-    """One seed as a ReLU and as a linear network: the same weights."""
-    width = settings["width"] if depth == 3 else settings["deep_width"]
-    scale = {3: settings["scale"], 4: settings["scale4"], 5: settings["scale5"]}[depth]
-    sizes = (settings["dimensions"], *(width,) * (depth - 1), 1)
-    relu = networks.gaussian(sizes, scale=scale, seed=seed)
+def _printed_start(settings: Mapping[str, Any], seed: int) -> tuple[Network, Network]:
+    """Three layers of the printed size, as a ReLU and as a linear network of the same weights."""
+    sizes = (settings["dimensions"], settings["width"], settings["width"], 1)
+    return _twins(networks.gaussian(sizes, scale=settings["scale"], seed=seed))
+
+
+def _flow_start(settings: Mapping[str, Any], depth: int, seed: int) -> tuple[Network, Network]:
+    """Layers of the size that is followed by flow, as a ReLU and as a linear network."""
+    sizes = (settings["flow_dimensions"], *(settings["flow_width"],) * (depth - 1), 1)
+    scale = settings["scale" if depth == 3 else f"scale{depth}"]
+    return _twins(networks.gaussian(sizes, scale=scale, seed=seed))
+
+
+def _twins(relu: Network) -> tuple[Network, Network]:
     return relu, Network(relu.weights, leak=1.0)
 
 
@@ -63,7 +73,7 @@ def _as_printed(
     from biasfree.dynamics import gradient_descent
 
     found, ends = {}, []
-    for name, start in zip(("relu", "linear"), _start(settings, 3, seed), strict=True):
+    for name, start in zip(("relu", "linear"), _printed_start(settings, seed), strict=True):
         report(f"three layers as printed, {name}")
         run = gradient_descent(
             start,
@@ -93,6 +103,10 @@ def _fallen(
     both = [fall(one, data, end=settings["end"], rtol=settings["rtol"]) for one in pair]
     row = _compared(depth, seed, pair[0], both[0].networks[-1], both[1].networks[-1], data)
     row["left"] = max(row["left"], *(one.left[-1] for one in both))
+    row["error"], row["drift"] = max(one.error for one in both), max(one.drift for one in both)
+    row["trusted"] = all(accurate(one.error, one.drift) for one in both)
+    row["events"] = both[0].events
+    row["stopped"] = both[0].stopped
     paths = {
         f"{name}{depth}": np.array([_reading(network, data) for network in one.networks])
         for name, one in zip(("relu", "linear"), both, strict=True)
@@ -123,7 +137,17 @@ def _compared(
             for i in range(2, one.depth)
         ),
         "agreeing": min(_agreeing(w, other) for w, other in zip(middle, linear.weights[1:-1], strict=True)),
+        "error": 0.0,  # of descent, which is what the paper prints
+        "drift": 0.0,
+        "trusted": True,
+        "events": 0,
+        "stopped": "descent as printed",
     }
+
+
+def _target(data: Dataset) -> np.ndarray:
+    """|w*|, the length of the map that is learned."""
+    return np.array(np.linalg.norm(theory.least_squares(data)))
 
 
 def _curvature(data: Dataset) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import plots
-from biasfree_papers.fig5.sentences import LEARNED
+from biasfree_papers.fig5.sentences import learned
 from biasfree_papers.shared.picture import fill, network_of
 from biasfree_papers.types import Numbers
 
@@ -81,7 +81,7 @@ def _whole(axes: Axes, numbers: Numbers) -> None:
     """u̇ against u of ReLU networks: Proposition 12's, with equal halves, and that of one after the other."""
     for depth in np.unique(numbers["depths"]):
         look: Any = {"color": _COLORS[depth]}
-        p = np.linspace(0, numbers["target"] ** (1 / depth), 200)
+        p = np.linspace(0, float(numbers[f"target{depth}"]) ** (1 / depth), 200)
         half = _slope(numbers, depth, p) / 2
         plots.theory_curve(axes, np.sqrt(2) * p, np.sqrt(2) * half, label=f"$L$ = {depth}", **look)
         later = np.hypot(p, p[-1])
@@ -100,13 +100,15 @@ def _whole(axes: Axes, numbers: Numbers) -> None:
 
 def _slope(numbers: Numbers, depth: int, v: np.ndarray) -> np.ndarray:
     """dv/dt̃ of Proposition 12 where r is along w*."""
-    return float(numbers[f"curvature{depth}"]) * v ** (depth - 1) * (numbers["target"] - v**depth)
+    return (
+        float(numbers[f"curvature{depth}"]) * v ** (depth - 1) * (float(numbers[f"target{depth}"]) - v**depth)
+    )
 
 
 def _speeds(axes: Axes, numbers: Numbers) -> None:
     """dv/dt̃ against v: one curve a depth for linear networks and for both halves of a ReLU network."""
     for depth in np.unique(numbers["depths"]):
-        color, v = _COLORS[depth], np.linspace(0, numbers["target"] ** (1 / depth), 200)
+        color, v = _COLORS[depth], np.linspace(0, float(numbers[f"target{depth}"]) ** (1 / depth), 200)
         plots.theory_curve(axes, v, _slope(numbers, depth, v), color=color, label=f"$L$ = {depth}")
         relu, linear = numbers[f"relu{depth}"], numbers[f"linear{depth}"]
         plots.simulated_points(axes, *linear[:, 0, :2].T, shown=14, color=color, marker=_HALVES["linear"])
@@ -123,13 +125,13 @@ def _speeds(axes: Axes, numbers: Numbers) -> None:
 
 
 def _ratios(axes: Axes, numbers: Numbers) -> None:
-    learned = numbers["left"] < LEARNED
+    done = learned(numbers)
     for depth in np.unique(numbers["depths"]):
         here = numbers["depths"] == depth
         x = depth + np.linspace(-0.2, 0.2, int(here.sum()))
-        shown = np.where(learned[here], numbers["ratio"][here], np.nan)
+        shown = np.where(done[here], numbers["ratio"][here], np.nan)
         axes.plot(x, shown, "o", mfc="none", color=_COLORS[depth])
-        axes.plot(x[~learned[here]], np.full((~learned[here]).sum(), 1.33), "x", color=_COLORS[depth])
+        axes.plot(x[~done[here]], np.full((~done[here]).sum(), 1.33), "x", color=_COLORS[depth])
     plots.level(axes, np.sqrt(2), "$\\sqrt{2}$", ls="-")
     axes.set(xlim=(2.5, 5.5), ylim=(1.32, 1.48), xticks=(3, 4, 5))
     axes.set(xlabel="layers $L$", ylabel="final $u$, ReLU / linear")

@@ -89,13 +89,12 @@ def _losses(
 def _flows(
     start: Network, data: Dataset, ts: np.ndarray, loss: str, rtol: float
 ) -> tuple[Trajectory, Trajectory]:
-    """The flow at the tolerance asked for and at a coarser one; a rank-one network meets no kinks."""
+    """The flow at the tolerance asked for and at a coarser one; of rank-one networks kinks of ±x cancel."""
     from biasfree.dynamics import gradient_flow
 
     own = ts * 2 / (1 + start.leak)
     fine, coarse = (
-        gradient_flow(start, data, own, loss=loss, rtol=rtol * factor, method="smooth")
-        for factor in (1, _COARSER)
+        gradient_flow(start, data, own, loss=loss, rtol=rtol * factor) for factor in (1, _COARSER)
     )
     return fine, coarse
 

@@ -118,7 +118,7 @@ def _compared(network: Network, data: Dataset, own: np.ndarray, loss: str) -> di
 
     ts = own * 4 / (1 + network.leak) ** 2
 
-    run = gradient_flow(network, data, ts, loss=loss, rtol=1e-8, method="smooth", train=(True, False))
+    run = gradient_flow(network, data, ts, loss=loss, rtol=1e-8, train=(True, False))
     solved, rough = (
         theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss, rtol=1e-10 * factor)
         for factor in (1, _COARSER)
