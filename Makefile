@@ -61,6 +61,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constraints.txt
 	$(PIP) --editable . --editable papers
+	$(BIN)/python -m biasfree.dynamics
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core

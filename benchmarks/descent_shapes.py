@@ -7,16 +7,13 @@ programs that JAX compiled, and the largest error after the first steps.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import biasfree as bf
-from benchmarks.measure import best, path_error, timed
+from benchmarks.measure import best, in_fresh_process, path_error, timed
 from benchmarks.rows import Goal, Row
 
 NAME = "twelve descents of twelve shapes, a fresh process over again"
@@ -31,8 +28,8 @@ STEP, STEPS, COMPARED = 0.01, 1000, 20
 
 def rows() -> Iterator[Row]:
     """A process that finds the native program on disk, as every process but the first of an installation."""
-    _in_fresh_process()
-    found = _in_fresh_process()
+    in_fresh_process("descent_shapes")
+    found = in_fresh_process("descent_shapes")
     ((name, goal),) = GOALS.items()
     yield Row(
         name,
@@ -89,13 +86,6 @@ def error(pairs: list[tuple[bf.Network, bf.Dataset]]) -> float:
     return max(
         path_error([w[-1:] for w in run.weights], path) for run, path in zip(runs, references, strict=True)
     )
-
-
-def _in_fresh_process() -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.descent_shapes"]
-    environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,10 +27,19 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def best(call: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    """The shortest of several times of a call, and its last result; a first call compiles and is not
-    timed."""
+    """The shortest of several times of a call, and its last result."""
     took, result = zip(*(timed(call) for _ in range(repeats)), strict=True)
     return min(took), result[-1]
+
+
+def in_fresh_process(module: str, *arguments: object) -> Any:
+    """What a module of this folder prints as JSON when it runs as a program of its own.
+
+    Native programs that an earlier process has compiled are on disk, as after every installation.
+    """
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def path_error(path: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:

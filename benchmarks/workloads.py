@@ -9,12 +9,16 @@ from typing import Protocol
 from benchmarks.rows import Goal, Row
 
 NAMES = (
+    "quickstart",
     "descent_six",
     "descent_fig3",
     "flow_fig3",
     "flow_six",
-    "aligned",
+    "flow_deep",
+    "flow_list",
+    "flow_shapes",
     "descent_shapes",
+    "aligned",
     "seeds",
     "device",
     "dense",

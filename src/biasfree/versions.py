@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import biasfree
 
-_PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "diffrax", "matplotlib", "torch")
+_PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "numba", "matplotlib", "torch")
 
 
 def versions() -> dict[str, str]:

@@ -144,10 +144,12 @@ def nothing_is_computed(monkeypatch):
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
-    for module in (descent, flow, growing):
+    for module in (descent, growing):
         monkeypatch.setattr(module, "form_of", no)
-    for module in (batches, grouping, flow, growing):
+    for module in (batches, grouping, growing):
         monkeypatch.setattr(module, "view_of", no)
+    for kind in ("Flow", "TwoLayerFlow", "DeepFlow"):
+        monkeypatch.setattr(flow, kind, no)
 
 
 @pytest.mark.parametrize(("change", "message"), COMMON + DESCENT)

@@ -11,7 +11,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics._problem import float64
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import (

@@ -5,7 +5,6 @@ jaxlib 0.10.2 gets single entries of a compiled batched product followed by a su
 orders of magnitude above the rounding allowed here.
 """
 
-from functools import partial
 from pathlib import Path
 
 import jax
@@ -16,10 +15,9 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _releases as releases
-from biasfree.dynamics._problem import float64
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics.field._objective import Form, evaluate, loss_and_slope, params_of, physics_of, view_of
 from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.dynamics.flow.events import _driver as events
 
 SIZES = (16_384, 16_385, 20_001, 32_769)
 LOSSES = ("square", "logistic")
@@ -50,7 +48,7 @@ def test_releases_known_to_be_wrong_are_refused(release, monkeypatch):
     monkeypatch.setattr(releases, "version", lambda _: release)
     releases.refuse_wrong_release.cache_clear()
     for call in (
-        lambda: bf.gradient_flow(network, data, [1.0]),
+        lambda: bf.gradient_flow(network, data, [1.0], method="steps"),
         lambda: bf.gradient_descent(network, data, step=0.1, steps=1),
         lambda: bf.long_descent(network, bf.Dataset(data.x, np.sign(data.y)), horizon=10.0),
         lambda: bf.sharpness(network, data),
@@ -105,23 +103,6 @@ def test_loss_and_slope_by_class(samples):
         value, slope, certified = by_class(form, params, grouping.view, physics)
     assert bool(certified)
     assert_right(network, data, "square", value, slope.weights)
-
-
-@partial(jax.jit, static_argnames="system")
-def velocity(system, params, memory, given):
-    return system.loss(params, given), system.evaluate(params, memory, given)[0]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("samples", SIZES)
-def test_loss_and_velocity_by_hyperplane(samples, loss):
-    network, data = problem(samples, TWO, loss)
-    with float64():
-        kinks = events.EventDriver(
-            network, data, loss=loss, l2=0.0, train=(True, True), most_events=None, slots=4
-        )
-        value, slope = velocity(kinks.system, kinks.params, kinks.memory, kinks.given)
-    assert_right(network, data, loss, value, slope.weights)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.flow import _gradient_flow as verb
 from biasfree.dynamics.flow import native
-from biasfree.dynamics.flow.native import _flow
+from biasfree.dynamics.flow.events import _event_flow
 
 SIZES = {3: (6, 5), 4: (6, 5, 4)}
 
@@ -150,7 +150,8 @@ def test_auto_changes_to_steps_where_units_or_events_are_too_many(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(verb, "MOST_EVENTS", 2)
         assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
-    monkeypatch.setattr(_flow, "MANY_UNITS", 10)
+    monkeypatch.setattr(_event_flow, "MANY_UNITS", 10)
+    monkeypatch.setattr(_event_flow.EventFlow, "_could_matter", lambda _: True)
     assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
     assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss, method="events").stats.method == "events"
 
@@ -188,3 +189,55 @@ def test_a_change_of_a_callee_compiles_its_callers_again(tmp_path):
         "from engine._compiled import native\n@native\ndef f(x): return x + 2\n"
     )
     assert call() == ["3", "0"]
+
+
+def test_differences_of_norms_are_conserved_through_kinks():
+    """|W_l|² − |W_1|², also where a ray that one layer no longer sees comes back into view."""
+    data = bf.data.symmetrize(oracles.random_data(12, 3, seed=1))
+    network = bf.networks.gaussian((3, 12, 12, 1), scale=0.1, seed=1)
+    run = bf.gradient_flow(network, data, np.linspace(0, 60, 31), method="events", rtol=1e-5)
+    squares = np.array([np.array(one.norms) ** 2 for one in run])
+    drift = np.abs(squares[:, 1:] - squares[:, :1] - (squares[0, 1:] - squares[0, :1])).max()
+    assert run.stats.events["slides"] > 0
+    # an error of ε|W| in the weights changes a square by at most 2ε|W|²
+    assert drift <= 4 * (run.stats.error or 0.0) * squares.max()
+
+
+@pytest.mark.parametrize(("width", "d", "n"), [(12, 3, 12), (20, 5, 20)])
+def test_weights_of_the_exact_structure_keep_it(width, d, n):
+    """[ZSL25] Prop. 12: where r·x changes sign, all neurons of a half switch at once."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, d))
+    data = bf.data.symmetrize(bf.Dataset(x, x @ rng.normal(size=d)))
+    off = np.linalg.norm(data.beta) * rng.normal(size=d)
+    start = bf.networks.low_rank(data.beta + 0.3 * off, widths=(width, width), scale=0.6, seed=0)
+    ts = np.linspace(0, 20, 21)
+    run, solved = bf.gradient_flow(start, data, ts, rtol=1e-6), bf.theory.deep_flow(start, data, ts)
+    assert run.stats.method == "events"
+    assert run.stats.events["crossings"] > 0
+    assert distance(run.weights, solved.weights) < 1e-5
+
+
+def test_a_neuron_of_the_first_layer_shrinks_to_nothing_and_rests():
+    """The seed is one at which that happens; descent with shorter and shorter steps shows the same path."""
+    data = bf.data.circle(40, bf.data.separation_target)
+    network = bf.networks.gaussian((2, 20, 20, 1), scale=0.01, seed=2)
+    run = bf.gradient_flow(network, data, [0.0, 640.0, 660.0], method="events", rtol=1e-5)
+    assert run.stats.events["collapses"] == 1
+    assert np.linalg.norm(run.weights[0][-1], axis=1).min() == 0
+
+    def gap(step):
+        steps = round(20 / step)
+        end = bf.gradient_descent(run[1], data, step=step, steps=steps, save_every=steps)[-1]
+        return distance([w[-1:] for w in run.weights], [w[None] for w in end.weights])
+
+    assert gap(0.02) / gap(0.005) > 2  # first order in the step
+
+
+def test_units_of_one_neuron_with_nearly_parallel_inputs_do_not_stall():
+    rng = np.random.default_rng(1)
+    w, x = rng.normal(size=4), rng.normal(size=(16, 4))
+    data = bf.data.symmetrize(bf.Dataset(x, x @ w / np.linalg.norm(w)))
+    network = bf.networks.gaussian((4, 16, 16, 16, 16, 1), scale=0.007, seed=1)
+    run = bf.gradient_flow(network, data, [0.0, 1e8], method="events", rtol=3e-5)
+    assert run.stats.stopped == "end of ts"

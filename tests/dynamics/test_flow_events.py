@@ -12,9 +12,9 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import params_of, physics_of
+from biasfree.dynamics.field._objective import params_of
 from biasfree.dynamics.flow import _gradient_flow as flow
-from biasfree.dynamics.flow._loop import advance
+from biasfree.dynamics.flow.native._loop import run as native_run
 from event_runs import CUBE, LONG, SHORT, SIX, events_run, small, wide
 
 some = settings(deadline=None, max_examples=15)
@@ -140,7 +140,7 @@ def test_other_numbers_do_not_compile_anew():
         events_run(small(leak=leak, scale=scale, seed=seed), CUBE, ts, **options)
 
     go()
-    programs = len(advance)
+    programs = len(native_run.signatures)
     changes: tuple[dict[str, Any], ...] = (
         {"leak": 0.0},
         {"scale": 1e-8},
@@ -151,7 +151,7 @@ def test_other_numbers_do_not_compile_anew():
     )
     for change in changes:
         go(**change)
-        assert len(advance) == programs, change
+        assert len(native_run.signatures) == programs, change
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_a_level_met_at_a_saved_time_is_saved_once():
 
 def test_a_last_time_that_is_a_saved_one_to_rounding_is_not_kept_twice():
     network = small()
-    recorder = Recorder(None, network, None, physics_of(network, 0.0), None)
+    recorder = Recorder(network, 0.0, None)
     state = params_of(network)
     for t in (10.0, 30.0):
         recorder.add_one(t, state, 1.0)

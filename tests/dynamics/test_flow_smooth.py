@@ -11,7 +11,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError
 from biasfree.dynamics.flow import _gradient_flow as flow
-from biasfree.dynamics.flow._loop import advance
+from biasfree.dynamics.flow.native._loop import run as native_run
 
 #: One shape for every property of two linear layers.
 DATA = oracles.random_data(8, 3, outputs=2, seed=1)
@@ -223,7 +223,7 @@ def test_other_numbers_do_not_compile_anew():
         bf.gradient_flow(linear(scale=scale, seed=seed), DATA, ts, **options)
 
     go()
-    programs = len(advance)
+    programs = len(native_run.signatures)
     changes: tuple[dict[str, Any], ...] = (
         {"scale": 1e-8},
         {"seed": 1},
@@ -235,4 +235,4 @@ def test_other_numbers_do_not_compile_anew():
     )
     for change in changes:
         go(**change)
-        assert len(advance) == programs, change
+        assert len(native_run.signatures) == programs, change

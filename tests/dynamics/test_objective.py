@@ -10,7 +10,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics._problem import float64
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics.field import _objective as objective
 from biasfree.dynamics.field._objective import (
     Form,

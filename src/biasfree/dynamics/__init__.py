@@ -1,15 +1,31 @@
 """Simulators of learning: gradient flow, gradient descent, logistic descent to huge times, and sharpness.
 
-README.md beside this file says how they are built and why.
+README.md beside this file says how they are built and why. Descent loads JAX, and is loaded on first use.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from biasfree.arguments import public
-from biasfree.dynamics.descent._calls import DivergenceError
-from biasfree.dynamics.descent._gradient_descent import gradient_descent
-from biasfree.dynamics.descent._long_descent import long_descent
-from biasfree.dynamics.descent._sharpness import sharpness
-from biasfree.dynamics.flow._driver import UnfinishedError
-from biasfree.dynamics.flow._gradient_flow import gradient_flow
+
+if TYPE_CHECKING:
+    from biasfree.dynamics.descent._calls import DivergenceError
+    from biasfree.dynamics.descent._gradient_descent import gradient_descent
+    from biasfree.dynamics.descent._long_descent import long_descent
+    from biasfree.dynamics.descent._sharpness import sharpness
+    from biasfree.dynamics.flow._flow import UnfinishedError
+    from biasfree.dynamics.flow._gradient_flow import gradient_flow
+
+_HOMES = {
+    "DivergenceError": "descent._calls",
+    "UnfinishedError": "flow._flow",
+    "gradient_descent": "descent._gradient_descent",
+    "gradient_flow": "flow._gradient_flow",
+    "long_descent": "descent._long_descent",
+    "sharpness": "descent._sharpness",
+}
 
 __all__ = [
     "DivergenceError",
@@ -20,4 +36,15 @@ __all__ = [
     "sharpness",
 ]
 
-public(__all__, globals())
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has: {', '.join(__all__)}")
+    home = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+    globals()[name] = getattr(home, name)
+    public([name], globals())
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

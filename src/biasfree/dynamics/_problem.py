@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import jax
-
 from biasfree.arrays import non_negative
 from biasfree.data import Dataset
-from biasfree.dynamics._programs import check_process
-from biasfree.dynamics._releases import refuse_wrong_release
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -34,13 +29,6 @@ class Problem:
     def answer(self, trajectories: list[Trajectory]) -> Trajectory | list[Trajectory]:
         """The only trajectory if the caller gave one network, else the list of trajectories."""
         return trajectories[0] if self.single else trajectories
-
-
-def float64() -> AbstractContextManager[Any]:
-    """A context in which JAX computes in float64; the caller's JAX settings do not change."""
-    refuse_wrong_release()
-    check_process()
-    return jax.enable_x64(True)
 
 
 def problem_of(

@@ -12,10 +12,13 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
 import numpy as np
+
+from biasfree.dynamics._releases import refuse_wrong_release
 
 #: Programs kept per function. `advance` takes 700 maps per program, the thirteen other functions 100.
 MOST = 24
@@ -72,6 +75,13 @@ def _copy(function: Callable[..., Any]) -> Callable[..., Any]:
     program.__name__ = function.__name__
     program.__signature__ = inspect.signature(function)  # pyright: ignore[reportFunctionMemberAccess]
     return program
+
+
+def float64() -> AbstractContextManager[Any]:
+    """A context in which JAX computes in float64; the caller's JAX settings do not change."""
+    refuse_wrong_release()
+    check_process()
+    return jax.enable_x64(True)
 
 
 class _Process:

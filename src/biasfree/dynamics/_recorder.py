@@ -6,19 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from biasfree.dynamics._levels import Levels
-from biasfree.dynamics._programs import compiled
-from biasfree.dynamics.field._objective import Form, Moments, Params, Physics, Samples, data_loss, penalty
+from biasfree.dynamics._params import Params
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Int
+    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 #: The largest number of states that a compiled call returns, and of numbers in all of them (256 MB).
@@ -35,36 +31,28 @@ def _slots_for(network: Network) -> int:
 
 
 class Recorder:
-    """The saved part of a run: its weights or the values of `save`, its losses, and the times of its levels.
-
-    `form` and `view` may be None for a run that provides its losses.
-    """
+    """The saved part of a run: its weights or values of `save`, its losses, and the times of its levels."""
 
     def __init__(
         self,
-        form: Form | None,
         network: Network,
-        view: Samples | Moments | None,
-        physics: Physics,
+        l2: float,
         save: Callable[[Network], Any] | None,
         until: Sequence[float] = (),
     ):
         self.levels = Levels(until)
-        self._form, self._network, self._view, self._physics, self._save = form, network, view, physics, save
+        self._network, self._l2, self._save = network, l2, save
         self._ts: list[np.ndarray] = []
         self._losses: list[np.ndarray] = []
         self._kept: list[Params | list[np.ndarray]] = []
         self._last: Network | None = None
         self.slots = _slots_for(network)
 
-    def add(self, ts: np.ndarray, states: Params, losses: np.ndarray | None = None) -> None:
-        """Keep the first len(ts) of `states`, whose leading axis is padded to a fixed length. Data losses and
-        penalties, (2, len(ts)), are computed unless `losses` has them."""
+    def add(self, ts: np.ndarray, states: Params, losses: Float[np.ndarray, "2 T"]) -> None:
+        """Keep the first len(ts) of `states`, whose leading axis may be longer, and the data losses and
+        penalties at these times."""
         if not len(ts):
             return
-        if losses is None:
-            found = _losses(self._form, states, np.int64(len(ts)), self._view, self._physics)
-            losses = np.asarray(found)[:, : len(ts)]
         self._losses.append(losses)
         self._ts.append(np.asarray(ts))
         kept = Params(*(tuple(np.array(a[: len(ts)]) for a in part) for part in states))
@@ -76,21 +64,17 @@ class Recorder:
         self._kept.append([np.asarray(self._save(n)) for n in networks])
 
     def add_with(self, ts: np.ndarray, states: Params, losses: ArrayLike) -> None:
-        """`add` with known data losses; the penalties are computed."""
+        """`add` with the data losses; the penalties are computed."""
         squares = sum(np.sum(np.square(w), axis=(1, 2)) for w in states.weights)
-        both = np.stack([np.asarray(losses), float(self._physics.l2) / 2 * squares])
+        both = np.stack([np.asarray(losses), self._l2 / 2 * squares])
         self.add(ts, states, both[:, : len(ts)])
 
-    def add_one(self, t: float, state: Params, loss: ArrayLike | None = None) -> None:
+    def add_one(self, t: float, state: Params, loss: float) -> None:
         """Keep a single state."""
-        slots = self.slots if loss is None else 1
-        repeated = jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], slots, axis=0), state)
-        if loss is None:
-            self.add(np.array([t]), repeated)
-        else:
-            self.add_with(np.array([t]), repeated, np.array([loss]))
+        alone = Params(*(tuple(np.asarray(a)[None] for a in part) for part in state))
+        self.add_with(np.array([t]), alone, np.array([loss]))
 
-    def add_last(self, t: float, state: Params, loss: ArrayLike | None = None) -> None:
+    def add_last(self, t: float, state: Params, loss: float) -> None:
         """Keep the state at which a run stopped, unless its time is the last one kept, up to rounding."""
         if t - self.last_time > SAME_TIME * t or not self._ts:
             self.add_one(t, state, loss)
@@ -137,15 +121,3 @@ def _joined(*blocks: np.ndarray) -> np.ndarray:
     whole = np.concatenate(blocks)
     whole.flags.writeable = False
     return whole
-
-
-@compiled("form")
-def _losses(form: Form, states: Params, count: Int[Array, ""], view: Samples | Moments, physics: Physics):
-    """Data loss and penalty of the first `count` states; the others are padding and are not evaluated."""
-
-    def both(i, found):
-        params = jax.tree.map(lambda a: a[i], states)
-        pair = jnp.stack([data_loss(form, params, view, physics.leak), penalty(params, physics.l2)])
-        return found.at[:, i].set(pair)
-
-    return lax.fori_loop(0, count, both, jnp.zeros((2, states.weights[0].shape[0])))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from biasfree.dynamics._problem import float64
 from biasfree.dynamics._progress import stop_when_set
 
 Result = TypeVar("Result")
@@ -22,8 +21,7 @@ def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[
 
     def work(task: Callable[[], Result]) -> Result:
         stop_when_set(stop)
-        with float64():  # JAX's setting belongs to the thread
-            return task()
+        return task()
 
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(work, task) for task in tasks]

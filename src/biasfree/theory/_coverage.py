@@ -123,8 +123,7 @@ def every_result() -> tuple[Result, ...]:
 def _finding(hypothesis: Hypothesis, network: Network, data: Dataset) -> Finding:
     """The measured defect of a hypothesis, or the problem that prevented the measurement."""
     try:
-        with np.errstate(all="ignore"):
-            return Finding(hypothesis, float(hypothesis.defect(network, data)))
+        return Finding(hypothesis, hypothesis.measured(network, data))
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         return Finding(hypothesis, np.nan, f"not measurable: {error}")
 

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.descent._run import Run
@@ -76,9 +77,10 @@ def descend_all(calls: Sequence[Calls], schedule: np.ndarray, progress: Progress
     done = [0.0] * len(calls)
 
     def descend(i: int) -> None:
-        for fraction in calls[i].descend(schedule):
-            done[i] = fraction
-            progress.update(sum(done) / len(calls))
+        with float64():  # JAX's setting belongs to the thread
+            for fraction in calls[i].descend(schedule):
+                done[i] = fraction
+                progress.update(sum(done) / len(calls))
 
     tasks = [partial(descend, i) for i in range(len(calls))]
     run_in_threads(tasks, 1 if alone else min(len(calls), allowed()))

@@ -10,7 +10,8 @@ import numpy as np
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import float64, problem_of
+from biasfree.dynamics._problem import problem_of
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._batches import Batch, batch_size, on_cpu
 from biasfree.dynamics.descent._calls import Settings, descend_all
@@ -77,7 +78,7 @@ def gradient_descent(
     levels = levels_of(until)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
-        runs = [Run(form, problem, i, save, levels) for i in range(len(problem.networks))]
+        runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]
         settings = Settings(form, step, keep_diverged=keep_diverged)
         if on_cpu() and runs_natively(problem, form):
             calls = [NativeRun(settings, run) for run in runs]

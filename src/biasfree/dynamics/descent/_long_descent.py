@@ -10,7 +10,8 @@ import numpy as np
 
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
-from biasfree.dynamics._problem import Problem, float64, problem_of
+from biasfree.dynamics._problem import Problem, problem_of
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._loop import take_steps
 from biasfree.dynamics.field._objective import Form, Params, form_of, physics_of, view_of

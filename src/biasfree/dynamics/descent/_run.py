@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import Form, Params, params_of, physics_of
+from biasfree.dynamics.field._objective import Params, params_of, physics_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -29,7 +29,6 @@ class Run:
 
     def __init__(
         self,
-        form: Form,
         problem: Problem,
         i: int,
         save: Callable[[Network], Any] | None,
@@ -38,7 +37,7 @@ class Run:
         self.network, self.data = problem.networks[i], problem.datasets[i]
         self.params = params_of(self.network)
         self.physics = physics_of(self.network, problem.l2)
-        self.recorder = Recorder(form, self.network, None, self.physics, save, until)
+        self.recorder = Recorder(self.network, problem.l2, save, until)
         self.steps = self.by_class = 0
         self.diverged: int | None = None
         self.lowest = LowestLoss(np.inf, 0, None, 0)

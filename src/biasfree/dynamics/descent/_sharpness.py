@@ -12,8 +12,8 @@ import numpy as np
 from jax import lax
 
 from biasfree.data import Dataset
-from biasfree.dynamics._problem import float64, problem_of
-from biasfree.dynamics._programs import compiled
+from biasfree.dynamics._problem import problem_of
+from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics.field._objective import (
     Form,
     Moments,

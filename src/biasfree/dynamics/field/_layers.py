@@ -7,10 +7,11 @@ gives the slopes of both layers of a neuron, a_hD_h of its inner and D_h·w_h of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
+from biasfree.dynamics._params import Params
 from biasfree.losses import Loss
 
 if TYPE_CHECKING:
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
 
 #: Products of at most this many terms are written as sums: XLA fuses a sum with its neighbors, a product not.
 THIN = 8
-
-
-class Params(NamedTuple):
-    """The weights of a network as arrays; `biases` is empty for a bias-free network."""
-
-    weights: tuple[Float[Array, "_ _"], ...]
-    biases: tuple[Float[Array, "_"], ...] = ()
 
 
 def product(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n"]:

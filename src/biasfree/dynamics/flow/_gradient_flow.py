@@ -5,42 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
-import jax
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import Problem, float64, problem_of
+from biasfree.dynamics._problem import Problem, problem_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
-from biasfree.dynamics.field._layers import Params, with_hidden
-from biasfree.dynamics.field._objective import (
-    Form,
-    Moments,
-    Samples,
-    form_of,
-    params_of,
-    physics_of,
-    view_of,
-)
-from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.dynamics.flow._driver import LOCAL_SHARE, Limits, integrate
-from biasfree.dynamics.flow._halving import StepFlow
-from biasfree.dynamics.flow._initial import (
-    branches_initially,
-    check_velocity,
-    first_layer_hyperplanes,
-    initial_state,
-    on_a_kink,
-)
-from biasfree.dynamics.flow._loop import Smooth
-from biasfree.dynamics.flow._system import Loop
-from biasfree.dynamics.flow.events._apply import Decisions
-from biasfree.dynamics.flow.events._driver import KINDS, EventDriver, TooManyEventsError
+from biasfree.dynamics.flow._driver import follow
+from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits
+from biasfree.dynamics.flow._initial import check_velocity
+from biasfree.dynamics.flow.events._deep import DeepFlow
+from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
+from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
@@ -121,8 +102,7 @@ def gradient_flow(
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
     if method == "events":
         _check_events(problem)
-    with float64():
-        return problem.answer(_flows(problem, request))
+    return problem.answer(_flows(problem, request))
 
 
 @dataclass(frozen=True)
@@ -192,11 +172,9 @@ def _check_events(problem: Problem) -> None:
 
 
 def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
-    """The flow of every network. The first one compiles; the others run in threads, unless they would call
-    the caller's function `save` or share an accelerator."""
-    alone = request.save is not None or jax.default_backend() != "cpu"
-    rest = [partial(_flow, problem, i, request) for i in range(1, len(problem.networks))]
-    return [_flow(problem, 0, request), *run_in_threads(rest, 1 if alone else min(allowed(), len(rest)))]
+    """The flow of every network, in threads unless they would call the caller's function `save`."""
+    tasks = [partial(_flow, problem, i, request) for i in range(len(problem.networks))]
+    return run_in_threads(tasks, 1 if request.save is not None else min(allowed(), len(tasks)))
 
 
 def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
@@ -217,20 +195,9 @@ class _Run:
     """One network and its data, with one function per method."""
 
     def __init__(self, problem: Problem, i: int, request: _Request):
-        self.problem, self.request = problem, request
+        self.problem, self.i, self.request = problem, i, request
         self.network, self.data = problem.networks[i], problem.datasets[i]
-        self.physics = physics_of(self.network, problem.l2)
         self.began = time.perf_counter()
-
-    @cached_property
-    def form(self) -> Form:
-        """The form in which this network is evaluated, whatever the other networks of a list need."""
-        return form_of((self.network,), (self.data,), self.problem.loss, self.problem.train)
-
-    @cached_property
-    def view(self) -> Samples | Moments:
-        """The data in that form; events have a form of their own."""
-        return view_of(self.form, self.network, self.data)
 
     def has_no_kinks(self) -> bool:
         """Whether the field has no kinks: a linear network, fixed hidden layers, or inputs that are zero."""
@@ -239,54 +206,39 @@ class _Run:
         return network.leak == 1 or not any(hidden) or blind
 
     def recorder(self) -> Recorder:
-        given = (self.physics, self.request.save, self.request.levels)
-        return Recorder(self.form, self.network, self.view, *given)
+        return Recorder(self.network, self.problem.l2, self.request.save, self.request.levels)
 
     def smooth(self) -> Trajectory:
-        limits, recorder = self.request.limits("smooth"), self.recorder()
-        given = (self.view, self.physics)
-        loop, stopped = integrate(
-            Smooth(self.form), given, params_of(self.network), (), self.request.ts, limits, recorder
-        )
-        found = {"branch_times": self._branch_times()}
-        return recorder.trajectory(self._adaptive_stats("smooth", limits, loop, stopped, **found))
+        limits = self.request.limits("smooth")
+        return self._followed("smooth", Flow(self.network, self.data, limits, **self._problem), limits)
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
-        if self.network.depth > 2:
-            return self.deep_events(most_events=most_events)
-        limits = self.request.limits("events")
-        given = (self.physics, self.request.save, self.request.levels)
-        recorder = Recorder(None, self.network, None, *given)
-        driver = EventDriver(
-            self.network,
-            self.data,
-            loss=self.problem.loss,
-            l2=self.problem.l2,
-            train=self.problem.train,
-            most_events=most_events,
-            slots=recorder.slots,
-        )
-        loop, stopped = driver.follow(self.request.ts, limits, recorder)
-        found = {"events": driver.events(loop), "branch_times": driver.branch_times}
-        return recorder.trajectory(self._adaptive_stats("events", limits, loop, stopped, **found))
+        limits, kind = self.request.limits("events"), TwoLayerFlow if self.network.depth == 2 else DeepFlow
+        flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
+        return self._followed("events", flow, limits)
 
-    def deep_events(self, *, most_events: int | None = None) -> Trajectory:
-        """The flow of three and more layers, through their kinks."""
-        from biasfree.dynamics.flow.native._driver import follow  # Numba is loaded where it is needed
-        from biasfree.dynamics.flow.native._flow import Flow
+    def steps(self) -> Trajectory:
+        from biasfree.dynamics.flow._by_steps import flow_by_steps  # the only method that needs JAX
 
-        limits, problem = self.request.limits("events"), self.problem
-        recorder = Recorder(None, self.network, None, self.physics, self.request.save, self.request.levels)
-        how = {"loss": problem.loss, "l2": problem.l2, "train": problem.train, "most_events": most_events}
-        flow = Flow(self.network, self.data, limits, **how)
+        how = {"strict": self.request.rtol is not None, "began": self.began}
+        limits, ts = self.request.limits("steps"), self.request.ts
+        return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, **how)
+
+    @property
+    def _problem(self) -> dict[str, Any]:
+        return {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
+
+    def _followed(self, method: str, flow: Flow, limits: Limits) -> Trajectory:
+        recorder = self.recorder()
         stopped = follow(flow, self.request.ts, limits, recorder)
         stats = Stats(
-            method="events",
+            method=method,
             evaluations=flow.evaluations,
+            by_class=flow.by_class,
             accepted=flow.accepted,
             rejected=flow.tried - flow.accepted,
-            events={kind: flow.counts[kind] for kind in KINDS},
-            branch_times=self._branch_times(),
+            events=flow.events,
+            branch_times=flow.branch_times,
             rtol=limits.rtol,
             error=flow.error,
             error_kind="sum of the local errors and of the kinks stepped over",
@@ -294,56 +246,3 @@ class _Run:
             wall_time=time.perf_counter() - self.began,
         )
         return recorder.trajectory(stats)
-
-    def steps(self) -> Trajectory:
-        limits, strict = self.request.limits("steps"), self.request.rtol is not None
-        grouping = Grouping(self.form, self.network, self.data, self.physics)
-        params, branch_times = self._start()
-        flow = StepFlow(self.form, params, grouping, self.physics, limits, strict=strict)
-        recorder, outcome = flow.follow(self.request.ts, params_of(self.network), self.recorder)
-        stats = Stats(
-            method="steps",
-            evaluations=outcome.evaluations,
-            by_class=outcome.by_class,
-            accepted=outcome.accepted,
-            rejected=outcome.rejected,
-            rtol=limits.rtol,
-            error=outcome.error,
-            error_kind="step halving, largest along the path",
-            branch_times=branch_times,
-            stopped=outcome.stopped,
-            wall_time=time.perf_counter() - self.began,
-        )
-        return recorder.trajectory(stats)
-
-    def _start(self) -> tuple[Params, tuple[float, ...]]:
-        """The initial weights for steps, and the time 0 if the flow is not unique there. A neuron of two
-        layers that leaves a kink is moved a rounding beyond it."""
-        params, train = params_of(self.network), self.problem.train
-        if self.network.depth != 2 or self.has_no_kinks() or not on_a_kink(self.network, self.data):
-            return params, self._branch_times()
-        decisions = Decisions(first_layer_hyperplanes(self.network, self.data))
-        begun = initial_state(
-            self.network, self.data, decisions, loss=self.problem.loss, l2=self.problem.l2, train=train
-        )
-        return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
-
-    def _branch_times(self) -> tuple[float, ...]:
-        """The time 0 if the flow is not unique there, so that σ′(0) = α decides."""
-        given = {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
-        return (0.0,) if branches_initially(self.network, self.data, **given) else ()
-
-    def _adaptive_stats(self, method: str, limits: Limits, loop: Loop, stopped: str, **found: Any) -> Stats:
-        return Stats(
-            method=method,
-            evaluations=int(loop.evaluations),
-            by_class=int(loop.by_class),
-            accepted=int(loop.accepted),
-            rejected=int(loop.rejected),
-            rtol=limits.rtol,
-            error=float(loop.local_errors),
-            error_kind="sum of the local errors",
-            stopped=stopped,
-            wall_time=time.perf_counter() - self.began,
-            **found,
-        )

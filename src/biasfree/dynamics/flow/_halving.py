@@ -19,16 +19,19 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._objective import Form, Params, Physics, without_classes
 from biasfree.dynamics.field.classes._policy import Grouping
-from biasfree.dynamics.flow._driver import (
-    LEVEL_REACHED,
-    Limits,
-    UnfinishedError,
-    first_step,
+from biasfree.dynamics.flow._driver import LEVEL_REACHED
+from biasfree.dynamics.flow._flow import Limits, UnfinishedError
+from biasfree.dynamics.flow._rk4 import (
+    CALL_STEPS,
+    SMOOTH_FALL,
+    STAGES,
+    chosen_steps,
+    first_length,
+    given_steps,
+    loss_at,
     relative_distance,
     tolerance_of,
 )
-from biasfree.dynamics.flow._loop import Smooth
-from biasfree.dynamics.flow._rk4 import CALL_STEPS, SMOOTH_FALL, STAGES, chosen_steps, given_steps, loss_at
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool
@@ -118,10 +121,10 @@ class StepFlow:
 
     def _chosen_lengths(self, ts: np.ndarray, kink: float, most: int, progress: Progress) -> list[np.ndarray]:
         rtol = min(GRID_ERROR, 100 * self._limits.rtol)
-        tolerance = tolerance_of(self._params, self._limits)._replace(rtol=np.float64(rtol))
+        tolerance = tolerance_of(self._params, rtol, self._limits.atol / self._limits.rtol)
         params, t, error, grid = self._params, 0.0, np.inf, []
         tried = 0
-        h = first_step(Smooth(self._form), params, (), self._given, ts[-1])
+        h = min(ts[-1], float(first_length(self._form, params, *self._given)))
         for target in ts[ts > 0]:
             lengths: list[np.ndarray] = []
             while t < target:
@@ -156,9 +159,10 @@ class StepFlow:
         fine = coarse = self._params
         error, levels = 0.0, recorder.levels
         self._looks_at_losses = levels.lowest > NO_LEVEL
-        levels.reach(0.0, self._loss(fine))
+        if self._looks_at_losses:
+            levels.reach(0.0, self._loss(fine))
         if ts[0] == 0 or levels.done:
-            recorder.add_one(0.0, self._first)
+            recorder.add_one(0.0, self._first, self._loss(self._first))
         if levels.done:
             return LEVEL_REACHED, 0.0
         kinks = np.zeros(2)
@@ -183,9 +187,9 @@ class StepFlow:
                 if levels.done:
                     break
             if levels.done:
-                recorder.add_last(float(t), fine)
+                recorder.add_last(float(t), fine, self._loss(fine))
                 return LEVEL_REACHED, error
-            recorder.add_one(float(t), fine)
+            recorder.add_one(float(t), fine, self._loss(fine))
             progress.update(t / ts[-1])
         return "end of ts", error
 
@@ -229,7 +233,7 @@ class StepFlow:
         return np.append(lengths[:last], high)
 
     def _loss(self, params: Params) -> float:
-        return float(loss_at(self._form, params, *self._given)) if self._looks_at_losses else np.inf
+        return float(loss_at(self._form, params, *self._given))
 
     def _warn(self, error: float) -> None:
         if error > self._limits.rtol:

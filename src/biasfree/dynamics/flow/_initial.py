@@ -19,7 +19,7 @@ from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
-from biasfree.dynamics.flow.events._locate import ROUNDING
+from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 

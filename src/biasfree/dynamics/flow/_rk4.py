@@ -12,7 +12,7 @@ and threefold at most at a crossing, which tells the two apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +20,19 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics._programs import compiled
-from biasfree.dynamics.field._objective import Form, Moments, Params, Physics, Samples, data_loss, evaluate
-from biasfree.dynamics.flow._system import Tolerance, error_norm
+from biasfree.dynamics.field._objective import (
+    Form,
+    Moments,
+    Params,
+    Physics,
+    Samples,
+    data_loss,
+    evaluate,
+    loss_and_slope,
+)
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool
+    from jaxtyping import Array, Bool, Float
 
 #: Evaluations per step, and the weights of the slopes: row i leads to stage i, the last to the end of the
 #: step.
@@ -44,6 +52,49 @@ CALL_STEPS = 128
 SMOOTH_FALL = 6.0
 #: The least normal number, in place of |W| = 0.
 TINY = np.finfo(float).tiny
+
+
+class Tolerance(NamedTuple):
+    """The local error allowed in one step: rtol·(|W_l| + floor_l) for every layer l."""
+
+    rtol: Any
+    floors: Params
+
+
+def tolerance_of(params: Params, rtol: float, share: float) -> Tolerance:
+    """The local tolerance: relative to every layer, plus a share of its initial norm.
+
+    A layer that is initially zero is measured against the largest layer instead.
+    """
+    norms = jax.tree.map(lambda a: float(np.linalg.norm(a)), params)
+    largest = max(jax.tree.leaves(norms)) or 1.0
+    return Tolerance(np.float64(rtol), jax.tree.map(lambda n: np.float64(share * (n or largest)), norms))
+
+
+def error_norm(error: Params, params: Params, tolerance: Tolerance) -> Float[Array, ""]:
+    """The largest ratio, over layers, of a step's error to the error allowed."""
+
+    def ratio(e, w, floor):
+        return jnp.sqrt(jnp.sum(e**2)) / (tolerance.rtol * (jnp.sqrt(jnp.sum(w**2)) + floor))
+
+    return jnp.max(jnp.stack(jax.tree.leaves(jax.tree.map(ratio, error, params, tolerance.floors))))
+
+
+def relative_distance(a: Params, b: Params) -> float:
+    """|ΔW|/|W| over all layers."""
+    pairs = list(zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+    gap = np.sqrt(sum(np.sum((np.asarray(x) - np.asarray(y)) ** 2) for x, y in pairs))
+    size = np.sqrt(sum(np.sum(np.asarray(x) ** 2) for x, _ in pairs))
+    return float(gap / size) if size > 0 else 0.0
+
+
+@compiled("form")
+def first_length(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Float[Array, ""]:
+    """The time in which the weights change by about one percent; 1 where nothing moves."""
+    velocity = loss_and_slope(form, params, view, physics)[1]
+    size, speed = (jnp.sqrt(sum(jnp.sum(a**2) for a in jax.tree.leaves(p))) for p in (params, velocity))
+    moves = (speed > 0) & (size > 0)
+    return jnp.where(moves, 0.01 * size / jnp.where(moves, speed, 1.0), 1.0)
 
 
 def _step(

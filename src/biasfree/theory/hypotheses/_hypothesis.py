@@ -13,6 +13,7 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
+from biasfree.theory.hypotheses._measured import measured_once
 
 
 class AssumptionError(ValueError):
@@ -41,14 +42,18 @@ class Hypothesis:
     remedy: str
     tolerance: float | None = None
 
+    def measured(self, network: Network | None, data: Dataset | None) -> float:
+        """The defect, measured once for these objects; infinity and NaN give no warning."""
+        with np.errstate(all="ignore"):
+            return measured_once(self.defect, network, data)
+
     def check(self, network: Network | None, data: Dataset | None, tolerance: float | None = None) -> float:
         """The measured defect; an `AssumptionError` if it exceeds the tolerance.
 
         A hypothesis on the data alone needs no network, and one on the network no data.
         """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
-        with np.errstate(all="ignore"):  # infinity and NaN are refused below
-            defect = float(self.defect(network, data))
+        defect = self.measured(network, data)
         if not defect <= tolerance:
             raise AssumptionError(
                 self.name, self.measures, defect=defect, tolerance=tolerance, remedy=self.remedy

@@ -90,7 +90,7 @@ def _neglected(network: Network, data: Dataset) -> float:
         growing = growing_part(network, data)
     except ValueError:  # r₁ = 0
         return np.inf
-    share = np.sqrt(SMALL.defect(network, data)) + data.dimensions * np.finfo(float).eps
+    share = np.sqrt(SMALL.measured(network, data)) + data.dimensions * np.finfo(float).eps
     rest = np.maximum(row_norms(first), np.abs(second[0])) / growing.norm * share
     if network.leak == 1:
         return float(np.linalg.norm(rest))

@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.dynamics.flow.events._decide import Contact, can_rest, departures, resolve
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
-from biasfree.dynamics.flow.events._locate import ROUNDING
+from biasfree.dynamics.flow.native._layout import ROUNDING
 
 #: A unit normal this near to the span of others lies in it.
 DEPENDENT = 1e-10
@@ -45,7 +45,9 @@ class Decisions:
             return self._leave(neuron, t, signs)
         hit, since = self._first_hit(neuron)
         if self._collapses(neuron, hit, since):
-            hidden[h] = neuron.w - self._span @ neuron.w
+            left = neuron.w - self._span @ neuron.w
+            rounded = np.linalg.norm(left) <= ROUNDING * np.linalg.norm(neuron.w)
+            hidden[h] = 0.0 if rounded else left
             return {"collapses", *self._leave(neuron, t, signs)}
         on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
         hit = on & neuron.wrong
@@ -65,6 +67,10 @@ class Decisions:
         """Note a time, once however many neurons branch at it."""
         if t not in self.branch_times[-1:]:
             self.branch_times.append(t)
+
+    def collapses(self, neuron: Neuron) -> bool:
+        """Whether a neuron that is beyond a hyperplane has reached w = 0."""
+        return self._collapses(neuron, *self._first_hit(neuron))
 
     def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
         """The hyperplane that a neuron crossed first, and how long ago; hyperplanes after it wait for their

@@ -15,18 +15,26 @@ from typing import Any
 from numba import njit
 
 #: Division by zero gives infinity, as in NumPy.
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_INNER: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+_ALONE: Any = {**_INNER, "no_cpython_wrapper": False}
+_STORED: Any = {**_ALONE, "cache": True}
 _STAMP = "biasfree-native-"
 
 
 def native(function: Callable[..., Any]) -> Any:
     """The function, compiled when it is first called; stored on disk where a folder can be written."""
     try:
-        return njit(cache=True, **_OPTIONS)(function)
+        return njit(**_STORED)(function)
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise
-        return njit(**_OPTIONS)(function)
+        return njit(**_ALONE)(function)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """A function that only native ones call: compiled with each of them, and faster without the code that
+    Python would need."""
+    return njit(**_INNER)(function)
 
 
 def drop_stale(function: Any) -> None:
@@ -38,7 +46,7 @@ def drop_stale(function: Any) -> None:
     stamp = folder / f"{_STAMP}{digest}"
     if stamp.exists():
         return
-    for old in [*folder.glob("*.nbi"), *folder.glob(f"{_STAMP}*")]:
+    for old in [*folder.glob("*.nb[ci]"), *folder.glob(f"{_STAMP}*")]:
         old.unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     stamp.touch()

@@ -13,36 +13,55 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._vectors import fill
 
 if TYPE_CHECKING:
-    from jaxtyping import Int
+    from jaxtyping import Float, Int
 
 
 class Held(NamedTuple):
-    """The units (layer, neuron, ray) that slide until the next event; in the first layer a ray stands for
-    its line."""
+    """The constraints until the next event. `size` is zero if there are none.
 
+    The units (layer, neuron, ray) slide; in the first layer a ray stands for its line. `single` says that all
+    of them are in the first layer and no two on one neuron: then each is projected by itself. `rest` are
+    first-layer neurons at w = 0, and `ways` σ(θ_y·u_r) of the directions θ_y in which one may leave.
+
+    A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too, on
+    the side `watch_sign` of them. `watch` has the neuron and the ray of such a unit and the range of the
+    units that its neuron slides with, and `watch_mix` its gradient as a combination of theirs.
+    """
+
+    size: int
+    single: bool
     layer: Int[np.ndarray, "M"]
     neuron: Int[np.ndarray, "M"]
     ray: Int[np.ndarray, "M"]
+    rest: Int[np.ndarray, "E"]
+    ways: Float[np.ndarray, "Y R"]
+    watch: Int[np.ndarray, "W 4"]
+    watch_sign: Int[np.ndarray, "W"]
+    watch_mix: Float[np.ndarray, "W M"]
 
 
-@native
+@inner
 def constrain(theta, signs, shape, rays, room, held, out):
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients."""
+    _rest(shape, held, out)
     count = len(held.layer)
     for j in range(count):
         unit = held.layer[j], held.neuron[j], held.ray[j]
-        gradient(unit, theta, signs, shape, rays, room, room.back[j], room.act[j])
-    gram, rhs = np.zeros((count, count)), np.zeros(count)
-    for i in range(count):
-        rhs[i] = _along(i, out, shape, room)
-        for j in range(i + 1):
-            gram[i, j] = _product(i, j, shape, room)
-    solve(gram, rhs, room.multipliers)
+        gradient(unit, theta, signs, shape, rays, room, held, room.back[j], room.act[j])
+    if held.single:
+        for j in range(count):
+            room.multipliers[j] = _along(j, out, shape, room) / _product(j, j, shape, room)
+    else:
+        rhs = np.zeros(count)
+        for i in range(count):
+            rhs[i] = _along(i, out, shape, room)
+        solve(gram_of(count, shape, room), rhs, room.multipliers)
     for j in range(count):
         _subtract(j, room.multipliers[j], shape, room, out)
         if held.layer[j] > 0:
@@ -50,13 +69,24 @@ def constrain(theta, signs, shape, rays, room, held, out):
             _force_below(unit, room.multipliers[j], theta, signs, shape, rays, room)
 
 
-@native
-def gradient(unit, theta, signs, shape, rays, room, back, act):
-    """∇z of a unit as back ⊗ act, layer after layer from the first."""
+@inner
+def _rest(shape, held, out):
+    """Neurons at w = 0 do not move."""
+    fan_in = shape.sizes[0]
+    for h in held.rest:
+        for i in range(fan_in):
+            out[shape.weights_at[0] + h * fan_in + i] = 0.0
+        if shape.biased:
+            out[shape.biases_at[0] + h] = 0.0
+
+
+@inner
+def gradient(unit, theta, signs, shape, rays, room, held, back, act):
+    """∇z of a unit as back ⊗ act, layer after layer from the first; neurons at rest do not move."""
     layer, neuron, ray = unit
     count, fan_in = len(rays.orient), shape.sizes[0]
-    back[:] = 0.0
-    act[:] = 0.0
+    fill(back, 0.0)
+    fill(act, 0.0)
     for i in range(fan_in):
         act[i] = rays.orient[ray] * rays.normals[i, rays.line[ray]]
     back_at, act_at = 0, fan_in
@@ -67,19 +97,23 @@ def gradient(unit, theta, signs, shape, rays, room, back, act):
         act_at += shape.sizes[below + 1]
     back[back_at + neuron] = 1.0
     for above in range(layer, 0, -1):
-        fan_in, width = shape.sizes[above], shape.sizes[above + 1]
+        fan_in, width, at = shape.sizes[above], shape.sizes[above + 1], shape.weights_at[above]
+        below = back_at - fan_in
+        for k in range(width):
+            factor = back[back_at + k]
+            if factor != 0.0:  # one neuron of the unit's own layer
+                for i in range(fan_in):
+                    back[below + i] += factor * theta[at + k * fan_in + i]
         for i in range(fan_in):
-            total = 0.0
-            for k in range(width):
-                total += back[back_at + k] * theta[shape.weights_at[above] + k * fan_in + i]
             sign = signs[shape.units_at[above - 1] + i * count + ray]
-            back[back_at - fan_in + i] = total * (
-                1.0 if sign > 0 else shape.leak if sign < 0 else (1 + shape.leak) / 2
-            )
-        back_at -= fan_in
+            back[below + i] *= slope(sign, shape.leak)
+        back_at = below
+    if layer > 0:
+        for h in held.rest:
+            back[h] = 0.0
 
 
-@native
+@inner
 def _force_below(unit, multiplier, theta, signs, shape, rays, room):
     """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
     layer, neuron, ray = unit
@@ -100,7 +134,7 @@ def _force_below(unit, multiplier, theta, signs, shape, rays, room):
         back = below
 
 
-@native
+@inner
 def _product(i, j, shape, room):
     """∇z_i·∇z_j over the layers that are trained."""
     back_at, act_at, total = 0, 0, 0.0
@@ -118,7 +152,27 @@ def _product(i, j, shape, room):
     return total
 
 
-@native
+@inner
+def gram_of(count, shape, room):
+    """∇z_i·∇z_j of the first rows, over the layers that are trained."""
+    gram, back_at, act_at = np.zeros((count, count)), 0, 0
+    one, two = np.zeros((count, count)), np.zeros((count, count))
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        if shape.train[layer]:
+            back = room.back[:count, back_at : back_at + width].copy()
+            act = room.act[:count, act_at : act_at + fan_in].copy()
+            np.dot(back, back.T, one)
+            np.dot(act, act.T, two)
+            for i in range(count):
+                for j in range(count):
+                    gram[i, j] += one[i, j] * (two[i, j] + (1.0 if shape.biased else 0.0))
+        back_at += width
+        act_at += fan_in
+    return gram
+
+
+@inner
 def _along(j, v, shape, room):
     """∇z_j·v."""
     back_at, act_at, total = 0, 0, 0.0
@@ -135,7 +189,7 @@ def _along(j, v, shape, room):
     return total
 
 
-@native
+@inner
 def _subtract(j, factor, shape, room, v):
     """v − factor·∇z_j."""
     back_at, act_at = 0, 0
@@ -152,9 +206,10 @@ def _subtract(j, factor, shape, room, v):
         act_at += fan_in
 
 
-@native
+@inner
 def solve(gram, rhs, x):
-    """gram·x = rhs by Cholesky, in place; x is 0 for rows that depend on those before."""
+    """gram·x = rhs by Cholesky, in place, for the first rows of gram; x is 0 for rows that depend on those
+    before."""
     count = len(rhs)
     for i in range(count):
         whole = gram[i, i]
@@ -177,23 +232,48 @@ def solve(gram, rhs, x):
         x[i] = value / gram[i, i] if gram[i, i] > 0 else 0.0
 
 
+@inner
+def _free_part(unit, theta, signs, shape, rays, room, held, x):
+    """∇z of a unit in the row after those of the constraints, and its components x along these; returns
+    |∇z|² and the part of it that constraints leave."""
+    count = len(held.layer)
+    gradient(unit, theta, signs, shape, rays, room, held, room.back[count], room.act[count])
+    gram, rhs = gram_of(count + 1, shape, room), np.zeros(count)
+    for i in range(count):
+        rhs[i] = gram[i, count]
+    square = gram[count, count]
+    solve(gram, rhs, x)
+    left = square
+    for i in range(count):
+        left -= rhs[i] * x[i]
+    return square, max(left, 0.0)
+
+
 @native
 def unit_rate(unit, theta, signs, shape, rays, room, held, v):
     """ż of a unit for the velocity v, |∇z|², and the part of |∇z|² that constraints leave; after
     `constrain`."""
     count = len(held.layer)
-    gradient(unit, theta, signs, shape, rays, room, room.back[count], room.act[count])
-    gram, rhs, x = np.zeros((count, count)), np.zeros(count), np.zeros(count)
-    for i in range(count):
-        rhs[i] = _product(i, count, shape, room)
-        for j in range(i + 1):
-            gram[i, j] = _product(i, j, shape, room)
-    solve(gram, rhs, x)
-    square = _product(count, count, shape, room)
-    return _along(count, v, shape, room), square, max(square - np.sum(rhs * x), 0.0)
+    square, left = _free_part(unit, theta, signs, shape, rays, room, held, np.zeros(count))
+    return _along(count, v, shape, room), square, left
 
 
 @native
+def pin(unit, z, theta, signs, shape, rays, room, held):
+    """Put a unit with input z on its hyperplane, by the least change of θ that leaves the constraints; after
+    `constrain`. Returns the length of the change."""
+    count = len(held.layer)
+    x = np.zeros(count)
+    square, left = _free_part(unit, theta, signs, shape, rays, room, held, x)
+    if not left > 1e-12 * square:
+        return 0.0  # constraints hold it there already
+    _subtract(count, z / left, shape, room, theta)
+    for j in range(count):
+        _subtract(j, -x[j] * z / left, shape, room, theta)
+    return abs(z) / math.sqrt(left)
+
+
+@inner
 def half_jump(unit, shape, rays, room):
     """Half the difference of the multipliers of ∇z on the two sides of a unit; negative where they
     attract."""
@@ -207,14 +287,30 @@ def half_jump(unit, shape, rays, room):
     return (1 - shape.leak) / 2 * total
 
 
-@native
+@inner
 def slack(shape, rays, room, held):
-    """The least distance of a multiplier from the end of its range: negative once a unit should be released.
+    """The least distance of a constraint from its end: negative once a unit or a neuron should be released.
 
-    A unit that slides has a multiplier between those of its two sides.
+    A unit that slides has a multiplier between those of its two sides. A neuron at rest leaves once its rate
+    in one of the ways is positive. A neuron leaves a watched hyperplane that repels if no multipliers of its
+    units fit the other side of it.
     """
     least = np.inf
     for j in range(len(held.layer)):
         half = half_jump((held.layer[j], held.neuron[j], held.ray[j]), shape, rays, room)
         least = min(least, -half - abs(room.multipliers[j]))
+    for i in range(len(held.watch)):
+        push = half_jump((0, held.watch[i, 0], held.watch[i, 1]), shape, rays, room)
+        if push > 0:
+            for j in range(held.watch[i, 2], held.watch[i, 3]):
+                half = half_jump((0, held.neuron[j], held.ray[j]), shape, rays, room)
+                beyond = 2 * held.watch_sign[i] * push * held.watch_mix[i, j] - room.multipliers[j]
+                least = min(least, -half - abs(beyond))
+    count = len(rays.orient)
+    for h in held.rest:
+        for y in range(held.ways.shape[0]):
+            rate = 0.0
+            for r in range(count):
+                rate += room.force[h * count + r] * held.ways[y, r]
+            least = min(least, -rate)
     return least

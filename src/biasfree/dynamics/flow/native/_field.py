@@ -12,15 +12,14 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain
-from biasfree.dynamics.flow.native._layout import matrix, slope
+from biasfree.dynamics.flow.native._layout import ROUNDING, matrix, slope
+from biasfree.dynamics.flow.native._residual import loss_of, residual
+from biasfree.dynamics.flow.native._vectors import fill
 
-#: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
-ROUNDING = 1e-13
 
-
-@native
+@inner
 def forward(theta, signs, shape, rays, room):
     """Inputs, activations and outputs into `room`; returns how many units are wrong."""
     last, count, wrong = len(shape.sizes) - 2, len(rays.orient), 0
@@ -46,7 +45,7 @@ def forward(theta, signs, shape, rays, room):
     return wrong
 
 
-@native
+@inner
 def _activate(layer, theta, signs, shape, rays, room):
     """Activations of a layer with the slopes of its signs; returns how many units are wrong."""
     count, at, width, wrong = len(rays.orient), shape.units_at[layer], shape.sizes[layer + 1], 0
@@ -55,14 +54,17 @@ def _activate(layer, theta, signs, shape, rays, room):
         bound = ROUNDING * row_size(layer, h, theta, shape)
         for r in range(count):
             u = at + h * count + r
-            z, sign = room.z[u], signs[u]
+            z = room.z[u]
+            if shape.follow:
+                signs[u] = 1 if z > 0 else -1
+            sign = signs[u]
             room.a[u] = 0.0 if sign == 0 else slope(sign, shape.leak) * z  # a unit that slides has z = 0
             if sign * z < -bound * sizes[r]:
                 wrong += 1
     return wrong
 
 
-@native
+@inner
 def row_size(layer, h, theta, shape):
     """|(w_h, b_h)|."""
     fan_in, total = shape.sizes[layer], 0.0
@@ -73,38 +75,24 @@ def row_size(layer, h, theta, shape):
     return math.sqrt(total)
 
 
-@native
+@inner
 def input_sizes(layer, shape, rays, room):
     """|(a, 1)| of what a layer sees of each ray, without the 1 if there are no biases."""
     count, fan_in = len(rays.orient), shape.sizes[layer]
-    sizes = np.full(count, 1.0 if shape.biased else 0.0)
+    sizes = np.zeros(count)
+    fill(sizes, 1.0 if shape.biased else 0.0)
     for i in range(fan_in):
         for r in range(count):
             if layer == 0:
                 sizes[r] += rays.normals[i, rays.line[r]] ** 2
             else:
                 sizes[r] += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
-    return np.sqrt(sizes)
+    for r in range(count):
+        sizes[r] = math.sqrt(sizes[r])
+    return sizes
 
 
-@native
-def residual(rays, room):
-    """−∂L/∂f of every ray, from the outputs in `room`."""
-    outputs, count = room.f.shape
-    for k in range(outputs):
-        for r in range(count):
-            if rays.logistic:
-                total = 0.0
-                for i in range(rays.start[r], rays.start[r + 1]):
-                    label = rays.y[k, i] * rays.c[i]
-                    small = math.exp(-abs(label * room.f[k, r]))
-                    total += label * (small if label * room.f[k, r] > 0 else 1.0) / (1 + small)
-                room.e[k, r] = total * rays.share
-            else:
-                room.e[k, r] = rays.p[r] * (rays.t[k, r] - room.f[k, r])
-
-
-@native
+@inner
 def backward(theta, signs, shape, rays, room, out):
     """The velocity into `out`, and the forces on the units into `room`."""
     last, count, delta = len(shape.sizes) - 2, len(rays.orient), room.e
@@ -113,7 +101,7 @@ def backward(theta, signs, shape, rays, room, out):
         w = matrix(theta, shape.weights_at[layer], width, fan_in)
         v = matrix(out, shape.weights_at[layer], width, fan_in)
         if layer == 0:
-            room.folded[:] = 0.0
+            fill(room.folded, 0.0)
             for h in range(width):
                 for r in range(count):
                     room.folded[h, rays.line[r]] += rays.orient[r] * delta[h, r]
@@ -137,13 +125,13 @@ def backward(theta, signs, shape, rays, room, out):
             delta = matrix(room.delta, at, fan_in, count)
 
 
-@native
+@inner
 def velocity(theta, signs, shape, rays, room, held, out):
     """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
     wrong = forward(theta, signs, shape, rays, room)
-    residual(rays, room)
+    residual(rays, room.f, room.e)
     backward(theta, signs, shape, rays, room, out)
-    if len(held.layer) > 0:
+    if held.size > 0:
         constrain(theta, signs, shape, rays, room, held, out)
     return wrong
 
@@ -166,13 +154,4 @@ def loss(theta, shape, rays, room):
             for r in range(count):
                 z = (rays.orient[r] * room.lines[h, rays.line[r]] if layer == 0 else a[h, r]) + b
                 a[h, r] = z if z > 0 or layer == last else shape.leak * z
-    total = 0.0
-    for k in range(room.f.shape[0]):
-        for r in range(count):
-            if rays.logistic:
-                for i in range(rays.start[r], rays.start[r + 1]):
-                    margin = rays.y[k, i] * rays.c[i] * room.f[k, r]
-                    total += rays.share * (math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0))
-            else:
-                total += rays.p[r] * (rays.t[k, r] - room.f[k, r]) ** 2 / 2
-    return total + rays.floor
+    return loss_of(rays, room.f)

@@ -18,19 +18,23 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
-from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
+#: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
+ROUNDING = 1e-13
+#: Squares of lengths below this have no reliable digits: such samples act as if at the origin.
+VANISHING = np.finfo(float).tiny / np.finfo(float).eps
 #: Units that may slide at once before the arrays of their gradients are made larger.
 FEW_SLIDES = 16
 
 
 class Shape(NamedTuple):
     """The network without its weights: the places of its layers in θ and in the units, leak, L2, trained
-    layers."""
+    layers, and whether the signs of units follow the weights at every evaluation."""
 
     sizes: Int[np.ndarray, "L+1"]
     weights_at: Int[np.ndarray, "L"]
@@ -40,6 +44,7 @@ class Shape(NamedTuple):
     l2: float
     train: Bool[np.ndarray, "L"]
     biased: bool
+    follow: bool
 
 
 class Rays(NamedTuple):
@@ -84,19 +89,19 @@ class Room(NamedTuple):
     multipliers: Float[np.ndarray, "M"]
 
 
-@native
+@inner
 def slope(sign, leak):
     """σ′ on that side; the mean of both where a unit slides."""
     return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
 
 
-@native
+@inner
 def matrix(theta, at, rows, columns):
     """The weights of a layer, as a view of θ; also of arrays over units."""
     return theta[at : at + rows * columns].reshape(rows, columns)
 
 
-def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...]) -> Shape:
+def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...], follow: bool) -> Shape:
     """The shape of θ and of its units on so many rays."""
     sizes, biased = np.array(network.sizes), network.biases is not None
     weights_at, biases_at, at = [], [], 0
@@ -114,6 +119,7 @@ def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...])
         l2=float(l2),
         train=np.array(train),
         biased=biased,
+        follow=follow,
     )
 
 
@@ -135,13 +141,16 @@ def parts_of(states: Float[np.ndarray, "*T N"], shape: Shape) -> tuple[list[np.n
     return weights, biases
 
 
-def rays_of(network: Network, data: Dataset, loss: str) -> Rays:
-    """The data as the rays on which their samples lie."""
-    x, y = data.x, data.targets
+def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> Rays:
+    """The data as the rays on which their samples lie; without kinks to follow, as few rays as will do."""
+    x, y, floor = _few_samples(network, data, loss) if smooth else (data.x, data.targets, 0.0)
     lines = hyperplanes_of(x if network.biases is None else np.column_stack([x, np.ones(len(x))]))
     normals, line, length = lines.normals, lines.hyperplane, lines.length
     if network.biases is not None:
         normals, length = x[np.unique(line, return_index=True)[1]], np.ones(len(x))
+    if not len(normals):  # one ray without weight, so that no array is empty
+        normals, line, length = 0 * x[:1], np.zeros(1, int), np.ones(1)
+        x, y, floor = 0 * x[:1], 0 * y[:1], _origin(y, loss) - _origin(0 * y[:1], loss)
     some = np.flatnonzero(length)
     key = 2 * line[some] + (length[some] < 0)
     order = np.argsort(key, kind="stable")
@@ -149,7 +158,8 @@ def rays_of(network: Network, data: Dataset, loss: str) -> Rays:
     samples, start = some[order], np.append(start, len(some))
     c, targets = np.abs(length[samples]), np.ascontiguousarray(y[samples].T)
     squares = np.add.reduceat(c**2, start[:-1])
-    t = np.add.reduceat(c * targets, start[:-1], axis=1) / squares
+    squares[squares < VANISHING] = 0.0
+    t = np.add.reduceat(c * targets, start[:-1], axis=1) / np.where(squares > 0, squares, np.inf)
     gaps = (
         0.0 if loss == "logistic" else np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2
     )
@@ -159,15 +169,26 @@ def rays_of(network: Network, data: Dataset, loss: str) -> Rays:
         line=keys // 2,
         orient=np.where(keys % 2, -1.0, 1.0),
         first=np.searchsorted(keys // 2, np.arange(len(normals) + 1)),
-        p=squares * share,
+        p=squares * share * bool(x.any() or network.biases),
         t=np.ascontiguousarray(t),
         logistic=loss == "logistic",
         start=start,
         c=c,
         y=targets,
         share=share,
-        floor=share * float(gaps + _origin(y[length == 0], loss)),
+        floor=share * float(gaps + _origin(y[length == 0], loss) + floor),
     )
+
+
+def _few_samples(network: Network, data: Dataset, loss: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Samples with the same velocities, and the part of the loss that they leave out, times the number of
+    samples: for a linear network with the square loss as many as inputs, by a QR factorization."""
+    x, y = data.x, data.targets
+    if network.leak < 1 or network.biases is not None or loss != "square" or len(x) <= 2 * x.shape[1]:
+        return x, y, 0.0
+    q, r = np.linalg.qr(x)
+    few = q.T @ y
+    return r, few, float(np.sum((y - q @ few) ** 2) / 2)
 
 
 def _origin(y: np.ndarray, loss: str) -> float:
@@ -194,3 +215,70 @@ def room_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Room:
         act=np.zeros((slides, int(shape.sizes[:-2].sum()))),
         multipliers=np.zeros(slides),
     )
+
+
+def empty_room(shape: Shape, rays: Rays) -> Room:
+    """No room: for flows that are evaluated by class."""
+    small = room_for(shape._replace(units_at=0 * shape.units_at), rays)
+    return small._replace(lines=np.zeros((0, 0)), folded=np.zeros((0, 0)))
+
+
+def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays, Int[np.ndarray, "r"]]:
+    """Some lines of the data, with `floor` as the loss that no network can remove; and the places of their
+    rays among all rays."""
+    counts = np.diff(rays.first)[lines]
+    which = _ranges(rays.first[lines], counts)
+    sizes = np.diff(rays.start)[which]
+    samples = _ranges(rays.start[which], sizes)
+    part = Rays(
+        normals=np.ascontiguousarray(rays.normals[:, lines]),
+        line=np.repeat(np.arange(len(lines)), counts),
+        orient=rays.orient[which],
+        first=np.append(0, np.cumsum(counts)),
+        p=rays.p[which],
+        t=np.ascontiguousarray(rays.t[:, which]),
+        logistic=rays.logistic,
+        start=np.append(0, np.cumsum(sizes)),
+        c=rays.c[samples],
+        y=np.ascontiguousarray(rays.y[:, samples]),
+        share=rays.share,
+        floor=floor,
+    )
+    return part, which
+
+
+def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The integers of the ranges starts_i … starts_i + counts_i − 1, one after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+
+
+def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndarray, "r"]]:
+    """Rays with the same velocities under the square loss if the network is linear on all rays of a pattern:
+    per pattern as many as inputs, by a QR factorization; and their patterns."""
+    directions = (rays.normals[:, rays.line] * rays.orient).T
+    root = np.sqrt(rays.p)[:, None]
+    table = np.column_stack([root * directions, root * rays.t.T])
+    inputs, floor, blocks, patterns = directions.shape[1], rays.floor, [], []
+    for one in np.unique(pattern):
+        triangle = np.asarray(np.linalg.qr(table[pattern == one], mode="r"))
+        blocks.append(triangle[:inputs])
+        floor += float(np.sum(triangle[inputs:, inputs:] ** 2)) / 2
+        patterns.append(np.full(len(blocks[-1]), one))
+    few = np.concatenate(blocks)
+    count = len(few)
+    part = Rays(
+        normals=np.ascontiguousarray(few[:, :inputs].T),
+        line=np.arange(count),
+        orient=np.ones(count),
+        first=np.arange(count + 1),
+        p=np.ones(count),
+        t=np.ascontiguousarray(few[:, inputs:].T),
+        logistic=False,
+        start=np.arange(count + 1),
+        c=np.ones(count),
+        y=np.ascontiguousarray(few[:, inputs:].T),
+        share=rays.share,
+        floor=floor,
+    )
+    return part, np.concatenate(patterns)

@@ -1,7 +1,7 @@
 """The adaptive loop, native: Tsitouras' Runge–Kutta pair of order 5 with steps of a controlled length.
 
 It runs while steps are plain. An accurate step with a possible event (a wrong unit, a constraint that ends, a
-loss that reaches the level) is left to the caller, who takes a part of it with `take`.
+loss that reaches the level) is left to the caller, who says which fraction of it to take.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._classes import class_loss, class_velocity, keep_forces
+from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._field import loss, velocity
+from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -62,7 +64,7 @@ class Code(IntEnum):
 
 # places of `real` and `whole`
 TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR = range(6)
-ACCEPTED, REJECTED, EVALUATIONS, SAVED, FRESH, WRONG, LOOSE, LOW = range(8)
+ACCEPTED, REJECTED, EVALUATIONS, BY_CLASS, SAVED, FRESH, WRONG, LOOSE, LOW, SPREAD = range(10)
 _SAVED, _TIRED, _BROKEN, _LOOK = (int(code) for code in Code)
 
 
@@ -75,7 +77,7 @@ class March(NamedTuple):
     arrival: Float[np.ndarray, "N"]
     state: Float[np.ndarray, "N"]
     real: Float[np.ndarray, "6"]
-    whole: Int[np.ndarray, "8"]
+    whole: Int[np.ndarray, "10"]
 
 
 class Saves(NamedTuple):
@@ -86,7 +88,7 @@ class Saves(NamedTuple):
     losses: Float[np.ndarray, "T"]
 
 
-@native
+@inner
 def dense(march, fraction):
     """The state at a fraction of the step under way, into `march.state`."""
     h = march.real[TRIAL]
@@ -102,26 +104,34 @@ def dense(march, fraction):
 
 
 @native
-def run(march, saves, shape, rays, room, held, rtol, floors, level, most):
-    """Steps until the times are saved, `most` are tried, or an accurate one needs a look."""
-    real, whole = march.real, march.whole
-    for _ in range(most):
-        _refresh(march, shape, rays, room, held)
+def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level, fraction, most):
+    """Take a fraction of the step under way, then steps until the times are saved, `most` are tried, or an
+    accurate one needs a look."""
+    real, whole, tried = march.real, march.whole, 0
+    while True:
+        if fraction > 0:
+            _take(march, saves, shape, rays, room, groups, desk, rtol, fraction)
+            fraction = 0.0
         if whole[SAVED] == len(saves.ts):
             return _SAVED
-        real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
-        wrong = 0
-        for i in range(1, STAGES):
-            for j in range(len(march.theta)):
-                march.arrival[j] = 0.0
-            for m in range(i):
-                for j in range(len(march.theta)):
-                    march.arrival[j] += WEIGHTS[i, m] * march.stages[m, j]
-            for j in range(len(march.theta)):
-                march.arrival[j] = march.theta[j] + real[TRIAL] * march.arrival[j]
-            found = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
-            wrong = max(wrong, found)
-        whole[EVALUATIONS] += STAGES - 1
+        if tried == most:
+            return _TIRED
+        tried += 1
+        whole[WRONG], groups.stay[0] = 0, 1
+        for i in range(whole[FRESH], STAGES):
+            if i == 1:
+                real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
+            _combine(march, i)
+            whole[EVALUATIONS] += 1
+            if groups.active:
+                whole[BY_CLASS] += groups.classes > 0
+                wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
+            else:
+                wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
+            if i == 0:
+                _begin(march, room, desk)
+            else:
+                whole[WRONG] = max(whole[WRONG], wrong)
         error = _error(march, shape, rtol, floors)
         if not error <= 1:
             whole[REJECTED] += 1
@@ -133,34 +143,49 @@ def run(march, saves, shape, rays, room, held, rtol, floors, level, most):
                 whole[FRESH] = 0
             continue
         real[TRIAL_ERROR] = error
-        whole[WRONG] = wrong
-        whole[LOOSE] = len(held.layer) > 0 and slack(shape, rays, room, held) < 0
-        whole[LOW] = level > -np.inf and loss(march.arrival, shape, rays, room) <= level
-        if wrong > 0 or whole[LOOSE] or whole[LOW]:
+        whole[LOOSE] = held.size > 0 and slack(shape, rays, room, held) < 0
+        whole[SPREAD] = groups.stay[0] == 0
+        whole[LOW] = level > -np.inf and _loss(march.arrival, shape, rays, room, groups, desk) <= level
+        if whole[WRONG] > 0 or whole[LOOSE] or whole[LOW] or whole[SPREAD]:
             return _LOOK
-        take(march, saves, shape, rays, room, rtol, 1.0)
-    return _SAVED if whole[SAVED] == len(saves.ts) else _TIRED
+        fraction = 1.0
 
 
-@native
-def _refresh(march, shape, rays, room, held):
-    """The velocity at θ, if that or the field has changed; the first length of a step; the states due."""
-    real, whole = march.real, march.whole
-    if whole[FRESH]:
-        return
-    velocity(march.theta, march.signs, shape, rays, room, held, march.stages[0])
-    room.before[:] = room.force
-    whole[EVALUATIONS] += 1
-    whole[FRESH] = 1
-    if real[LENGTH] <= 0:
-        size, speed = np.linalg.norm(march.theta), np.linalg.norm(march.stages[0])
-        real[LENGTH] = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
+@inner
+def _combine(march, i):
+    """The state of stage i of the step under way; stage 0 is θ."""
+    for j in range(len(march.theta)):
+        march.arrival[j] = 0.0
+    for m in range(i):
+        for j in range(len(march.theta)):
+            march.arrival[j] += WEIGHTS[i, m] * march.stages[m, j]
+    for j in range(len(march.theta)):
+        march.arrival[j] = march.theta[j] + (march.real[TRIAL] * march.arrival[j] if i > 0 else 0.0)
 
 
-@native
+@inner
+def _begin(march, room, desk):
+    """Keep the forces at the start of a step, and choose the first length."""
+    copy(room.force, room.before)
+    keep_forces(desk)
+    march.whole[FRESH] = 1
+    if march.real[LENGTH] <= 0:
+        size, speed = norm(march.theta), norm(march.stages[0])
+        march.real[LENGTH] = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
+
+
+@inner
+def _loss(theta, shape, rays, room, groups, desk):
+    """The data loss at θ, by class if there are any."""
+    if groups.active:
+        return class_loss(theta, shape, groups, desk)
+    return loss(theta, shape, rays, room)
+
+
+@inner
 def _error(march, shape, rtol, floors):
     """The error of the step under way over the error allowed, the largest of all layers."""
-    march.state[:] = 0.0
+    fill(march.state, 0.0)
     for i in range(STAGES):
         for j in range(len(march.theta)):
             march.state[j] += march.real[TRIAL] * ERROR[i] * march.stages[i, j]
@@ -183,8 +208,8 @@ def _error(march, shape, rtol, floors):
     return worst
 
 
-@native
-def take(march, saves, shape, rays, room, rtol, fraction):
+@inner
+def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
     real, whole = march.real, march.whole
     h, error, end = real[TRIAL], real[TRIAL_ERROR], saves.ts[-1]
@@ -192,16 +217,17 @@ def take(march, saves, shape, rays, room, rtol, fraction):
     while whole[SAVED] < len(saves.ts) and saves.ts[whole[SAVED]] <= t:
         i = whole[SAVED]
         dense(march, min(max((saves.ts[i] - real[TIME]) / h, 0.0), 1.0) if h > 0 else 0.0)
-        saves.states[i] = march.state
-        saves.losses[i] = loss(march.state, shape, rays, room)
+        copy(march.state, saves.states[i])
+        saves.losses[i] = _loss(march.state, shape, rays, room, groups, desk)
         whole[SAVED] += 1
     if fraction == 1.0:
-        march.theta[:] = march.arrival
-        march.stages[0] = march.stages[STAGES - 1]
-        room.before[:] = room.force
+        copy(march.arrival, march.theta)
+        copy(march.stages[STAGES - 1], march.stages[0])
+        copy(room.force, room.before)
+        keep_forces(desk)
     else:
         dense(march, fraction)
-        march.theta[:] = march.state
+        copy(march.state, march.theta)
         whole[FRESH] = 0
     factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * real[LAST_ERROR] ** 0.08, 0.2), 5.0)
     real[LENGTH] = max(real[LENGTH], h * factor) if h < real[LENGTH] else h * factor

@@ -11,10 +11,12 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native
-from biasfree.dynamics.flow.native._field import ROUNDING, forward, input_sizes, row_size
-from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._constraints import slack
+from biasfree.dynamics.flow.native._field import forward, input_sizes, row_size, velocity
+from biasfree.dynamics.flow.native._layout import ROUNDING, slope
 from biasfree.dynamics.flow.native._loop import TRIAL, dense
+from biasfree.dynamics.flow.native._vectors import copy, norm
 
 #: A step is searched at this many points, and then by bisection.
 GRID = 8
@@ -22,6 +24,24 @@ HALVINGS = 60
 
 
 @native
+def examine(theta, signs, shape, rays, room, held, out, wrong):
+    """The velocity into `out`, and a mark at the units that are wrong; returns the slack of constraints."""
+    velocity(theta, signs, shape, rays, room, held, out)
+    wrong_units(theta, signs, shape, rays, room, wrong)
+    return slack(shape, rays, room, held)
+
+
+@native
+def flip_wrong(theta, signs, shape, rays, room, wrong):
+    """Put the units that are wrong on their other sides, and mark them; returns how many they are."""
+    forward(theta, signs, shape, rays, room)
+    found = wrong_units(theta, signs, shape, rays, room, wrong)
+    if found > 0:
+        flip(signs, shape, rays, wrong)
+    return found
+
+
+@inner
 def wrong_units(theta, signs, shape, rays, room, wrong):
     """Mark the units that are wrong after `forward`; in the first layer the first ray stands for its line."""
     count, found = len(rays.orient), 0
@@ -38,18 +58,36 @@ def wrong_units(theta, signs, shape, rays, room, wrong):
     return found
 
 
+@inner
+def flip(signs, shape, rays, which):
+    """Put these units on their other sides; in the first layer with all rays of their lines."""
+    count = len(rays.orient)
+    for u in range(len(which)):
+        if which[u]:
+            begin, end = u, u + 1
+            if u < shape.units_at[1]:
+                h, line = u // count, rays.line[u % count]
+                begin, end = h * count + rays.first[line], h * count + rays.first[line + 1]
+            for i in range(begin, end):
+                signs[i] = -signs[i]
+
+
 @native
 def jumps_of(theta, signs, shape, rays, room, jumps):
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
     count, k = len(rays.orient), 1 - shape.leak
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
-    reach = np.sqrt(np.sum(room.e**2, axis=0))  # bounds of forces on a layer that sees nothing of a ray
+    reach = np.zeros(count)  # bounds of forces on a layer that sees nothing of a ray
+    for r in range(count):
+        reach[r] = norm(room.e[:, r].copy())
     for layer in range(len(shape.sizes) - 2, 0, -1):
         at, size = shape.weights_at[layer], shape.sizes[layer] * shape.sizes[layer + 1]
-        reach *= np.linalg.norm(theta[at : at + size])
+        _scale(reach, norm(theta[at : at + size]))
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        inputs = input_sizes(layer, shape, rays, room) ** 2 if shape.train[layer] else np.zeros(count)
+        inputs = input_sizes(layer, shape, rays, room)
+        for r in range(count):
+            inputs[r] = inputs[r] ** 2 if shape.train[layer] else 0.0
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
@@ -71,15 +109,28 @@ def jumps_of(theta, signs, shape, rays, room, jumps):
                             two += room.before[u + other - begin]
                 jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size)
         if shape.leak == 0 and not shape.biased:
-            _wake(layer, signs, shape, rays, reach * np.sqrt(total), jumps)
+            for r in range(count):
+                total[r] = math.sqrt(total[r])
+            _wake(layer, signs, shape, rays, reach, total, jumps)
+            for r in range(count):
+                total[r] = total[r] ** 2
         below = total
         at, size = shape.weights_at[layer + 1], shape.sizes[layer + 1] * shape.sizes[layer + 2]
-        reach /= max(np.linalg.norm(theta[at : at + size]), 1e-300)
-    return np.sum(jumps)
+        _scale(reach, 1 / max(norm(theta[at : at + size]), 1e-300))
+    everything = 0.0
+    for u in range(len(jumps)):
+        everything += jumps[u]
+    return everything
 
 
-@native
-def _wake(layer, signs, shape, rays, bounds, jumps):
+@inner
+def _scale(a, factor):
+    for i in range(len(a)):
+        a[i] *= factor
+
+
+@inner
+def _wake(layer, signs, shape, rays, reach, size, jumps):
     """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
     there."""
     count = len(rays.orient)
@@ -95,13 +146,15 @@ def _wake(layer, signs, shape, rays, bounds, jumps):
                     if layer == 0
                     else shape.units_at[layer] + h * count + r
                 )
-                jumps[u] = max(jumps[u], bounds[r])
+                jumps[u] = max(jumps[u], reach[r] * size[r])
 
 
 @native
 def search(march, shape, rays, room, jumps, wrong, low, high, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    h, neurons = march.real[TRIAL], np.sum(shape.sizes[1:-1])
+    h, neurons = march.real[TRIAL], 0
+    for layer in range(1, len(shape.sizes) - 1):
+        neurons += shape.sizes[layer]
     steepest = h * jumps_of(march.arrival, march.signs, shape, rays, room, jumps)
     if steepest <= budget:
         return 1.0, steepest
@@ -111,18 +164,18 @@ def search(march, shape, rays, room, jumps, wrong, low, high, budget):
         dense(march, (cell + 1) / GRID)
         forward(march.state, march.signs, shape, rays, room)
         wrong_units(march.state, march.signs, shape, rays, room, wrong)
-        before[:] = spent
+        copy(spent, before)
         _spend(h / GRID, 0.0, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
-        if np.linalg.norm(spent) > budget:
+        if norm(spent) > budget:
             break
         cell += 1
     if cell == GRID:
-        return 1.0, np.linalg.norm(spent)
-    high[:] = room.z
+        return 1.0, norm(spent)
+    copy(room.z, high)
     start, end = cell / GRID, (cell + 1) / GRID
     dense(march, start)
     forward(march.state, march.signs, shape, rays, room)
-    low[:] = room.z
+    copy(room.z, low)
     inside, outside = start, end
     for _ in range(HALVINGS):
         if (outside - inside) * steepest <= 0.01 * budget:
@@ -131,16 +184,16 @@ def search(march, shape, rays, room, jumps, wrong, low, high, budget):
         dense(march, middle)
         forward(march.state, march.signs, shape, rays, room)
         wrong_units(march.state, march.signs, shape, rays, room, wrong)
-        spent[:] = before
+        copy(before, spent)
         _spend(h, middle - start, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
-        if np.linalg.norm(spent) <= budget:
+        if norm(spent) <= budget:
             inside = middle
         else:
             outside = middle
-    return outside, np.linalg.norm(before)
+    return outside, norm(before)
 
 
-@native
+@inner
 def _spend(h, since, signs, shape, rays, room, jumps, wrong, low, high, spent):
     """Add the costs of wrong units to those of their neurons, over the time h; if `since` is positive,
     only over the part of that fraction of it which they have spent beyond their hyperplane."""

@@ -1,0 +1,17 @@
+"""The weights of a network as a tuple of arrays, NumPy's or JAX's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+    Array = Any  # NumPy's on the way in, JAX's inside a compiled program
+
+
+class Params(NamedTuple):
+    """The weights of a network as arrays; `biases` is empty for a bias-free network."""
+
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, "_"], ...] = ()

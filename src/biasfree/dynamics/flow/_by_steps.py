@@ -1,0 +1,77 @@
+"""Gradient flow by steps and half steps, with JAX: the problem in its form, and the statistics of the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._programs import float64
+from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.field._layers import with_hidden
+from biasfree.dynamics.field._objective import form_of, params_of, physics_of
+from biasfree.dynamics.field.classes._policy import Grouping
+from biasfree.dynamics.flow._flow import Limits
+from biasfree.dynamics.flow._halving import StepFlow
+from biasfree.dynamics.flow._initial import (
+    branches_initially,
+    first_layer_hyperplanes,
+    initial_state,
+    on_a_kink,
+)
+from biasfree.dynamics.flow.events._apply import Decisions
+from biasfree.networks import Network
+from biasfree.trajectory import Stats, Trajectory
+
+
+def flow_by_steps(
+    problem: Problem,
+    i: int,
+    ts: np.ndarray,
+    limits: Limits,
+    recorder_of: Callable[[], Recorder],
+    *,
+    strict: bool,
+    began: float,
+) -> Trajectory:
+    """The flow of one network; `strict` raises where `limits` cannot be met, else a warning says so."""
+    network, data = problem.networks[i], problem.datasets[i]
+    form = form_of((network,), (data,), problem.loss, problem.train)
+    with float64():
+        physics = physics_of(network, problem.l2)
+        grouping = Grouping(form, network, data, physics)
+        params, branch_times = _start(network, data, problem)
+        flow = StepFlow(form, params, grouping, physics, limits, strict=strict)
+        recorder, outcome = flow.follow(ts, params_of(network), recorder_of)
+    stats = Stats(
+        method="steps",
+        evaluations=outcome.evaluations,
+        by_class=outcome.by_class,
+        accepted=outcome.accepted,
+        rejected=outcome.rejected,
+        rtol=limits.rtol,
+        error=outcome.error,
+        error_kind="step halving, largest along the path",
+        branch_times=branch_times,
+        stopped=outcome.stopped,
+        wall_time=time.perf_counter() - began,
+    )
+    return recorder.trajectory(stats)
+
+
+def _start(network: Network, data: Dataset, problem: Problem) -> tuple[Params, tuple[float, ...]]:
+    """The initial weights, and the time 0 if the flow is not unique there. A neuron of two layers that leaves
+    a kink is moved a rounding beyond it."""
+    params = params_of(network)
+    how = {"loss": problem.loss, "l2": problem.l2, "train": problem.train}
+    if network.depth != 2 or network.leak == 1 or not problem.train[0] or not on_a_kink(network, data):
+        return params, (0.0,) if branches_initially(network, data, **how) else ()
+    if network.biases is None and not data.x.any():
+        return params, ()
+    decisions = Decisions(first_layer_hyperplanes(network, data))
+    begun = initial_state(network, data, decisions, **how)
+    return with_hidden(params, begun.hidden), tuple(decisions.branch_times)

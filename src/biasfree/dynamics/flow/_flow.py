@@ -1,0 +1,225 @@
+"""One flow by native steps: its weights, the constraints of its kinks, its saved states and levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.dynamics._levels import NO_LEVEL, Levels
+from biasfree.dynamics.flow._initial import branches_initially
+from biasfree.dynamics.flow.events._sorting import no_groups
+from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.native._classes import class_loss, desk_for
+from biasfree.dynamics.flow.native._compiled import drop_stale
+from biasfree.dynamics.flow.native._field import loss
+from biasfree.dynamics.flow.native._layout import Room, rays_of, room_for, shape_of, vector_of
+from biasfree.dynamics.flow.native._loop import (
+    ACCEPTED,
+    BY_CLASS,
+    DENSE,
+    EVALUATIONS,
+    LOCAL,
+    LOW,
+    REJECTED,
+    SAVED,
+    STAGES,
+    TIME,
+    TRIAL,
+    Code,
+    March,
+    Saves,
+    run,
+)
+from biasfree.networks import Network
+
+drop_stale(run)
+
+#: The tolerance per step as a share of rtol, which is meant for the whole path.
+LOCAL_SHARE = 0.1
+#: Halvings of a step in which a level of the loss is located.
+HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The accuracy of a flow, and the number of steps it may take."""
+
+    rtol: float
+    atol: float
+    max_steps: int
+
+
+class UnfinishedError(RuntimeError):
+    """The flow could not be followed to the last time at this accuracy."""
+
+
+class Flow:
+    """The flow of one network whose velocity is smooth, or is taken to be: σ′ follows the weights."""
+
+    #: Whether the signs of units follow the weights at every evaluation.
+    follows = True
+    #: Whether σ′(0) = α decides where a unit is on its hyperplane at t = 0.
+    decides_initially = True
+
+    def __init__(
+        self,
+        network: Network,
+        data: Dataset,
+        limits: Limits,
+        *,
+        loss: str,
+        l2: float,
+        train: tuple[bool, ...],
+    ):
+        self.rays = rays_of(network, data, loss, smooth=self.follows)
+        count = len(self.rays.orient)
+        self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
+        self.room = self._first_room()
+        theta, units = vector_of(network), int(self.shape.units_at[-1])
+        self.march = March(
+            theta=theta,
+            signs=np.ones(units, np.int8),
+            stages=np.zeros((STAGES, len(theta))),
+            arrival=np.zeros(len(theta)),
+            state=np.zeros(len(theta)),
+            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
+            whole=np.zeros(10, np.int64),
+        )
+        self.held = no_constraints(count)
+        self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
+        self.desk = desk_for(self.groups, 0, int(self.shape.sizes[-1]))
+        given = {"loss": loss, "l2": l2, "train": train}
+        self._branches = self.decides_initially and branches_initially(network, data, **given)
+        self.rtol, self.floors = LOCAL_SHARE * limits.rtol, _floors(network, limits.atol / limits.rtol)
+
+    def _first_room(self) -> Room:
+        return room_for(self.shape, self.rays)
+
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        return float(self.march.real[TIME])
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The weights reached."""
+        return self.march.theta
+
+    @property
+    def tried(self) -> int:
+        """Steps attempted so far."""
+        return self.accepted + int(self.march.whole[REJECTED])
+
+    @property
+    def saved(self) -> int:
+        """The number of states saved of the present block."""
+        return int(self.march.whole[SAVED])
+
+    @property
+    def accepted(self) -> int:
+        """Steps taken, in whole or in part."""
+        return int(self.march.whole[ACCEPTED])
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the velocity."""
+        return int(self.march.whole[EVALUATIONS])
+
+    @property
+    def error(self) -> float:
+        """The sum of the local errors, relative to the weights."""
+        return float(self.march.real[LOCAL])
+
+    @property
+    def by_class(self) -> int:
+        """Evaluations by activation class."""
+        return int(self.march.whole[BY_CLASS])
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind; none for a smooth flow."""
+        return {}
+
+    @property
+    def branch_times(self) -> tuple[float, ...]:
+        """The times at which the flow is not unique and a convention decided."""
+        return (0.0,) if self._branches else ()
+
+    def loss(self) -> float:
+        """The data loss at the weights reached."""
+        return self._loss(self.march.theta)
+
+    def saves(self, ts: np.ndarray) -> Saves:
+        """Room for the states at these times."""
+        self.march.whole[SAVED] = 0
+        return Saves(ts, np.zeros((len(ts), len(self.march.theta))), np.zeros(len(ts)))
+
+    def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
+        """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
+        self._save_present(saves)
+        begun = self.tried
+        while (left := most - (self.tried - begun)) > 0:
+            code = self._run(saves, levels.next, most=left)
+            if code != Code.LOOK:
+                return code
+            self._look(saves, levels)
+            if levels.done:
+                return Code.SAVED
+        return Code.TIRED
+
+    def _look(self, saves: Saves, levels: Levels) -> None:
+        """Take the step under way, up to the lowest level of the loss."""
+        self._take(saves, self._reach_levels(levels, 1.0))
+
+    def _take(self, saves: Saves, fraction: float) -> None:
+        self._run(saves, NO_LEVEL, fraction=fraction)
+
+    def _run(self, saves: Saves, level: float, *, fraction: float = 0.0, most: int = 0) -> Code:
+        given = (self.shape, self.rays, self.room, self.held, self.groups, self.desk)
+        return Code(run(self.march, saves, *given, self.rtol, self.floors, level, fraction, most))
+
+    def _save_present(self, saves: Saves) -> None:
+        """Save the state at the time reached, if that is due."""
+        while self.saved < len(saves.ts) and saves.ts[self.saved] <= self.t:
+            saves.states[self.saved] = self.march.theta
+            saves.losses[self.saved] = self.loss()
+            self.march.whole[SAVED] += 1
+
+    def _at(self, fraction: float) -> np.ndarray:
+        """The state at a fraction of the step under way."""
+        weights = fraction ** np.arange(1, len(DENSE) + 1) @ DENSE
+        return self.march.theta + self.march.real[TRIAL] * (weights @ self.march.stages)
+
+    def _loss(self, theta: np.ndarray) -> float:
+        if self.groups.active:
+            return float(class_loss(theta, self.shape, self.groups, self.desk))
+        return float(loss(theta, self.shape, self.rays, self.room))
+
+    def _reach_levels(self, levels: Levels, fraction: float) -> float:
+        """Note the times of the levels reached in this part of the step; cut it at the lowest level."""
+        if not self.march.whole[LOW]:
+            return fraction
+        start, h = self.t, float(self.march.real[TRIAL])
+
+        def low(part: float) -> bool:
+            return self._loss(self._at(part)) <= levels.next
+
+        while levels.next > NO_LEVEL and low(fraction):
+            above, below = 0.0, fraction
+            for _ in range(HALVINGS):
+                middle = (above + below) / 2
+                above, below = (above, middle) if low(middle) else (middle, below)
+            levels.reach(start + below * h, levels.next)
+            if levels.done:
+                return below
+        return fraction
+
+
+def _floors(network: Network, share: float) -> np.ndarray:
+    """The absolute tolerance of every array over rtol: a share of its initial norm, or of the largest if
+    zero."""
+    biases = network.biases or [np.zeros(0)] * network.depth
+    norms = [np.linalg.norm(part) for pair in zip(network.weights, biases, strict=True) for part in pair]
+    return share * np.where(np.array(norms) > 0, norms, max(norms) or 1.0)

@@ -1,0 +1,168 @@
+"""Two layers evaluated by activation class: when neurons are sorted, and kinks in steps by class.
+
+Small flows, and those in which a neuron slides or rests, are evaluated densely, unit by unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.flow.events._event_flow import KINK_SHARE, TooManyEventsError
+from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
+from biasfree.dynamics.flow.events._sorting import WORTH, no_groups, sorted_neurons
+from biasfree.dynamics.flow.native._class_search import class_cross, class_flip, class_search
+from biasfree.dynamics.flow.native._classes import Groups, class_velocity, desk_for
+from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
+from biasfree.dynamics.flow.native._loop import FRESH, LENGTH, LOCAL, SPREAD, WRONG, Code, Saves
+
+#: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
+LEAST_UNITS, LARGE = 20_000, 2**25
+#: Steps between two attempts to sort neurons into classes: at first, and at most.
+PATIENCE, MOST_PATIENCE = 2, 256
+
+
+class ClassFlow(FirstLayerFlow):
+    """A flow of two layers in which aligned neurons may act as one."""
+
+    def __init__(self, *given: Any, **problem: Any):
+        super().__init__(*given, **problem)
+        self._patience = self._next_look = PATIENCE
+        self._share, self._renewed = np.inf, -1
+
+    def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
+        """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
+        begun, code = self.tried, Code.TIRED
+        while code == Code.TIRED and (left := most - (self.tried - begun)) > 0:
+            if self.tried >= self._next_look:
+                self._evaluate_by_class()
+            code = super().advance(saves, levels, min(left, max(1, self._next_look - self.tried)))
+        return code
+
+    def _evaluate_by_class(self) -> None:
+        """Sort neurons into classes if that makes evaluations cheaper."""
+        self._patience = min(2 * self._patience, MOST_PATIENCE)
+        many = len(self.march.signs) >= LEAST_UNITS
+        if many and self.shape.leak < 1 and not self.shape.biased and not self.held.size:
+            found = self._found_classes(WORTH * min(self._share, 1.0))
+            if found or not self.groups.active:
+                self._patience = PATIENCE
+                self._regroup(*(found or (self._no_classes(), 1.0)))
+        elif not len(self.room.z):
+            self.room = room_for(self.shape, self.rays)
+        self._next_look = self.tried + self._patience
+
+    def _found_classes(self, worth: float) -> tuple[Groups, float] | None:
+        """Classes that last for the next steps; after a step that they did not survive, as it would go on."""
+        march, later = self.march, self.march.arrival
+        if not march.whole[SPREAD]:
+            later = march.theta + march.real[LENGTH] * march.stages[0]
+        outputs = int(self.shape.sizes[2])
+        return sorted_neurons(self._hidden(march.theta), self._hidden(later), outputs, self.rays, worth)
+
+    def _renew_classes(self) -> None:
+        """Sort neurons anew after a step in which one left its cone; once per step."""
+        found = self._found_classes(WORTH) if self.accepted > self._renewed else None
+        self._renewed = self.accepted
+        self._regroup(*(found or (self._no_classes(), 1.0)))
+        self._next_look = self.tried + self._patience
+
+    def _no_classes(self) -> Groups:
+        return no_groups(self.rays, int(self.shape.sizes[1]), active=True)
+
+    def _regroup(self, groups: Groups, share: float) -> None:
+        """Change to these classes; signs of single units move with them."""
+        self._store_signs()
+        self.groups, self._share = groups, share
+        width, outputs = int(self.shape.sizes[1]), int(self.shape.sizes[2])
+        self.desk = desk_for(groups, width if groups.active else 0, outputs)
+        if groups.active:
+            signs, near, far = self.march.signs.reshape(width, -1), groups.near, groups.far
+            first = near.first[:-1]
+            self.desk.near.sign[:] = signs[:, groups.near_at[first]] * near.orient[first]
+            if len(groups.strays):
+                first = far.first[:-1]
+                some = np.ix_(groups.strays, groups.far_at[first])
+                self.desk.far.sign[:] = signs[some] * far.orient[first]
+        self.march.whole[FRESH] = 0
+
+    def _store_signs(self) -> None:
+        """Bring the signs of all units up to date with those of the present evaluation by class."""
+        groups, signs = self.groups, self.march.signs.reshape(self.shape.sizes[1], -1)
+        if groups.active:
+            near, far = groups.near, groups.far
+            signs[:, groups.near_at] = self.desk.near.sign[:, near.line] * near.orient
+            if len(groups.strays):
+                signs[np.ix_(groups.strays, groups.far_at)] = self.desk.far.sign[:, far.line] * far.orient
+
+    def _evaluate_densely(self) -> None:
+        """Return to the evaluation of every unit, which constraints need."""
+        if not self.groups.active:
+            return
+        self._regroup(no_groups(self.rays, int(self.shape.sizes[1])), np.inf)
+        if not len(self.room.z):
+            self._refuse_large()
+            self.room = room_for(self.shape, self.rays)
+        self._next_look = self.tried + self._patience
+
+    def _could_matter(self) -> bool:
+        if not self.groups.active:
+            return super()._could_matter()
+        class_velocity(self.march.theta, self.shape, self.groups, self.desk, self._out)
+        outer = self.march.theta[self.shape.weights_at[1] :].reshape(self.shape.sizes[2], -1)
+        jumps = sum(
+            2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(side.push).sum(axis=1)
+            for some, side in ((slice(None), self.desk.near), (self.groups.strays, self.desk.far))
+        )
+        return bool(self._first_length() * jumps > self._budget())
+
+    def _first_room(self) -> Room:
+        """No room for dense evaluations: many flows never need one."""
+        return empty_room(self.shape, self.rays)
+
+    def _refuse_large(self) -> None:
+        units = len(self.march.signs)
+        if self._most_events is not None and units > LARGE:
+            raise TooManyEventsError(
+                f"{units} hidden neurons on samples are too many to follow their kinks one by one. "
+                'Use method="steps".'
+            )
+
+    def _look(self, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, and decide that."""
+        march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
+        if not self.groups.active:
+            super()._look(saves, levels)
+            return
+        if march.whole[SPREAD]:
+            self._renew_classes()
+            return
+        if march.whole[WRONG]:
+            fraction, cost = class_search(march, self.shape, self.groups, self.desk, budget)
+        fraction = self._reach_levels(levels, fraction)
+        self._take(saves, fraction)
+        march.real[LOCAL] += cost / budget * KINK_SHARE * self.rtol
+        if march.whole[WRONG] and not levels.done:
+            self._pass(whole=fraction == 1.0)
+
+    def _pass(self, *, whole: bool) -> None:
+        """Let units that are wrong cross: all of them after a `whole` step, else those driven onward."""
+        given = (self.shape, self.groups, self.desk)
+        if whole:
+            self.counts["stepped over"] += int(class_flip(self.march.theta, *given))
+        else:
+            class_velocity(self.march.theta, *given, self._out)
+            self._keep_forces()
+            crossed, blocked = class_cross(self.march.theta, self._out, *given)
+            self.counts["crossings"] += bool(crossed)
+            self._count_event()
+            if blocked:
+                self._evaluate_densely()
+                self._settle()
+        self.march.whole[FRESH] = 0
+
+    def _keep_forces(self) -> None:
+        for side in (self.desk.near, self.desk.far):
+            side.before[:] = side.push

@@ -1,0 +1,215 @@
+"""Events of three and more layers: units are decided one after the other.
+
+A unit crosses if the velocity beyond its hyperplane points onward, and slides if the velocities of both sides
+point to the hyperplane. A unit whose multiplier leaves its range is released to the side at that end of the
+range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.flow.events._apply import Neuron
+from biasfree.dynamics.flow.events._event_flow import onward
+from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
+from biasfree.dynamics.flow.events._units import Unit, held_by, place_of, set_sign, unit_at
+from biasfree.dynamics.flow.native._constraints import pin
+from biasfree.dynamics.flow.native._layout import room_for
+from biasfree.dynamics.flow.native._loop import FRESH, LOCAL, Saves
+
+
+class DeepFlow(FirstLayerFlow):
+    """The flow of three and more layers through their kinks."""
+
+    def __init__(self, *given: Any, **problem: Any):
+        super().__init__(*given, **problem)
+        self._left: list[float] = []
+        self._set_signs()
+        self._refuse_many()
+
+    def _set_signs(self) -> None:
+        """The signs of θ, layer by layer; σ′(0) = α where a unit is on its hyperplane."""
+        for layer in range(len(self.shape.sizes) - 2):
+            self._examine(self.march.theta)
+            some = slice(self.shape.units_at[layer], self.shape.units_at[layer + 1])
+            self.march.signs[some] = np.where(self.room.z[some] > 0, 1, -1)
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind, and of crossings stepped over."""
+        return super().events | {"branch points": len(self.branch_times)}
+
+    @property
+    def branch_times(self) -> tuple[float, ...]:
+        """The times at which the flow is not unique: σ′(0) = α decided at t = 0, later the multiplier of a
+        unit whose hyperplane began to repel."""
+        return tuple(sorted({*super().branch_times, *self._left, *self.decisions.branch_times}))
+
+    def _look(self, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, and decide that."""
+        super()._look(saves, levels)
+        if not self.march.whole[FRESH]:
+            self._stay_at_zero()
+
+    def _stay_at_zero(self) -> None:
+        """After a change: a unit that sees a ray with an input of exactly zero, as weights with blocks of
+        zeros have, follows σ′(0) = α."""
+        self._examine(self.march.theta)
+        for layer in range(1, len(self.shape.sizes) - 2):
+            places = slice(self.shape.units_at[layer], self.shape.units_at[layer + 1])
+            below = slice(self.shape.units_at[layer - 1], self.shape.units_at[layer])
+            count = len(self.rays.orient)
+            seen = self.room.a[below].reshape(-1, count).any(axis=0)
+            signs = self.march.signs[places].reshape(-1, count)
+            idle = (self.room.z[places].reshape(signs.shape) == 0) & (signs > 0) & seen
+            if idle.any():
+                signs[idle] = -1
+                self._note_branch()
+
+    def _note_branch(self) -> None:
+        if self.t not in self._left[-1:]:
+            self._left.append(self.t)
+
+    def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:
+        if loose:
+            self._let_go()
+            return True
+        found = self._first(wrong)
+        if found is not None:
+            self._reach(*found)
+        return found is not None
+
+    def _let_go(self) -> None:
+        """Let a neuron leave w = 0, or release the unit whose multiplier is farthest beyond its range."""
+        for h in self.held.rest.tolist():
+            if (self.held.ways @ self._first_force()[h]).max() > 0:
+                self._leave(h)
+                return
+        pairs = zip(self.units, self.room.multipliers, strict=False)
+        j = int(np.argmax([abs(m) + self._jump(unit) / 2 for unit, m in pairs]))
+        unit, side = self.units[j], 1 if self.room.multipliers[j] > 0 else -1
+        if self._jump(unit) > 0:
+            self._note_branch()
+        self._hold([one for i, one in enumerate(self.units) if i != j])
+        set_sign(unit, side, self.march.signs, self.shape, self.rays)
+        self._wake_around(unit)
+        self.counts["releases"] += 1
+
+    def _first(self, wrong: np.ndarray) -> tuple[Unit, float, float] | None:
+        """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
+        |∇z|² less the constraints' part. Units that return to their old side by themselves are left alone."""
+        units = [unit_at(int(u), self.shape, self.rays) for u in wrong]
+        found = np.array([self._rate(unit) for unit in units])
+        rates = self.march.signs[wrong] * found[:, 0]
+        lowest = min((units[i].layer for i in np.flatnonzero(rates < 0)), default=0)
+        ready = (rates < 0) & np.array([unit.layer == lowest for unit in units])
+        since = np.where(ready, np.abs(self.room.z[wrong]) / np.where(ready, -rates, 1.0), -1.0)
+        i = int(np.argmax(since))
+        return None if since[i] < 0 else (units[i], float(rates[i]), float(found[i, 2]))
+
+    def _reach(self, unit: Unit, rate: float, square: float) -> None:
+        """Let a unit at its hyperplane cross it or slide along it, given all others."""
+        if unit.layer == 0 and self._collapses(unit.neuron):
+            self._leave(unit.neuron)
+            return
+        side = int(self.march.signs[place_of(unit, self.shape, self.rays)])
+        if side < 0 and self._wake(unit):
+            self._examine(self.march.theta)
+            found = self._rate(unit)
+            rate, square = -found[0], found[2]
+        if onward(rate, self._jump(unit) * square):
+            set_sign(unit, -side, self.march.signs, self.shape, self.rays)
+            self._wake_around(unit)
+            self.march.whole[FRESH] = 0
+            self.counts["crossings"] += 1
+            return
+        self._pin(unit)
+        set_sign(unit, 0, self.march.signs, self.shape, self.rays)
+        self._hold([*self.units, unit])
+        self.counts["slides"] += 1
+
+    def _pin(self, unit: Unit) -> None:
+        """Put a unit exactly on its hyperplane; the change of θ is part of the error."""
+        march, z = self.march, float(self.room.z[place_of(unit, self.shape, self.rays)])
+        given = (march.theta, march.signs, self.shape, self.rays, self.room, self.held)
+        march.real[LOCAL] += pin(tuple(unit), z, *given) / np.linalg.norm(march.theta)
+
+    def _hold(self, units: list[Unit], rest: np.ndarray | None = None) -> None:
+        rest = self.held.rest if rest is None else rest
+        if len(units) + 1 >= len(self.room.back):
+            self.room = room_for(self.shape, self.rays, 2 * len(units) + 2)
+        self.units, self.held = units, held_by(units, rest, self._ways(rest))
+        self.march.whole[FRESH] = 0
+
+    def _only(self, h: int) -> Neuron:
+        """One neuron of the first layer at an event."""
+        some = np.arange(int(self.shape.sizes[1])) == h
+        neurons = self._neurons(self._line_signs(), self._hidden(self.march.theta), some)
+        return next(neuron for neuron in neurons if neuron.h == h)
+
+    def _collapses(self, h: int) -> bool:
+        return self.decisions.collapses(self._only(h))
+
+    def _leave(self, h: int) -> None:
+        """Let a neuron of the first layer, at w = 0, leave or rest there."""
+        signs, hidden = self._line_signs(), self._hidden(self.march.theta)
+        self.counts.update(self.decisions.decide(self._only(h), self.t, signs, hidden))
+        self._put_hidden(hidden)
+        count, column = len(self.rays.orient), signs[:, h]
+        self.march.signs[h * count : (h + 1) * count] = column[self.rays.line] * self.rays.orient
+        others = [unit for unit in self.units if unit.layer or unit.neuron != h]
+        rest = self.held.rest[self.held.rest != h]
+        if not column.any():
+            self._hold(others, np.append(rest, h))
+            return
+        self._hold([*others, *(self._unit(h, q) for q in np.flatnonzero(column == 0).tolist())], rest)
+        for line in range(len(column)):
+            self._wake_around(self._unit(h, line))
+
+    def _after_flips(self, places: np.ndarray) -> None:
+        for u in places:
+            self._wake_around(unit_at(int(u), self.shape, self.rays))
+
+    def _wake_around(self, unit: Unit) -> None:
+        """After a change of a unit: it, or one that slides on its ray, may be the only one that sees the
+        ray."""
+        self._wake(unit)
+        line = self.rays.line[unit.ray]
+        for one in [one for one in self.units if one.layer == unit.layer and self.rays.line[one.ray] == line]:
+            self._wake(one)
+
+    def _wake(self, unit: Unit) -> bool:
+        """Set the signs of units above whose inputs are exactly zero until this unit becomes active.
+
+        Then they have the signs of its outgoing weights. If no other neuron of its layer is active on a ray,
+        these are all units above; with blocks of zeros in the weights they are some.
+        """
+        shape, rays, last = self.shape, self.rays, len(self.shape.sizes) - 2
+        if shape.leak > 0 or shape.biased or unit.layer >= last - 1:
+            return False
+        line = rays.line[unit.ray]
+        some = range(rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray,)
+        woken = [self._set_above(unit, ray) for ray in some]
+        return any(woken)
+
+    def _set_above(self, unit: Unit, ray: int) -> bool:
+        shape, count, woken = self.shape, len(self.rays.orient), []
+        part = slice(shape.units_at[unit.layer], shape.units_at[unit.layer + 1])
+        column = self.march.signs[part].reshape(-1, count)[:, ray]
+        asleep = not (np.delete(column, unit.neuron) >= 0).any()
+        signal = np.zeros(shape.sizes[unit.layer + 1])
+        signal[unit.neuron] = 1.0
+        for layer in range(unit.layer + 1, len(shape.sizes) - 2):
+            at, width = shape.weights_at[layer], int(shape.sizes[layer + 1])
+            signal = self.march.theta[at : at + width * len(signal)].reshape(width, -1) @ signal
+            places = shape.units_at[layer] + np.arange(width) * count + ray
+            idle = asleep | ((self.room.z[places] == 0) & (signal != 0))
+            self.march.signs[places[idle]] = np.where(signal[idle] > 0, 1, -1)
+            woken += [Unit(layer, int(k), ray) for k in np.flatnonzero(idle)]
+            signal = np.where(self.march.signs[places] > 0, signal, 0.0)
+        if any(one in woken for one in self.units):  # they are at zero whatever their signs
+            self._hold([one for one in self.units if one not in woken])
+        return bool(woken)

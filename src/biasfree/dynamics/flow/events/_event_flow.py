@@ -1,0 +1,203 @@
+"""A flow through kinks: native steps between events, a search for each event, and the decision there.
+
+At an event a unit reaches its hyperplane, or the multiplier of one that slides reaches the end of its range.
+Kinks that cost little are stepped over, and their cost is part of the error.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
+from biasfree.dynamics.flow.events._units import Unit, jump_of
+from biasfree.dynamics.flow.native._constraints import unit_rate
+from biasfree.dynamics.flow.native._layout import room_for
+from biasfree.dynamics.flow.native._loop import EVALUATIONS, FRESH, LOCAL, LOOSE, TRIAL, WRONG, Saves
+from biasfree.dynamics.flow.native._search import examine, flip_wrong, jumps_of, search
+from biasfree.networks import Network
+
+#: The share of a step's tolerance that may be spent on kinks stepped over.
+KINK_SHARE = 0.3
+#: Rates smaller than this, relative to the rates that they are the difference of, are zero.
+TINY = 1e-12
+#: The relative change of the weights over which kinks are asked whether any of them could matter.
+FIRST_CHANGE = 0.01
+#: Units (hidden neurons on rays) beyond which kinks that matter are too many to follow one by one.
+MANY_UNITS = 50_000
+#: Decisions at one time after which the flow is given up.
+MOST_AT_ONCE = 200
+KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
+
+
+class TooManyEventsError(UnfinishedError):
+    """There are too many events to follow them one by one."""
+
+
+class EventFlow(Flow):
+    """The flow of one network through its kinks; how an event is decided depends on the depth."""
+
+    follows = False
+
+    def __init__(
+        self, network: Network, data: Dataset, limits: Limits, *, most_events: int | None, **problem: Any
+    ):
+        super().__init__(network, data, limits, **problem)
+        self.counts: Counter[str] = Counter()
+        self.units: list[Unit] = []
+        self._out = np.zeros(len(self.march.theta))
+        self._events, self._most_events = 0, most_events
+
+    @cached_property
+    def _wrong(self) -> np.ndarray:
+        return np.zeros(len(self.march.signs), bool)
+
+    @cached_property
+    def _buffers(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.zeros(len(self.march.signs)) for _ in range(3))
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind, and of crossings stepped over."""
+        return {kind: self.counts[kind] for kind in KINDS}
+
+    @abstractmethod
+    def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:
+        """Decide units that are wrong, or that constraints can no longer hold (`loose`), after `_examine`;
+        returns whether anything has changed."""
+
+    def _refuse_many(self) -> None:
+        """Refuse a flow with many units any of which could matter within a first step."""
+        units = len(self.march.signs)
+        if self._most_events is None or units <= MANY_UNITS or not self._could_matter():
+            return
+        raise TooManyEventsError(
+            f"{units} hidden neurons on samples have too many kinks to follow them one by one. "
+            'Use method="steps".'
+        )
+
+    def _could_matter(self) -> bool:
+        march = self.march
+        self._examine(march.theta)
+        self.room.before[:] = self.room.force
+        jumps = jumps_of(march.theta, march.signs, self.shape, self.rays, self.room, self._buffers[0])
+        return bool(self._first_length() * jumps > self._budget())
+
+    def _first_length(self) -> float:
+        """The time in which the weights change by about one percent, after an evaluation."""
+        speed = max(float(np.linalg.norm(self._out)), np.finfo(float).tiny)
+        return FIRST_CHANGE * float(np.linalg.norm(self.march.theta)) / speed
+
+    def _look(self, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, and decide that."""
+        march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
+        if march.whole[LOOSE]:
+            fraction = self._release(budget)
+        if march.whole[WRONG]:
+            jumps, low, high = self._buffers
+            given = (self.shape, self.rays, self.room, jumps, self._wrong, low, high)
+            part, cost = search(march, *given, budget)
+            fraction = min(fraction, part)
+        fraction = self._reach_levels(levels, fraction)
+        self._take(saves, fraction)
+        march.real[LOCAL] += cost / budget * KINK_SHARE * self.rtol
+        if levels.done:
+            return
+        if fraction == 1.0:
+            self._step_over()
+        else:
+            self._settle()
+
+    def _budget(self) -> float:
+        """The error in θ that kinks stepped over may cost."""
+        places = zip(
+            self.shape.weights_at, self.shape.biases_at, self.floors[::2], self.shape.train, strict=True
+        )
+        sizes = [np.linalg.norm(self.march.theta[a:b]) + floor for a, b, floor, trained in places if trained]
+        return KINK_SHARE * self.rtol * float(min(sizes))
+
+    def _examine(self, theta: np.ndarray) -> float:
+        """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
+        self.march.whole[EVALUATIONS] += 1
+        given = (self.shape, self.rays, self.room, self.held, self._out, self._wrong)
+        return float(examine(theta, self.march.signs, *given))
+
+    def _slack(self, fraction: float) -> float:
+        return self._examine(self._at(fraction))
+
+    def _release(self, budget: float) -> float:
+        """The fraction of the step at which a constraint ends, and a little more."""
+        inside, outside, loose, h = 0.0, 1.0, self._slack(1.0), float(self.march.real[TRIAL])
+        if -loose * h <= 0.1 * budget:
+            return 1.0
+        while -loose * h * (outside - inside) > 0.1 * budget and outside - inside > 1e-15:
+            middle = (inside + outside) / 2
+            if (found := self._slack(middle)) < 0:
+                outside, loose = middle, found
+            else:
+                inside = middle
+        return outside
+
+    def _step_over(self) -> None:
+        """Give the units that are wrong at the end of a whole step the signs of their sides."""
+        for _ in range(len(self.shape.sizes)):  # a change in one layer may change the sides of the next
+            given = (self.shape, self.rays, self.room, self._wrong)
+            crossed = int(flip_wrong(self.march.theta, self.march.signs, *given))
+            if not crossed:
+                return
+            self._after_flips(np.flatnonzero(self._wrong))
+            self.counts["stepped over"] += crossed
+            self.march.whole[FRESH] = 0
+
+    def _after_flips(self, places: np.ndarray) -> None:
+        """React to units that have changed sides."""
+
+    def _settle(self) -> None:
+        """Decide everything that is wrong or can no longer be held."""
+        for _ in range(MOST_AT_ONCE):
+            loose = self._examine(self.march.theta) < 0
+            wrong = np.flatnonzero(self._wrong)
+            if not len(wrong) and not loose:
+                return
+            if not self._decide(wrong, loose=loose):
+                return
+            self._count_event()
+        raise UnfinishedError(
+            f'{MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. Use method="steps".'
+        )
+
+    def _count_event(self) -> None:
+        self._events += 1
+        if self._most_events is not None and self._events > self._most_events:
+            raise TooManyEventsError(
+                f"more than {self._most_events} events by t = {self.t:.6g}: too many to follow them one by "
+                'one. Use method="steps".'
+            )
+
+    def _jump(self, unit: Unit) -> float:
+        return jump_of(unit, self.shape, self.rays, self.room)
+
+    def _rate(self, unit: Unit) -> tuple[float, float, float]:
+        """ż, |∇z|², and the part of |∇z|² that constraints leave."""
+        march = self.march
+        return unit_rate(
+            tuple(unit), march.theta, march.signs, self.shape, self.rays, self.room, self.held, self._out
+        )
+
+    def _more_room(self) -> None:
+        """Room for the gradients of the units that slide, and of one more."""
+        if len(self.units) >= len(self.room.back):
+            self.room = room_for(self.shape, self.rays, 2 * len(self.units))
+        self.march.whole[FRESH] = 0
+
+
+def onward(rate: float, jump: float) -> bool:
+    """Whether a unit crosses its hyperplane: the velocity points beyond it on both sides. `rate` is the
+    velocity toward the side it comes from, `jump` by how much less it is beyond."""
+    return rate < 0 and rate - jump <= TINY * (abs(rate) + abs(jump))

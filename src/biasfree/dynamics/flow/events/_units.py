@@ -1,0 +1,93 @@
+"""Units at an event, in NumPy: their places, signs and jumps, and the constraints made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._constraints import Held
+from biasfree.dynamics.flow.native._layout import Rays, Room, Shape
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+class Unit(NamedTuple):
+    """A hidden neuron on a ray; in the first layer the first ray of a line stands for it."""
+
+    layer: int
+    neuron: int
+    ray: int
+
+
+class Watch(NamedTuple):
+    """A hyperplane that a neuron is on besides those it slides along: the unit, the side it is on, and its
+    gradient as a combination of theirs."""
+
+    unit: Unit
+    sign: int
+    mix: Float[np.ndarray, "m"]
+
+
+def unit_at(u: int, shape: Shape, rays: Rays) -> Unit:
+    """The unit of a place in the flat arrays."""
+    layer = int(np.searchsorted(shape.units_at, u, side="right")) - 1
+    return Unit(layer, *(int(i) for i in divmod(u - shape.units_at[layer], len(rays.orient))))
+
+
+def place_of(unit: Unit, shape: Shape, rays: Rays) -> int:
+    """The place of a unit in the flat arrays."""
+    return int(shape.units_at[unit.layer]) + unit.neuron * len(rays.orient) + unit.ray
+
+
+def set_sign(unit: Unit, sign: int, signs: np.ndarray, shape: Shape, rays: Rays) -> None:
+    """Put a unit on a side of its hyperplane; in the first layer all rays of its line change with it."""
+    if unit.layer:
+        signs[place_of(unit, shape, rays)] = sign
+        return
+    line = rays.line[unit.ray]
+    both = np.arange(int(rays.first[line]), int(rays.first[line + 1]))
+    signs[unit.neuron * len(rays.orient) + both] = sign * rays.orient[both] * rays.orient[unit.ray]
+
+
+def no_constraints(rays: int) -> Held:
+    """The constraints of a flow in which no unit slides and no neuron rests."""
+    return held_by([], np.zeros(0, np.int64), np.zeros((0, rays)))
+
+
+def held_by(
+    units: list[Unit],
+    rest: Int[np.ndarray, "E"],
+    ways: Float[np.ndarray, "Y R"],
+    watched: list[Watch] | None = None,
+) -> Held:
+    """The constraints of these units, sorted by neuron, and of neurons at rest."""
+    watched = watched or []
+    first = [unit.neuron for unit in units if unit.layer == 0]
+    layer, neuron, ray = (np.array([unit[i] for unit in units], np.int64) for i in range(3))
+    watch, mix = np.zeros((len(watched), 4), np.int64), np.zeros((len(watched), len(units)))
+    for i, one in enumerate(watched):
+        mine = np.flatnonzero((layer == 0) & (neuron == one.unit.neuron))
+        watch[i] = one.unit.neuron, one.unit.ray, mine[0], mine[-1] + 1
+        mix[i, mine] = one.mix
+    return Held(
+        size=len(units) + len(rest),
+        single=len(first) == len(units) == len(set(first)),
+        layer=layer,
+        neuron=neuron,
+        ray=ray,
+        rest=rest,
+        ways=ways,
+        watch=watch,
+        watch_sign=np.array([one.sign for one in watched], np.int64),
+        watch_mix=mix,
+    )
+
+
+def jump_of(unit: Unit, shape: Shape, rays: Rays, room: Room) -> float:
+    """By how much the multiplier of ∇z differs on the two sides; in the first layer all rays of a line
+    count."""
+    at, line = place_of(unit, shape, rays) - unit.ray, rays.line[unit.ray]
+    begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
+    return (1 - shape.leak) * float(room.force[at + begin : at + end].sum())

@@ -1,0 +1,164 @@
+"""Kinks in a step by class: their cost, the part of the step that may be taken, and plain crossings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._classes import class_forward
+from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
+from biasfree.dynamics.flow.native._loop import TRIAL, dense
+from biasfree.dynamics.flow.native._vectors import copy, fill, norm
+
+#: A step is searched at this many points, and then by bisection.
+GRID = 8
+HALVINGS = 60
+
+
+@native
+def class_search(march, shape, groups, desk, budget):
+    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
+    h, width = march.real[TRIAL], shape.sizes[1]
+    spent, before, part = np.zeros(width), np.zeros(width), np.zeros(width)
+    most = h * (_all_jumps(march.arrival, shape, groups, desk))
+    if most <= budget:
+        return 1.0, most
+    cell = 0
+    while cell < GRID:
+        _jumps_at((cell + 1) / GRID, march, shape, groups, desk, part)
+        copy(spent, before)
+        for i in range(width):
+            spent[i] += h / GRID * part[i]
+        if norm(spent) > budget:
+            break
+        cell += 1
+    if cell == GRID:
+        return 1.0, norm(spent)
+    # a unit that is wrong at a point counts as wrong since the start of its cell
+    start = inside = cell / GRID
+    outside, steep = (cell + 1) / GRID, h * norm(part)
+    for _ in range(HALVINGS):
+        if (outside - inside) * steep <= 0.01 * budget:
+            break
+        middle = (inside + outside) / 2
+        _jumps_at(middle, march, shape, groups, desk, part)
+        for i in range(width):
+            spent[i] = before[i] + h * (middle - start) * part[i]
+        if norm(spent) <= budget:
+            inside = middle
+        else:
+            outside, steep = middle, h * norm(part)
+    return outside, norm(before)
+
+
+@inner
+def _all_jumps(theta, shape, groups, desk):
+    """A bound of the jumps of the velocity at all units."""
+    a, total = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1]), 0.0
+    for k in range(len(a)):
+        near, far, all_neurons, strays = 0.0, 0.0, 0.0, 0.0
+        for q in range(desk.near.push.shape[1]):
+            near += max(abs(desk.near.push[k, q]), abs(desk.near.before[k, q]))
+        for q in range(desk.far.push.shape[1]):
+            far += max(abs(desk.far.push[k, q]), abs(desk.far.before[k, q]))
+        for h in range(a.shape[1]):
+            all_neurons += abs(a[k, h])
+        for s in range(len(groups.strays)):
+            strays += abs(a[k, groups.strays[s]])
+        total += 2 * (near * all_neurons + far * strays)
+    return total
+
+
+@inner
+def _jumps_at(fraction, march, shape, groups, desk, part):
+    """The jumps of the velocity at the units that are wrong at a fraction of the step, by neuron."""
+    dense(march, fraction)
+    class_forward(march.state, shape, groups, desk)
+    w = matrix(march.state, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
+    a = matrix(march.state, shape.weights_at[1], shape.sizes[2], shape.sizes[1])
+    fill(part, 0.0)
+    for h in range(len(w)):
+        part[h] += _wrong_jumps(h, h, w, a, desk.near)
+    for s in range(len(groups.strays)):
+        h = groups.strays[s]
+        part[h] += _wrong_jumps(h, s, w, a, desk.far)
+
+
+@inner
+def _wrong_jumps(h, row, w, a, side):
+    total, bound, sz = 0.0, -ROUNDING * norm(w[h]), side.sz[row]
+    for q in range(len(sz)):
+        if sz[q] < bound:
+            one, two = 0.0, 0.0
+            for k in range(len(a)):
+                one += a[k, h] * side.push[k, q]
+                two += a[k, h] * side.before[k, q]
+            total += 2 * max(abs(one), abs(two))
+    return total
+
+
+@native
+def class_flip(theta, shape, groups, desk):
+    """Put the units that are wrong on their other sides; returns how many."""
+    class_forward(theta, shape, groups, desk)
+    w = matrix(theta, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
+    crossed = 0
+    for h in range(len(w)):
+        crossed += _flip_row(norm(w[h]), desk.near.sign[h], desk.near.sz[h])
+    for s in range(len(groups.strays)):
+        crossed += _flip_row(norm(w[groups.strays[s]]), desk.far.sign[s], desk.far.sz[s])
+    return crossed
+
+
+@inner
+def _flip_row(size, sign, sz):
+    crossed = 0
+    for q in range(len(sz)):
+        if sz[q] < -ROUNDING * size:
+            sign[q] = -sign[q]
+            crossed += 1
+    return crossed
+
+
+@native
+def class_cross(theta, v, shape, groups, desk):
+    """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
+    onward whatever the order; returns how many crossed, and how many could not."""
+    w = matrix(theta, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
+    a = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1])
+    rates = matrix(v, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
+    stray = np.full(len(w), -1)
+    for s in range(len(groups.strays)):
+        stray[groups.strays[s]] = s
+    crossed, blocked = 0, 0
+    for h in range(len(w)):
+        jumps = _wrong_jumps(h, h, w, a, desk.near)
+        if stray[h] >= 0:
+            jumps += _wrong_jumps(h, stray[h], w, a, desk.far)
+        if jumps > 0:
+            found = _onward(h, h, w, a, rates, jumps, groups.near.normals, desk.near)
+            crossed, blocked = crossed + found[0], blocked + found[1]
+            if stray[h] >= 0:
+                found = _onward(h, stray[h], w, a, rates, jumps, groups.far.normals, desk.far)
+                crossed, blocked = crossed + found[0], blocked + found[1]
+    return crossed, blocked
+
+
+@inner
+def _onward(h, row, w, a, rates, jumps, normals, side):
+    crossed, blocked, bound = 0, 0, -ROUNDING * norm(w[h])
+    for q in range(normals.shape[1]):
+        if side.sz[row, q] < bound:
+            rate, own = 0.0, 0.0
+            for i in range(len(normals)):
+                rate += side.sign[row, q] * rates[h, i] * normals[i, q]
+            for k in range(len(a)):
+                own += 2 * a[k, h] * side.push[k, q]
+            # beyond the hyperplane the rate is less by `own`; other units may change it by their jumps
+            others = max(jumps - abs(own), 0.0)
+            if rate < 0 and rate + others <= 0 and rate - own + others <= 0:
+                side.sign[row, q] = -side.sign[row, q]
+                crossed += 1
+            else:
+                blocked += 1
+    return crossed, blocked

@@ -1,0 +1,40 @@
+"""Loss and residual of outputs on rays, native."""
+
+from __future__ import annotations
+
+import math
+
+from biasfree.dynamics.flow.native._compiled import inner
+
+
+@inner
+def residual(rays, f, e):
+    """Write −∂L/∂f of every ray to e."""
+    outputs, count = f.shape
+    for k in range(outputs):
+        for r in range(count):
+            if rays.logistic:
+                total = 0.0
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    label = rays.y[k, i] * rays.c[i]
+                    small = math.exp(-abs(label * f[k, r]))
+                    total += label * (small if label * f[k, r] > 0 else 1.0) / (1 + small)
+                e[k, r] = total * rays.share
+            else:
+                e[k, r] = rays.p[r] * (rays.t[k, r] - f[k, r])
+
+
+@inner
+def loss_of(rays, f):
+    """The data loss."""
+    total = 0.0
+    for k in range(f.shape[0]):
+        for r in range(f.shape[1]):
+            if rays.logistic:
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    margin = rays.y[k, i] * rays.c[i] * f[k, r]
+                    total += rays.share * (math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0))
+            else:
+                gap = rays.t[k, r] - f[k, r]
+                total += rays.p[r] * gap * gap / 2
+    return total + rays.floor

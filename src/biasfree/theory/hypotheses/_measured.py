@@ -1,0 +1,37 @@
+"""Defects already measured, remembered as long as their network and dataset exist.
+
+Networks and datasets never change, so a defect is a constant of the pair. All references are weak: nothing is
+kept alive. Every operation on the tables is a single one, so threads need no lock; two that measure the same
+defect at the same time get the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from biasfree.data import Dataset
+from biasfree.networks import Network
+
+Measure = Callable[[Any, Any], float]
+
+
+class _Absent:
+    """Stands for a network or dataset that is not given: None has no weak references."""
+
+
+_ABSENT = _Absent()
+_Defects = WeakKeyDictionary[Measure, float]
+_MEASURED: WeakKeyDictionary[Network | _Absent, WeakKeyDictionary[Dataset | _Absent, _Defects]]
+_MEASURED = WeakKeyDictionary()
+
+
+def measured_once(measure: Measure, network: Network | None, data: Dataset | None) -> float:
+    """measure(network, data), computed by the first call for these two objects; errors are not remembered."""
+    if not (isinstance(network, Network | None) and isinstance(data, Dataset | None)):
+        return float(measure(network, data))  # what `measure` says of another type is its own matter
+    by_data = _MEASURED.setdefault(_ABSENT if network is None else network, WeakKeyDictionary())
+    defects = by_data.setdefault(_ABSENT if data is None else data, WeakKeyDictionary())
+    defect = defects.get(measure)
+    return defects.setdefault(measure, float(measure(network, data))) if defect is None else defect
