@@ -97,9 +97,9 @@ Attributes = set[tuple[str, tuple[str, ...]]]
 @cache
 def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
     """Names that a source imports, attributes that it takes from imported names, names it hands on whole."""
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     packages, imported = {}, set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             base = _absolute(node, module)
             packages |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
@@ -108,11 +108,11 @@ def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
             packages |= {alias.asname or alias.name: alias.name for alias in node.names}
             plain = [alias.name for alias in node.names if alias.asname is None or "." in alias.name]
             imported |= {name.rpartition(".")[::2] for name in plain}
-    chains = [_chain(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    chains = [_chain(node) for node in nodes if isinstance(node, ast.Attribute)]
     known = [chain for chain in chains if chain is not None and chain[0] in packages]
     attributes = {(packages[first], tuple(names)) for first, *names in known}
-    dotted = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    alone = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in dotted]
+    dotted = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    alone = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in dotted]
     return imported, attributes, {packages[node.id] for node in alone if node.id in packages}
 
 

@@ -1,0 +1,311 @@
+"""`sweep` and the Sweep it returns: a function over a grid of parameters, with its results in a store."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from biasfree.arrays import whole
+from biasfree.files import as_path
+from biasfree.sweeps import _boundary, _refine
+from biasfree.sweeps._claims import tidy
+from biasfree.sweeps._compute import Job, named, portable
+from biasfree.sweeps._fingerprint import Fingerprint, fingerprint
+from biasfree.sweeps._gather import Gathered, attributes, dataset, long_table
+from biasfree.sweeps._grid import Calls, Grid, Parameters, grid_of
+from biasfree.sweeps._plan import Plan, missing, note, planned, stale_numbers, versions
+from biasfree.sweeps._pool import run_here, workers_for
+from biasfree.sweeps._progress import Progress
+from biasfree.sweeps._queue import Queue, calls_of
+from biasfree.sweeps._store import Store, unwritable
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call that failed: its parameters, the error in one line, and where it was raised."""
+
+    parameters: Mapping[str, Any]
+    error: str
+    traceback: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Stale:
+    """A call whose stored results come from another version of the function; `changed` names what differs."""
+
+    parameters: Mapping[str, Any]
+    changed: tuple[str, ...]
+
+
+def sweep(
+    function: Callable[..., Any],
+    *,
+    over: Mapping[str, Any] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    group: str | Sequence[str] = (),
+    store: str | os.PathLike[str],
+) -> Sweep:
+    """A sweep of `function` over all combinations of the values in `over`, and over seeds; nothing runs yet.
+
+    The function takes named parameters and returns numbers, arrays, or a dict of them. `over` maps
+    parameters to lists of numbers, strings or booleans; `seeds=20` adds the parameter `seed` = 0, …, 19.
+    Parameters without an axis need a default. The parameters in `group` are passed whole, as lists, so that
+    one call computes many points: each result then begins with the axes of the group. Results are kept in the
+    folder `store`. Everything that the function reads is part of the name of its results; what cannot be
+    hashed is refused here, by name.
+    """
+    if not callable(function):
+        raise ValueError(f"a sweep needs a function of named parameters, got a {type(function).__name__}.")
+    grid = grid_of(function, {} if over is None else over, seeds, group)
+    fingerprint(function)
+    portable(function)
+    folder = as_path(store)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"the store {folder} is a file; name a folder.")
+    return Sweep(function, grid, Store(folder.absolute()))
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A function over a grid of parameters, and the store of its results. Made by `bf.sweep`."""
+
+    function: Callable[..., Any]
+    grid: Grid
+    store: Store
+    _gathered: list[Gathered] = field(default_factory=list, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", None) or _partial_name(self.function))
+
+    def __repr__(self) -> str:
+        axes = " × ".join(f"{name} {len(values)}" for name, values in self.grid.axes.items())
+        return f"Sweep({self.name}, {axes}, store={str(self.store.folder)!r})"
+
+    def plan(self) -> Plan:
+        """What `run` would compute, and how long it would take; nothing runs."""
+        return planned(self.name, self.grid, fingerprint(self.function), self.store)
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        memory: int | None = None,
+        client: Any = None,
+        retry: bool = False,
+        shard: tuple[int, int] | None = None,
+        progress: bool = True,
+    ) -> Sweep:
+        """Compute every point that is not stored, and return this sweep.
+
+        By default one process per core of this machine does so, with one thread each; together they may take
+        `memory` bytes (80 % of what is free), and one that takes more than its share is killed. A point whose
+        process dies is tried once more. With `client=`, a `dask.distributed.Client`, the workers of its
+        cluster do so. Failed points stay failed unless `retry=True`. `shard=(k, n)` takes one of n parts of
+        what is missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
+        """
+        self._run(self.grid, workers, memory, client, retry, shard, progress)
+        return self
+
+    def _run(
+        self,
+        calls: Calls,
+        workers: int | None,
+        memory: int | None,
+        client: Any,
+        retry: bool,
+        shard: tuple[int, int] | None,
+        progress: bool,
+        stopped: Callable[[], object] = lambda: False,
+    ) -> None:
+        workers = None if workers is None else whole("workers", workers)
+        memory = None if memory is None else whole("memory", memory)
+        _check_shard(shard)
+        now = fingerprint(self.function)
+        function = portable(self.function)
+        self.store.prepare()
+        try:
+            tidy(self.store.folder)
+            note(self.store, self.name, self.grid, now)
+        except OSError as error:
+            raise unwritable(self.store.folder, error) from error
+        wanted = missing(calls, now.digest, self.store, retry=retry)
+        if progress:
+            self._report_stale(calls, now)
+        if shard is not None:
+            wanted = _shard(calls, now.digest, wanted, *shard)
+        job = Job(
+            function, now, self.grid.group, str(self.store.folder), self.store.identity, uuid.uuid4().hex
+        )
+        queue = Queue(job, calls_of(calls, now.digest, iter(wanted.tolist())))
+        watch = Progress(queue, len(wanted), self.grid.per_call, shown=progress)
+        self._drive(queue, watch, len(wanted), workers, memory, client, stopped)
+
+    def _drive(
+        self,
+        queue: Queue,
+        watch: Progress,
+        total: int,
+        workers: int | None,
+        memory: int | None,
+        client: Any,
+        stopped: Callable[[], object],
+    ) -> None:
+        """Make the calls of a queue, and say how the run ended."""
+
+        def look() -> None:
+            watch()
+            if stopped():
+                queue.stop()
+
+        ended = "stopped"
+        try:
+            if client is not None and total:
+                from biasfree.sweeps._dask import run_with_dask
+
+                run_with_dask(queue, client, watch=look)
+            elif total:
+                count, share = workers_for(workers, memory)
+                run_here(queue, workers=min(count, total), memory=share, watch=look)
+            ended = "stopped" if queue.stopped else "done"
+        finally:
+            counts, per_call = queue.counts, self.grid.per_call
+            text = f"{self.name}: {ended}; {counts.stored * per_call:,} points computed"
+            text += f", {counts.there * per_call:,} by others" if counts.there else ""
+            text += f", {counts.failed * per_call:,} failed (see .failed)" if counts.failed else ""
+            watch.end(f"{text}; all in {self.store.folder}")
+
+    def _report_stale(self, calls: Calls, now: Fingerprint) -> None:
+        import sys
+
+        found = self._stale(calls, now)
+        if found:
+            first = ", ".join(f"{name}={value}" for name, value in found[0].parameters.items())
+            text = f"{len(found) * self.grid.per_call:,} points are stale and computed again, such as {first}"
+            changed = named(list(found[0].changed))
+            print(f"{self.name} has changed ({changed}): {text}.", file=sys.stderr)
+
+    @property
+    def stale(self) -> list[Stale]:
+        """The points that another version of the function computed, and what has changed since."""
+        return self._stale(self.grid, fingerprint(self.function))
+
+    def _stale(self, calls: Calls, now: Fingerprint) -> list[Stale]:
+        stored, seen, found = self.store.names(), set(), []
+        for digest, parts in versions(self.store, self.name, now.digest):
+            changed = tuple(now.changes(parts))
+            for number in stale_numbers(calls, now.digest, digest, stored):
+                if number not in seen:
+                    seen.add(number)
+                    found.append(Stale(calls.parameters(number), changed))
+        return found
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
+        now = fingerprint(self.function)
+        if not self._gathered or self._gathered[0].digest != now.digest:
+            self._gathered[:] = [Gathered(self.grid, now.digest, self.store)]
+        arrays = self._gathered[0].read()
+        return dataset(self.grid, arrays, attributes(self.name, self.grid, now))
+
+    @property
+    def points(self) -> xarray.Dataset:
+        """All stored points, those of `refine` too, along one dimension `point`."""
+        now = fingerprint(self.function)
+        extra = _refine.refined(self.store, self.grid, now.digest)
+        return long_table(self.grid, now.digest, self.store, extra, attributes(self.name, self.grid, now))
+
+    @property
+    def failed(self) -> list[Failure]:
+        """The points that failed, each with its error."""
+        digest = fingerprint(self.function).digest
+        extra = _refine.refined(self.store, self.grid, digest)
+        from biasfree.sweeps._grid import Listed
+
+        names = [*self.grid.names(digest), *Listed(extra).names(digest)]
+        there = self.store.failed()
+        records = [self.store.failure(name) for name in names if name in there]
+        return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
+
+    def boundary(
+        self, name: str, *, level: float, at: Mapping[str, Any] | None = None, reduce: str = "mean"
+    ) -> xarray.Dataset:
+        """Where the result `name` crosses a level, each crossing with the two points that bracket it.
+
+        The result is reduced over seeds by their "mean" or "median"; `at` fixes other axes. Two neighboring
+        points on either side of the level bracket a crossing: `axis` is the axis that they differ in, `low`
+        and `high` are their values along it. The crossing itself is interpolated between them.
+        """
+        field = _boundary.field(self.points, self.grid, name, at=at, reduce=reduce)
+        return _boundary.crossings(field, level)
+
+    def refine(
+        self,
+        name: str,
+        *,
+        level: float,
+        budget: int,
+        at: Mapping[str, Any] | None = None,
+        reduce: str = "mean",
+        **how: Any,
+    ) -> Sweep:
+        """Compute new points halfway between those whose results lie on either side of a level; returns self.
+
+        Cells that the level line passes through are halved along every axis of numbers but the seeds, the
+        largest first, until `budget` new points (seeds counted) are computed in all. The choice depends on
+        the stored results alone: the same call again, also after Ctrl-C, computes only what is missing.
+        Other arguments are those of `run`.
+        """
+        whole("budget", budget)
+        _refine.refine(self, name, level=level, budget=budget, at=at, reduce=reduce, how=how)
+        return self
+
+    def plot(
+        self,
+        name: str,
+        *,
+        axes: Axes | None = None,
+        at: Mapping[str, Any] | None = None,
+        reduce: str = "mean",
+        level: float | None = None,
+    ) -> Any:
+        """Draw a result over one axis, with error bars over seeds, or over two, as a phase diagram.
+
+        `level` adds the level line. Returns what was drawn.
+        """
+        from biasfree.sweeps._draw import draw
+
+        return draw(self, name, axes=axes, at=at, reduce=reduce, level=level)
+
+
+def _check_shard(shard: Any) -> None:
+    if shard is None:
+        return
+    pair = isinstance(shard, tuple) and len(shard) == 2 and all(isinstance(k, int) for k in shard)
+    if not pair or not 0 <= shard[0] < shard[1]:
+        raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {shard!r}.")
+
+
+def _shard(calls: Calls, digest: str, wanted: Any, k: int, n: int) -> Any:
+    """The wanted calls whose names fall to part k of n: the same choice on every machine, at any time."""
+    import numpy as np
+
+    parts = np.fromiter((int(name[:8], 16) % n for name in calls.names(digest)), np.int64, len(calls))
+    return wanted[parts[wanted] == k]
+
+
+def _partial_name(function: Any) -> str:
+    inner = getattr(function, "func", None)
+    return type(function).__name__ if inner is None else str(getattr(inner, "__name__", "function"))
+
+
+__all__ = ["Failure", "Parameters", "Plan", "Stale", "Sweep", "sweep"]
