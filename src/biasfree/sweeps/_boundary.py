@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _along(found: Field, i: int, level: float) -> Iterator[tuple[tuple[float, ..
         lines[(*place[:i], *place[i + 1 :])].append((place[i], value))
     for rest, line in sorted(lines.items()):
         line.sort()
-        for (low, before), (high, after) in zip(line[:-1], line[1:], strict=True):
+        for (low, before), (high, after) in pairwise(line):
             if (before >= level) != (after >= level):
                 share = (level - before) / (after - before)
                 x = between(low, high, share, found.logarithmic[found.axes[i]])

@@ -1,10 +1,10 @@
 """Claims: which process is computing a call, so that no two do the same work.
 
 A process that computes has a file in owners/, locked and touched every few seconds while it lives. A claim is
-a symbolic link in claims/, which is made in one step, and its target names the owner. It is void once its owner is dead: on the same machine as soon as the
-lock is free, elsewhere when the file has not been touched for `LEASE` seconds, by the clock of the file
-system. A void claim that is taken over twice wastes time and corrupts nothing: results are the same, and
-files are replaced whole.
+a symbolic link in claims/, which is made in one step; its target names the owner. It is void once its owner
+is dead: on the same machine as soon as the lock is free, elsewhere when the file has not been touched for
+`LEASE` seconds, by the clock of the file system. A void claim that is taken over twice wastes time and
+corrupts nothing: results are the same, and files are replaced whole.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def draw(
     found = field(sweep.points, sweep.grid, name, at=at, reduce=reduce)
     if len(found.axes) > 2:
         raise ValueError(
-            f"a picture has two axes, and {name!r} is given over {', '.join(found.axes)}; fix the others by at=."
+            f"a picture has two axes, but {name!r} has {', '.join(found.axes)}; fix the others by at=."
         )
     axes = plt.subplots(layout="constrained")[1] if axes is None else axes
     return _curve(axes, found, level) if len(found.axes) == 1 else _diagram(axes, found, sweep, level)
@@ -60,7 +60,8 @@ def _diagram(axes: Axes, found: Field, sweep: Sweep, level: float | None) -> Any
     new = [place for place in found.values if place[0] not in x or place[1] not in y]
     if new:
         colors = [found.values[place] for place in new]
-        axes.scatter(*zip(*new, strict=True), c=colors, norm=mesh.norm, cmap=mesh.cmap, s=9, ec="w", lw=0.3)
+        scale: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap}
+        axes.scatter(*zip(*new, strict=True), c=colors, s=9, ec="w", lw=0.3, **scale)
     if level is not None:
         line = crossings(found, level)
         for axis, along in ((across, "x"), (up, "y")):

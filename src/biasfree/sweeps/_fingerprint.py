@@ -32,10 +32,9 @@ _UNSEEN = ("eval", "exec", "globals", "__import__")
 _OURS = Sources(frozenset({"biasfree"}))
 #: Attributes of a class that say nothing about what it does, or that other attributes repeat.
 _PLAIN = frozenset(
-    ["__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "_abc_impl"]
-    + ["__dataclass_fields__", "__dataclass_params__", "__match_args__", "__abstractmethods__"]
-    + ["__firstlineno__", "__static_attributes__", "__annotate__", "__annotate_func__", "__orig_bases__"]
-    + ["__annotations_cache__", "__parameters__"]
+    """__dict__ __weakref__ __doc__ __module__ __qualname__ __annotations__ _abc_impl __dataclass_fields__
+    __dataclass_params__ __match_args__ __abstractmethods__ __firstlineno__ __static_attributes__
+    __annotate__ __annotate_func__ __orig_bases__ __annotations_cache__ __parameters__""".split()
 )
 
 
@@ -122,7 +121,7 @@ class _Walk:
         for package in _ENGINES if self._library else ():
             self._version(package)
 
-    def function(self, function: FunctionType, where: str) -> str:
+    def function(self, function: FunctionType) -> str:
         """Follow a function; returns its label."""
         if id(function) in self._labels:
             return self._labels[id(function)]
@@ -151,7 +150,7 @@ class _Walk:
             )
         return label
 
-    def type_(self, cls: type, where: str) -> str:
+    def type_(self, cls: type) -> str:
         """Follow a class; returns its label."""
         if id(cls) in self._labels:
             return self._labels[id(cls)]

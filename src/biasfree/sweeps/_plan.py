@@ -1,4 +1,4 @@
-"""What a run would do: points done, failed, stale and missing, with the time and memory that it would take."""
+"""What a run would do: points done, failed, stale and missing, and the time and memory it would take."""
 
 from __future__ import annotations
 

@@ -107,18 +107,18 @@ class _Driver(threading.Thread):
             self._close()
             return reason
 
-    def _launched(self) -> subprocess.Popen[bytes]:
+    def _launched(self) -> Any:
         """A process that never imports the script: under `-c` there is none."""
         code = f"import sys; sys.path[:] = {sys.path!r}; from biasfree.sweeps._worker import main; main()"
         group: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is the parent's
-        process = subprocess.Popen(
+        process: Any = subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=one_thread_environment(),
             **group,
         )
-        send(process.stdin, self._queue.job)  # type: ignore[arg-type] - a pipe was asked for
+        send(process.stdin, self._queue.job)
         return process
 
     def check_memory(self) -> None:

@@ -50,8 +50,8 @@ def refine(
     found = now()
     lattice = _Lattice(grid, found)
     key = json.dumps([name, level, sorted((at or {}).items()), reduce])
-    cells, known, spent = lattice.cells(), set(found.values), 0
-    known |= set(lattice.corners_of(cells))
+    cells, spent = lattice.cells(), 0
+    known = set(lattice.corners_of(cells))  # points of an earlier refinement count again: same call, same end
     while True:
         new: dict[Place, None] = {}
         children: list[Cell] = []
@@ -161,7 +161,7 @@ class _Lattice:
     def _value(self, i: int, place: Fraction) -> Any:
         """The value of an axis at a place between two of its values."""
         axis = self.field.axes[i]
-        values = sorted(self.grid.axes[axis])
+        values: list[Any] = sorted(self.grid.axes[axis])
         below = int(place)
         if place == below:
             return values[below]

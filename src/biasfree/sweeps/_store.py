@@ -13,11 +13,9 @@ Files are named by a hash of the parameters and of the fingerprint of the functi
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import uuid
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
+from biasfree.sweeps import _npz
 from biasfree.tables import as_json
 
 #: The entry of a file that holds its record, as JSON.
@@ -109,6 +107,10 @@ class Store:
         """Store the error of a call."""
         self.write(self.folder / "failed" / f"{name}.json", json.dumps(as_json(record), indent=1).encode())
 
+    def has_failure(self, name: str) -> bool:
+        """Whether a call has failed."""
+        return (self.folder / "failed" / f"{name}.json").exists()
+
     def failure(self, name: str) -> dict[str, Any]:
         """The error of a call, as `put_failure` stored it."""
         return read_json(self.folder / "failed" / f"{name}.json")
@@ -120,24 +122,15 @@ class Store:
 
 def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes:
     """Results and their record as the bytes of a .npz file."""
-    buffer = io.BytesIO()
-    stored: dict[str, Any] = {**arrays, RECORD: np.array(json.dumps(as_json(record)))}
-    np.savez(buffer, **stored)  # type: ignore[arg-type] - no result is called allow_pickle
-    return buffer.getvalue()
+    return _npz.write({**arrays, RECORD: np.array(json.dumps(as_json(record)))})
 
 
 def unpacked(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the record of a file; nothing is unpickled."""
-    arrays: dict[str, np.ndarray] = {}
     try:
-        with zipfile.ZipFile(path) as archive:
-            for entry in archive.namelist():
-                with archive.open(entry) as file:
-                    arrays[entry.removesuffix(".npy")] = npy.read_array(file, allow_pickle=False)
+        arrays = _npz.read(path.read_bytes())
         record = json.loads(str(arrays.pop(RECORD)))
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # zipfile, zlib, struct, json and NumPy all raise for damaged files
+    except (ValueError, KeyError) as error:
         raise Damaged(f"{path} cannot be read ({error}); delete it and run the sweep again.") from None
     return arrays, record
 

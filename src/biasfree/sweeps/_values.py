@@ -21,7 +21,7 @@ _DESCRIPTORS = ("getset_descriptor", "member_descriptor", "wrapper_descriptor", 
 _DESCRIPTORS += ("method-wrapper", "builtin_function_or_method", "ufunc", "classmethod_descriptor")
 _DEEPEST = 100
 
-Follow = Callable[[Any, str], str]
+Follow = Callable[[Any], str]
 
 
 class Unhashable(Exception):
@@ -31,7 +31,7 @@ class Unhashable(Exception):
 class Values:
     """Texts of values; functions, classes and modules are followed by the functions given."""
 
-    def __init__(self, function: Follow, type_: Follow, module: Follow):
+    def __init__(self, function: Follow, type_: Follow, module: Callable[[Any, str], str]):
         self._function, self._type, self._module = function, type_, module
         self._inside: list[int] = []
 
@@ -60,9 +60,9 @@ class Values:
             pairs = (self.text(key, where) + self.text(one, where) for key, one in value.items())
             return self._digest("dict", pairs)
         if isinstance(value, FunctionType):
-            return f"function {self._function(value, where)}"
+            return f"function {self._function(value)}"
         if isinstance(value, type):
-            return f"class {self._type(value, where)}"
+            return f"class {self._type(value)}"
         if isinstance(value, ModuleType):
             return self._module(value, where)
         return self._other(value, where)
@@ -92,7 +92,7 @@ class Values:
                 "inside the function, from a seed."
             )
         if hasattr(value, "py_func"):  # numba.njit
-            return f"compiled {self.text(value.py_func, where)}"
+            return f"compiled {self.text(getattr(value, 'py_func'), where)}"  # noqa: B009
         if hasattr(value, "__wrapped__"):
             return self._wrapped(value, where)
         return self._state(value, where)
@@ -117,11 +117,11 @@ class Values:
         """The text of an object by its class and the state that copying would restore."""
         try:
             registered = copyreg.dispatch_table.get(type(value))
-            reduced = value.__reduce_ex__(4) if registered is None else registered(value)
+            reduced: Any = value.__reduce_ex__(4) if registered is None else registered(value)
         except Exception as error:  # whatever an object raises that cannot be copied
             raise Unhashable(
-                f"{where}, is a {type(value).__name__} and cannot be hashed ({error}); pass it as a parameter, "
-                "make it inside the function, or replace it by numbers."
+                f"{where}, is a {type(value).__name__} and cannot be hashed ({error}); make it inside the "
+                "function, or replace it by numbers."
             ) from None
         if isinstance(reduced, str):
             return f"named {reduced} {self.text(type(value), where)}"
