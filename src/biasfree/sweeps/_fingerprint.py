@@ -34,7 +34,7 @@ _OURS = Sources(frozenset({"biasfree"}))
 _PLAIN = frozenset(
     """__dict__ __weakref__ __doc__ __module__ __qualname__ __annotations__ _abc_impl __dataclass_fields__
     __dataclass_params__ __match_args__ __abstractmethods__ __firstlineno__ __static_attributes__
-    __annotate__ __annotate_func__ __orig_bases__ __annotations_cache__ __parameters__""".split()
+    __annotate__ __annotate_func__ __orig_bases__ __annotations_cache__ __parameters__""".split()  # noqa: SIM905
 )
 
 
@@ -240,8 +240,7 @@ class _Walk:
             self._version(home)
             return f"module {home}"
         if kind == "ours":
-            found = _OURS.attribute(home, attributes) if attributes else _OURS.everything_in(home)
-            self._library |= {home, *found}
+            self._library |= _modules_of(module, attributes)
             return f"module {home}"
         if not attributes:
             return self._whole(module, where)
@@ -274,6 +273,17 @@ class _Walk:
         if origin(module) == "installed":
             package, number = version(module)
             self.parts[f"version of {package}"] = number
+
+
+def _modules_of(module: ModuleType, attributes: tuple[str, ...]) -> set[str]:
+    """The modules of biasfree in which an attribute is written; all of a package that is passed on whole."""
+    home = module
+    for name in attributes:
+        inner = getattr(home, name, None)
+        if not isinstance(inner, ModuleType):
+            return {*_OURS.attribute(home.__name__, (name,))} or {home.__name__}
+        home = inner
+    return {*_OURS.everything_in(home.__name__)} or {home.__name__}
 
 
 def _with_defaults(function: FunctionType) -> tuple[str, ...]:
