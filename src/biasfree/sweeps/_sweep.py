@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +178,8 @@ class Sweep:
                 run_here(queue, workers=min(count, total), memory=share, watch=look)
             ended = "stopped" if queue.stopped else "done"
         finally:
+            with suppress(OSError):
+                tidy(self.store.folder)
             counts, per_call = queue.counts, self.grid.per_call
             text = f"{self.name}: {ended}; {counts.stored * per_call:,} points computed"
             text += f", {counts.there * per_call:,} by others" if counts.there else ""
