@@ -3,6 +3,7 @@
 import functools
 import threading
 import types
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -111,7 +112,7 @@ def test_only_what_is_taken_of_a_module_counts(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "followed_by_name.py").write_text("K = 2\ndef f(x): return K * x\ndef g(x): return x\n")
     source = "import followed_by_name as m\ndef f(x): return m.f(x)\ndef h(x): return getattr(m, 'f')(x)\n"
-    scope = {"__name__": "user_module"}
+    scope: dict[str, Any] = {"__name__": "user_module"}
     exec(source, scope)
     function, whole, followed_by_name = scope["f"], scope["h"], scope["m"]
     before, all_before = fingerprint(function), fingerprint(whole)
@@ -168,7 +169,8 @@ def half(x):
 VALUES = [
     1, 1.5, 1j, "a", b"a", None, True, (1, 2), [1, 2], {"a": 1}, {1, 2}, frozenset("ab"), range(3), slice(2),
     np.arange(3), np.float32(1), np.dtype("f8"), np.sin, len, "x".upper, functools.partial(half, x=1),
-    bf.networks.gaussian((2, 3, 1), scale=1), bf.data.six_points(), bf.gradient_flow, types.SimpleNamespace(a=1),
+    bf.networks.gaussian((2, 3, 1), scale=1), bf.data.six_points(), bf.gradient_flow,
+    types.SimpleNamespace(a=1),
 ]  # fmt: skip
 
 

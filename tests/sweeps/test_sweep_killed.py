@@ -1,4 +1,4 @@
-"""Nothing finished is lost or computed twice: killed parents, Ctrl-C, two runs at once, full and read-only disks."""
+"""Nothing finished is lost or computed twice: killed parents, Ctrl-C, two runs at once, full disks."""
 
 import os
 import signal
@@ -131,23 +131,19 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_ends_the_run_in_one_sentence(small_disk):
     sweep = bf.sweep(lambda x: np.ones(2000) * x, over={"x": range(40)}, store=small_disk / "store")
-    with pytest.raises(
-        OSError, match=r"cannot write to the store .*: No space left on device\. What is stored"
-    ):
+    with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
         sweep.run(progress=False)
     done = sweep.plan().done
     assert 0 < done < 40
     assert sweep.failed == []
-    assert np.isfinite(sweep.dataset["value"]).all("value_0").sum() == done
+    assert np.isfinite(sweep.dataset["value"].values).all(axis=1).sum() == done
 
 
 def test_a_read_only_store_is_read_and_not_written(small_disk):
     sweep = bf.sweep(lambda x: 2 * x, over={"x": range(2)}, store=small_disk / "store").run(progress=False)
     more = bf.sweep(lambda x: 2 * x, over={"x": range(3)}, store=small_disk / "store")
     subprocess.check_call(["mount", "-o", "remount,ro", small_disk])
-    with pytest.raises(
-        OSError, match=r"cannot write to the store .*: Read-only file system\. What is stored"
-    ):
+    with pytest.raises(OSError, match=r"cannot write to the store .*: Read-only file system\. What"):
         more.run(progress=False)
     assert more.plan().missing == 1
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 2])
@@ -156,7 +152,7 @@ def test_a_read_only_store_is_read_and_not_written(small_disk):
 def test_a_store_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
     (tmp_path / "file").touch()
     sweep = bf.sweep(lambda x: x, over={"x": [1]}, store=tmp_path / "file" / "store")
-    with pytest.raises(OSError, match="cannot write to the store .*: Not a directory"):
+    with pytest.raises(OSError, match=r"cannot write to the store .*: Not a directory"):
         sweep.run(progress=False)
 
 
@@ -171,7 +167,7 @@ def test_a_module_that_changed_since_it_was_imported_is_not_run(tmp_path, monkey
     with pytest.raises(ValueError, match=r"another version of the function \(function f differ\)"):
         sweep.run(progress=False)
     (tmp_path / "edited_meanwhile.py").unlink()
-    with pytest.raises(ValueError, match="cannot load the function .*No module named 'edited_meanwhile'"):
+    with pytest.raises(ValueError, match=r"cannot load the function .*No module named 'edited_meanwhile'"):
         sweep.run(progress=False)
     assert sweep.plan().done == 0
     assert os.listdir(tmp_path / "store" / "failed") == []

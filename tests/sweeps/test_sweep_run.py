@@ -48,7 +48,7 @@ def test_a_sweep_from_the_first_run_to_the_dataset(tmp_path, capfd):
     plan = sweep.plan()
     assert (plan.points, plan.done, plan.missing, plan.failed, plan.stale) == (6, 6, 0, 0, 0)
     assert plan.seconds == 0
-    assert plan.storage > 0
+    assert plan.storage
     assert "6 points computed" in capfd.readouterr().err
 
 
@@ -271,9 +271,7 @@ def test_a_damaged_file_is_named_and_counts_as_missing(tmp_path):
     sweep = bf.sweep(logged(tmp_path), over={"x": [1, 2]}, store=tmp_path / "store").run(progress=False)
     path = next((tmp_path / "store").rglob("*.npz"))
     path.write_bytes(path.read_bytes()[:-300])
-    with pytest.warns(
-        UserWarning, match=rf"{path.name} cannot be read .*; delete it and run the sweep again"
-    ):
+    with pytest.warns(UserWarning, match=rf"{path.name} cannot be read .*; delete it and run"):
         found = sweep.dataset
     assert np.isnan(found["product"]).sum() == 1
     path.unlink()
