@@ -20,6 +20,7 @@ NAMES = (
     "closed_form",
     "integrators",
     "monitor",
+    "sweeps",
     "start_up",
 )
 

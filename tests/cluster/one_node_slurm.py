@@ -82,18 +82,13 @@ def _munge(folder):
 
 
 def _wait_until_idle(environment, folder):
+    command, found = ["sinfo", "--noheader", "--format=%t"], None
     for _ in range(60):
-        found = subprocess.run(
-            ["sinfo", "--noheader", "--format=%t"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if found.stdout.strip() == "idle":
             return
         time.sleep(0.5)
-    raise RuntimeError(f"Slurm did not start; see the logs in {folder}: {found.stdout} {found.stderr}")
+    raise RuntimeError(f"Slurm did not start; see the logs in {folder}: {found}")
 
 
 _PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"

@@ -277,13 +277,12 @@ class _Walk:
 
 def _modules_of(module: ModuleType, attributes: tuple[str, ...]) -> set[str]:
     """The modules of biasfree in which an attribute is written; all of a package that is passed on whole."""
-    home = module
-    for name in attributes:
-        inner = getattr(home, name, None)
-        if not isinstance(inner, ModuleType):
-            return {*_OURS.attribute(home.__name__, (name,))} or {home.__name__}
-        home = inner
-    return {*_OURS.everything_in(home.__name__)} or {home.__name__}
+    home = module.__name__
+    for name in attributes:  # by the files: importing a part of biasfree may load its engines
+        if module_path(f"{home}.{name}") is None:
+            return {*_OURS.attribute(home, (name,))} or {home}
+        home = f"{home}.{name}"
+    return {*_OURS.everything_in(home)} or {home}
 
 
 def _with_defaults(function: FunctionType) -> tuple[str, ...]:
