@@ -114,9 +114,7 @@ def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_p
             cluster.scheduler.send_signal(signal.SIGKILL)
         return False
 
-    with pytest.raises(
-        ConnectionError, match=r"the Dask scheduler .* no longer answers; what is"
-    ):
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler .* no longer answers; what is"):
         sweep._run(sweep.grid, None, None, client, False, None, False, stopped=kill)
     client.close(timeout=1)
     time.sleep(1)  # a worker may still store the call it was computing

@@ -22,7 +22,7 @@ def origin(module: str) -> Origin:
     if top == "builtins" or top in sys.stdlib_module_names:
         return "installed"
     file = _file(module)
-    return "installed" if file is not None and _is_installed(file) else "user"
+    return "installed" if file is not None and _is_installed(file) and not _is_local(top) else "user"
 
 
 def version(module: str) -> tuple[str, str]:
@@ -59,6 +59,16 @@ def _file(module: str) -> str | None:
 def _is_installed(file: str) -> bool:
     path = Path(file).resolve()
     return any(path.is_relative_to(folder) for folder in _folders())
+
+
+@cache
+def _is_local(top: str) -> bool:
+    """Whether a package was installed from a folder, as its author does: the version may stay as it was."""
+    try:
+        source = metadata.distribution(top).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        return False
+    return source is not None and "dir_info" in source
 
 
 @cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +18,7 @@ from biasfree.sweeps._claims import tidy
 from biasfree.sweeps._compute import Job, named, portable
 from biasfree.sweeps._fingerprint import Fingerprint, fingerprint
 from biasfree.sweeps._gather import Gathered, attributes, dataset, long_table
-from biasfree.sweeps._grid import Calls, Grid, Parameters, grid_of
+from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, grid_of
 from biasfree.sweeps._plan import Plan, missing, note, planned, stale_numbers, versions
 from biasfree.sweeps._pool import run_here, workers_for
 from biasfree.sweeps._progress import Progress
@@ -187,8 +189,6 @@ class Sweep:
             watch.end(f"{text}; all in {self.store.folder}")
 
     def _report_stale(self, calls: Calls, now: Fingerprint) -> None:
-        import sys
-
         found = self._stale(calls, now)
         if found:
             first = ", ".join(f"{name}={value}" for name, value in found[0].parameters.items())
@@ -231,11 +231,9 @@ class Sweep:
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
         digest = fingerprint(self.function).digest
-        extra = _refine.refined(self.store, self.grid, digest)
-        from biasfree.sweeps._grid import Listed
-
-        names = [*self.grid.names(digest), *Listed(extra).names(digest)]
+        added = Listed(_refine.refined(self.store, self.grid, digest))
         there = self.store.failed()
+        names = itertools.chain(self.grid.names(digest), added.names(digest))
         records = [self.store.failure(name) for name in names if name in there]
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
 
