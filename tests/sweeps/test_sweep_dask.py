@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from biasfree.sweeps._running import How, run
 from sweep_scripts import wait_for
 
 distributed = pytest.importorskip("distributed")
@@ -88,7 +89,7 @@ def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
                 workers[0].wait()
             return False
 
-        sweep._run(sweep.grid, None, None, client, False, None, False, stopped=kill_one)
+        run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill_one))
         assert workers[0].poll() == -signal.SIGKILL
         expected = 2.0 * np.arange(40)
         expected[5] = np.nan
@@ -115,7 +116,7 @@ def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_p
         return False
 
     with pytest.raises(ConnectionError, match=r"the Dask scheduler .* no longer answers; what is"):
-        sweep._run(sweep.grid, None, None, client, False, None, False, stopped=kill)
+        run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill))
     client.close(timeout=1)
     time.sleep(1)  # a worker may still store the call it was computing
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "points").rglob("*.npz")}

@@ -54,6 +54,9 @@ def run(
     retry: Annotated[bool, typer.Option("--retry", help="Try failed points again.")] = False,
 ) -> None:
     """Compute what is missing of the sweep in FILE, or write the script that does so on a Slurm cluster."""
+    from biasfree.sweeps._running import How
+    from biasfree.sweeps._running import run as compute
+
     part = None if shard is None else _shard(shard)
     if slurm is None and sbatch:
         raise ValueError("--sbatch needs --slurm, the number of tasks of the array.")
@@ -62,7 +65,8 @@ def run(
         _write_script(found, file, slurm, sbatch or [])
         return
     with STOP.deferred():
-        found._run(found.grid, workers, None, None, retry, part, True, stopped=lambda: STOP.signal)
+        how = How(workers=workers, retry=retry, shard=part, stopped=lambda: STOP.signal)
+        compute(found, found.grid, how)
     failed = found.failed
     for one in failed[:10]:
         typer.echo(f"failed: {dict(one.parameters)}: {one.error}", err=True)

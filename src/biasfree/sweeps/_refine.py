@@ -20,6 +20,7 @@ from biasfree.sweeps._boundary import Field, between, field
 from biasfree.sweeps._fingerprint import fingerprint
 from biasfree.sweeps._grid import SEED, Grid, Listed, Parameters
 from biasfree.sweeps._plan import identity
+from biasfree.sweeps._running import How, run
 from biasfree.sweeps._store import Store, read_json
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def refine(
 ) -> None:
     """Compute new points around a level line, one halving of the cells after the other."""
     level, grid, digest = finite("level", level), sweep.grid, fingerprint(sweep.function).digest
-    settings = _run_settings(how)
+    manner = _how(how)
 
     def now() -> Field:
         return field(sweep.points, grid, name, at=at, reduce=reduce)
@@ -70,7 +71,7 @@ def refine(
         calls = [call for place in new for call in lattice.calls(place)]
         if calls:
             _remember(sweep.store, grid, digest, key, calls)
-            sweep._run(Listed(calls), **settings)
+            run(sweep, Listed(calls), manner)
             found = now()
         if not children:
             return
@@ -170,8 +171,8 @@ class _Lattice:
         return round(value) if isinstance(values[below], int) else value
 
 
-def _run_settings(how: Mapping[str, Any]) -> dict[str, Any]:
-    known = {"workers": None, "memory": None, "client": None, "retry": False, "progress": True}
-    if unknown := [name for name in how if name not in known]:
+def _how(given: Mapping[str, Any]) -> How:
+    known = ("workers", "memory", "client", "retry", "progress")
+    if unknown := [name for name in given if name not in known]:
         raise ValueError(f"refine has no argument {unknown[0]!r}; those of run are {', '.join(known)}.")
-    return {**known, **how, "shard": None}
+    return How(**given)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biasfree.arrays import whole
 from biasfree.files import as_path
 from biasfree.sweeps import _boundary, _refine
-from biasfree.sweeps._claims import tidy
-from biasfree.sweeps._compute import Job, named, portable
-from biasfree.sweeps._fingerprint import Fingerprint, fingerprint
+from biasfree.sweeps import _running as running
+from biasfree.sweeps._compute import portable
+from biasfree.sweeps._fingerprint import fingerprint
 from biasfree.sweeps._gather import Gathered, attributes, dataset, long_table
-from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, grid_of
-from biasfree.sweeps._plan import Plan, missing, note, planned, stale_numbers, versions
-from biasfree.sweeps._pool import run_here, workers_for
-from biasfree.sweeps._progress import Progress
-from biasfree.sweeps._queue import Queue, calls_of
-from biasfree.sweeps._store import Store, unwritable
+from biasfree.sweeps._grid import Grid, Listed, grid_of
+from biasfree.sweeps._plan import Plan, planned
+from biasfree.sweeps._running import How, Stale
+from biasfree.sweeps._store import Store
 
 if TYPE_CHECKING:
     import xarray
@@ -37,14 +32,6 @@ class Failure:
     parameters: Mapping[str, Any]
     error: str
     traceback: str = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Stale:
-    """A call whose stored results come from another version of the function; `changed` names what differs."""
-
-    parameters: Mapping[str, Any]
-    changed: tuple[str, ...]
 
 
 def sweep(
@@ -115,101 +102,13 @@ class Sweep:
         cluster do so. Failed points stay failed unless `retry=True`. `shard=(k, n)` takes one of n parts of
         what is missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
         """
-        self._run(self.grid, workers, memory, client, retry, shard, progress)
+        running.run(self, self.grid, How(workers, memory, client, retry, shard, progress))
         return self
-
-    def _run(
-        self,
-        calls: Calls,
-        workers: int | None,
-        memory: int | None,
-        client: Any,
-        retry: bool,
-        shard: tuple[int, int] | None,
-        progress: bool,
-        stopped: Callable[[], object] = lambda: False,
-    ) -> None:
-        workers = None if workers is None else whole("workers", workers)
-        memory = None if memory is None else whole("memory", memory)
-        _check_shard(shard)
-        now = fingerprint(self.function)
-        function = portable(self.function)
-        self.store.prepare()
-        try:
-            tidy(self.store.folder)
-            note(self.store, self.name, self.grid, now)
-        except OSError as error:
-            raise unwritable(self.store.folder, error) from error
-        wanted = missing(calls, now.digest, self.store, retry=retry)
-        if progress:
-            self._report_stale(calls, now)
-        if shard is not None:
-            wanted = _shard(calls, now.digest, wanted, *shard)
-        job = Job(
-            function, now, self.grid.group, str(self.store.folder), self.store.identity, uuid.uuid4().hex
-        )
-        queue = Queue(job, calls_of(calls, now.digest, iter(wanted.tolist())))
-        watch = Progress(queue, len(wanted), self.grid.per_call, shown=progress)
-        self._drive(queue, watch, len(wanted), workers, memory, client, stopped)
-
-    def _drive(
-        self,
-        queue: Queue,
-        watch: Progress,
-        total: int,
-        workers: int | None,
-        memory: int | None,
-        client: Any,
-        stopped: Callable[[], object],
-    ) -> None:
-        """Make the calls of a queue, and say how the run ended."""
-
-        def look() -> None:
-            watch()
-            if stopped():
-                queue.stop()
-
-        ended = "stopped"
-        try:
-            if client is not None and total:
-                from biasfree.sweeps._dask import run_with_dask
-
-                run_with_dask(queue, client, watch=look)
-            elif total:
-                count, share = workers_for(workers, memory)
-                run_here(queue, workers=min(count, total), memory=share, watch=look)
-            ended = "stopped" if queue.stopped else "done"
-        finally:
-            with suppress(OSError):
-                tidy(self.store.folder)
-            counts, per_call = queue.counts, self.grid.per_call
-            text = f"{self.name}: {ended}; {counts.stored * per_call:,} points computed"
-            text += f", {counts.there * per_call:,} by others" if counts.there else ""
-            text += f", {counts.failed * per_call:,} failed (see .failed)" if counts.failed else ""
-            watch.end(f"{text}; all in {self.store.folder}")
-
-    def _report_stale(self, calls: Calls, now: Fingerprint) -> None:
-        found = self._stale(calls, now)
-        if found:
-            first = ", ".join(f"{name}={value}" for name, value in found[0].parameters.items())
-            text = f"{len(found) * self.grid.per_call:,} points are stale and computed again, such as {first}"
-            changed = named(list(found[0].changed))
-            print(f"{self.name} has changed ({changed}): {text}.", file=sys.stderr)
 
     @property
     def stale(self) -> list[Stale]:
         """The points that another version of the function computed, and what has changed since."""
-        return self._stale(self.grid, fingerprint(self.function))
-
-    def _stale(self, calls: Calls, now: Fingerprint) -> list[Stale]:
-        stored, seen, found = self.store.names(), set(), []
-        for digest, parts in versions(self.store, self.name, now.digest):
-            changed = tuple(now.changes(parts))
-            for number in stale_numbers(calls, now.digest, digest, stored):
-                if number not in seen:
-                    seen.add(number)
-                    found.append(Stale(calls.parameters(number), changed))
-        return found
+        return running.stale(self, self.grid, fingerprint(self.function))
 
     @property
     def dataset(self) -> xarray.Dataset:
@@ -288,25 +187,6 @@ class Sweep:
         return draw(self, name, axes=axes, at=at, reduce=reduce, level=level)
 
 
-def _check_shard(shard: Any) -> None:
-    if shard is None:
-        return
-    pair = isinstance(shard, tuple) and len(shard) == 2 and all(isinstance(k, int) for k in shard)
-    if not pair or not 0 <= shard[0] < shard[1]:
-        raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {shard!r}.")
-
-
-def _shard(calls: Calls, digest: str, wanted: Any, k: int, n: int) -> Any:
-    """The wanted calls whose names fall to part k of n: the same choice on every machine, at any time."""
-    import numpy as np
-
-    parts = np.fromiter((int(name[:8], 16) % n for name in calls.names(digest)), np.int64, len(calls))
-    return wanted[parts[wanted] == k]
-
-
 def _partial_name(function: Any) -> str:
     inner = getattr(function, "func", None)
     return type(function).__name__ if inner is None else str(getattr(inner, "__name__", "function"))
-
-
-__all__ = ["Failure", "Parameters", "Plan", "Stale", "Sweep", "sweep"]
