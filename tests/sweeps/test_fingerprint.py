@@ -101,6 +101,17 @@ def test_what_it_imports_of_ours_counts_and_no_more(use, module):
     assert "version of jax" not in parts("import numpy as np\ndef function(x): return np.sin(x)")
 
 
+def test_the_name_and_the_place_of_the_script_do_not_count():
+    """The same file is `__main__` when it is run, and a module when the command loads it."""
+    source = "def function(x):\n    class Local:\n        y = __name__\n    return Local, __file__\n"
+    found = []
+    for name in ("__main__", "biasfree_sweep_file"):
+        scope: dict[str, Any] = {"__name__": name, "__file__": f"/{name}.py"}
+        exec(source, scope)
+        found.append(fingerprint(scope["function"]).digest)
+    assert found[0] == found[1]
+
+
 def test_names_imported_inside_or_by_name_count_too():
     inside = parts("def function(x):\n    from biasfree.networks import gaussian\n    return gaussian")
     by_name = parts("from biasfree.networks import gaussian\ndef function(x): return gaussian")

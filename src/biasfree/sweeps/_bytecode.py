@@ -14,6 +14,8 @@ from types import CodeType
 _OPTIMIZED, _HAS_DOCSTRING = 0x1, 0x4000000  # of <cpython/code.h>; the second since Python 3.14
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF")
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL")
+#: Globals that say where a function is written: the same file is a script here and a module there.
+_OF_MODULES = ("__name__", "__qualname__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
 
@@ -73,7 +75,7 @@ def accesses(code: CodeType) -> list[Read | Import | Write]:
     for part in nested(code):
         steps = [step for step in dis.get_instructions(part) if step.opname != "EXTENDED_ARG"]
         for i, step in enumerate(steps):
-            if step.opname in _LOADS:
+            if step.opname in _LOADS and step.argval not in _OF_MODULES:
                 found[Read(step.argval, tuple(_chain(steps[i + 1 :])))] = None
             elif step.opname in _WRITES:
                 found[Write(step.argval)] = None

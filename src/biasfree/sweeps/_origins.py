@@ -19,6 +19,8 @@ def origin(module: str) -> Origin:
     top = module.partition(".")[0]
     if top == "biasfree":
         return "ours"
+    if top == "__main__":  # also where a notebook or a tool has started it
+        return "user"
     if top == "builtins" or top in sys.stdlib_module_names:
         return "installed"
     file = _file(module)
