@@ -20,17 +20,22 @@ def stored(folder):
 
 @LINUX
 def test_a_killed_parent_takes_its_processes_along_and_loses_nothing(tmp_path):
-    """After SIGKILL the next run computes only what is missing: points in flight, and those not begun."""
-    process = start(tmp_path)
+    """After SIGKILL the next run computes only what is missing: points in flight, and those not begun.
+
+    The process that computes the first point would go on for ten minutes; it must end with its parent.
+    """
+    stuck = SLOW.replace("time.sleep(0.05)", "time.sleep(0.05 if x or os.path.exists(LOG + 'x') else 600)")
+    process = start(tmp_path, stuck)
     wait_for(lambda: len(stored(tmp_path)) >= 5)
     process.kill()
     process.communicate()
     workers = {pid for _, pid in calls(tmp_path)}
     wait_for(lambda: not any(map(alive, workers)))
+    (tmp_path / "calls.txtx").touch()
     kept = {path: path.read_bytes() for path in stored(tmp_path)}
     before = calls(tmp_path)
     assert 5 <= len(kept) < 40
-    out, _ = start(tmp_path).communicate(timeout=60)
+    out, _ = start(tmp_path, stuck).communicate(timeout=60)
     assert out == "40\n", (tmp_path / "err.txt").read_text()
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(calls(tmp_path)) - len(before) == 40 - len(kept)
