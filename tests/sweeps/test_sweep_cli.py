@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from biasfree.cli._command import app
+from sweep_scripts import alive, wait_for
 
 RUNNER = CliRunner()
 FILE = """
@@ -91,6 +92,31 @@ def test_failed_points_are_named_and_the_exit_code_is_1(file):
     assert "failed: {'x': 7, 'seed': 0}: ValueError: seven" in run.stderr
     assert "2 calls failed in all; --retry tries them again." in run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+def test_the_end_of_a_job_keeps_what_is_finished(file):
+    """SIGTERM, which Slurm sends at a time limit: one line, exit code 143, no process left."""
+    slow = (
+        file.read_text()
+        .replace("range(6)", "range(40, 80)")
+        .replace("return double", "import time; time.sleep(0.1)\n    return double")
+    )
+    file.write_text(slow)
+    points = file.parent / "store" / "points"
+    process = subprocess.Popen([*COMMAND, "run", file, "--workers", "2"], stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: len([*points.rglob("*.npz")]) >= 3)
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
+    )
+    process.terminate()
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert "function: stopped; " in told
+    assert "Traceback" not in told
+    assert len(children.stdout.split()) == 2
+    assert not any(alive(int(pid)) for pid in children.stdout.split())
+    assert 3 <= len([*points.rglob("*.npz")]) < 80
 
 
 @pytest.mark.parametrize(

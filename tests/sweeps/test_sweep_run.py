@@ -1,4 +1,4 @@
-"""A run computes what is missing, stores it, lists what failed, and gives labelled results."""
+"""A run computes what is missing, stores it, lists what failed, and gives labeled results."""
 
 import json
 import os

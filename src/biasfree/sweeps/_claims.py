@@ -139,7 +139,12 @@ def machine() -> str:
 
 def _is_free(path: Path) -> bool | None:
     """Whether nobody holds the lock of a file; None if locks are not supported."""
-    handle = os.open(path, os.O_RDONLY)
+    try:
+        handle = os.open(path, os.O_RDWR)  # some network file systems lock only what is open for writing
+    except FileNotFoundError:
+        raise
+    except OSError:  # not ours, or read-only
+        handle = os.open(path, os.O_RDONLY)
     try:
         return try_lock(handle)
     finally:

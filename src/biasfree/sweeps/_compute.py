@@ -103,6 +103,7 @@ class Worker:
                 f"the process {os.getpid()} on {platform.node()} has another version of the function "
                 f"({named(changed)} differ); give all machines the same files and packages."
             )
+            return
         self._sees = _sees(self._store, job.identity)
         self._owner = Owner(self._store.folder, job.run) if self._sees else None
 

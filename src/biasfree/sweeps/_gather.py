@@ -1,4 +1,4 @@
-"""Stored results gathered into labelled arrays: a Dataset over the axes, or a long table of points."""
+"""Stored results gathered into labeled arrays: a Dataset over the axes, or a long table of points."""
 
 from __future__ import annotations
 
