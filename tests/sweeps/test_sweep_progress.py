@@ -36,7 +36,7 @@ def test_where_a_run_stands(monkeypatch, stream, line):
         calls.answered(call, Answer(state))
     watch()
     shown = error.getvalue()
-    expected = "15 of 50 points, 5 failed, 1 calls computed by others, "
+    expected = "15 of 50 points, 5 failed, 1 calls left to others, "
     assert shown.startswith(line.format(expected).rstrip("\n"))
     assert " left" in shown
     watch.end("done")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from biasfree.sweeps import _memory
 from biasfree.sweeps._memory import available, resident, shown
 from biasfree.sweeps._plan import missing
 from biasfree.sweeps._pool import workers_for
@@ -59,6 +60,20 @@ def test_the_status_counts_by_names(tmp_path):
 )
 def test_sizes_are_readable(size, text):
     assert shown(size) == text
+
+
+def test_the_memory_of_a_job_is_that_of_its_group(tmp_path, monkeypatch):
+    """The tightest limit of all groups around this process counts, less what the group uses."""
+    job = tmp_path / "slurm" / "job_7"
+    job.mkdir(parents=True)
+    (tmp_path / "own").write_text("0::/slurm/job_7\n")
+    (job / "memory.max").write_text("max\n")
+    (job / "memory.current").write_text("1000\n")
+    (job.parent / "memory.max").write_text("5000\n")
+    (job.parent / "memory.current").write_text("1500\n")
+    monkeypatch.setattr(_memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(_memory, "_OWN", tmp_path / "own")
+    assert available() in (3500, None)
 
 
 def test_the_number_of_processes_is_bounded_by_memory(monkeypatch):

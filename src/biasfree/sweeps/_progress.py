@@ -39,7 +39,7 @@ class Progress:
         counts = self._queue.counts
         text = f"{counts.ended * self._per_call:,} of {self._total * self._per_call:,} points"
         text += f", {counts.failed * self._per_call:,} failed" if counts.failed else ""
-        text += f", {self._queue.waiting} calls computed by others" if self._queue.waiting else ""
+        text += f", {self._queue.waiting:,} calls left to others" if self._queue.waiting else ""
         if 0 < counts.ended < self._total:
             text += f", {duration(elapsed / counts.ended * (self._total - counts.ended))} left"
         return text
