@@ -200,6 +200,75 @@ def test_values_of_different_kinds_differ():
     assert len(digests) == len(VALUES) + 3
 
 
+def jitted(factor):
+    import jax
+
+    return jax.jit(lambda x: factor * x)
+
+
+def with_rule(factor):
+    import jax
+
+    function = jax.custom_jvp(lambda x: x)
+    function.defjvp(lambda primals, tangents: (primals[0], factor * tangents[0]))
+    return function
+
+
+def compiled(factor):
+    import numba
+
+    return numba.njit(lambda x: x, fastmath=factor == 2)
+
+
+def vectorized(factor):
+    return np.vectorize(lambda x: factor * x)
+
+
+def masked(factor):
+    return np.ma.masked_array([1.0, 2.0], [factor == 1, False])
+
+
+def tensor(factor):
+    return pytest.importorskip("torch").full((2,), factor)
+
+
+def cached(factor):
+    return functools.cache(lambda x: factor * x)
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+
+def of_metaclass(factor):
+    meta = type("Meta", (type,), {"factor": factor})
+    return meta("Made", (), {})
+
+
+KINDS = [jitted, with_rule, compiled, vectorized, masked, tensor, cached, Scaled, of_metaclass]
+
+
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_objects_count_with_all_that_they_hold(make):
+    one, other, same = (fingerprint(closing_over(make(factor))).digest for factor in (1, 2, 1))
+    assert one == same != other
+
+
+def hidden():
+    return np.frompyfunc(lambda x: x, 1, 1)
+
+
+def by_name():
+    return type("Named", (), {"__reduce__": lambda _: "NAME"})()
+
+
+@pytest.mark.parametrize("make", [hidden, by_name], ids=lambda make: make.__name__)
+def test_objects_that_hide_what_they_do_are_refused(make):
+    with pytest.raises(ValueError, match=r"value, which .* closes over, is a .* and cannot be hashed"):
+        fingerprint(closing_over(make()))
+
+
 def test_functions_made_by_one_factory_differ():
     """Two functions of one name, each with its own closure."""
     pair = [closing_over(1), closing_over(2)]

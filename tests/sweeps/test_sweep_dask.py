@@ -43,6 +43,7 @@ class Cluster:
         return distributed.Client(self.address, timeout="10s")
 
     def close(self):
+        """Kill everything; a second time does nothing."""
         for process in self.processes:
             process.kill()
             process.wait()
@@ -56,13 +57,15 @@ def cluster(tmp_path):
     made.close()
 
 
-def logged(folder, seconds=0.01):
-    log = str(folder / "calls.txt")
+def logged(folder, waits_from=1000):
+    """A function that writes down its calls; from some x on it waits until there is a file `go`."""
+    log, go = str(folder / "calls.txt"), str(folder / "go")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
-        time.sleep(seconds)
+        while x >= waits_from and not os.path.exists(go):
+            time.sleep(0.01)
         if x == 5:
             raise ValueError("five")
         return {"double": 2 * x}
@@ -78,7 +81,7 @@ def calls(folder):
 def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
     """The scheduler gives the call of the killed worker to another; nothing that is stored is repeated."""
     workers = [cluster.worker(), cluster.worker()]
-    sweep = bf.sweep(logged(tmp_path, 0.05), over={"x": range(40)}, store=tmp_path / "store")
+    sweep = bf.sweep(logged(tmp_path, waits_from=15), over={"x": range(40)}, store=tmp_path / "store")
     with cluster.client() as client:
         client.wait_for_workers(2, timeout=60)
 
@@ -87,6 +90,7 @@ def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
             if len(calls(tmp_path)) >= 10 and workers[0].poll() is None:
                 workers[0].send_signal(signal.SIGKILL)
                 workers[0].wait()
+                (tmp_path / "go").touch()
             return False
 
         run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill_one))
@@ -106,7 +110,7 @@ def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_path):
     cluster.worker()
-    sweep = bf.sweep(logged(tmp_path), over={"x": range(100)}, store=tmp_path / "store")
+    sweep = bf.sweep(logged(tmp_path, waits_from=50), over={"x": range(100)}, store=tmp_path / "store")
     client = cluster.client()
     client.wait_for_workers(1, timeout=60)
 
@@ -118,7 +122,8 @@ def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_p
     with pytest.raises(ConnectionError, match=r"the Dask scheduler .* no longer answers; what is"):
         run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill))
     client.close(timeout=1)
-    time.sleep(1)  # a worker may still store the call it was computing
+    cluster.close()
+    (tmp_path / "go").touch()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "points").rglob("*.npz")}
     before = len(calls(tmp_path))
     assert 10 < len(kept) < 99

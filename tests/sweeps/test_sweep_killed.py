@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from sweep_scripts import SLOW, alive, calls, is_root, start, wait_for
+from sweep_scripts import STUCK, alive, calls, is_root, release, start, wait_for
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 
@@ -24,18 +24,17 @@ def test_a_killed_parent_takes_its_processes_along_and_loses_nothing(tmp_path):
 
     The process that computes the first point would go on for ten minutes; it must end with its parent.
     """
-    stuck = SLOW.replace("time.sleep(0.05)", "time.sleep(0.05 if x or os.path.exists(LOG + 'x') else 600)")
-    process = start(tmp_path, stuck)
+    process = start(tmp_path, STUCK)
     wait_for(lambda: len(stored(tmp_path)) >= 5)
     process.kill()
     process.communicate()
     workers = {pid for _, pid in calls(tmp_path)}
     wait_for(lambda: not any(map(alive, workers)))
-    (tmp_path / "calls.txtx").touch()
+    release(tmp_path)
     kept = {path: path.read_bytes() for path in stored(tmp_path)}
     before = calls(tmp_path)
     assert 5 <= len(kept) < 40
-    out, _ = start(tmp_path, stuck).communicate(timeout=60)
+    out, _ = start(tmp_path, STUCK).communicate(timeout=60)
     assert out == "40\n", (tmp_path / "err.txt").read_text()
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(calls(tmp_path)) - len(before) == 40 - len(kept)
@@ -44,7 +43,7 @@ def test_a_killed_parent_takes_its_processes_along_and_loses_nothing(tmp_path):
 
 @LINUX
 def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path):
-    source = SLOW.replace("import os,", "import signal, os,").replace(
+    source = STUCK.replace("import os,", "import signal, os,").replace(
         "LOG =", "signal.signal(signal.SIGINT, signal.default_int_handler)\nLOG ="
     )
     process = start(tmp_path, source)
@@ -58,7 +57,8 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path):
     assert "KeyboardInterrupt" in told
     kept = len(stored(tmp_path))
     assert 5 <= kept < 40
-    out, _ = start(tmp_path).communicate(timeout=60)
+    release(tmp_path)
+    out, _ = start(tmp_path, STUCK).communicate(timeout=60)
     assert out == "40\n"
     assert len(calls(tmp_path)) <= 40 + 2  # the two that were in flight
 
@@ -73,12 +73,11 @@ def test_two_runs_at_once_share_the_work(tmp_path):
 
 def test_a_run_takes_over_the_points_of_another_that_dies(tmp_path):
     """The second run waits for the points that the first is computing, and gets them when it is killed."""
-    stuck = SLOW.replace("time.sleep(0.05)", "time.sleep(0.05 if x or os.path.exists(LOG + 'x') else 600)")
-    first = start(tmp_path, stuck)
+    first = start(tmp_path, STUCK)
     wait_for(lambda: len(stored(tmp_path)) >= 3)
-    second = start(tmp_path, stuck)
+    second = start(tmp_path, STUCK)
     wait_for(lambda: len(stored(tmp_path)) == 39)
-    (tmp_path / "calls.txtx").touch()
+    release(tmp_path)
     first.kill()
     first.communicate()
     out, _ = second.communicate(timeout=60)

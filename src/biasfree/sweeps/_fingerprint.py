@@ -168,7 +168,8 @@ class _Walk:
                     self.parts[f"{name} of class {label}"] = self.values.text(
                         value, f"{name} of the class {label}"
                     )
-            bases = [self.values.text(base, f"a base of {label}") for base in cls.__bases__]
+            above = (*cls.__bases__, *(() if type(cls) is type else (type(cls),)))
+            bases = [self.values.text(base, f"a base of {label}") for base in above]
             self.parts[f"bases of class {label}"] = json.dumps(bases)
         return label
 

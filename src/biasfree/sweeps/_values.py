@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import random
+import sys
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
@@ -18,8 +19,9 @@ from biasfree.arrays import is_tensor
 _EXACT = (type(None), type(...), type(NotImplemented), bool, int, float, complex, str, bytes)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _DESCRIPTORS = ("getset_descriptor", "member_descriptor", "wrapper_descriptor", "method_descriptor")
-_DESCRIPTORS += ("method-wrapper", "builtin_function_or_method", "ufunc", "classmethod_descriptor")
+_DESCRIPTORS += ("method-wrapper", "builtin_function_or_method", "classmethod_descriptor")
 _DEEPEST = 100
+_Cached = type(functools.cache(len))
 
 Follow = Callable[[Any], str]
 
@@ -50,7 +52,7 @@ class Values:
             self._inside.pop()
 
     def _compound(self, value: Any, where: str) -> str:
-        if isinstance(value, np.ndarray | np.generic):
+        if type(value) is np.ndarray or isinstance(value, np.generic):
             return self._array(value, where)
         if type(value) in (list, tuple):
             return self._digest(type(value).__name__, (self.text(one, where) for one in value))
@@ -78,33 +80,54 @@ class Values:
         if isinstance(value, property | functools.cached_property):
             names = ("fget", "fset", "fdel") if isinstance(value, property) else ("func",)
             return self._digest("property", [self.text(getattr(value, name), where) for name in names])
-        if is_tensor(value) or type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
-            if type(value).__name__ == "PjitFunction":
-                return self._jitted(value, where)
-            return self._array(np.asarray(value.detach().cpu() if is_tensor(value) else value), where)
+        if type(value).__name__ == "PjitFunction":
+            return self._jitted(value, where)
+        if is_tensor(value) or (type(value).__module__.startswith("jax") and hasattr(value, "dtype")):
+            return self._foreign_array(value, where)
         if isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType | type(None)):
             return self._digest("method", [value.__name__, self.text(value.__self__, where)])
         if type(value).__name__ in _DESCRIPTORS:
-            return f"built-in {getattr(value, '__qualname__', getattr(value, '__name__', repr(value)))}"
+            home = getattr(value, "__module__", None)
+            return (
+                f"built-in {home}.{getattr(value, '__qualname__', getattr(value, '__name__', repr(value)))}"
+            )
+        if isinstance(value, np.ufunc):
+            return self._ufunc(value, where)
         if isinstance(value, _GENERATORS):
             raise Unhashable(
                 f"{where}, is a random generator: results would depend on the order of the points. Make it "
                 "inside the function, from a seed."
             )
-        if hasattr(value, "py_func"):  # numba.njit
-            return f"compiled {self.text(getattr(value, 'py_func'), where)}"  # noqa: B009
-        if hasattr(value, "__wrapped__"):
-            return self._wrapped(value, where)
+        if type(value).__module__.startswith("numba.") and hasattr(value, "py_func"):
+            parts = [self.text(getattr(value, name, None), where) for name in ("py_func", "targetoptions")]
+            return self._digest("numba", parts)
+        if isinstance(value, _Cached):
+            return self._digest("cached", [self.text(value.__wrapped__, where)])
         return self._state(value, where)
-
-    def _wrapped(self, value: Any, where: str) -> str:
-        return f"{type(value).__module__}.{type(value).__name__} of {self.text(value.__wrapped__, where)}"
 
     def _jitted(self, value: Any, where: str) -> str:
         """The text of what jax.jit returns, whose `__wrapped__` is lost on the way to another process."""
         state = value.__getstate__()
         names = ("fun", "static_argnums", "static_argnames")
-        return self._digest("jax.jit", [self.text(state.get(name), where) for name in names])
+        if not {*names} <= state.keys():
+            raise _unhashable(value, where, "this version of JAX does not tell its function")
+        return self._digest("jax.jit", [self.text(state[name], where) for name in names])
+
+    def _ufunc(self, value: np.ufunc, where: str) -> str:
+        """The text of a ufunc of NumPy or SciPy; np.frompyfunc makes others, whose function is hidden."""
+        for home in ("numpy", "scipy.special"):
+            if getattr(sys.modules.get(home), value.__name__, None) is value:
+                return f"ufunc {home}.{value.__name__}"
+        raise _unhashable(value, where, "its function cannot be seen")
+
+    def _foreign_array(self, value: Any, where: str) -> str:
+        try:
+            array = np.asarray(value.detach().cpu() if is_tensor(value) else value)
+        except (TypeError, ValueError) as error:
+            raise _unhashable(value, where, str(error)) from None
+        if array.dtype.hasobject:
+            raise _unhashable(value, where, "NumPy cannot read it")
+        return self._array(array, where)
 
     def _array(self, value: Any, where: str) -> str:
         if value.dtype.hasobject:
@@ -119,18 +142,25 @@ class Values:
             registered = copyreg.dispatch_table.get(type(value))
             reduced: Any = value.__reduce_ex__(4) if registered is None else registered(value)
         except Exception as error:  # whatever an object raises that cannot be copied
-            raise Unhashable(
-                f"{where}, is a {type(value).__name__} and cannot be hashed ({error}); make it inside the "
-                "function, or replace it by numbers."
-            ) from None
-        if isinstance(reduced, str):
-            return f"named {reduced} {self.text(type(value), where)}"
+            raise _unhashable(value, where, str(error)) from None
+        if isinstance(reduced, str):  # a name says nothing about what the object does
+            if type(value).__module__ in ("typing", "numpy", "builtins"):
+                return f"named {reduced} {self.text(type(value), where)}"
+            raise _unhashable(value, where, "it is known by its name only")
         parts = [list(part) if i > 2 and part is not None else part for i, part in enumerate(reduced)]
         return self._digest("object", [self.text(part, where) for part in parts])
 
     @staticmethod
     def _digest(kind: str, texts: Iterable[str]) -> str:
         return f"{kind} {_short(json.dumps(list(texts)))}"
+
+
+def _unhashable(value: Any, where: str, reason: str) -> Unhashable:
+    kind = type(value).__name__
+    return Unhashable(
+        f"{where}, is a {kind} and cannot be hashed ({reason}); make it inside the function, or replace it "
+        "by numbers."
+    )
 
 
 def _short(text: str) -> str:
