@@ -1,22 +1,23 @@
 """Claims: which process is computing a call, so that no two do the same work.
 
 A process that computes has a file in owners/, locked and touched every few seconds while it lives. A claim is
-a symbolic link in claims/, which is made in one step; its target names the owner. It is void once its owner
-is dead: on the same machine as soon as the lock is free, elsewhere when the file has not been touched for
-`LEASE` seconds, by the clock of the file system. A void claim that is taken over twice wastes time and
-corrupts nothing: results are the same, and files are replaced whole.
+a symbolic link in claims/, which is made in one step; its target names the owner, in less than 60 characters:
+longer ones need a block on disk, and milliseconds to be removed. It is void once its owner is dead: on the
+same machine as soon as the lock is free, elsewhere when the file has not been touched for `LEASE` seconds, by
+the clock of the file system. A void claim that is taken over twice wastes time and corrupts nothing: results
+are the same, and files are replaced whole.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import platform
 import threading
 import time
 import uuid
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,15 @@ from biasfree.files import try_lock
 #: Seconds between two signs of life, and without one until the claims of another machine are void.
 BEAT, LEASE = 10.0, 120.0
 #: Errors of file systems without symbolic links, on which calls cannot be claimed.
-_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The process that computes a call, and the run that it works for."""
+
+    owner: str
+    run: str
 
 
 class Owner:
@@ -33,20 +42,20 @@ class Owner:
 
     def __init__(self, folder: Path, run: str):
         self._folder, self._run = folder, run
-        self._id = f"{os.getpid()}-{uuid.uuid4().hex}"
+        self._id = f"{os.getpid()}-{uuid.uuid4().hex[:16]}"
         self._file = folder / "owners" / self._id
         self._handle = os.open(self._file, os.O_CREAT | os.O_RDWR, 0o666)
         try_lock(self._handle)
+        os.write(self._handle, machine().encode())
         self._ended = threading.Event()
         threading.Thread(target=self._live, daemon=True).start()
 
     def claim(self, name: str) -> bool:
         """Claim a call; False if another living process has it."""
         path = self._folder / "claims" / name
-        content = json.dumps({"owner": self._id, "run": self._run, "machine": machine()})
         for _ in range(2):
             try:
-                os.symlink(content, path)
+                os.symlink(f"{self._id} {self._run}", path)
             except FileExistsError:
                 if not self._is_void(path):
                     return False
@@ -76,7 +85,7 @@ class Owner:
         claim = _read(path)
         if claim is None:  # just released
             return False
-        if claim["run"] == self._run and claim["owner"] != self._id:
+        if claim.run == self._run and claim.owner != self._id:
             return True  # a run computes a call in one process at a time, so the other one has died
         return is_dead(self._folder, claim, now=_now(self._folder))
 
@@ -88,11 +97,11 @@ class Owner:
             aside.unlink(missing_ok=True)
 
 
-def is_dead(folder: Path, claim: dict[str, str], *, now: float) -> bool:
+def is_dead(folder: Path, claim: Claim, *, now: float) -> bool:
     """Whether the owner of a claim has ended."""
-    path = folder / "owners" / claim["owner"]
+    path = folder / "owners" / claim.owner
     try:
-        if claim["machine"] == machine():
+        if path.read_text() == machine():
             free = _is_free(path)
             if free is not None:
                 return free
@@ -101,7 +110,7 @@ def is_dead(folder: Path, claim: dict[str, str], *, now: float) -> bool:
         return True
 
 
-def claims(folder: Path) -> dict[str, dict[str, str]]:
+def claims(folder: Path) -> dict[str, Claim]:
     """The claims in a store by the name of the call, of the living and the dead."""
     place = folder / "claims"
     found = {name: _read(place / name) for name in (os.listdir(place) if place.is_dir() else ())}
@@ -110,7 +119,7 @@ def claims(folder: Path) -> dict[str, dict[str, str]]:
 
 def at_work(folder: Path) -> int:
     """The number of living processes that compute calls of a store."""
-    found = {claim["owner"]: claim for claim in claims(folder).values()}
+    found = {claim.owner: claim for claim in claims(folder).values()}
     return sum(not is_dead(folder, claim, now=time.time()) for claim in found.values())
 
 
@@ -151,11 +160,12 @@ def _is_free(path: Path) -> bool | None:
         os.close(handle)
 
 
-def _read(path: Path) -> dict[str, str] | None:
+def _read(path: Path) -> Claim | None:
     try:
-        return json.loads(os.readlink(path))
-    except (OSError, ValueError):
+        owner, _, run = os.readlink(path).partition(" ")
+    except OSError:  # released meanwhile
         return None
+    return Claim(owner, run)
 
 
 def _raised(error: OSError) -> bool:

@@ -72,7 +72,7 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
         _report_stale(sweep, calls, now)
     if how.shard is not None:
         wanted = _shard(calls, now.digest, wanted, *how.shard)
-    job = Job(function, now, sweep.grid.group, str(store.folder), store.identity, uuid.uuid4().hex)
+    job = Job(function, now, sweep.grid.group, str(store.folder), store.identity, uuid.uuid4().hex[:16])
     queue = Queue(job, calls_of(calls, now.digest, iter(wanted.tolist())))
     watch = Progress(queue, len(wanted), sweep.grid.per_call, shown=how.progress)
     ended = "stopped"
