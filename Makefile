@@ -2,6 +2,7 @@
 # make test      set up .venv, lint, type-check, test
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
 # make test-all  also the slow tests; make test-machines repeats tests with the rounding of other machines
+# make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
@@ -11,7 +12,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations results test test-all test-machines bench lint format install clean
+.PHONY: paper pictures equations results test test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -40,6 +41,11 @@ test-machines: $(VENV)/.dev
 test-all: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m ""
 
+# a real Slurm of one node, from Debian's packages, which only root can install and start
+test-cluster: $(VENV)/.dev
+	@test "$$(id -u)" = 0 || { echo "make test-cluster installs and starts Slurm; run it as root."; exit 1; }
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:xdist tests/cluster/slurm_array.py
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --out $(OUT)/bench.json
 
@@ -65,7 +71,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable '.[torch]' --editable papers --group dev
+	$(PIP) --editable '.[torch,cluster]' --editable papers --group dev
 	@touch $@
 
 clean:

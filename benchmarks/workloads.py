@@ -25,6 +25,7 @@ NAMES = (
     "closed_form",
     "integrators",
     "monitor",
+    "sweeps",
     "start_up",
 )
 

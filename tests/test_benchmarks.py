@@ -49,6 +49,10 @@ GOALS = {
     "16 384 runs on six points, one H200": "≥ 80×",
     "dense evaluation, Fig. 3 size": "≥ 50 %",
     "closed form, 1 000 times, D 20: maps and loss": "≥ 1,000×",
+    "10⁴ descents in processes, overhead per point": "≤ 0.005 s",
+    "10⁴ descents with Dask, overhead per point": "≤ 0.02 s",
+    "10⁶ points planned": "< 10 s",
+    "status of 10⁵ stored points": "≤ 1 s",
     "import biasfree": "< 0.5 s",
     "biasfree --help": "< 0.5 s",
 }

@@ -28,6 +28,7 @@ PAGES = [
     TUTORIAL,
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "guide.md",
+    ROOT / "docs" / "sweeps.md",
     ROOT / "docs" / "neighbors.md",
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from biasfree import data, diagnosis, diagnostics, dynamics, networks, plots, theory
+    from biasfree import data, diagnosis, diagnostics, dynamics, networks, plots, sweeps, theory
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose
     from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, sharpness
     from biasfree.networks import Network
+    from biasfree.sweeps import sweep
     from biasfree.theory import AssumptionError
     from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
-_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis")
+_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "sweeps")
 _HOMES = {
     "Dataset": "data",
     "Network": "networks",
@@ -38,6 +39,7 @@ _HOMES = {
     "sharpness": "dynamics",
     "AssumptionError": "theory",
     "diagnose": "diagnosis",
+    "sweep": "sweeps",
     "cache_compilation": "compilation",
     "show_versions": "versions",
 }
@@ -50,6 +52,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "diagnostics",
     "plots",
     "diagnosis",
+    "sweeps",
     "Dataset",
     "Network",
     "Trajectory",
@@ -59,6 +62,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "long_descent",
     "sharpness",
     "diagnose",
+    "sweep",
     "AssumptionError",
     "cache_compilation",
     "show_versions",

@@ -57,7 +57,7 @@ def _partial(path: Path) -> tuple[int, str]:
     """A new file beside `path`; it stays locked while its writer lives."""
     while True:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
-        if _lock(handle) is not False and os.fstat(handle).st_nlink:
+        if try_lock(handle) is not False and os.fstat(handle).st_nlink:
             return handle, temporary
         os.close(handle)  # another process removed it as abandoned before it was locked
 
@@ -66,7 +66,7 @@ def remove_partial(folder: Path, name: str = "") -> None:
     """Remove incomplete files that killed processes left in `folder`: of the given name, or all."""
     for path in folder.glob(f".{glob.escape(name) or '*'}.*{_PARTIAL}"):
         with suppress(OSError), path.open("rb") as file:
-            if _lock(file.fileno()):
+            if try_lock(file.fileno()):
                 path.unlink()
 
 
@@ -78,7 +78,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        if _lock(handle) is False:
+        if try_lock(handle) is False:
             raise ValueError(
                 f"another process is using the folder {folder}; wait until it ends, or choose another."
             )
@@ -87,7 +87,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _lock(handle: int) -> bool | None:
+def try_lock(handle: int) -> bool | None:
     """Lock an open file or folder until it is closed: False if another process holds it, None if locks
     are not supported."""
     if sys.platform == "win32":

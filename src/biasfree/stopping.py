@@ -101,11 +101,16 @@ def _die_with_parent() -> None:
     """
     import threading
 
+    end_with_parent()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """On Linux, let the kernel kill this process when the thread that started it ends."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
 def _exit_with_parent() -> None:

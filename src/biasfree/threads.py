@@ -32,6 +32,11 @@ def one_thread() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def one_thread_environment() -> dict[str, str]:
+    """The environment of this process, changed so that a process started with it uses one thread."""
+    return {**os.environ, **dict.fromkeys(_VARIABLES, "1")}
+
+
 def cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -17,6 +17,7 @@ from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
+    import xarray
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
@@ -246,6 +247,25 @@ class Trajectory:
         only at an infinite time.
         """
         return _time_of(self.ts, self.loss, level)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The trajectory as an `xarray.Dataset` over the time t: loss, objective, weights, what was saved.
+
+        W1 has the dimensions t, layer1, layer0, and so on; `attrs` holds leak and stats. A run with `save=`
+        has no weights.
+        """
+        import xarray
+
+        parts: dict[str, Any] = {"loss": self.loss, "objective": self.objective}
+        parts |= {} if self.saved is None else {"saved": self.saved}
+        parts |= {} if self.linear is None else {"linear": self.linear}
+        variables = {n: (("t", *(f"{n}_{i}" for i in range(1, a.ndim))), a) for n, a in parts.items()}
+        for i, w in enumerate(self.weights, 1):
+            variables[f"W{i}"] = ("t", f"layer{i}", f"layer{i - 1}"), w
+        for i, b in enumerate(self.biases or (), 1):
+            variables[f"b{i}"] = ("t", f"layer{i}"), b
+        attrs = {"leak": self.leak, "stats": self.stats.to_json()}
+        return xarray.Dataset(variables, {"t": self.ts}, attrs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trajectory to a `.npz` file that `Trajectory.load` reads."""

@@ -7,6 +7,7 @@ from biasfree.arguments import public
 from biasfree.plots._curves import leak_legend, level, simulated_points, spaced_indices, theory_curve
 from biasfree.plots._functions import energies, output_map, parity
 from biasfree.plots._networks import NEGATIVE, POSITIVE, directions, spectra, weights
+from biasfree.plots._phase_diagrams import brackets, phase_diagram
 from biasfree.plots._style import WIDTH, leak_colors, panel_label, style
 from biasfree.plots._trajectories import loss
 
@@ -14,6 +15,7 @@ __all__ = [
     "NEGATIVE",
     "POSITIVE",
     "WIDTH",
+    "brackets",
     "directions",
     "energies",
     "leak_colors",
@@ -23,6 +25,7 @@ __all__ = [
     "output_map",
     "panel_label",
     "parity",
+    "phase_diagram",
     "simulated_points",
     "spaced_indices",
     "spectra",

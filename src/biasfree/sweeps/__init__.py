@@ -1,0 +1,10 @@
+"""Sweeps: a function over a grid of parameters, computed by many processes, with its results in a store."""
+
+from biasfree.arguments import public
+from biasfree.sweeps._plan import Plan
+from biasfree.sweeps._running import Stale
+from biasfree.sweeps._sweep import Failure, Sweep, sweep
+
+__all__ = ["Failure", "Plan", "Stale", "Sweep", "sweep"]
+
+public(__all__, globals())

@@ -1,0 +1,109 @@
+"""Axes: checked before anything runs; every point has one number, one name and one set of parameters."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import biasfree as bf
+from biasfree.sweeps._grid import Grid, name_of
+
+
+def plateau(scale, delta, seed=0):
+    return scale * delta * seed
+
+
+def anything(**parameters):
+    return len(parameters)
+
+
+def by_position(x, /):
+    return x
+
+
+class Callable:
+    def __call__(self, x):
+        return x
+
+
+GOOD = {"scale": [1.0], "delta": [2.0]}
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (plateau, {"over": {"sclae": [1], "delta": [1]}}, "plateau has no parameter 'sclae'; it takes scale"),
+        (plateau, {"over": {"scale": [1]}}, "plateau needs 'delta', which no axis gives; the axes are scale"),
+        (plateau, {"over": {**GOOD, "delta": []}}, "axis 'delta' is empty; give it at least one value"),
+        (plateau, {"over": {**GOOD, "delta": 0.1}}, r"axis 'delta' must be a list .* write \[0.1\]"),
+        (plateau, {"over": {**GOOD, "delta": "abc"}}, "axis 'delta' must be a list of values, got 'abc'"),
+        (plateau, {"over": {**GOOD, "delta": np.ones((2, 2))}}, r"one-dimensional, got shape \(2, 2\)"),
+        (plateau, {"over": {**GOOD, "delta": [1, 2, 1]}}, "axis 'delta' has the value 1 twice"),
+        (plateau, {"over": {**GOOD, "delta": [1, 1.0]}}, "axis 'delta' has the value 1.0 twice"),
+        (plateau, {"over": {**GOOD, "delta": [1, "a"]}}, "axis 'delta' mixes numbers and strings"),
+        (plateau, {"over": {**GOOD, "delta": [np.nan]}}, "no NaN, got nan"),
+        (plateau, {"over": {**GOOD, "delta": [None]}}, "must hold numbers, strings or booleans"),
+        (plateau, {"over": {**GOOD, "a b": [1]}}, "named by a parameter of the function, got 'a b'"),
+        (plateau, {"over": [1]}, "over must be a dict from parameters to lists"),
+        (plateau, {"over": {**GOOD, "seed": [1]}, "seeds": 2}, "both over and seeds give the parameter"),
+        (plateau, {"over": GOOD, "seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        (plateau, {"over": GOOD, "group": "width"}, "group names 'width', which is no axis"),
+        (plateau, {"over": GOOD, "group": ("delta", "delta")}, "group names an axis twice"),
+        (plateau, {}, "needs at least one axis"),
+        (by_position, {"over": {"x": [1]}}, "by_position takes x by position only"),
+        (math.hypot, {"over": {"x": [1]}}, "hypot does not say which parameters it takes"),
+        (3, {"over": {"x": [1]}}, "function must be a function, got 3"),
+    ],
+)
+def test_bad_input_is_answered_before_anything_runs(function, arguments, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        bf.sweep(function, **arguments, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "store").touch()
+    with pytest.raises(ValueError, match="is a file; name a folder"):
+        bf.sweep(plateau, over=GOOD, store=tmp_path / "store")
+
+
+@pytest.mark.parametrize("function", [anything, functools.partial(plateau, delta=1.0), Callable()])
+def test_functions_of_other_kinds_are_taken(function, tmp_path):
+    over = {"x": [1, 2]} if not isinstance(function, functools.partial) else {"scale": [1, 2]}
+    sweep = bf.sweep(function, over=over, store=tmp_path)
+    assert sweep.plan().points == 2
+    assert sweep.name in repr(sweep)
+
+
+VALUES = st.one_of(
+    st.lists(st.floats(allow_nan=False), min_size=1, max_size=4, unique=True),
+    st.lists(st.integers(-(10**20), 10**20), min_size=1, max_size=4, unique=True),
+    st.lists(st.text(max_size=4), min_size=1, max_size=4, unique=True),
+    st.lists(st.booleans(), min_size=1, max_size=2, unique=True),
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data(), values=st.lists(VALUES, min_size=1, max_size=3))
+def test_points_have_one_number_one_name_and_one_set_of_parameters(data, values):
+    names = ["b", "a", "seed"][: len(values)]
+    group = data.draw(st.lists(st.sampled_from(names), unique=True))
+    grid = Grid({name: tuple(v) for name, v in zip(names, values, strict=True)}, tuple(group))
+    found = list(grid.names("f"))
+    parameters = [grid.parameters(i) for i in range(len(grid))]
+    assert len(set(found)) == len(found) == len(grid)
+    assert len(grid) * grid.per_call == grid.points == math.prod(map(len, values))
+    assert found == [name_of("f", one) for one in parameters]
+    assert not {*found} & {*grid.names("g")}
+    assert all([*one] == names for one in parameters)
+    with pytest.raises(IndexError, match="the grid has"):
+        grid.parameters(len(grid))
+
+
+def test_the_order_of_axes_and_longer_axes_keep_names():
+    """More values of an axis, or another order of axes, keep what is stored."""
+    short, long = Grid({"a": (1, 2), "b": (3.0,)}), Grid({"b": (3.0, 4.0), "a": (2, 1, 5)})
+    assert {*short.names("f")} < {*long.names("f")}
