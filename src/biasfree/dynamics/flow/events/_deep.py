@@ -20,6 +20,9 @@ from biasfree.dynamics.flow.native._constraints import pin
 from biasfree.dynamics.flow.native._layout import room_for
 from biasfree.dynamics.flow.native._loop import FRESH, LOCAL, Saves
 
+#: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
+OWN_SHARE = 1e-2
+
 
 class DeepFlow(FirstLayerFlow):
     """The flow of three and more layers through their kinks."""
@@ -149,10 +152,28 @@ class DeepFlow(FirstLayerFlow):
         self.counts["slides"] += 1
 
     def _pin(self, unit: Unit) -> None:
-        """Put a unit exactly on its hyperplane; the change of θ is part of the error."""
-        march, z = self.march, float(self.room.z[place_of(unit, self.shape, self.rays)])
-        given = (march.theta, march.signs, self.shape, self.rays, self.room, self.held)
-        march.real[LOCAL] += pin(tuple(unit), z, *given) / np.linalg.norm(march.theta)
+        """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change,
+        so that no unit below is moved, unless its inputs are so small that this would be far from least."""
+        march, shape, rays = self.march, self.shape, self.rays
+        z, act = float(self.room.z[place_of(unit, shape, rays)]), self._inputs(unit)
+        size = act @ act + shape.biased
+        if size >= OWN_SHARE * self._rate(unit)[2]:
+            row = shape.weights_at[unit.layer] + unit.neuron * len(act)
+            march.theta[row : row + len(act)] -= z / size * act
+            if shape.biased:
+                march.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
+            moved = abs(z) / np.sqrt(size)
+        else:
+            moved = pin(tuple(unit), z, march.theta, march.signs, shape, rays, self.room, self.held)
+        march.real[LOCAL] += moved / np.linalg.norm(march.theta)
+
+    def _inputs(self, unit: Unit) -> np.ndarray:
+        """What a unit sees of its ray."""
+        rays, shape = self.rays, self.shape
+        if not unit.layer:
+            return rays.orient[unit.ray] * rays.normals[:, rays.line[unit.ray]]
+        below = np.arange(int(shape.sizes[unit.layer])) * len(rays.orient) + unit.ray
+        return self.room.a[shape.units_at[unit.layer - 1] + below]
 
     def _hold(self, units: list[Unit], rest: np.ndarray | None = None) -> None:
         rest = self.held.rest if rest is None else rest
