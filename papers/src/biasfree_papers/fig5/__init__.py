@@ -76,9 +76,9 @@ EXPERIMENT = Experiment(
     deviations=(
         "The first draw is descended as printed, but only to a loss of a millionth of the first one: what is "
         "left of the 20 000 epochs changes nothing that is shown.",
-        "Further draws of three layers, and networks of four and five, which the paper does not show, follow "
-        "the exact gradient flow, kink by kink. They have width 16, 5 inputs and 20 draws of them: a "
-        "network of the printed size meets too many kinks.",
+        "Further draws of three layers, networks of four and five, which the paper does not show, and starts "
+        "in the structure follow the exact gradient flow, kink by kink. They have width 16, 5 inputs and 20 "
+        "draws of them: a network of the printed size meets too many kinks.",
         "Four and five layers begin with larger weights: a plateau lasts about γ^(2−L), and the second one, "
         "beside the half that has learned, takes steps in proportion to its length.",
         "A flow whose estimated error exceeds 0.001, or that cannot be followed to the end, proves nothing: "
