@@ -1,15 +1,20 @@
-"""`cache_compilation`: programs that one process compiled are found by the next."""
+"""Compilation ahead of use: programs that one process compiled are found by the next."""
 
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import jax
 
 import biasfree as bf
+from biasfree.dynamics.__main__ import main
+from biasfree.dynamics.flow import native
 
 CONFIG: Any = jax.config
+SOURCES = [path for path in Path(str(native.__file__)).parent.glob("_*.py") if path.stem != "__init__"]
 
 DESCENT = """
 import sys
@@ -63,3 +68,15 @@ def test_the_package_itself_changes_no_setting():
         bf.networks.gaussian((2, 3, 1), scale=0.1, seed=0), bf.data.six_points(), step=0.1, steps=2
     )
     assert CONFIG.jax_compilation_cache_dir == was
+
+
+def test_the_command_compiles_every_native_function():
+    """`python -m biasfree.dynamics`, which `make install` runs."""
+    modules = [importlib.import_module(f"{native.__name__}.{path.stem}") for path in SOURCES]
+    main()
+    entries = [f for module in modules for f in vars(module).values() if hasattr(f, "signatures")]
+    called = {
+        f.py_func.__name__: len(f.signatures) for f in entries if not f.targetoptions["no_cpython_wrapper"]
+    }
+    assert len(called) > 10
+    assert set(called.values()) == {1}, called  # one signature for all shapes

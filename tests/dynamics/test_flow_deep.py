@@ -241,3 +241,11 @@ def test_units_of_one_neuron_with_nearly_parallel_inputs_do_not_stall():
     network = bf.networks.gaussian((4, 16, 16, 16, 16, 1), scale=0.007, seed=1)
     run = bf.gradient_flow(network, data, [0.0, 1e8], method="events", rtol=3e-5)
     assert run.stats.stopped == "end of ts"
+
+
+def test_units_that_return_to_their_side_do_not_end_every_step():
+    """Seed 8: eight units are released at one time, and one that is beyond its hyperplane returns slowly."""
+    network = bf.networks.gaussian((2, 20, 20, 1), scale=0.01, seed=8)
+    run = bf.gradient_flow(network, bf.data.six_points(), [0.0, 2000.0], rtol=5e-6, max_steps=20_000)
+    assert run.stats.stopped == "end of ts"
+    assert (run.stats.error or 0.0) < 1e-3

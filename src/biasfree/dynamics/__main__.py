@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
-
 import biasfree as bf
 
 
 def main() -> None:
-    """One small run of every kind; each compiles the functions that it needs, once for all shapes."""
+    """Small runs of every kind, which call every native function; one compilation serves all shapes."""
     print("compiling flow and descent, once for all shapes and for later processes", file=sys.stderr)
-    points, many = bf.data.six_points(), bf.data.odd_sine(n=200, d=5, seed=0)
-    bf.gradient_flow(bf.networks.gaussian((2, 20, 1), scale=0.1, seed=0), points, [0.0, 40.0])
-    bf.gradient_flow(bf.networks.gaussian((5, 100, 1), scale=1e-4, seed=0), many, [0.0, 20.0], rtol=1e-4)
-    bf.gradient_flow(bf.networks.gaussian((2, 8, 6, 1), scale=1.0, seed=0), points, [0.0, 10.0])
-    bf.gradient_descent(bf.networks.gaussian((2, 3, 1), scale=0.1), points, step=0.1, steps=10)
-    slow = bf.Dataset(np.eye(2), [1.0, -1.0])
-    bf.gradient_flow(bf.networks.gaussian((2, 3, 1), scale=0.1, leak=1.0), slow, [0.0, 1.0], until=0.4)
+    six, mirrored, gaussian = bf.data.six_points(), bf.data.odd_sine(n=300, d=5, seed=0), bf.networks.gaussian
+    bf.gradient_flow(gaussian((2, 20, 1), scale=0.1, seed=0), six, [0.0, 40.0], until=0.1)
+    bf.gradient_flow(gaussian((2, 8, 6, 1), scale=1.0, seed=0), six, [0.0, 10.0])
+    bf.gradient_flow(
+        gaussian((2, 20, 1), scale=1e-6, seed=0), bf.data.odd_sine(n=20, d=2, seed=0), [0.0, 5.0]
+    )
+    bf.gradient_flow(gaussian((5, 100, 1), scale=1e-4, seed=0), mirrored, [0.0, 20.0], rtol=1e-4)
+    bf.gradient_flow(gaussian((5, 50, 40, 1), scale=1e-6, seed=0), mirrored, [0.0, 0.1])
+    uneven = bf.Dataset(mirrored.x, abs(mirrored.y))
+    bf.gradient_flow(gaussian((5, 60, 1), scale=1.0, seed=0), uneven, [0.0, 0.01], method="events")
+    bf.gradient_descent(gaussian((2, 3, 1), scale=0.1, seed=0), six, step=0.1, steps=10)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Gradient flow of two layers from kink to kink.
+"""Gradient flow from kink to kink, at any depth.
 
-A compiled loop follows the smooth pieces and locates the events that end them; NumPy decides each event.
+A native loop follows the smooth pieces and finds the events that end them; NumPy decides each event.
 """

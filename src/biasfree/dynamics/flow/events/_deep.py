@@ -80,7 +80,22 @@ class DeepFlow(FirstLayerFlow):
         found = self._first(wrong)
         if found is not None:
             self._reach(*found)
-        return found is not None
+            return True
+        for u in wrong:
+            self._stop_returning(unit_at(int(u), self.shape, self.rays))
+        self.march.whole[FRESH] = 0
+        return False
+
+    def _stop_returning(self, unit: Unit) -> None:
+        """Let a unit that is wrong but returns to its old side by itself no longer be wrong, or it would end
+        every step until then: put it on its hyperplane if it is near, else on the side that it is on."""
+        place = place_of(unit, self.shape, self.rays)
+        if abs(self.room.z[place]) <= self._budget() * np.sqrt(self._rate(unit)[2]):
+            self._pin(unit)
+            return
+        set_sign(unit, -int(self.march.signs[place]), self.march.signs, self.shape, self.rays)
+        self._wake_around(unit)
+        self.counts["crossings"] += 1
 
     def _let_go(self) -> None:
         """Let a neuron leave w = 0, or release the unit whose multiplier is farthest beyond its range."""
@@ -94,13 +109,15 @@ class DeepFlow(FirstLayerFlow):
         if self._jump(unit) > 0:
             self._note_branch()
         self._hold([one for i, one in enumerate(self.units) if i != j])
+        self._examine(self.march.theta)
+        self._pin(unit)  # the errors of steps have moved it off its hyperplane
         set_sign(unit, side, self.march.signs, self.shape, self.rays)
         self._wake_around(unit)
         self.counts["releases"] += 1
 
     def _first(self, wrong: np.ndarray) -> tuple[Unit, float, float] | None:
         """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
-        |∇z|² less the constraints' part. Units that return to their old side by themselves are left alone."""
+        |∇z|² less the constraints' part. None if all units return to their old sides by themselves."""
         units = [unit_at(int(u), self.shape, self.rays) for u in wrong]
         found = np.array([self._rate(unit) for unit in units])
         rates = self.march.signs[wrong] * found[:, 0]

@@ -21,6 +21,8 @@ from biasfree.dynamics.flow.native._vectors import copy, norm
 #: A step is searched at this many points, and then by bisection.
 GRID = 8
 HALVINGS = 60
+#: An event is located where the cost is between the budget and this many times as much.
+NEAR_BUDGET = 1.5
 
 
 @native
@@ -165,46 +167,68 @@ def search(march, shape, rays, room, jumps, wrong, low, high, budget):
         forward(march.state, march.signs, shape, rays, room)
         wrong_units(march.state, march.signs, shape, rays, room, wrong)
         copy(spent, before)
-        _spend(h / GRID, 0.0, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        whole = h / GRID, 0.0, 1.0
+        _spend(whole, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
         if norm(spent) > budget:
             break
         cell += 1
     if cell == GRID:
         return 1.0, norm(spent)
     copy(room.z, high)
-    start, end = cell / GRID, (cell + 1) / GRID
+    start = inside = cell / GRID
+    outside = (cell + 1) / GRID
     dense(march, start)
     forward(march.state, march.signs, shape, rays, room)
     copy(room.z, low)
-    inside, outside = start, end
-    for _ in range(HALVINGS):
-        if (outside - inside) * steepest <= 0.01 * budget:
+    for turn in range(HALVINGS):
+        width = outside - inside
+        if width * steepest <= 0.01 * budget:
             break
-        middle = (inside + outside) / 2
+        guess = inside + width * _first_cost(h * width, budget, march.signs, jumps, low, high)
+        middle = (inside + outside) / 2 if turn % 3 == 2 or not inside < guess < outside else guess
         dense(march, middle)
         forward(march.state, march.signs, shape, rays, room)
         wrong_units(march.state, march.signs, shape, rays, room, wrong)
         copy(before, spent)
-        _spend(h, middle - start, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
-        if norm(spent) <= budget:
+        slow = h, middle - start, width
+        _spend(slow, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        cost = norm(spent)
+        if cost <= budget:
             inside = middle
+            copy(room.z, low)
         else:
             outside = middle
+            copy(room.z, high)
+            if cost <= NEAR_BUDGET * budget:
+                break
     return outside, norm(before)
 
 
 @inner
-def _spend(h, since, signs, shape, rays, room, jumps, wrong, low, high, spent):
-    """Add the costs of wrong units to those of their neurons, over the time h; if `since` is positive,
-    only over the part of that fraction of it which they have spent beyond their hyperplane."""
+def _first_cost(time, budget, signs, jumps, low, high):
+    """The fraction of a time at which a unit, were its input linear from low to high, has cost the budget."""
+    first = 2.0
+    for u in range(len(jumps)):
+        if signs[u] * high[u] < 0 and signs[u] * low[u] >= 0 and jumps[u] > 0:
+            crossing = abs(low[u]) / (abs(low[u]) + abs(high[u]))
+            first = min(first, crossing + 1.2 * budget / (time * jumps[u]))
+    return first
+
+
+@inner
+def _spend(times, signs, shape, rays, room, jumps, wrong, low, high, spent):
+    """Add the costs of wrong units to those of their neurons. Times are a length h, a fraction `since`, and
+    the fraction between the inputs low and high. Without `since` they are wrong all the time h, else over the
+    part of h·since that they have spent beyond their hyperplane."""
     count, neuron = len(rays.orient), 0
+    h, since, width = times
     for layer in range(len(shape.sizes) - 2):
         for h_ in range(shape.sizes[layer + 1]):
             for u in range(shape.units_at[layer] + h_ * count, shape.units_at[layer] + (h_ + 1) * count):
                 if wrong[u]:
                     time = 1.0
                     if since > 0:
-                        speed = abs(high[u] - low[u]) * GRID
+                        speed = abs(high[u] - low[u]) / width
                         time = since
                         if speed > 0 and signs[u] * low[u] >= 0:
                             time = min(since, abs(room.z[u]) / speed)
