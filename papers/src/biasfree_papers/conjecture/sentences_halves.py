@@ -45,7 +45,8 @@ def _out_of_reach(numbers: Numbers) -> str:
         return ""
     return (
         f"The second half is out of reach: the first learns at t = {ends.min():.1g} … {ends.max():.1g}, the "
-        "second waits as long or longer, and beside a half that has learned a step lasts a few time units."
+        "second has a plateau of that order, and beside a half that has learned a step lasts about one time "
+        "unit."
     )
 
 
