@@ -203,7 +203,7 @@ def _speeds(numbers: Numbers) -> list[Claim]:
 
 
 def _explained(claim: Claim, kept: np.ndarray) -> Claim:
-    """With a note where it fails: draws that have not learnt, and the size of initial weights if it decides."""
+    """With a note where it fails: draws that have not learnt, and the initial size if it decides."""
     held, unlearned = np.array(claim.held), np.isnan(claim.measured)
     failed, notes = ~held & ~unlearned, []
     if unlearned.any():
