@@ -181,8 +181,8 @@ EXPECTED = {
         "offset.*",
     ),
     "conjecture": Expected(
-        (1, 3, 3), (30, 5), "abcd",
-        (("stay_distance", plus(0.5), {0}), ("stay_moved", plus(-1.0), {0})),
+        (2, 3, 2), (30, 5), "abcd",
+        (("stay_distance", plus(0.5), {0}), ("stay_moved", plus(-1.0), {0}), ("drift", plus(0.1), {1})),
         "later|escape|waited",
     ),
     "augment": Expected(

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from biasfree_papers.experiment import Claim
 from biasfree_papers.fig5 import EXPERIMENT
 from biasfree_papers.fig5 import numbers as runs
 from biasfree_papers.fig5.course import course
-from biasfree_papers.fig5.sentences import path_gap
+from biasfree_papers.fig5.sentences import _explained, path_gap
 from biasfree_papers.shared.loss_levels import LEVELS, accurate, drift_of, fall
 
 OURS = 7
@@ -138,6 +139,14 @@ def test_a_note_is_the_reason_of_a_failure(numbers):
     )
     assert (near.holds, near.note) == (True, "")
     assert f"from {numbers['kept'][0]:.2f} of" in far.note
+
+
+def test_a_size_that_does_not_tell_failures_apart_is_no_reason():
+    claim = Claim(
+        sentence="a", source="b", kind="observed", measured=(0.1, 0.5), bound=(0.2,), origin="c", seeds=(0, 1)
+    )
+    assert _explained(claim, np.array([0.30, 0.32])).note.endswith("where it holds from 0.30 or less")
+    assert not _explained(claim, np.array([0.32, 0.30])).note
 
 
 def test_the_papers_claims_are_of_its_depth_and_ours_of_the_others(numbers):

@@ -17,7 +17,7 @@ from biasfree_papers.types import Numbers, Report
 
 #: The share of the first loss at which a flow ends.
 _LEARNED = 1e-7
-_MOST_STEPS = 20_000
+_MOST_STEPS = 10_000
 
 
 def flows(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:

@@ -47,8 +47,9 @@ EXPERIMENT = Experiment(
     "from minus to plus the number above; (d) their singular values. (e–h) The same of the ReLU network from "
     "the same weights. (i) Loss of both since the plateau, its end t₀ where a hundredth of the loss is gone; "
     "lines: Proposition 12 for the linear network and for each half of the ReLU one (neurons of one sign), "
-    "from where it leaves its plateau. (j) The ratio of the final norms of every draw, against √2. (k) "
-    "Speed u̇ of the whole ReLU network against u along the paths of three, four and five layers: "
+    "from where it leaves its plateau. (j) The ratio of the final norms of every draw, against √2; crosses: "
+    "draws that do not count. (k) Speed u̇ of the whole ReLU network against u along the paths of three, four "
+    "and five layers: "
     "Proposition 12 wants equal halves (solid), and from random weights one half escapes after the other "
     "(dashed: its own speed for each). (l) The same for linear networks, and for halves of ReLU networks by "
     "the norm p of their outer weights at half speed; lines: Proposition 12. (m) Share of |W₂|² along what "
@@ -76,9 +77,9 @@ EXPERIMENT = Experiment(
     deviations=(
         "The first draw is descended as printed, but only to a loss of a millionth of the first one: what is "
         "left of the 20 000 epochs changes nothing that is shown.",
-        "Further draws of three layers, and networks of four and five, which the paper does not show, follow "
-        "the exact gradient flow, kink by kink. They have width 16, 5 inputs and 20 draws of them: a "
-        "network of the printed size meets too many kinks.",
+        "Further draws of three layers, networks of four and five, which the paper does not show, and starts "
+        "in the structure follow the exact gradient flow, kink by kink. They have width 16, 5 inputs and 20 "
+        "draws of them: a network of the printed size meets too many kinks.",
         "Four and five layers begin with larger weights: a plateau lasts about γ^(2−L), and the second one, "
         "beside the half that has learned, takes steps in proportion to its length.",
         "A flow whose estimated error exceeds 0.001, or that cannot be followed to the end, proves nothing: "

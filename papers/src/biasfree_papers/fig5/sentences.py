@@ -203,15 +203,15 @@ def _speeds(numbers: Numbers) -> list[Claim]:
 
 
 def _explained(claim: Claim, kept: np.ndarray) -> Claim:
-    """With a note where it fails: draws that have not learnt, and how large initial weights are."""
+    """With a note where it fails: draws that have not learnt, and the initial size if it decides."""
     held, unlearned = np.array(claim.held), np.isnan(claim.measured)
     failed, notes = ~held & ~unlearned, []
     if unlearned.any():
         notes.append(f"{unlearned.sum()} of {unlearned.size} {_NOT_COUNTED}")
-    if failed.any():
+    if failed.any() and (not held.any() or kept[failed].min() > kept[held].max()):
         notes.append(f"weights start from {kept[failed].min():.2f} of the linear network's last norm or more")
-    if failed.any() and held.any():
-        notes.append(f"where it holds from {kept[held].max():.2f} or less")
+        if held.any():
+            notes.append(f"where it holds from {kept[held].max():.2f} or less")
     return replace(claim, note="; ".join(notes))
 
 
