@@ -52,7 +52,7 @@ bench: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/basedpyright --level error
+	$(BIN)/basedpyright --level error --threads 2
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix

@@ -118,7 +118,7 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
     ids=["plain", "l2", "first layer", "logistic"],
 )
 def test_a_flow_with_classes_is_the_flow_without(eager, options, leak):
-    data, ts = bf.data.odd_sine(n=160, d=3, seed=0), np.linspace(0, 40, 9)
+    data, ts = bf.data.odd_sine(n=60, d=3, seed=0), np.linspace(0, 40, 9)
     if "loss" in options:
         data = bf.Dataset(data.x, np.sign(data.y))
     network = bf.networks.gaussian((3, 12, 1), scale=1e-5, leak=leak, seed=2)

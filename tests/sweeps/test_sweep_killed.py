@@ -51,7 +51,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode != 0
-    assert not any(alive(pid) for _, pid in calls(tmp_path))
+    wait_for(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
     told = (tmp_path / "err.txt").read_text()
     assert "slow: stopped; " in told
     assert "KeyboardInterrupt" in told
