@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import biasfree as bf
-from benchmarks.measure import best, path_error, timed
+from benchmarks.measure import path_error, timed
 from benchmarks.problems import Problem
 from benchmarks.rows import Goal, Row
 
@@ -23,7 +23,7 @@ REFERENCE = 1e-10
 
 def rows() -> Iterator[Row]:
     """Flow and descent, each at the coarsest setting whose path error is within the bound."""
-    seconds, rtol, error = flow()
+    seconds, rtol, error = three_layers().flow_within(BOUND, TOLERANCES)
     steps, theirs, descent_error = descent()
     ((name, goal),) = GOALS.items()
     yield Row(
@@ -48,31 +48,6 @@ def three_layers() -> Problem:
     return Problem("three layers", network, bf.data.six_points(), 0.025, ts, REFERENCE)
 
 
-@functools.cache
-def flow() -> tuple[float, float, float]:
-    """Seconds, tolerance and path error of the flow at the loosest tolerance within the bound."""
-    problem, found = three_layers(), (math.inf, math.inf, math.inf)
-    for rtol in TOLERANCES:
-
-        def run(rtol: float = rtol) -> bf.Trajectory:
-            return bf.gradient_flow(problem.network, problem.data, problem.ts, rtol=rtol, method="events")
-
-        seconds, followed = best(run)
-        found = seconds, rtol, path_error(followed.weights, problem.reference)
-        if found[-1] <= BOUND:
-            break
-    return found
-
-
-def descend(steps: int) -> bf.Trajectory:
-    """Descent to the last time in this many steps, saved at the problem's times."""
-    problem = three_layers()
-    every = steps // (len(problem.ts) - 1)
-    return bf.gradient_descent(
-        problem.network, problem.data, step=problem.ts[-1] / steps, steps=steps, save_every=every
-    )
-
-
 def descent() -> tuple[int, float, float]:
     """The fewest steps, to a tenth, whose path error is within the bound; their seconds and that error.
 
@@ -80,7 +55,7 @@ def descent() -> tuple[int, float, float]:
     """
     intervals, steps = len(three_layers().ts) - 1, COARSEST
     while True:
-        seconds, run = timed(lambda: descend(steps))  # noqa: B023
+        seconds, run = timed(lambda: three_layers().descend(steps))  # noqa: B023
         error = path_error(run.weights, three_layers().reference)
         if error <= BOUND:
             return steps, seconds, error

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Iterator
 
-import biasfree as bf
 from benchmarks.measure import best, path_error
 from benchmarks.problems import SIX_REFERENCE, six_points
 from benchmarks.rows import Goal, Row
@@ -22,7 +19,7 @@ def rows() -> Iterator[Row]:
     """The flow at the loosest tolerance that is accurate enough, descent at the largest such step."""
     seconds, rtol, error = flow()
     steps, descent_error = descent_steps()
-    theirs, _ = best(lambda: descend(steps), 2)
+    theirs, _ = best(lambda: six_points().descend(steps), 2)
     ((name, goal),) = GOALS.items()
     yield Row(
         name,
@@ -40,22 +37,7 @@ def rows() -> Iterator[Row]:
 @functools.cache
 def flow() -> tuple[float, float, float]:
     """Seconds, tolerance and path error of the flow at the loosest tolerance within the bound."""
-    problem, found = six_points(), (math.inf, math.inf, math.inf)
-    for rtol in TOLERANCES:
-        seconds, run = best(lambda: bf.gradient_flow(problem.network, problem.data, problem.ts, rtol=rtol))  # noqa: B023
-        found = seconds, rtol, path_error(run.weights, problem.reference)
-        if found[-1] <= BOUND:
-            break
-    return found
-
-
-def descend(steps: int) -> bf.Trajectory:
-    """Descent to the last time in this many steps, saved at the problem's times."""
-    problem = six_points()
-    every = steps // (len(problem.ts) - 1)
-    return bf.gradient_descent(
-        problem.network, problem.data, step=problem.ts[-1] / steps, steps=steps, save_every=every
-    )
+    return six_points().flow_within(BOUND, TOLERANCES)
 
 
 def descent_steps() -> tuple[int, float]:
@@ -71,4 +53,4 @@ def descent_steps() -> tuple[int, float]:
 
 
 def _descent_error(steps: int) -> float:
-    return path_error(descend(steps).weights, six_points().reference)
+    return path_error(six_points().descend(steps).weights, six_points().reference)

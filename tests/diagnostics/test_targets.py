@@ -82,7 +82,7 @@ def test_estimates_cover_known_shares():
         truth, error = energy / 1.83, values.std(ddof=1) / np.sqrt(6)
         assert truth * 0.9 - 4 * error <= values.mean() <= truth + 4 * error
         assert all(getattr(s, part).identified == "estimate" for s in found)
-    assert all(0 <= s.noise <= 0.15 for s in found)  # 0.09/1.83 = 0.05, and what is not learnt
+    assert all(0 <= s.noise <= 0.15 for s in found)  # 0.09/1.83 = 0.05, and what is not learned
 
 
 def test_a_share_is_by_how_much_a_prediction_lowers_the_error(monkeypatch):

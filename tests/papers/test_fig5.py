@@ -49,7 +49,7 @@ def test_on_the_structure_the_theory_is_exact():
 def test_a_draw_that_has_not_learned_proves_nothing(numbers):
     claims = EXPERIMENT.claims({**numbers, "left": np.ones_like(numbers["left"])})
     assert all(np.isnan(claim.measured).all() and not claim.holds for claim in [*claims[OURS:-4], claims[-3]])
-    assert claims[OURS].note == "1 of 1 have not learnt their target, or not within the error 0.001"
+    assert claims[OURS].note == "1 of 1 have not learned their target, or not within the error 0.001"
 
 
 def test_a_flow_that_is_not_accurate_proves_nothing(numbers):

@@ -101,7 +101,8 @@ def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
         assert [(one.parameters, one.error) for one in sweep.failed] == [({"x": 5}, "ValueError: five")]
         done = calls(tmp_path)
         assert {*done} == {*range(40)}
-        assert len(done) <= 41  # the call that was in flight
+        stored = [x for x in done if x != 5]  # five fails: tried again if its answer died too
+        assert len(stored) <= 40  # with the call that was in flight
         sweep.run(client=client, progress=False)
         assert calls(tmp_path) == done
 

@@ -127,8 +127,10 @@ class _Cluster:
                 error = future.exception()
                 reason = " ".join(str(error).split())
                 self._queue.fail(call, f"the cluster gave it up: {type(error).__name__}: {reason}")
-            elif future.status != "finished":  # cancelled or lost: the scheduler has gone, or was restarted
+            elif future.status == "cancelled":  # the scheduler has gone, or was restarted
                 self._queue.stop(_lost(self._client))
+            elif future.status != "finished":  # its worker died with the answer; what it stored is there
+                self._queue.answered(call, Answer("busy"))
 
     def cancel(self) -> None:
         """Take back the calls that are not done."""

@@ -87,7 +87,7 @@ def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
 
 
 def _remember(store: Store, grid: Grid, digest: str, key: str, calls: list[Parameters]) -> None:
-    """Add calls to those of a refinement."""
+    """Store calls that a refinement has chosen, beside those it chose before."""
     own = blake2b(key.encode(), digest_size=6).hexdigest()
     path = store.folder / "refined" / f"{identity(grid, digest)}-{own}.json"
     store.prepare()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis.strategies import floats, integers
 
 import biasfree as bf
@@ -56,6 +56,7 @@ def test_square_loss_with_l2_ends_at_its_minimum(leak, d, seed, share):
 
 @settings(deadline=None, max_examples=100)
 @given(leak=leaks, width=integers(2, 9), seed=seeds, share=floats(0, 1.5), size=floats(0.01, 2))
+@example(leak=0.0, width=2, seed=124535, share=1 - 2**-53, size=1.0)  # λ/c is s to the last bit
 def test_no_network_is_below_the_limit(leak, width, seed, share, size):
     """App. E.4, and with L2: the limit is the global minimum over all weights, by a forward pass of them."""
     data = bf.data.odd_sine(n=10, d=3, seed=seed)

@@ -95,7 +95,7 @@ def test_singular_initial_weights_stop_at_a_saddle():
     e = np.exp(-2 * ts)
     np.testing.assert_allclose(solved.maps[:, 0, 0], -e / (2 - e), rtol=1e-12)
     assert solved.loss[-1] == pytest.approx(0.5)
-    # two modes, one of them singular: the other is learnt
+    # two modes, one of them singular: the other is learned
     data = spectral([2.0, 1.0], k=2, d=2)
     network = bf.Network((np.diag([0.5, 0.5]), np.diag([0.5, -0.5])), leak=1.0)
     np.testing.assert_allclose(

@@ -71,14 +71,14 @@ EXPERIMENT = Experiment(
     tables=tables,
     draw=draw,
     seconds=33,
-    rebuilt="All settings: points, widths, initial weights, steps, and what counts as learnt. The paper's "
+    rebuilt="All settings: points, widths, initial weights, steps, and what counts as learned. The paper's "
     "are the targets, and which of them the kinds of networks learn.",
     deviations=(
         "Initial weights are large, so that networks stay close to their linearisation and rates are those "
         "of a kernel, and the last hidden neurons come in pairs of opposite outer weights, so that f = 0 at "
-        "the start and only the target is learnt. From small weights odd nonlinear targets are not learnt by "
-        "three layers in any time we could wait (Fig. 1 here).",
-        "Norms, widths and numbers of steps were chosen with runs at hand, so that all k ≤ 8 are learnt in "
+        "the start and only the target is learned. From small weights odd nonlinear targets are not learned "
+        "by three layers in any time we could wait (Fig. 1 here).",
+        "Norms, widths and numbers of steps were chosen with runs at hand, so that all k ≤ 8 are learned in "
         "the time there is. At norm 20 in place of 60 the exponents of two layers were 2.82 and 2.65, "
         "further from those of very wide networks.",
         "Biases start at zero and are trained, also that of the output.",

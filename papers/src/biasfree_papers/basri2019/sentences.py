@@ -12,7 +12,7 @@ from biasfree_papers.shared.exponents import Exponent, fitted
 from biasfree_papers.types import Numbers
 
 PAPER = "Basri et al. 2019"
-LEARNED = 0.05  # the last loss over the first one below which a frequency is learnt
+LEARNED = 0.05  # the last loss over the first one below which a frequency is learned
 NAMES = {"two": "two layers", "biased": "two layers with biases", "three": "three layers"}
 _KERNEL = ("two", "biased")  # whose rates are known
 
@@ -70,20 +70,20 @@ def _learned(numbers: Numbers, kind: str) -> Claim:
         basis="chosen with runs at hand",
         measured=tuple(ends.ravel()),
         bound=(LEARNED,),
-        origin="the paper gives no number; we take 5 %, against 100 % for what cannot be learnt",
+        origin="the paper gives no number; we take 5 %, against 100 % for what cannot be learned",
         seeds=tuple(numbers["seeds"]),
         each="runs",
-        note="High frequencies are slow: what is not learnt within these steps is on its way.",
+        note="High frequencies are slow: what is not learned within these steps is on its way.",
     )
 
 
 def _threshold(numbers: Numbers) -> Claim:
-    """The gap between learnt and not."""
+    """The gap between learned and not."""
     out = odd(numbers["frequencies"])
     inside = [_ends(numbers, kind)[~out if kind == "two" else slice(None)].max() for kind in KINDS]
     least = _ends(numbers, "two")[out].min(initial=np.inf)
     return Claim(
-        sentence="what is learnt and what is not are far apart: the largest loss, over its start, of "
+        sentence="what is learned and what is not are far apart: the largest loss, over its start, of "
         f"networks that can express the target, against {least:.3g}, the least of those that cannot",
         source=f"measured here, for {PAPER}",
         kind="observed",
@@ -100,9 +100,9 @@ def _growth(numbers: Numbers) -> Claim:
     missing = sum(np.isinf(numbers[f"{kind}_times"][used(numbers, kind)]).sum() for kind in KINDS)
     values = ", ".join(f"{NAMES[kind]} {one.written}" for kind, one in found.items())
     return Claim(
-        sentence="the higher the frequency the slower it is learnt: exponents of the time at which the error "
-        f"is halved, k ≥ 2, or even k for two layers without biases: {values}; {missing} runs do not get "
-        "there (exponent less two standard errors)",
+        sentence="the higher the frequency the slower it is learned: exponents of the time at which the "
+        f"error is halved, k ≥ 2, or even k for two layers without biases: {values}; {missing} runs do not "
+        "get there (exponent less two standard errors)",
         source=PAPER,
         kind="paper",
         basis="stated",
@@ -130,7 +130,7 @@ def _kernel_growth(numbers: Numbers) -> Claim:
         seeds=tuple(numbers["seeds"]),
         each="kinds of networks",
         note="Networks of finite width and initial norm are slower at high k: rates are small beside their "
-        "fluctuations, and weights move further before the target is learnt.",
+        "fluctuations, and weights move further before the target is learned.",
     )
 
 

@@ -38,7 +38,7 @@ EXPERIMENT = Experiment(
     name="conjecture",
     title="Does training find the low-rank structure? ([ZSL25] Conjecture 11)",
     caption="Distance √(Σ|W−Ŵ|²/Σ|W|²) of trained ReLU networks from Eq. 40, by kind of inputs; one marker a "
-    "draw of inputs and weights. Top: linear target, all of it learnt. Bottom: y = z + sin 4z, z = w·x, "
+    "draw of inputs and weights. Top: linear target, all of it learned. Bottom: y = z + sin 4z, z = w·x, "
     "where the loss has come down to that of least squares; thin lines lead to the distance some time "
     "later. Green, four and five layers: the half that learns first, from the smallest weights, and its "
     "distance from one half of Eq. 40. Thick short lines: γ/u, about the share of initial weights that "

@@ -15,10 +15,10 @@ from biasfree_papers.types import Numbers
 
 #: The share of |W|² that may lie outside a structure where it is said to be there.
 SHARE = 0.05
-#: A draw has learnt its linear target where so much of the loss is left.
+#: A draw has learned its linear target where so much of the loss is left.
 LEARNED = 1e-4
 _NO_NUMBER = "the paper gives no number; "
-_NOT_COUNTED = f"have not learnt their target, or not within the error {ACCURATE:g}"
+_NOT_COUNTED = f"have not learned their target, or not within the error {ACCURATE:g}"
 
 
 def claims(numbers: Numbers) -> list[Claim]:
@@ -203,7 +203,7 @@ def _speeds(numbers: Numbers) -> list[Claim]:
 
 
 def _explained(claim: Claim, kept: np.ndarray) -> Claim:
-    """With a note where it fails: draws that have not learnt, and the initial size if it decides."""
+    """With a note where it fails: draws that have not learned, and the initial size if it decides."""
     held, unlearned = np.array(claim.held), np.isnan(claim.measured)
     failed, notes = ~held & ~unlearned, []
     if unlearned.any():
@@ -222,10 +222,10 @@ def path_gap(path: np.ndarray) -> float:
 
 
 def learned(numbers: Numbers) -> np.ndarray:
-    """Which draws learnt their target on a path that is accurate; the others prove nothing."""
+    """Which draws learned their target on a path that is accurate; the others prove nothing."""
     return (numbers["left"] < LEARNED) & numbers["trusted"]
 
 
 def _learned(numbers: Numbers, values: np.ndarray) -> tuple[float, ...]:
-    """The values of draws that learnt their target, NaN for the others: these do not count as agreement."""
+    """The values of draws that learned their target, NaN for the others: these do not count as agreement."""
     return tuple(np.where(learned(numbers), values, np.nan))

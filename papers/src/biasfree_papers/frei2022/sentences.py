@@ -120,7 +120,7 @@ def _angle(numbers: Numbers) -> Claim:
 
 
 def _on_margin(numbers: Numbers) -> Claim:
-    """Of a network that contradicts the gates it was solved with nothing is learnt about the limit."""
+    """Of a network that contradicts the gates it was solved with nothing is learned about the limit."""
     known = numbers["limit_consistent"].astype(bool)
     few = ", ".join(str(d) for d in numbers["dimensions"][~known.all(axis=1)])
     return Claim(

@@ -64,7 +64,7 @@ EXPERIMENT = Experiment(
         "Networks have no biases. The sets are ours: three are fixed, so that errors over starts are of "
         "these sets alone; generic, a point in every fifth of the circle, is drawn for every start, and "
         "its targets scaled so that η_c = 1. From five independent angles 7 of 16 sets, with samples "
-        "close by, were not learnt in these steps.",
+        "close by, were not learned in these steps.",
         "The paper's norm is of Laplacian type; here it is the sum Σ|a||w| over neurons that are active on "
         "some sample.",
         "The largest stable step of a start is the largest of a ladder at which it converges, known to a "

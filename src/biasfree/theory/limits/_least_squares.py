@@ -34,6 +34,9 @@ def _neurons_missing(network: Network, data: Dataset) -> float:
     return float(lacking)
 
 
+#: s − λ/c is zero if it is smaller than this, relative to λ/c.
+ROUNDING = 64 * np.finfo(float).eps
+
 ENOUGH = Hypothesis(
     "neurons",
     "neurons of both signs along β for every output, and two neurons per rank of the map",
@@ -82,9 +85,9 @@ def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndar
         raise ValueError(f"l2_solution needs one output, got {data.outputs}; call it for each y[:, k].")
     if strength == 0:
         return least_squares(data)
-    if np.linalg.norm(data.beta) <= strength:
-        return np.zeros(data.beta.shape)
     values, along, basis = _modes(data)
+    if np.linalg.norm(along) - strength <= ROUNDING * strength:
+        return np.zeros(data.beta.shape)
     mu = strength / _length(values, along, strength)
     return (basis @ (along / (values + mu))).reshape(data.beta.shape)
 

@@ -131,7 +131,7 @@ class ClassFlow(FirstLayerFlow):
             )
 
     def _look(self, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, and decide that."""
+        """Take the step under way up to its first event, and decide the event."""
         march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
         if not self.groups.active:
             super()._look(saves, levels)

@@ -128,7 +128,9 @@ def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: n
     scale = np.max(high - low)
     shifted = -(force + low @ normals) / scale
     width = (high - low) / scale
-    held = np.clip(lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15).x, 0, width)
+    # the solver's own limit, one step per hyperplane, may end above the least
+    found = lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15, max_iter=MOST_CHOICES)
+    held = np.clip(found.x, 0, width)
     return low + scale * _to_vertex(normals, held, width)
 
 

@@ -52,7 +52,7 @@ class DeepFlow(FirstLayerFlow):
         return tuple(sorted({*super().branch_times, *self._left, *self.decisions.branch_times}))
 
     def _look(self, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, and decide that."""
+        """Take the step under way up to its first event, and decide the event."""
         super()._look(saves, levels)
         if not self.march.whole[FRESH]:
             self._stay_at_zero()

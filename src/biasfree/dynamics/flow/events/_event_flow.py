@@ -95,7 +95,7 @@ class EventFlow(Flow):
         return FIRST_CHANGE * float(np.linalg.norm(self.march.theta)) / speed
 
     def _look(self, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, and decide that."""
+        """Take the step under way up to its first event, and decide the event."""
         march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
         if march.whole[LOOSE]:
             fraction = self._release(budget)

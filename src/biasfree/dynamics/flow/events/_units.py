@@ -86,8 +86,8 @@ def held_by(
 
 
 def jump_of(unit: Unit, shape: Shape, rays: Rays, room: Room) -> float:
-    """By how much the multiplier of ∇z differs on the two sides; in the first layer all rays of a line
-    count."""
+    """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
+    all rays of it, counts."""
     at, line = place_of(unit, shape, rays) - unit.ray, rays.line[unit.ray]
     begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
     return (1 - shape.leak) * float(room.force[at + begin : at + end].sum())

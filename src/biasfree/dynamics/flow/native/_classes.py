@@ -18,7 +18,7 @@ import numpy as np
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import ROUNDING, Rays, matrix
 from biasfree.dynamics.flow.native._residual import loss_of, residual
-from biasfree.dynamics.flow.native._vectors import copy, fill, norm
+from biasfree.dynamics.flow.native._vectors import copy, fill, norm, product, product_by_rows
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -116,13 +116,13 @@ def class_forward(theta, shape, groups, desk):
     width, outputs = shape.sizes[1], shape.sizes[2]
     w = matrix(theta, shape.weights_at[0], width, shape.sizes[0])
     a = matrix(theta, shape.weights_at[1], outputs, width)
-    np.dot(a, w, desk.whole)
+    product(a, w, desk.whole)
     _class_rows(w, a, groups, desk)
     wrong = 0
     if groups.near.normals.shape[1] > 0:
-        np.dot(w, groups.near.normals, desk.near.sz)
+        product(w, groups.near.normals, desk.near.sz)
         wrong += _signed(w, desk.near)
-        np.dot(a, desk.near.sz, desk.near.even)
+        product(a, desk.near.sz, desk.near.even)
         _outputs(shape, groups.near, desk.whole, desk.near)
     if groups.far.normals.shape[1] > 0:
         wrong += _far_even(groups, desk)
@@ -135,13 +135,13 @@ def _far_even(groups, desk):
     """The even part of outputs on far lines, over (1−α)/2: of the classes and of the strays."""
     outputs, wrong, side = desk.far.even.shape[0], 0, desk.far
     if len(groups.strays) > 0:
-        np.dot(desk.stray_rows, groups.far.normals, side.sz)
+        product(desk.stray_rows, groups.far.normals, side.sz)
         wrong += _signed(desk.stray_rows, side)
-        np.dot(desk.stray_outer, side.sz, side.even)
+        product(desk.stray_outer, side.sz, side.even)
     else:
         fill(side.even, 0.0)
     if groups.classes > 0:
-        np.dot(desk.rows, groups.far.normals, desk.class_z)
+        product(desk.rows, groups.far.normals, desk.class_z)
     for c in range(groups.classes):
         sign = groups.signs[c]
         for k in range(outputs):
@@ -169,7 +169,7 @@ def _signed(w, side):
 def _outputs(shape, rays, whole, side):
     """Outputs on rays from the even and the odd parts on their lines."""
     mean, half = (1 + shape.leak) / 2, (1 - shape.leak) / 2
-    np.dot(whole, rays.normals, side.odd)
+    product(whole, rays.normals, side.odd)
     for k in range(len(side.f)):
         for r in range(len(rays.orient)):
             q = rays.line[r]
@@ -216,8 +216,8 @@ def class_velocity(theta, shape, groups, desk, out):
     if groups.near.normals.shape[1] > 0:
         _forces(shape, groups.near, desk.near, desk.whole_back, desk.whole)
         _push(a, desk.near)
-        np.dot(desk.near.force, groups.near.normals.T, v)
-        np.dot(desk.near.push, desk.near.sz.T, u)
+        product_by_rows(desk.near.force, groups.near.normals, v)
+        product_by_rows(desk.near.push, desk.near.sz, u)
     if groups.far.normals.shape[1] > 0:
         _forces(shape, groups.far, desk.far, desk.whole_back, desk.whole)
         _far_back(groups, desk, v, u)
@@ -247,7 +247,7 @@ def _forces(shape, rays, side, back, more):
         for r in range(len(rays.orient)):
             side.push[k, rays.line[r]] += half * side.e[k, r]
             side.odd[k, rays.line[r]] += mean * rays.orient[r] * side.e[k, r]
-    np.dot(side.odd, rays.normals.T, more)
+    product_by_rows(side.odd, rays.normals, more)
     for k in range(len(back)):
         for i in range(back.shape[1]):
             back[k, i] += more[k, i]
@@ -278,11 +278,11 @@ def _far_back(groups, desk, v, u):
             for q in range(len(row)):
                 row[q] = sign[q] * side.push[k, q]
     if groups.classes > 0:
-        np.dot(desk.class_z, groups.far.normals.T, desk.back)
+        product_by_rows(desk.class_z, groups.far.normals, desk.back)
     if len(groups.strays) > 0:
         _push(desk.stray_outer, side)
-        np.dot(side.force, groups.far.normals.T, desk.stray_back)
-        np.dot(side.push, side.sz.T, desk.stray_outer)
+        product_by_rows(side.force, groups.far.normals, desk.stray_back)
+        product_by_rows(side.push, side.sz, desk.stray_outer)
         for s in range(len(groups.strays)):
             h = groups.strays[s]
             for i in range(v.shape[1]):

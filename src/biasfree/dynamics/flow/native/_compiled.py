@@ -37,6 +37,11 @@ def inner(function: Callable[..., Any]) -> Any:
     return njit(**_INNER)(function)
 
 
+def summing(function: Callable[..., Any]) -> Any:
+    """`inner`, with sums that the compiler may reorder, always in the same way for one shape."""
+    return njit(fastmath={"contract", "reassoc"}, **_INNER)(function)
+
+
 def drop_stale(function: Any) -> None:
     """Remove the stored functions of this folder, of which `function` is one, if other sources made them."""
     if function.stats.cache_path is None:

@@ -24,25 +24,32 @@ def forward(theta, signs, shape, rays, room):
     """Inputs, activations and outputs into `room`; returns how many units are wrong."""
     last, count, wrong = len(shape.sizes) - 2, len(rays.orient), 0
     for layer in range(last + 1):
-        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        w = matrix(theta, shape.weights_at[layer], width, fan_in)
+        width = shape.sizes[layer + 1]
         at = shape.units_at[layer] if layer < last else 0
         z = room.f if layer == last else matrix(room.z, at, width, count)
-        if layer == 0:
-            np.dot(w, rays.normals, room.lines)
-            for h in range(width):
-                for r in range(count):
-                    z[h, r] = rays.orient[r] * room.lines[h, rays.line[r]]
-        else:
-            np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), z)
-        if shape.biased:
-            for h in range(width):
-                b = theta[shape.biases_at[layer] + h]
-                for r in range(count):
-                    z[h, r] += b
+        _preactivate(layer, theta, shape, rays, room, z)
         if layer < last:
             wrong += _activate(layer, theta, signs, shape, rays, room)
     return wrong
+
+
+@inner
+def _preactivate(layer, theta, shape, rays, room, z):
+    """The inputs z of a layer, from the activations of the layer below in `room`."""
+    count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
+    w = matrix(theta, shape.weights_at[layer], width, fan_in)
+    if layer == 0:
+        np.dot(w, rays.normals, room.lines)
+        for h in range(width):
+            for r in range(count):
+                z[h, r] = rays.orient[r] * room.lines[h, rays.line[r]]
+    else:
+        np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), z)
+    if shape.biased:
+        for h in range(width):
+            b = theta[shape.biases_at[layer] + h]
+            for r in range(count):
+                z[h, r] += b
 
 
 @inner
@@ -141,17 +148,11 @@ def loss(theta, shape, rays, room):
     """The data loss, with the activation pattern of θ itself."""
     last, count = len(shape.sizes) - 2, len(rays.orient)
     for layer in range(last + 1):
-        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        w = matrix(theta, shape.weights_at[layer], width, fan_in)
+        width = shape.sizes[layer + 1]
         at = shape.units_at[layer] if layer < last else 0
         a = room.f if layer == last else matrix(room.a, at, width, count)
-        if layer == 0:
-            np.dot(w, rays.normals, room.lines)
-        else:
-            np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), a)
-        for h in range(width):
-            b = theta[shape.biases_at[layer] + h] if shape.biased else 0.0
+        _preactivate(layer, theta, shape, rays, room, a)
+        for h in range(width if layer < last else 0):
             for r in range(count):
-                z = (rays.orient[r] * room.lines[h, rays.line[r]] if layer == 0 else a[h, r]) + b
-                a[h, r] = z if z > 0 or layer == last else shape.leak * z
+                a[h, r] = a[h, r] if a[h, r] > 0 else shape.leak * a[h, r]
     return loss_of(rays, room.f)

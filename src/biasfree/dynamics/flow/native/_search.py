@@ -27,7 +27,7 @@ NEAR_BUDGET = 1.5
 
 @native
 def examine(theta, signs, shape, rays, room, held, out, wrong):
-    """The velocity into `out`, and a mark at the units that are wrong; returns the slack of constraints."""
+    """Write the velocity to `out` and mark the units that are wrong; returns the slack of constraints."""
     velocity(theta, signs, shape, rays, room, held, out)
     wrong_units(theta, signs, shape, rays, room, wrong)
     return slack(shape, rays, room, held)
