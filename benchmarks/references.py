@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 from benchmarks import peers_scipy, smoothed
-from benchmarks.flow_six import descend
 from benchmarks.measure import path_error
 from benchmarks.problems import FIG3_REFERENCE, SIX_REFERENCE, fig3, six_points
 
@@ -22,7 +21,7 @@ def main() -> None:
     six, large = six_points(), fig3()
     print(f"six points, flow through every kink at rtol {SIX_REFERENCE:g}")
     for steps in STEPS:
-        found = descend(steps).weights
+        found = six.descend(steps).weights
         print(f"  descent, step {six.ts[-1] / steps:.3g}: {path_error(found, six.reference):.1e}", flush=True)
     paths = []
     for width in WIDTHS:
