@@ -83,15 +83,6 @@ def _fig3(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(numbers, "_compared", both)
 
 
-def _fig6(patch: pytest.MonkeyPatch) -> None:
-    """No exact flow, which has a test of its own."""
-    from biasfree_papers.fig6 import numbers
-
-    names = ("flow_durations", "flow_finals", "flow_errors", "stable_steps")
-    flows = {"flow_deltas": np.array([0.1]), **{name: np.array([0.02]) for name in names}}
-    patch.setattr(numbers, "_flows", lambda *_: flows)
-
-
 def _nacson2023(patch: pytest.MonkeyPatch) -> None:
     """Sets of one shape, of which the first two are learned in few steps."""
     from biasfree_papers.nacson2023 import numbers
@@ -119,7 +110,6 @@ STAND_INS = {
     "bias": _bias,
     "boursier2022": _boursier2022,
     "fig3": _fig3,
-    "fig6": _fig6,
     "nacson2023": _nacson2023,
     "sarussi2021": _sarussi2021,
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from biasfree.tables import Table, as_json
-from biasfree_papers.settings import Setting
+from biasfree_papers.settings import FigureSettings, Setting
 from biasfree_papers.types import Numbers, Report
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class Claim:
     basis: Basis | None = None
     identity: bool = False
     rebuilt: bool = False
+    headline: bool = False
+    quantity: str = ""
 
     def __post_init__(self):
         if self.basis is None:
@@ -65,7 +67,7 @@ class Claim:
         object.__setattr__(self, "seeds", tuple(map(int, np.ravel(self.seeds))))
         if not self.measured or len(self.bound) not in (1, len(self.measured)):
             raise ValueError(f"a claim needs measured values, and one bound per value or for all: {self}.")
-        if not self.seeds or (self.each == "seeds" and len(self.seeds) != len(self.measured)):
+        if self.seeds and self.each == "seeds" and len(self.seeds) != len(self.measured):
             raise ValueError(f"a claim needs its seeds, one per value if values are per seed: {self}.")
         if self.kind == "ours" and self.basis != "derived":
             raise ValueError(f"a claim of ours needs a derived bound; without one it is 'observed': {self}.")
@@ -132,15 +134,21 @@ class Experiment:
     title: str
     caption: str
     settings: Mapping[str, Setting]
-    run: Callable[[Mapping[str, Any], Report], Numbers]
-    claims: Callable[[Numbers], list[Claim]]
-    draw: Callable[[Numbers], Figure]
+    run: Callable[[Any, Report], Any]
+    claims: Callable[[Any], list[Claim]]
+    draw: Callable[[Any], Figure]
     seconds: float
-    tables: Callable[[Numbers], list[Table]] = no_tables
+    tables: Callable[[Any], list[Table]] = no_tables
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
-    section: Literal["The paper", "Its neighbors"] = PAPER
+    section: str = PAPER
     small: Mapping[str, Any] = field(default_factory=dict)
+    typed: type[FigureSettings] | None = None
+    modules: frozenset[str] = frozenset()
+
+    def compute(self, settings: Mapping[str, Any], report: Report) -> Any:
+        """The numbers of a run with all settings given."""
+        return self.run(settings if self.typed is None else self.typed(**settings), report)
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings: the defaults with `changes` applied and checked; a string is parsed as a value."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from biasfree_papers.experiment import Experiment
+from biasfree_papers.experiment import NEIGHBORS, PAPER, Experiment
+from biasfree_papers.figure import load_figure
 
 #: The entry-point group of figures: a tuple of module names, each module with an `EXPERIMENT`.
 GROUP = "biasfree.figures"
@@ -28,8 +29,13 @@ class Registry(MutableMapping[str, Experiment]):
     def __getitem__(self, name: str) -> Experiment:
         figure = self._figures[name]
         if isinstance(figure, str):
-            figure = self._figures[name] = import_module(figure).EXPERIMENT
+            figure = self._figures[name] = self._load(figure)
         return figure
+
+    @staticmethod
+    def _load(module: str) -> Experiment:
+        made = getattr(import_module(module), "EXPERIMENT", None)
+        return load_figure(module, NEIGHBORS if module[-4:].isdigit() else PAPER) if made is None else made
 
     def __setitem__(self, name: str, experiment: Experiment) -> None:
         self._figures[name] = experiment

@@ -1,8 +1,9 @@
-"""The settings of an experiment: defaults with their meaning, and checks that refuse bad values."""
+"""The settings of a figure: a dataclass of defaults, each with its meaning and a check of new values."""
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,9 +39,46 @@ class Setting:
         return self.check(name, value)
 
 
+def setting(default: Any, meaning: str, check: Check) -> Any:
+    """A field of `FigureSettings`: `width: int = setting(100, "a number of neurons", at_least(1))`."""
+    return dataclasses.field(default=default, metadata={"setting": Setting(default, meaning, check)})
+
+
 def at_least(least: int) -> Check:
     """A check for a whole number of at least `least`."""
     return lambda name, value: whole(name, value, at_least=least)
+
+
+@dataclass(frozen=True)
+class FigureSettings:
+    """Settings of a figure, checked when they are made; every field is a `setting`."""
+
+    def __post_init__(self):
+        for name, one in self.described().items():
+            object.__setattr__(self, name, one.check(name, getattr(self, name)))
+
+    @classmethod
+    def described(cls) -> dict[str, Setting]:
+        """The settings by name."""
+        return {field.name: field.metadata["setting"] for field in dataclasses.fields(cls)}
+
+
+@dataclass(frozen=True)
+class SeededSettings(FigureSettings):
+    """Settings of a figure that is run from several seeds; a subclass says how many: `seeds = seeds(16)`."""
+
+    seed: int = setting(0, "the first seed of the weights", at_least(0))
+    seeds: int = setting(1, "a number of seeds of the weights", at_least(1))
+
+    @property
+    def all_seeds(self) -> np.ndarray:
+        """The seeds: consecutive numbers."""
+        return self.seed + np.arange(self.seeds)
+
+
+def seeds(count: int) -> Any:
+    """The field `seeds` of `SeededSettings` with another default."""
+    return setting(count, "a number of seeds of the weights", at_least(1))
 
 
 def several(*, low: float = -np.inf, high: float = np.inf, least: int = 1) -> Check:

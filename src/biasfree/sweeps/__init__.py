@@ -4,7 +4,8 @@ from biasfree.arguments import public
 from biasfree.sweeps._plan import Plan
 from biasfree.sweeps._running import Stale
 from biasfree.sweeps._sweep import Failure, Sweep, sweep
+from biasfree.sweeps._tabulate import tabulate
 
-__all__ = ["Failure", "Plan", "Stale", "Sweep", "sweep"]
+__all__ = ["Failure", "Plan", "Stale", "Sweep", "sweep", "tabulate"]
 
 public(__all__, globals())

@@ -35,7 +35,8 @@ def sources_fingerprint(experiment: Experiment) -> str:
 
 def _modules(experiment: Experiment) -> set[str]:
     functions = (experiment.run, experiment.claims, experiment.tables, experiment.draw)
-    return {function.__module__ for function in functions} | {f"{__package__}.making"}
+    modules = experiment.modules or {function.__module__ for function in functions}
+    return {*modules, f"{__package__}.making"}
 
 
 def _texts(experiment: Experiment) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _run(
 ) -> tuple[Numbers, Origin]:
     began = time.perf_counter()
     try:
-        numbers = experiment.run(settings, report)
+        numbers = experiment.compute(settings, report)
     except RuntimeError as error:
         _explain(experiment.name, error)
         raise

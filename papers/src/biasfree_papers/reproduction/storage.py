@@ -13,7 +13,7 @@ import numpy as np
 
 from biasfree.files import load_npz, replacing, save_npz
 from biasfree.tables import as_json
-from biasfree_papers.types import Numbers
+from biasfree_papers.named_arrays import as_arrays, as_dataset
 
 FILE, RECORD = "numbers.npz", "claims.json"
 KINDS = ("png", "pdf")
@@ -46,24 +46,29 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def content(numbers: Numbers) -> str:
+def content(numbers: Any) -> str:
     """The hash of named arrays: their names, types, shapes and values."""
-    digest = hashlib.sha256()
-    for name in sorted(numbers):
-        array = np.asarray(numbers[name])
+    digest, arrays = hashlib.sha256(), _arrays(numbers)
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
 
 
-def save_numbers(folder: Path, numbers: Numbers, origin: Origin) -> None:
+def save_numbers(folder: Path, numbers: Any, origin: Origin) -> None:
     """Write the numbers and their origin to one file."""
-    if _ORIGIN in numbers:
+    arrays = _arrays(numbers)
+    if _ORIGIN in arrays:
         raise ValueError(f"no array may be called {_ORIGIN!r}: that name is taken; rename it.")
-    save_npz(folder / FILE, {**numbers, _ORIGIN: np.array(json.dumps(as_json(asdict(origin))))})
+    save_npz(folder / FILE, {**arrays, _ORIGIN: np.array(json.dumps(as_json(asdict(origin))))})
 
 
-def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
+def _arrays(numbers: Any) -> dict[str, np.ndarray]:
+    return numbers if isinstance(numbers, dict) else as_arrays(numbers)
+
+
+def load_numbers(folder: Path) -> tuple[Any, Origin]:
     """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
     arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
     remedy = "they are damaged, or from another version; make them again with `biasfree run`."
@@ -75,10 +80,10 @@ def load_numbers(folder: Path) -> tuple[Numbers, Origin]:
         ) from None
     if origin.content != content(arrays):
         raise ValueError(f"{folder / FILE} does not contain the numbers written to it: {remedy}")
-    return arrays, origin
+    return (as_dataset(arrays) if "axes" in arrays else arrays), origin
 
 
-def stored_numbers(folder: Path) -> tuple[Numbers, Origin] | None:
+def stored_numbers(folder: Path) -> tuple[Any, Origin] | None:
     """The numbers and their origin, or None if there are none that can be read."""
     if not (folder / FILE).is_file():
         return None

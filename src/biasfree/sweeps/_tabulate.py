@@ -1,0 +1,91 @@
+"""A function over a grid, computed here and now, one call after the other, without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.sweeps._grid import Grid, Parameters, grid_of
+from biasfree.sweeps._results import Table, Unstorable, arrays_of, grid_index
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def tabulate(
+    function: Callable[..., Any],
+    *,
+    over: Mapping[str, Any] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    group: str | Sequence[str] = (),
+    report: Callable[[Parameters], None] | None = None,
+) -> xarray.Dataset:
+    """The results of `function` over a grid, as `sweep` would gather them, computed in this process.
+
+    Nothing is stored, and the first error ends it. A result may be a pair of dimensions and array, as xarray
+    writes it: `{"loss": ("time", run.loss)}`; one that is named as its only dimension becomes a coordinate,
+    and must be the same at every point. `report` is called with the parameters before every call.
+    """
+    grid = grid_of(function, {} if over is None else over, seeds, group)
+    lengths = [len(grid.axes[name]) for name in (*grid.single, *grid.group)]
+    table, noted = Table(tuple(lengths)), _Noted()
+    for number in range(len(grid)):
+        parameters = grid.parameters(number)
+        if report is not None:
+            report(parameters)
+        try:
+            arrays = arrays_of(noted.arrays(function(**parameters)), parameters, grid.group)
+        except Unstorable as error:
+            raise ValueError(str(error)) from None
+        noted.kinds_of(arrays)
+        table.put(grid_index(grid, number), arrays, len(grid.group))
+    return _dataset(grid, table.arrays, noted)
+
+
+@dataclass
+class _Noted:
+    """What is said of results beside their values: dimensions, coordinates, and kinds of numbers."""
+
+    dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    coords: dict[str, np.ndarray] = field(default_factory=dict)
+    kinds: dict[str, Any] = field(default_factory=dict)
+
+    def arrays(self, result: Any) -> Any:
+        """The results without their dimensions, and without coordinates."""
+        if not isinstance(result, Mapping):
+            return result
+        arrays = {}
+        for name, value in result.items():
+            if not isinstance(value, tuple):
+                arrays[name] = value
+                continue
+            dims, array = value
+            dims = (dims,) if isinstance(dims, str) else tuple(dims)
+            if dims != (name,):
+                arrays[name], self.dims[name] = array, dims
+            elif name not in self.coords:
+                self.coords[name] = np.asarray(array)
+            elif not np.array_equal(self.coords[name], array):
+                raise ValueError(f"the coordinate {name!r} differs between points; give it another name.")
+        return arrays
+
+    def kinds_of(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take note of the kinds of numbers: a table holds floats, since entries may be missing."""
+        for name, array in arrays.items():
+            self.kinds[name] = np.promote_types(self.kinds.get(name, array.dtype), array.dtype)
+
+
+def _dataset(grid: Grid, arrays: Mapping[str, np.ndarray], noted: _Noted) -> xarray.Dataset:
+    import xarray
+
+    variables, order = {}, (*grid.single, *grid.group)
+    for name, array in arrays.items():
+        kind = noted.kinds[name]
+        whole = array.astype(kind) if kind.kind in "biu" and not np.isnan(array).any() else array
+        inner = noted.dims.get(name) or tuple(f"{name}_{i}" for i in range(array.ndim - len(order)))
+        variables[name] = xarray.DataArray(whole, dims=(*order, *inner)).transpose(*grid.dims, *inner)
+    axes = {name: np.array(values) for name, values in grid.axes.items()}
+    return xarray.Dataset(variables, {**axes, **noted.coords})
