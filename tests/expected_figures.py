@@ -67,6 +67,11 @@ def _xor(change: Change, *named: tuple[str, int]) -> tuple[tuple[str, Change, se
 
 
 EXPECTED = {
+    "phases": Expected(
+        (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
+        (("law_distance", plus(2.0), {0}),),
+        "duration|predicted|distance|kept|structure_error|learned|chance_error",
+    ),
     "fig1": Expected(
         (5, 2, 6), (8, 2), "abcd",
         (

@@ -21,6 +21,7 @@ FIGURES = (
     "biasfree_papers.augment",
     "biasfree_papers.relax",
     "biasfree_papers.realdata",
+    "biasfree_papers.phases",
     "biasfree_papers.frei2022",
     "biasfree_papers.kou2023",
     "biasfree_papers.boursier2022",

@@ -98,7 +98,8 @@ def _along(found: Field, i: int, level: float) -> Iterator[tuple[tuple[float, ..
 def between(low: float, high: float, share: float, logarithmic: bool) -> float:
     """The value at a share of the way from low to high."""
     if logarithmic:
-        return float(np.exp((1 - share) * np.log(low) + share * np.log(high)))
+        between = np.exp((1 - share) * np.log(low) + share * np.log(high))
+        return float(np.clip(between, low, high))  # rounding would put an end of the bracket outside of it
     return (1 - share) * low + share * high
 
 
