@@ -152,7 +152,7 @@ def page_users() -> Users:
 @cache
 def figure_users() -> Users:
     """The objects that the files of a figure use, also through files that several figures share."""
-    folders = sorted(PAPERS / module.rpartition(".")[2] for module in FIGURES)
+    folders = sorted(PAPERS / module.rpartition(".")[2] for modules in FIGURES.values() for module in modules)
     return {folder: identities(used_by_figure(folder)) for folder in folders}
 
 

@@ -88,7 +88,7 @@ def test_without_this_package_diagnose_works(tmp_path):
 OTHERS = {
     "halves-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: halves\nVersion: 1.0\n",
     "halves-1.0.dist-info/entry_points.txt": "[biasfree.figures]\nhalves = halves:FIGURES\n",
-    "halves/__init__.py": 'FIGURES = ("halves.ours",)\n',
+    "halves/__init__.py": 'FIGURES = {"Halves": ("halves.ours",)}\n',
     "halves/ours.py": '''
 """A figure of another package."""
 

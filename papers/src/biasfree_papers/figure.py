@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasfree.tables import Table
-from biasfree_papers.experiment import PAPER, Claim, Experiment
+from biasfree_papers.experiment import Claim, Experiment
 from biasfree_papers.texts import read_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_HEADLINES = 3
 
 
-def load_figure(module: str, section: str = PAPER) -> Experiment:
+def load_figure(module: str, section: str) -> Experiment:
     """The figure in the folder of a module.
 
     `compute.py` has `Settings`, `SMALL` (settings that take seconds), `SECONDS` (of a run) and `run`;

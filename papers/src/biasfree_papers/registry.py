@@ -6,10 +6,10 @@ from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from biasfree_papers.experiment import NEIGHBORS, PAPER, Experiment
+from biasfree_papers.experiment import Experiment
 from biasfree_papers.figure import load_figure
 
-#: The entry-point group of figures: a tuple of module names, each module with an `EXPERIMENT`.
+#: The entry-point group of figures: a dict from sections of the report to module names.
 GROUP = "biasfree.figures"
 
 
@@ -17,25 +17,26 @@ class Registry(MutableMapping[str, Experiment]):
     """Figures by name, in the order of the report. Names are known before any figure is imported."""
 
     def __init__(self) -> None:
-        self._found: dict[str, str | Experiment] | None = None
+        self._found: dict[str, tuple[str, str] | Experiment] | None = None
 
     @property
-    def _figures(self) -> dict[str, str | Experiment]:
+    def _figures(self) -> dict[str, tuple[str, str] | Experiment]:
         if self._found is None:
-            modules = [module for package in entry_points(group=GROUP) for module in package.load()]
-            self._found = {module.rpartition(".")[2]: module for module in modules}
+            named = [part for package in entry_points(group=GROUP) for part in package.load().items()]
+            pairs = [(module, section) for section, modules in named for module in modules]
+            self._found = {module.rpartition(".")[2]: (module, section) for module, section in pairs}
         return self._found
 
     def __getitem__(self, name: str) -> Experiment:
         figure = self._figures[name]
-        if isinstance(figure, str):
-            figure = self._figures[name] = self._load(figure)
+        if isinstance(figure, tuple):
+            figure = self._figures[name] = self._load(*figure)
         return figure
 
     @staticmethod
-    def _load(module: str) -> Experiment:
+    def _load(module: str, section: str) -> Experiment:
         made = getattr(import_module(module), "EXPERIMENT", None)
-        return load_figure(module, NEIGHBORS if module[-4:].isdigit() else PAPER) if made is None else made
+        return load_figure(module, section) if made is None else made
 
     def __setitem__(self, name: str, experiment: Experiment) -> None:
         self._figures[name] = experiment
