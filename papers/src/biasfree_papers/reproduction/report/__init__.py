@@ -1,0 +1,28 @@
+"""The report: report.html and claims.json, from the records of the finished figures."""
+
+from biasfree_papers.reproduction.report._verdicts import (
+    count,
+    headlines,
+    holds,
+    limit,
+    marks,
+    measured,
+    of_kind,
+    ordered,
+    spread,
+)
+from biasfree_papers.reproduction.report._write import PAGE, write_report
+
+__all__ = [
+    "PAGE",
+    "count",
+    "headlines",
+    "holds",
+    "limit",
+    "marks",
+    "measured",
+    "of_kind",
+    "ordered",
+    "spread",
+    "write_report",
+]
