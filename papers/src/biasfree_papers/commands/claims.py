@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def show_claims(record: Mapping[str, Any]) -> None:
-    """Print the claims and the tables of one figure."""
+def show_claims(
+    record: Mapping[str, Any],
+    claims: Iterable[Mapping[str, Any]],
+    tables: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Print claims and tables of one figure, in full."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 140)  # no folding of words in a file or pipe
-    console.print(_claims(record))
-    for table in record["tables"]:
+    console.print(_claims(record, claims))
+    for table in tables:
         console.print(_plain(table))
 
 
-def _claims(record: Mapping[str, Any]) -> Table:
+def _claims(record: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -31,7 +35,7 @@ def _claims(record: Mapping[str, Any]) -> Table:
     table = Table(title=title, title_justify="left", show_lines=True)
     for column in ("whose", "claim", "measured", "bound", "verdict"):
         table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
-    for claim in sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"])):
+    for claim in sorted(claims, key=lambda claim: KINDS.index(claim["kind"])):
         table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
     return table
 

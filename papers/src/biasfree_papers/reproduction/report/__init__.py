@@ -10,6 +10,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     of_kind,
     ordered,
     spread,
+    tally,
 )
 from biasfree_papers.reproduction.report._write import PAGE, write_report
 
@@ -24,5 +25,6 @@ __all__ = [
     "of_kind",
     "ordered",
     "spread",
+    "tally",
     "write_report",
 ]

@@ -16,6 +16,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     headlines,
     holds,
     of_kind,
+    tally,
 )
 
 _STYLE = Path(__file__).with_name("report.css")
@@ -90,16 +91,12 @@ def _part(out: Path, name: str, records: Sequence[Record]) -> Iterator[Markup]:
 
 def _verdict(records: Sequence[Record]) -> Markup:
     """What holds, in one line, and below it what does not."""
-    every = [claim for record in records for claim in record["claims"]]
-    ours, papers, observed = (count(of_kind(every, kind)) for kind in KINDS)
-    lines = [
-        tag("b", f"{ours} claims of ours hold"),
-        f", {papers} of papers and {observed} that were observed. ",
-    ]
+    held = tally(claim for record in records for claim in record["claims"])
+    lines = [tag("b", text) if kind == "ours" else text for kind, text in held.items()]
     missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
     unmade = f"Not made yet: {', '.join(missing)}." if missing else ""
     folds = tag("div", _failing(records), folded("What these words mean", _KEY), class_="folds")
-    return joined([tag("p", *lines, unmade), folds])
+    return joined([tag("p", *(part for line in lines for part in (line, ". ")), unmade), folds])
 
 
 def _failing(records: Sequence[Record]) -> Markup:

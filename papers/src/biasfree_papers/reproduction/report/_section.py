@@ -33,10 +33,10 @@ def section(out: Path, record: Record) -> Markup:
     return tag("section", *parts, id=name, aria_labelledby=f"{name}-title")
 
 
-def picture(out: Path, name: str, description: str) -> Markup:
+def picture(out: Path, name: str, description: str, **attributes: object) -> Markup:
     """The picture of a figure, from its file beside the page."""
     png = (out / name / f"{name}.png").read_bytes()
-    return image(f"{name}/{name}.png", png, description, loading="lazy", decoding="async")
+    return image(f"{name}/{name}.png", png, description, **attributes)
 
 
 def verdict(claim: Record) -> Markup:
@@ -51,7 +51,8 @@ def _badge(record: Record) -> Markup:
 
 def _picture(out: Path, record: Record) -> Markup:
     name = record["figure"]
-    shown = picture(out, name, f"{record['title']}. The caption below describes it.")
+    described = f"{record['title']}. The caption below describes it."
+    shown = picture(out, name, described, loading="lazy")
     paper = tag("a", "Picture as PDF", href=f"{name}/{name}.pdf")
     caption = tag("figcaption", f"{record['caption']} ", paper)
     return tag("figure", tag("a", shown, href=f"{name}/{name}.png"), caption)

@@ -45,6 +45,13 @@ def count(claims: Iterable[Record]) -> str:
     return f"{sum(every)} of {len(every)}" if every else "–"
 
 
+def tally(claims: Iterable[Record]) -> dict[str, str]:
+    """How many claims of each kind hold, in words, by the kinds that there are."""
+    every, kinds = list(claims), ("claims of ours", "claims of papers", "observed claims")
+    found = {kind: (of_kind(every, kind), name) for kind, name in zip(KINDS, kinds, strict=True)}
+    return {kind: f"{count(chosen)} {name} hold" for kind, (chosen, name) in found.items() if chosen}
+
+
 def marks(claim: Record) -> list[str]:
     """The marks of a claim beside its kind."""
     return [mark for mark in ("identity", "rebuilt") if claim[mark]]
