@@ -107,7 +107,8 @@ def test_the_screen_holds_what_does_not_hold_headlines_first():
     words = "a sentence that goes on " * 9
     figures = [
         {"figure": f"figure{i:02}", "claims": [
-            claim("ours", words, headline=True), claim("paper", f"detail {i} {words}", holds=False, note=words),
+            claim("ours", words, headline=True),
+            claim("paper", f"detail {i} {words}", holds=False, note=words),
             claim("paper", f"headline {i} {words}", holds=False, headline=i == 20),
             claim("observed", words, holds=False),
         ]} for i in range(25)
