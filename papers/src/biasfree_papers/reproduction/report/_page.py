@@ -9,7 +9,7 @@ from pathlib import Path
 from biasfree.pages import Markup, bullets, cells, folded, grid, heading, joined, page, tag
 from biasfree_papers.experiment import KINDS, NEIGHBORS, PAPER, UNKNOWN
 from biasfree_papers.registry import REGISTRY
-from biasfree_papers.reproduction.report._section import picture, section, verdict
+from biasfree_papers.reproduction.report._section import badge, picture, section, verdict
 from biasfree_papers.reproduction.report._verdicts import (
     Record,
     count,
@@ -107,7 +107,8 @@ def _failing(records: Sequence[Record]) -> Markup:
         return Markup()
     broken = sum(claim["kind"] == "ours" for _, claim in failing)
     items = (
-        joined([_link(record), " ", verdict(claim), f": {claim['sentence']}"]) for record, claim in failing
+        joined([_link(record), " ", badge(claim["kind"]), verdict(claim), f": {claim['sentence']}"])
+        for record, claim in failing
     )
     which = f", {broken} of them ours" if broken else ""
     title = f"{len(failing)} claims do not hold in every run{which}"

@@ -20,13 +20,12 @@ from biasfree_papers.reproduction.report._verdicts import (
     ordered,
 )
 
-_REBUILT = Markup("<span class='badge'>rebuilt</span>")
-
 
 def section(out: Path, record: Record) -> Markup:
     """The section of a figure, whose picture is in its folder of `out`."""
     name = record["figure"]
-    title = heading(joined([f"{name}: {record['title']} ", _badge(record)]), level=3, id=f"{name}-title")
+    rebuilt = badge("rebuilt") if record["rebuilt"] else ""
+    title = heading(joined([f"{name}: {record['title']} ", rebuilt]), level=3, id=f"{name}-title")
     parts = [title, _picture(out, record), *_claims(record), *_differences(record)]
     parts += [folded(f"Table: {table['title']}", rows(_as_table(table))) for table in record["tables"]]
     parts += [folded("Settings, runtime, versions", *_settings(REGISTRY[name], record))]
@@ -45,8 +44,9 @@ def verdict(claim: Record) -> Markup:
     return tag("span", claim["verdict"], class_=f"verdict {look}")
 
 
-def _badge(record: Record) -> Markup:
-    return _REBUILT if record["rebuilt"] else Markup()
+def badge(text: str) -> Markup:
+    """A word in a frame: the kind of a claim, or a mark."""
+    return joined([tag("span", text, class_="badge"), " "])
 
 
 def _picture(out: Path, record: Record) -> Markup:
@@ -74,9 +74,9 @@ def _claim(claim: Record) -> Markup:
     """
     numbers = tag("span", f"{measured(claim)}, {limit(claim)}", class_="numbers")
     title = joined([verdict(claim), ": ", claim["sentence"], " ", numbers])
-    kinds = joined([tag("span", kind, class_="badge") for kind in (claim["kind"], *marks(claim))])
+    kinds = joined(map(badge, (claim["kind"], *marks(claim))))
     plural = "" if claim["number of seeds"] == 1 else "s"
-    origin = f" {claim['source']}. Bound: {claim['origin']} ({claim['basis']})."
+    origin = f"{claim['source']}. Bound: {claim['origin']} ({claim['basis']})."
     reason = note(tag("b", "Note: "), claim["note"]) if claim["note"] else ""
     source = note(kinds, origin, f" {claim['number of seeds']} seed{plural}.")
     return folded(title, reason, source, opened=not holds(claim), class_="claim")
@@ -84,7 +84,7 @@ def _claim(claim: Record) -> Markup:
 
 def _differences(record: Record) -> Iterator[Markup]:
     """What was rebuilt, and where the figure differs from what is printed or proved."""
-    rebuilt = [joined([_REBUILT, f" {record['rebuilt']}"])] if record["rebuilt"] else []
+    rebuilt = [joined([badge("rebuilt"), record["rebuilt"]])] if record["rebuilt"] else []
     if differences := [*rebuilt, *record["deviations"]]:
         yield folded("What we chose, and what differs from the paper", bullets(differences))
 
