@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import biasfree
 from biasfree.cli._command import app
 from biasfree_papers import reproduction
+from biasfree_papers.commands.claims import show_claims
 from biasfree_papers.commands.summary import LINES, figure_line, screen
 from biasfree_papers.commands.watching import Watcher
 from biasfree_papers.experiment import silent
@@ -137,6 +138,18 @@ def test_the_screen_is_short_where_all_is_well():
     claims = [claim("ours", "x", headline=True), claim("observed", "y", holds=False)]
     lines = screen([{"figure": "fig1", "claims": claims}], Path("out"), width=80)
     assert lines[5].plain == "  1 that we observed: biasfree report --claims"
+
+
+def test_full_claims_name_the_quantity_and_no_seeds_where_there_are_none(capsys):
+    whole = {
+        **claim("ours", "x"), "source": "[1]", "origin": "b", "basis": "derived", "rebuilt": False,
+        "quantity": "largest [gap]", "number of seeds": 0,
+    }  # fmt: skip
+    show_claims({"figure": "fig1", "title": "t", "rebuilt": ""}, [whole])
+    told = capsys.readouterr().out
+    assert "[1]" in told
+    assert "largest [gap]" in told
+    assert "seed" not in told
 
 
 def test_a_line_about_a_figure_fits_its_width():

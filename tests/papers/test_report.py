@@ -62,6 +62,17 @@ def test_the_main_figures_come_first_and_neighbors_last(report):
     assert report.count("class='card'") == 1  # fig9 is none of the main figures
 
 
+def test_figures_of_other_packages_have_parts_of_their_own(records, tmp_path):
+    report = whole_page(tmp_path, [{**records[0], "section": "Halves <"}, records[1]])
+    assert report.index(f"<h2>{NEIGHBORS}</h2>") < report.index("<h2>Halves &lt;</h2><section id='fig3'")
+
+
+def test_a_claim_about_data_alone_names_no_seeds(records, tmp_path):
+    claims = [{**claim, "number of seeds": 0} for claim in records[0]["claims"]]
+    shown = section(whole_page(tmp_path, [{**records[0], "claims": claims}]), "fig3")
+    assert "a bound (derived).</p>" in shown
+
+
 def test_pictures_are_files_beside_the_page_and_keep_their_place(report, tmp_path):
     addresses = re.findall(r"<img src='([^']*)' alt='[^']+' width='200' height='200'", report)
     assert addresses == ["fig3/fig3.png", "fig3/fig3.png", "fig9/fig9.png"]  # a card, and two sections

@@ -43,21 +43,18 @@ def _claims(record: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> T
 def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     from rich.text import Text
 
-    from biasfree_papers.reproduction.report import marks, spread
+    from biasfree_papers.reproduction.report import marks, seed_count, spread
 
     ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
     note = f"\nnote: {claim['note']}" if claim["note"] else ""
-    seeds = claim["number of seeds"]
+    seeds = f"\n{seed_count(claim)}" if claim["number of seeds"] else ""
     whose = "ours" if ours else f"{claim['kind']} (reported)"
     return (
         "\n".join([whose, *marks(claim)]),
         Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
-        spread(claim["measured"]),
+        Text("\n".join(filter(None, (claim.get("quantity"), spread(claim["measured"]))))),
         ("≤ " if claim["sense"] == "at most" else "≥ ") + f"{spread(claim['bound'])}\n{claim['basis']}",
-        Text(
-            f"{claim['verdict']}\n{seeds} seed{'s' if seeds > 1 else ''}",
-            style=("green" if holds else "red") if ours else "",
-        ),
+        Text(f"{claim['verdict']}{seeds}", style=("green" if holds else "red") if ours else ""),
     )
 
 

@@ -9,6 +9,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     measured,
     of_kind,
     ordered,
+    seed_count,
     spread,
     tally,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "measured",
     "of_kind",
     "ordered",
+    "seed_count",
     "spread",
     "tally",
     "write_report",

@@ -76,15 +76,16 @@ def whole_page(out: Path, records: Sequence[Record]) -> str:
 
 
 def _parts(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """The parts that have finished figures, with their records."""
-    for name in _PARTS:
+    """The parts that have finished figures, with their records; those of other packages are the last."""
+    for name in dict.fromkeys([*_PARTS, *(record["section"] for record in records)]):
         if chosen := [record for record in records if record["section"] == name]:
             yield name, chosen
 
 
 def _part(out: Path, name: str, records: Sequence[Record]) -> Iterator[Markup]:
     yield heading(name)
-    yield tag("p", _PARTS[name])
+    if name in _PARTS:
+        yield tag("p", _PARTS[name])
     for record in records:
         yield section(out, record)
 

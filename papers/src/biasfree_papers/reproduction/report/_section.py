@@ -18,6 +18,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     marks,
     measured,
     ordered,
+    seed_count,
 )
 
 
@@ -75,10 +76,10 @@ def _claim(claim: Record) -> Markup:
     numbers = tag("span", f"{measured(claim)}, {limit(claim)}", class_="numbers")
     title = joined([verdict(claim), ": ", claim["sentence"], " ", numbers])
     kinds = joined(map(badge, (claim["kind"], *marks(claim))))
-    plural = "" if claim["number of seeds"] == 1 else "s"
     origin = f"{claim['source']}. Bound: {claim['origin']} ({claim['basis']})."
     reason = note(tag("b", "Note: "), claim["note"]) if claim["note"] else ""
-    source = note(kinds, origin, f" {claim['number of seeds']} seed{plural}.")
+    seeds = f" {seed_count(claim)}." if claim["number of seeds"] else ""
+    source = note(kinds, origin, seeds)
     return folded(title, reason, source, opened=not holds(claim), class_="claim")
 
 

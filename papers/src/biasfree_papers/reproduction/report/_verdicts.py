@@ -57,6 +57,11 @@ def marks(claim: Record) -> list[str]:
     return [mark for mark in ("identity", "rebuilt") if claim[mark]]
 
 
+def seed_count(claim: Record) -> str:
+    """The number of seeds, in words; none for a claim about data alone."""
+    return f"{claim['number of seeds']} seed{'' if claim['number of seeds'] == 1 else 's'}"
+
+
 def measured(claim: Record) -> str:
     """The measured values, after the name of the quantity where the record has it."""
     return f"{claim.get('quantity') or 'measured'} {spread(claim['measured'])}"
