@@ -105,7 +105,7 @@ def test_marks_changed_settings_and_bases_are_shown(report):
         assert f"<span class='badge'>{mark}</span>" in section(report, "fig9")
     assert section(report, "fig3").count("Bound: a bound (derived). 1 seed.") == 1
     assert section(report, "fig3").count("Bound: the caption (chosen). 2 seeds.") == 1
-    assert "measured 0.1, at most 0.01" in section(report, "fig3")
+    assert "measured: 0.1, at most 0.01" in section(report, "fig3")
 
 
 def test_headlines_are_those_that_a_figure_names():
@@ -126,8 +126,8 @@ def test_headlines_are_those_that_a_figure_names():
 
 def test_quantities_are_named_where_the_record_names_them():
     claim = {"measured": [2, 1], "bound": [3], "sense": "at least"}
-    assert (measured(claim), limit(claim)) == ("measured 1 … 2", "at least 3")
-    assert measured({**claim, "quantity": "largest gap"}) == "largest gap 1 … 2"
+    assert (measured(claim), limit(claim)) == ("measured: 1 … 2", "at least 3")
+    assert measured({**claim, "quantity": "largest gap"}) == "largest gap: 1 … 2"
     assert count([]) == "–"
 
 

@@ -32,9 +32,10 @@ def _claims(record: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> T
 
     rebuilt = " [rebuilt]" if record["rebuilt"] else ""
     title = Text(f"{record['figure']}{rebuilt}: {record['title']}")
-    table = Table(title=title, title_justify="left", show_lines=True)
+    table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     for column in ("whose", "claim", "measured", "bound", "verdict"):
-        table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
+        wide = column == "claim"
+        table.add_column(column, ratio=1 if wide else None, max_width=None if wide else 20)
     for claim in sorted(claims, key=lambda claim: KINDS.index(claim["kind"])):
         table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
     return table

@@ -112,7 +112,8 @@ def _failing(records: Sequence[Record]) -> Markup:
         for record, claim in failing
     )
     which = f", {broken} of them ours" if broken else ""
-    title = f"{len(failing)} claims do not hold in every run{which}"
+    number = "1 claim does" if len(failing) == 1 else f"{len(failing)} claims do"
+    title = f"{number} not hold in every run{which}"
     return folded(title, bullets(items, class_="plain"), opened=bool(broken))
 
 

@@ -64,7 +64,7 @@ def seed_count(claim: Record) -> str:
 
 def measured(claim: Record) -> str:
     """The measured values, after the name of the quantity where the record has it."""
-    return f"{claim.get('quantity') or 'measured'} {spread(claim['measured'])}"
+    return f"{claim.get('quantity') or 'measured'}: {spread(claim['measured'])}"
 
 
 def limit(claim: Record) -> str:
