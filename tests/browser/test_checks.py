@@ -27,20 +27,20 @@ def test_errors_and_outside_requests_are_collected(page, tmp_path):
     assert "hello" not in text
 
 
-@pytest.mark.parametrize(
-    ("style", "found"),
-    [
-        ("color: #767676", []),  # 4.54 on white
-        ("color: #777", ["4.48: text"]),
-        ("color: rgb(0 0 0 / 50%)", ["4.00: text"]),  # 127/255 is 0.212 of white's light: 1.05/0.262
-        ("color: #777; background: black", []),
-        ("color: #777; visibility: hidden", []),
-        ("color: oklch(0.9 0 0)", ["1.35: text"]),  # 0.9³ of white's light: 1.05/0.779
-    ],
-)
-def test_faint_text_is_found(page, style, found):
-    page.set_content(f"<div style='background: white'><p style='{style}'>text</p></div>")
-    assert faint(page) == found
+def test_faint_text_is_found(page):
+    expected = {
+        "color: #767676": [],  # 4.54 on white
+        "color: #777": ["4.48: text"],
+        "color: rgb(0 0 0 / 50%)": ["4.00: text"],  # 127/255 is 0.212 of white's light: 1.05/0.262
+        "color: #777; background: black": [],
+        "color: #777; visibility: hidden": [],
+        "color: oklch(0.9 0 0)": ["1.35: text"],  # 0.9³ of white's light: 1.05/0.779
+    }
+    found = {}
+    for style in expected:
+        page.set_content(f"<div style='background: white'><p style='{style}'>text</p></div>")
+        found[style] = faint(page)
+    assert found == expected
 
 
 def test_wide_pages_missing_pictures_and_headings_out_of_order_are_found(page):
