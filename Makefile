@@ -1,5 +1,6 @@
-# make paper     set up .venv, reproduce the figures into out/, print the table of claims
+# make paper     set up .venv, reproduce the figures into out/, print a line per figure and one screen of verdicts
 # make test      set up .venv, lint, type-check, test
+# make browser   install Chromium, by apt and as root, for the tests of pages; without it they are skipped
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
 # make test-all  also the slow tests; make test-machines repeats tests with the rounding of other machines
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
@@ -12,7 +13,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations results test test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper pictures equations results test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -29,6 +30,12 @@ results: paper
 # one thread per worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# from Debian's packages, which only root can install; `make test` never does
+browser:
+	@command -v chromium || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } || \
+	  { echo "make browser: no Chromium; as root, on Debian or Ubuntu: apt-get install chromium"; exit 1; }
 
 # the tests as other machines would round: kinds of CPU for BLAS and for compiled code, threads, more examples
 test-machines: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: text, tables and pictures in one file without external resources.
+"""HTML pages without scripts or outside resources, for screens of any width and for paper.
 
 All text is escaped unless it is `Markup`.
 """
@@ -8,17 +8,13 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Iterable
+from pathlib import Path
 
 from biasfree.tables import Table, shown
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-body { color: #222; } h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-size: 0.85rem; } th { border-bottom: 1px solid #999; }
-td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top; }
-figure { display: inline-block; margin: 0.5rem 1rem 0.5rem 0; } img { max-width: 100%; }
-figcaption, .note { font-size: 0.85rem; color: #555; }
-"""
+_STYLE = Path(__file__).with_suffix(".css")
+#: Elements that have no contents and no end tag.
+_VOID = ("img", "meta", "link")
 
 
 class Markup(str):
@@ -32,31 +28,65 @@ def joined(parts: Iterable[object]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
 
 
-def tag(name: str, *contents: object, **attributes: object) -> Markup:
-    """An HTML element. Empty attributes are omitted; a trailing underscore is dropped, as in `class_`."""
-    written = (f" {key.rstrip('_')}='{joined([value])}'" for key, value in attributes.items() if value != "")
-    return Markup(f"<{name}{''.join(written)}>{joined(contents)}</{name}>")
+def tag(name: str, /, *contents: object, **attributes: object) -> Markup:
+    """An HTML element. Attributes that are None or "" are omitted; in their names a trailing underscore is
+    dropped and others become hyphens, as in `class_` and `aria_label`."""
+    written = (
+        f" {key.rstrip('_').replace('_', '-')}='{joined([value])}'"
+        for key, value in attributes.items()
+        if value is not None and value != ""
+    )
+    begin = f"<{name}{''.join(written)}>"
+    return Markup(begin if name in _VOID else f"{begin}{joined(contents)}</{name}>")
 
 
-def page(title: str, parts: Iterable[object], *, style: str = "") -> str:
-    """A complete HTML page."""
-    head = f"<meta charset='utf-8'>{tag('title', title)}<style>{_STYLE}{style}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{joined(parts)}</body></html>\n"
+def page(
+    title: str,
+    parts: Iterable[object],
+    *,
+    style: str = "",
+    header: Iterable[object] = (),
+    footer: Iterable[object] = (),
+) -> str:
+    """A complete HTML page: a link past the header, the header, the main part, the footer."""
+    above, below = joined(header), joined(footer)
+    head = joined(
+        [
+            tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("title", title),
+            tag("style", Markup(_STYLE.read_text(encoding="utf-8") + style)),
+        ]
+    )
+    body = joined(
+        [
+            tag("a", "Skip to the main part", href="#main", class_="skip") if above else "",
+            tag("header", above) if above else "",
+            tag("main", *parts, id="main"),
+            tag("footer", below) if below else "",
+        ]
+    )
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>\n"
 
 
-def heading(text: str, *, level: int = 2) -> Markup:
+def heading(text: object, *, level: int = 2, **attributes: object) -> Markup:
     """A heading."""
-    return tag(f"h{level}", text)
+    return tag(f"h{level}", text, **attributes)
 
 
-def note(text: str) -> Markup:
+def note(*text: object) -> Markup:
     """A paragraph in small type."""
-    return tag("p", text, class_="note")
+    return tag("p", *text, class_="note")
 
 
-def bullets(sentences: Iterable[str]) -> Markup:
+def bullets(sentences: Iterable[object], **attributes: object) -> Markup:
     """A list of sentences."""
-    return tag("ul", *(tag("li", sentence) for sentence in sentences))
+    return tag("ul", *(tag("li", sentence) for sentence in sentences), **attributes)
+
+
+def folded(title: object, *contents: object, opened: bool = False, **attributes: object) -> Markup:
+    """Contents below a title that opens and closes them; `opened` shows them at first."""
+    return tag("details", tag("summary", title), *contents, open="open" if opened else "", **attributes)
 
 
 def table(contents: Table) -> Markup:
@@ -66,21 +96,37 @@ def table(contents: Table) -> Markup:
 
 def rows(contents: Table) -> Markup:
     """A table without its title."""
-    return grid(contents.columns, (cells(map(shown, row)) for row in contents.rows))
+    body = (cells(map(shown, row)) for row in contents.rows)
+    return grid(contents.columns, body, label=contents.title)
 
 
-def grid(columns: Iterable[object], body: Iterable[Markup]) -> Markup:
-    """A table with these column names and finished rows."""
-    return tag("table", tag("tr", *(tag("th", column) for column in columns)), *body)
+def grid(columns: Iterable[object], body: Iterable[Markup], *, label: str, class_: str = "") -> Markup:
+    """A table with these column names and finished rows, in a box of its own that scrolls sideways.
+
+    `label` names the table to screen readers; the class "text" is for tables with sentences in their cells.
+    """
+    head = tag("thead", tag("tr", *(tag("th", column, scope="col") for column in columns)))
+    whole = tag("table", head, tag("tbody", *body), class_=class_)
+    return tag("div", whole, class_="wide", tabindex=0, role="group", aria_label=label)
 
 
-def cells(contents: Iterable[object], **attributes: object) -> Markup:
-    """A table row."""
-    return tag("tr", *(tag("td", cell) for cell in contents), **attributes)
+def cells(contents: Iterable[object], *, named: bool = False, **attributes: object) -> Markup:
+    """A table row; where it is `named`, its first cell is the header of the row."""
+    first, *rest = contents
+    begin = tag("th", first, scope="row") if named else tag("td", first)
+    return tag("tr", begin, *(tag("td", cell) for cell in rest), **attributes)
 
 
 def picture(png: bytes, caption: str) -> Markup:
     """A picture embedded in the page, with its caption below."""
     data = base64.b64encode(png).decode()
-    image = Markup(f"<img alt='{joined([caption])}' src='data:image/png;base64,{data}'>")
-    return tag("figure", image, tag("figcaption", caption))
+    return tag("figure", image(f"data:image/png;base64,{data}", png, caption), tag("figcaption", caption))
+
+
+def image(address: str, png: bytes, description: str, **attributes: object) -> Markup:
+    """The PNG picture at an address, with its description for those who cannot see it.
+
+    Its size in pixels keeps its place on the page before it is loaded.
+    """
+    width, height = (int.from_bytes(png[begin : begin + 4], "big") for begin in (16, 20))
+    return tag("img", src=address, alt=description, width=width, height=height, **attributes)

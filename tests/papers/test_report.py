@@ -1,15 +1,17 @@
-"""The page shows every finished figure with all it needs, and fetches nothing."""
+"""The page shows every finished figure with all it needs, headlines first, and fetches nothing."""
 
 import json
 import re
+from typing import Any
 
 import pytest
 
-from biasfree.pages import Markup, joined, tag
+from biasfree.pages import Markup, cells, folded, grid, image, joined, page, tag
 from biasfree_papers.experiment import NEIGHBORS, PAPER, UNKNOWN, silent
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
-from biasfree_papers.reproduction.report import _page, spread
+from biasfree_papers.reproduction.report import count, headlines, limit, measured, spread
+from biasfree_papers.reproduction.report._page import whole_page
 from stubs import stub
 
 
@@ -19,7 +21,8 @@ def records(monkeypatch, tmp_path):
     for name in list(REGISTRY):
         monkeypatch.delitem(REGISTRY, name)
     rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
-    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a < b", caption="how to read it"))
+    title = "a < b (Somebody 1900)"
+    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title=title, caption="how to read it"))
     monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=NEIGHBORS, **rebuilt))
     monkeypatch.setitem(REGISTRY, "fig10", stub("fig10"))
     for name in ("fig3", "fig9"):
@@ -31,68 +34,138 @@ def records(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def page(records, tmp_path):  # noqa: ARG001 - which writes it
+def report(records, tmp_path):  # noqa: ARG001 - which writes it
     return (tmp_path / "report.html").read_text()
 
 
-def test_it_shows_everything(page):
+def section(report, name):
+    (found,) = re.findall(rf"<section id='{name}'.*?</section>", report, re.DOTALL)
+    return found
+
+
+def test_it_shows_everything(report):
     for shown in (
         "a &lt; b", "how to read it", "a claim of ours", "does not hold", "holds for 1 of 2 seeds", "luck",
         "the labels &lt;are&gt; ours", "flow, not descent", "the stub&#x27;s table", "nan", "numpy",
-        "a number of neurons, 2 or more", "Not made yet: fig10.", UNKNOWN,
+        "a number of neurons, 2 or more", "Not made yet: fig10.", UNKNOWN, "no odd functions but linear ones",
     ):  # fmt: skip
-        assert shown in page, shown
-    assert page.count("data:image/png;base64,") == 2
+        assert shown in report, shown
+    assert len(report) < 50_000
 
 
-def test_the_neighbors_have_a_section_of_their_own(page):
-    order = [page.index(part) for part in (
-        f"<h2>{PAPER}</h2>", "<h3 id='fig3'>", f"<h2>{NEIGHBORS}</h2>", "<h3 id='fig9'>",
+def test_the_main_figures_come_first_and_neighbors_last(report):
+    order = [report.index(part) for part in (
+        "<h2>The main figures</h2>", "<h3>fig3: a &lt; b</h3>", "<nav ", f"<h2>{PAPER}</h2>",
+        "<section id='fig3'", f"<h2>{NEIGHBORS}</h2>", "<section id='fig9'",
     )]  # fmt: skip
     assert order == sorted(order)
-    assert page.count("<h2") == 2
+    assert report.count("class='card'") == 1  # fig9 is none of the main figures
 
 
-def test_it_is_self_contained(page):
-    assert re.findall(r"(?:src|href)='(?!data:|#)", page) == []
+def test_figures_of_other_packages_have_parts_of_their_own(records, tmp_path):
+    report = whole_page(tmp_path, [{**records[0], "section": "Halves <"}, records[1]])
+    assert report.index(f"<h2>{NEIGHBORS}</h2>") < report.index("<h2>Halves &lt;</h2><section id='fig3'")
 
 
-def test_the_two_kinds_of_claims_differ_and_changed_settings_are_marked(page):
-    assert page.count("<span class='ours'>ours</span>") == 3
-    assert page.count("<span class='paper'>paper</span>") == 3
-    assert page.count("<tr class='changed'><td>width</td><td>7</td>") == 2
-    assert page.count("class='changed'") == 2
-    # introduction, and for one figure summary, title, note; a claim of either
-    assert page.count("<span class='rebuilt'>rebuilt</span>") == 6
+def test_a_claim_about_data_alone_names_no_seeds(records, tmp_path):
+    claims = [{**claim, "number of seeds": 0} for claim in records[0]["claims"]]
+    shown = section(whole_page(tmp_path, [{**records[0], "claims": claims}]), "fig3")
+    assert "a bound (derived).</p>" in shown
 
 
-def test_identities_and_the_origin_of_bounds_are_shown(page):
-    assert page.count("<span class='identity'>identity</span>") == 3  # introduction, a claim of either figure
-    assert page.count("1 of 1 (identities: 1)") == page.count("0 of 1 (identities: 1)") == 1
-    assert page.count("<br><span class='note'>derived</span>") == 2
-    assert page.count("<br><span class='note'>chosen</span>") == 2
+def test_pictures_are_files_beside_the_page_and_keep_their_place(report, tmp_path):
+    addresses = re.findall(r"<img src='([^']*)' alt='[^']+' width='200' height='200'", report)
+    assert addresses == ["fig3/fig3.png", "fig3/fig3.png", "fig9/fig9.png"]  # a card, and two sections
+    linked = re.findall(r"(?:src|href)='(?!#|https://arxiv)([^']*)", report)
+    assert {path for path in linked if not (tmp_path / path).is_file()} == set()
+    assert "<script" not in report
+
+
+def test_claims_are_folded_below_headlines_and_open_where_they_fail(report):
+    """The stub has an identity of ours, which is no headline, and a claim of a paper that fails in part."""
+    for name, ours in (("fig3", "<details open='open' class='claim'>"), ("fig9", "<details class='claim'>")):
+        text = section(report, name)
+        first, other = text.index("a claim of theirs"), text.index("a claim of ours")
+        assert first < text.index("1 other claim, of which") < other
+        assert text[:other].count("<details open='open' class='claim'>") == 1 + (name == "fig3")
+        assert ours in text[first:other]
+        assert "<details><summary>Table: the stub&#x27;s table" in text
+        assert "<details><summary>Settings" in text
+
+
+def test_a_claim_of_ours_that_fails_is_listed_first_and_unfolded(report):
+    listed = report[report.index("3 claims do not hold in every run, 1 of them ours") :]
+    assert listed.index("a claim of ours") < listed.index("a claim of theirs")
+    assert "<p><b>1 of 2 claims of ours hold</b>. 0 of 2 claims of papers hold. Not made yet" in report
+
+
+def test_marks_changed_settings_and_bases_are_shown(report):
+    assert report.count("<td><b>7 (changed)</b></td>") == report.count("(changed)") == 2
+    for mark in ("identity", "paper", "ours", "rebuilt"):
+        assert f"<span class='badge'>{mark}</span>" in section(report, "fig9")
+    assert section(report, "fig3").count("Bound: a bound (derived). 1 seed.") == 1
+    assert section(report, "fig3").count("Bound: the caption (chosen). 2 seeds.") == 1
+    assert "measured: 0.1, at most 0.01" in section(report, "fig3")
+
+
+def test_headlines_are_those_that_a_figure_names():
+    ours, identity, paper, seen = (
+        {"kind": kind, "identity": name == "identity", "name": name}
+        for kind, name in (("ours", "a"), ("ours", "identity"), ("paper", "p"), ("observed", "o"))
+    )
+    named = {**seen, "headline": True}
+
+    def chosen(*claims):
+        return [claim["name"] for claim in headlines({"claims": claims})]
+
+    assert chosen(paper, named, ours) == ["o"]
+    assert chosen(paper, ours, identity, ours, ours, paper) == ["a", "a", "p"]
+    assert chosen(identity, seen) == ["identity"]
+    assert chosen() == []
+
+
+def test_quantities_are_named_where_the_record_names_them():
+    claim = {"measured": [2, 1], "bound": [3], "sense": "at least"}
+    assert (measured(claim), limit(claim)) == ("measured: 1 … 2", "at least 3")
+    assert measured({**claim, "quantity": "largest gap"}) == "largest gap: 1 … 2"
+    assert count([]) == "–"
 
 
 def test_whatever_a_record_says_is_escaped(records, tmp_path):
     """Every text and every number in it but those that decide how it is shown."""
     deciding = {"figure", "section", "kind", "sense", "held", "measured", "bound", "seconds"}
 
-    def hostile(value, name=""):
+    def hostile(value: Any, name: str = "") -> Any:
         if name in deciding:
             return value
         if isinstance(value, dict):
             return {f"{key}": hostile(part, key) for key, part in value.items()}
         return [hostile(part) for part in value] if isinstance(value, list) else "'><script>"
 
-    page = _page(tmp_path, [hostile(record) for record in records])
-    assert page.count("&#x27;&gt;&lt;script&gt;") > 40
-    assert "<script" not in page
+    named = [
+        {**one, "claims": [{**claim, "quantity": "q", "headline": True} for claim in one["claims"]]}
+        for one in records
+    ]
+    report = whole_page(tmp_path, [hostile(record) for record in named])
+    assert report.count("&#x27;&gt;&lt;script&gt;") > 40
+    assert "<script" not in report
 
 
 def test_text_is_escaped_unless_it_is_markup():
     assert tag("b", "<", Markup("<br>"), 1, class_="'", id="") == "<b class='&#x27;'>&lt;<br>1</b>"
+    assert tag("img", src="<", aria_label="x", name=None) == "<img src='&lt;' aria-label='x'>"
     assert joined(["<", tag("i")]) == "&lt;<i></i>"
     assert joined([f"{tag('i')}"]) == "&lt;i&gt;&lt;/i&gt;"  # formatting makes it text again
+
+
+def test_parts_of_pages():
+    assert "<th scope='col'>a</th>" in grid(["a"], [cells(["1"])], label="numbers")
+    assert cells(["1", 2], named=True) == "<tr><th scope='row'>1</th><td>2</td></tr>"
+    assert folded("t", "<", opened=True) == "<details open='open'><summary>t</summary>&lt;</details>"
+    png = bytes(16) + bytes([0, 0, 1, 2, 0, 0, 0, 3])
+    assert image("a", png, "b") == "<img src='a' alt='b' width='258' height='3'>"
+    assert "class='skip'" in page("t", [], header=["h"])
+    assert "<body><main id='main'>x</main></body>" in page("t", ["x"])
 
 
 def test_spreads_hide_nothing():

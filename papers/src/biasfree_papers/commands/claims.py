@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def show_claims(record: Mapping[str, Any]) -> None:
-    """Print the claims and the tables of one figure."""
+def show_claims(
+    record: Mapping[str, Any],
+    claims: Iterable[Mapping[str, Any]],
+    tables: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Print claims and tables of one figure, in full."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 140)  # no folding of words in a file or pipe
-    console.print(_claims(record))
-    for table in record["tables"]:
+    console.print(_claims(record, claims))
+    for table in tables:
         console.print(_plain(table))
 
 
-def _claims(record: Mapping[str, Any]) -> Table:
+def _claims(record: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -28,10 +32,11 @@ def _claims(record: Mapping[str, Any]) -> Table:
 
     rebuilt = " [rebuilt]" if record["rebuilt"] else ""
     title = Text(f"{record['figure']}{rebuilt}: {record['title']}")
-    table = Table(title=title, title_justify="left", show_lines=True)
+    table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     for column in ("whose", "claim", "measured", "bound", "verdict"):
-        table.add_column(column, ratio=4 if column == "claim" else None, overflow="fold")
-    for claim in sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"])):
+        wide = column == "claim"
+        table.add_column(column, ratio=1 if wide else None, max_width=None if wide else 20)
+    for claim in sorted(claims, key=lambda claim: KINDS.index(claim["kind"])):
         table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
     return table
 
@@ -39,21 +44,18 @@ def _claims(record: Mapping[str, Any]) -> Table:
 def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
     from rich.text import Text
 
-    from biasfree_papers.reproduction.report import marks, spread
+    from biasfree_papers.reproduction.report import marks, seed_count, spread
 
     ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
     note = f"\nnote: {claim['note']}" if claim["note"] else ""
-    seeds = claim["number of seeds"]
+    seeds = f"\n{seed_count(claim)}" if claim["number of seeds"] else ""
     whose = "ours" if ours else f"{claim['kind']} (reported)"
     return (
         "\n".join([whose, *marks(claim)]),
         Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
-        spread(claim["measured"]),
+        Text("\n".join(filter(None, (claim.get("quantity"), spread(claim["measured"]))))),
         ("≤ " if claim["sense"] == "at most" else "≥ ") + f"{spread(claim['bound'])}\n{claim['basis']}",
-        Text(
-            f"{claim['verdict']}\n{seeds} seed{'s' if seeds > 1 else ''}",
-            style=("green" if holds else "red") if ours else "",
-        ),
+        Text(f"{claim['verdict']}{seeds}", style=("green" if holds else "red") if ours else ""),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _OUT = Path("out")
 Out = Annotated[Path, typer.Option(help="The folder of results, with one folder per figure.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print every claim and table of these figures, too.")
+]
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; `biasfree list` shows them.")]
 
 
@@ -53,6 +57,7 @@ def run(
     small: Annotated[
         bool, typer.Option("--small", help="Run small settings, in seconds, into OUT/small.")
     ] = False,
+    verbose: Verbose = False,
     out: Out = _OUT,
 ) -> None:
     """Make figures: numbers, claims, pictures, a report. Exit code 1 if a claim of ours does not hold."""
@@ -68,34 +73,34 @@ def run(
         make_folder(out)
         with _locked(out):
             failures = _make(settled, out, jobs or cores(), anew)
-            _tell([experiment.name for experiment in chosen], out, failures)
+            _tell([experiment.name for experiment in chosen], out, failures, verbose)
 
 
 def draw(
     names: Names = None,
     every: Annotated[bool, typer.Option("--all", help="Draw every figure that has numbers.")] = False,
+    verbose: Verbose = False,
     out: Out = _OUT,
 ) -> None:
     """Renew pictures and claims from the numbers stored by `run`."""
-    from biasfree_papers.reproduction import draw as drawn
-    from biasfree_papers.reproduction import is_current
-
     chosen = [one for one in _chosen(names or [], every) if not every or (out / one.name).is_dir()]
     _require(out)
     with _locked(out):
-        for experiment in chosen:
-            figure = drawn(experiment, out)
-            if not is_current(figure):
-                typer.echo(
-                    f"Note: the numbers of {experiment.name} were made by other sources or versions; "
-                    f"`biasfree run {experiment.name}` renews them.",
-                    err=True,
-                )
-        _tell([experiment.name for experiment in chosen], out, [])
+        stale = [experiment.name for experiment in chosen if not _draw(experiment, out)]
+        if stale:
+            typer.echo(
+                f"Note: the numbers of {', '.join(stale)} were made by other sources or versions; "
+                f"`biasfree run {' '.join(stale)}` renews them.",
+                err=True,
+            )
+        _tell([experiment.name for experiment in chosen], out, [], verbose)
 
 
-def report(out: Out = _OUT) -> None:
-    """Write report.html and claims.json from the finished figures."""
+def report(
+    claims: Annotated[bool, typer.Option("--claims", help="Print every claim and table.")] = False,
+    out: Out = _OUT,
+) -> None:
+    """Write report.html and claims.json from the finished figures, and print their verdicts."""
     from biasfree_papers.registry import REGISTRY
     from biasfree_papers.reproduction import write_report
 
@@ -108,7 +113,7 @@ def report(out: Out = _OUT) -> None:
             f"{', '.join(unfinished)}; `biasfree draw` or `biasfree run` with these names renews them.",
             err=True,
         )
-    typer.echo(f"{len(records)} figures in {out / 'report.html'} and {out / 'claims.json'}")
+    _show(records, out, claims)
 
 
 def _chosen(names: list[str], every: bool) -> list[Experiment]:
@@ -157,13 +162,26 @@ def _make(
     from biasfree_papers.commands.watching import Watcher
     from biasfree_papers.reproduction import make_all
 
-    with Watcher([experiment for experiment, _ in settled]) as watcher:
+    with Watcher([experiment for experiment, _ in settled], out) as watcher:
         return make_all(settled, out, jobs=jobs, watch=watcher, anew=anew, stopped=lambda: STOP.signal)
 
 
-def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
-    """Write the report, print the claims, and exit with code 1 if a claim of ours or a figure failed."""
-    from biasfree_papers.commands.claims import show_claims
+def _draw(experiment: Experiment, out: Path) -> bool:
+    """Draw a figure, print its line, and return whether its numbers are current."""
+    from biasfree_papers.commands.summary import columns, figure_line, show
+    from biasfree_papers.reproduction import draw as drawn
+    from biasfree_papers.reproduction import is_current
+    from biasfree_papers.reproduction.storage import finished_record
+
+    began = time.perf_counter()
+    figure = drawn(experiment, out)
+    if (record := finished_record(out / experiment.name)) is not None:
+        show([figure_line(record, time.perf_counter() - began, columns())])
+    return is_current(figure)
+
+
+def _tell(names: list[str], out: Path, failures: list[Failure], verbose: bool) -> None:
+    """Write the report, print the verdicts, and exit with code 1 if a claim of ours or a figure failed."""
     from biasfree_papers.reproduction import write_report
 
     failed = {failure.name for failure in failures}
@@ -171,15 +189,29 @@ def _tell(names: list[str], out: Path, failures: list[Failure]) -> None:
     if STOP.signal:
         typer.echo(f"Stopped. What was finished is in {out}.", err=True)
         raise typer.Exit(128 + STOP.signal)
-    for record in records:
-        show_claims(record)
+    broken = _show(records, out, verbose) if records else False
     if failures:
         typer.echo(f"biasfree: these failed, for the reasons above: {', '.join(sorted(failed))}", err=True)
-    ours = [claim for record in records for claim in record["claims"] if claim["kind"] == "ours"]
-    broken = sum(claim["verdict"] != "holds" for claim in ours)
-    if records:
-        made = ", ".join(record["figure"] for record in records)
-        typer.echo(f"Written to {out}: report.html, claims.json, and a folder for each of {made}")
-        typer.echo(f"{len(ours) - broken} of {len(ours)} claims of ours hold.")
     if broken or failures:
         raise typer.Exit(1)
+
+
+def _show(records: Sequence[Mapping[str, Any]], out: Path, verbose: bool) -> bool:
+    """Print one screen, after everything if `verbose`; claims of ours that do not hold come in full.
+
+    Returns whether there are such.
+    """
+    from biasfree_papers.commands.claims import show_claims
+    from biasfree_papers.commands.summary import columns, screen, show
+    from biasfree_papers.reproduction.report import holds, of_kind
+
+    if verbose:
+        for record in records:
+            show_claims(record, record["claims"], record["tables"])
+    show(screen(records, out, width=columns()))
+    broken = False
+    for record in records:
+        if failing := [claim for claim in of_kind(record["claims"], "ours") if not holds(claim)]:
+            broken = True
+            show_claims(record, failing)
+    return broken

@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import typer
 
+from biasfree_papers.commands.summary import columns, figure_line
 from biasfree_papers.experiment import Experiment
+from biasfree_papers.reproduction.storage import finished_record
 
 
 class Watcher:
     """Shows the progress of figures while they are made: a context manager, called with each message."""
 
-    def __init__(self, experiments: Sequence[Experiment]):
+    def __init__(self, experiments: Sequence[Experiment], out: Path):
+        self._out = out
         self._weights = {experiment.name: experiment.seconds for experiment in experiments}
         self._began: dict[str, float] = {}
         self._lines: dict[str, Any] = {}
@@ -53,16 +57,18 @@ class Watcher:
 
     def _end(self, name: str, failure: str) -> None:
         seconds = time.perf_counter() - self._began[name]
-        self._print(f"{name}: {'failed' if failure else 'done'} after {seconds:.0f} s")
         if failure:
+            self._print(f"{name:<12} {seconds:>4.0f} s  failed")
             self._print(f"biasfree: {name}: {failure}", err=True)
+        elif (record := finished_record(self._out / name)) is not None:
+            self._print(figure_line(record, seconds, columns()))
         if self._bar is not None:
             self._bar.remove_task(self._lines.pop(name))
             self._bar.advance(self._total, self._weights[name])
 
-    def _print(self, text: str, *, err: bool = False) -> None:
+    def _print(self, text: object, *, err: bool = False) -> None:
         if self._bar is None:
-            typer.echo(text, err=err)
+            typer.echo(str(text), err=err)
         else:
             self._bar.console.print(text, markup=False, highlight=False)
 

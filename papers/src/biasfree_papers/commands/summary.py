@@ -1,0 +1,134 @@
+"""A line per figure, and one screen for all: what holds, what does not and why, where to look."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+#: Lines of the screen, and its columns where the output is no terminal.
+LINES, _COLUMNS = 40, 100
+Record = Mapping[str, Any]
+
+
+def columns() -> int:
+    """The columns of the terminal, or those of a file or pipe."""
+    return shutil.get_terminal_size((_COLUMNS, LINES)).columns if sys.stdout.isatty() else _COLUMNS
+
+
+def show(lines: Iterable[Text]) -> None:
+    """Print lines, in color on a terminal."""
+    from rich.console import Console
+
+    console = Console(width=columns(), highlight=False)
+    for line in lines:
+        console.print(line, soft_wrap=True)
+
+
+def figure_line(record: Record, seconds: float, width: int) -> Text:
+    """One line about a finished figure: its name, the seconds it took, claims of ours, its first headline."""
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import count, headlines, of_kind
+
+    ours = of_kind(record["claims"], "ours")
+    line = Text(f"{record['figure']:<12} {seconds:>4.0f} s  ")
+    line.append(f"ours {count(ours):<9}", style=_color(ours))
+    for claim in headlines(record)[:1]:
+        text = f"{claim['verdict']}: {claim['sentence']}"
+        line.append(" " + _short(text, width - len(line) - 1))
+    return line
+
+
+def screen(records: Sequence[Record], out: Path, *, width: int, lines: int = LINES) -> list[Text]:
+    """What holds, what does not and why, and where to look, in at most so many lines."""
+    where = _where(out)
+    above = list(_holding(records))
+    return [*above, *_failing(records, out, width, lines - len(above) - len(where)), *where]
+
+
+def _holding(records: Sequence[Record]) -> Iterator[Text]:
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import of_kind, tally
+
+    every = [claim for record in records for claim in record["claims"]]
+    held = tally(every)
+    yield Text()
+    if ours := held.pop("ours", ""):
+        yield Text(f"{ours}.", style=_color(of_kind(every, "ours")))
+    if held:
+        yield Text(f"Reported only: {', '.join(held.values())}.")
+
+
+def _failing(records: Sequence[Record], out: Path, width: int, lines: int) -> Iterator[Text]:
+    """Headlines that do not hold, then other claims of papers; claims of ours are shown in full elsewhere."""
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import headlines, holds
+
+    failing = [
+        (record["figure"], claim, claim in headlines(record))
+        for record in records
+        for claim in record["claims"]
+        if claim["kind"] != "ours" and not holds(claim)
+    ]
+    if not failing:
+        return
+    first = [(name, claim) for name, claim, headline in failing if headline]
+    first += [(name, claim) for name, claim, headline in failing if not headline and claim["kind"] == "paper"]
+    yield Text()
+    yield Text("What does not hold in every run", style="bold")
+    shown = first[: (lines - 3) // 2]
+    for name, claim in shown:
+        yield from _reported(name, claim, width)
+    if rest := len(failing) - len(shown):
+        which = "more" if shown else "that we observed"
+        yield Text(f"  {rest} {which}: biasfree report --claims{_option(out)}")
+
+
+def _reported(name: str, claim: Record, width: int) -> Iterator[Text]:
+    """A claim in two lines: the sentence with its numbers; the verdict with the reason."""
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import limit, spread
+
+    numbers = f": {spread(claim['measured'])}, {limit(claim)}"
+    begin = f"  {name:<12} "
+    yield Text(begin + _short(claim["sentence"], width - len(begin) - len(numbers)) + numbers)
+    reason = f"{claim['verdict']}. {claim['note']}".strip()
+    yield Text(" " * len(begin) + _short(reason, width - len(begin)), style="dim")
+
+
+def _where(out: Path) -> list[Text]:
+    from rich.text import Text
+
+    from biasfree_papers.reproduction.report import PAGE
+    from biasfree_papers.reproduction.storage import RECORD
+
+    return [
+        Text(),
+        Text(f"Pictures and verdicts: {out / PAGE}", style="bold"),
+        Text(f"Every claim: biasfree report --claims{_option(out)}, or {out / RECORD}"),
+    ]
+
+
+def _option(out: Path) -> str:
+    """The option that names a folder which is not the default."""
+    return "" if out == Path("out") else f" --out {out}"
+
+
+def _color(ours: Sequence[Record]) -> str:
+    from biasfree_papers.reproduction.report import holds
+
+    return "green" if all(map(holds, ours)) else "bold red"
+
+
+def _short(text: str, width: int) -> str:
+    return textwrap.shorten(text, max(width, 10), placeholder=" …")

@@ -1,0 +1,32 @@
+"""The report: report.html and claims.json, from the records of the finished figures."""
+
+from biasfree_papers.reproduction.report._verdicts import (
+    count,
+    headlines,
+    holds,
+    limit,
+    marks,
+    measured,
+    of_kind,
+    ordered,
+    seed_count,
+    spread,
+    tally,
+)
+from biasfree_papers.reproduction.report._write import PAGE, write_report
+
+__all__ = [
+    "PAGE",
+    "count",
+    "headlines",
+    "holds",
+    "limit",
+    "marks",
+    "measured",
+    "of_kind",
+    "ordered",
+    "seed_count",
+    "spread",
+    "tally",
+    "write_report",
+]
