@@ -28,6 +28,8 @@ from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_poi
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.lazy._kernel import infinite_width_kernel, kernel
+from biasfree.theory.lazy._lazy_flow import lazy_flow
 from biasfree.theory.limits._largest_margin import largest_margin
 from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
 from biasfree.theory.limits._max_margin import MaxMargin, max_margin
@@ -105,6 +107,10 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "norm_bound",
     "early_error",
     "growth_rate",
+    # the lazy regime
+    "kernel",
+    "infinite_width_kernel",
+    "lazy_flow",
     # where training ends
     "least_squares",
     "l2_solution",
