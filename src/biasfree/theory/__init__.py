@@ -60,6 +60,7 @@ from biasfree.theory.symmetric._finite_width import (
     split_loss,
 )
 from biasfree.theory.symmetric._loss_split import LossSplit, loss_split, symmetric_slope
+from biasfree.theory.symmetric._optimizers import optimizer_twin, twin_hyperparameters
 from biasfree.theory.symmetric._reduced_flow import reduced_flow
 from biasfree.theory.symmetric._sigmoid_flow import sigmoid_flow, time_to_loss, two_sigmoid_flow
 from biasfree.theory.symmetric._two_neuron_flow import two_neuron_flow
@@ -86,6 +87,8 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "from_linear_twin",
     "equivalent_flow",
     "equivalent_descent",
+    "optimizer_twin",
+    "twin_hyperparameters",
     # time courses
     "reduced_flow",
     "white_flow",

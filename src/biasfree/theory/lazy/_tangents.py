@@ -29,12 +29,12 @@ class Tangents:
     def of(cls, network: Network, x: Float[np.ndarray, "P D"]) -> Tangents:
         """The derivatives at the weights of a network, for all samples."""
         inputs, slopes = [x], []
-        for i, w in enumerate(network.weights):
-            z = inputs[-1] @ w.T + (0.0 if network.biases is None else network.biases[i])
-            if i + 1 < network.depth:
-                slopes.append(np.where(z > 0, 1.0, network.leak))
-                inputs.append(slopes[-1] * z)
-        outputs = z
+        shifts = network.biases or (0.0,) * network.depth
+        for w, b in zip(network.weights[:-1], shifts[:-1], strict=True):
+            z = inputs[-1] @ w.T + b
+            slopes.append(np.where(z > 0, 1.0, network.leak))
+            inputs.append(slopes[-1] * z)
+        outputs = inputs[-1] @ network.weights[-1].T + shifts[-1]
         one = np.broadcast_to(np.eye(outputs.shape[1]), (len(x), *(outputs.shape[1],) * 2))
         backward = [one]
         for w, slope in zip(network.weights[:0:-1], slopes[::-1], strict=True):
