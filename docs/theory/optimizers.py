@@ -35,8 +35,8 @@ def draw() -> Figure:
     with plots.style():
         figure = Figure(figsize=(plots.WIDTH * 0.8, 2.9), layout="constrained")
         axes = figure.subplots()
-        for i, (label, *case) in enumerate(cases):
-            ts, gap = _gap(data, *case)
+        for i, (label, network, name, values, options) in enumerate(cases):
+            ts, gap = _gap(data, network, name, values, options)
             axes.plot(ts, np.maximum(gap, 1e-18), color=f"C{i}", ls="-" if i < 3 else "--", label=label)
         axes.set(yscale="log", ylim=(1e-18, 10), xlabel="steps", ylabel="distance from the twin")
         figure.legend(loc="outside right center")

@@ -98,7 +98,7 @@ def test_until_save_and_fixed_layers():
     assert run.stats.stopped == "loss level reached"
     assert run.ts[-1] < 500
     measured = bf.optimize(network, data, optax.adam(1e-2), steps=10, save=lambda one: one.norms[0])
-    assert np.shape(measured.saved) == (11,)
+    assert np.asarray(measured.saved).shape == (11,)
     fixed = bf.optimize(network, data, optax.adamw(1e-2, weight_decay=0.1), steps=50, train=[True, False])
     np.testing.assert_array_equal(fixed[-1].weights[1], network.weights[1])
     assert np.abs(fixed[-1].weights[0] - network.weights[0]).max() > 1e-3

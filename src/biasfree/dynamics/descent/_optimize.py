@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Required, TypedDict, Unpack, overload
 
 import jax
@@ -189,12 +188,12 @@ def _take_steps(form: Form, optimizer: Any, params, states, indices, count, view
         slope = evaluate(form, params, view, physics).slope
         updates, state = optimizer.update(jax.tree.map(jnp.negative, slope), state, params)
         kept = Params(
-            tuple(map(partial(_trained), form.train, updates.weights)),
-            tuple(map(partial(_trained), form.train, updates.biases)),
+            tuple(map(_trained, form.train, updates.weights)),
+            tuple(map(_trained, form.train, updates.biases)),
         )  # weight decay must not move fixed layers
         return optax.apply_updates(params, kept), state
 
-    each = jax.vmap(one_step, in_axes=(0, 0, 0, 0, 0, 0, None))
+    each: Any = jax.vmap(one_step, in_axes=(0, 0, 0, 0, 0, 0, None))
 
     def body(i, both):
         return each(*both, views, x, y, physics, indices[i])
