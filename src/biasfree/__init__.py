@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose
-    from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, sharpness
+    from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, optimize, sharpness
     from biasfree.networks import Network
     from biasfree.sweeps import sweep
     from biasfree.theory import AssumptionError
@@ -36,6 +36,7 @@ _HOMES = {
     "gradient_flow": "dynamics",
     "gradient_descent": "dynamics",
     "long_descent": "dynamics",
+    "optimize": "dynamics",
     "sharpness": "dynamics",
     "AssumptionError": "theory",
     "diagnose": "diagnosis",
@@ -60,6 +61,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "gradient_flow",
     "gradient_descent",
     "long_descent",
+    "optimize",
     "sharpness",
     "diagnose",
     "sweep",

@@ -24,6 +24,7 @@ from biasfree.diagnostics._function import (
     nonlinear_share,
     outputs,
 )
+from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight_movement
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
 from biasfree.diagnostics._orthogonality import OrthogonalSeparability, orthogonal_separability
@@ -126,6 +127,9 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "path_norm",
     "direction_clusters",
     "Clusters",
+    "weight_movement",
+    "kernel_movement",
+    "kernel_alignment",
     "weight_error",
     "weight_errors",
     # trajectories

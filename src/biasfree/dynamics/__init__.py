@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from biasfree.dynamics.descent._calls import DivergenceError
     from biasfree.dynamics.descent._gradient_descent import gradient_descent
     from biasfree.dynamics.descent._long_descent import long_descent
+    from biasfree.dynamics.descent._optimize import optimize
     from biasfree.dynamics.descent._sharpness import sharpness
     from biasfree.dynamics.flow._flow import UnfinishedError
     from biasfree.dynamics.flow._gradient_flow import gradient_flow
@@ -24,6 +25,7 @@ _HOMES = {
     "gradient_descent": "descent._gradient_descent",
     "gradient_flow": "flow._gradient_flow",
     "long_descent": "descent._long_descent",
+    "optimize": "descent._optimize",
     "sharpness": "descent._sharpness",
 }
 
@@ -33,6 +35,7 @@ __all__ = [
     "gradient_descent",
     "gradient_flow",
     "long_descent",
+    "optimize",
     "sharpness",
 ]
 

@@ -28,6 +28,8 @@ from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_poi
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.lazy._kernel import infinite_width_kernel, kernel
+from biasfree.theory.lazy._lazy_flow import lazy_flow
 from biasfree.theory.limits._largest_margin import largest_margin
 from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
 from biasfree.theory.limits._max_margin import MaxMargin, max_margin
@@ -58,6 +60,7 @@ from biasfree.theory.symmetric._finite_width import (
     split_loss,
 )
 from biasfree.theory.symmetric._loss_split import LossSplit, loss_split, symmetric_slope
+from biasfree.theory.symmetric._optimizers import optimizer_twin, twin_hyperparameters
 from biasfree.theory.symmetric._reduced_flow import reduced_flow
 from biasfree.theory.symmetric._sigmoid_flow import sigmoid_flow, time_to_loss, two_sigmoid_flow
 from biasfree.theory.symmetric._two_neuron_flow import two_neuron_flow
@@ -84,6 +87,8 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "from_linear_twin",
     "equivalent_flow",
     "equivalent_descent",
+    "optimizer_twin",
+    "twin_hyperparameters",
     # time courses
     "reduced_flow",
     "white_flow",
@@ -105,6 +110,10 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "norm_bound",
     "early_error",
     "growth_rate",
+    # the lazy regime
+    "kernel",
+    "infinite_width_kernel",
+    "lazy_flow",
     # where training ends
     "least_squares",
     "l2_solution",

@@ -24,6 +24,7 @@ def calls(network, data):
         "symmetric_slope": lambda: theory.symmetric_slope(network, data),
         "equivalent_flow": lambda: theory.equivalent_flow(network, data, TS),
         "equivalent_descent": lambda: theory.equivalent_descent(network, data, 1e-3, 2),
+        "optimizer_twin": lambda: theory.optimizer_twin(network, data, "adam", learning_rate=0.1),
         "reduced_flow": lambda: theory.reduced_flow(network, data, TS),
         "white_flow": lambda: theory.white_flow(network, data, TS),
         "sigmoid_flow": lambda: theory.sigmoid_flow(network, data, TS),
@@ -60,6 +61,7 @@ NETWORKS = {
     "rank one": lambda leak, scale, seed: bf.networks.rank_one(
         np.random.default_rng(seed).normal(size=3), width=6, scale=scale, leak=leak, seed=seed
     ),
+    "opposite": lambda leak, scale, seed: bf.networks.opposite((3, 6, 1), scale=scale, leak=leak, seed=seed),
     "balanced": lambda leak, scale, seed: bf.networks.balanced((3, 6, 1), scale=scale, leak=leak, seed=seed),
     "λ-balanced": lambda leak, scale, seed: bf.networks.lambda_balanced(
         (3, 4, 2), scale=scale, balance=0.0, leak=leak, seed=seed

@@ -74,7 +74,7 @@ def gradient_descent(
     """
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     step, steps = positive("step", step), whole("steps", steps)
-    schedule = _schedule(steps, save_every)
+    schedule = schedule_of(steps, save_every)
     levels = levels_of(until)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
@@ -89,7 +89,7 @@ def gradient_descent(
         return problem.answer([run.trajectory(progress.elapsed) for run in runs])
 
 
-def _schedule(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
+def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
     """The steps after which to save: the multiples of `save_every`, or the steps it names, and the last."""
     if isinstance(save_every, Sequence | np.ndarray):
         named = np.array([whole("a step of save_every", one, at_least=0) for one in save_every], dtype=int)

@@ -1,0 +1,215 @@
+"""Training with any optimizer of optax, on all samples or on mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Required, TypedDict, Unpack, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+from biasfree.arrays import whole
+from biasfree.data import Dataset
+from biasfree.dynamics._levels import levels_of
+from biasfree.dynamics._problem import Problem, problem_of
+from biasfree.dynamics._programs import compiled, float64
+from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.descent._calls import DivergenceError
+from biasfree.dynamics.descent._gradient_descent import schedule_of
+from biasfree.dynamics.descent._minibatches import Batches, batches_of
+from biasfree.dynamics.field._layers import Params
+from biasfree.dynamics.field._objective import (
+    Form,
+    Physics,
+    Samples,
+    data_loss,
+    evaluate,
+    params_of,
+    physics_of,
+    view_of,
+)
+from biasfree.networks import Network
+from biasfree.trajectory import Stats, Trajectory
+
+#: The most steps of a compiled call, for which the indices of all batches are made beforehand.
+_STEPS = 256
+
+
+class OptimizeOptions(TypedDict, total=False):
+    """The keywords of `optimize`, written once for its overloads."""
+
+    steps: Required[int]
+    save_every: int | Sequence[int]
+    batch_size: int | None
+    pairs: bool
+    seed: int
+    loss: str
+    l2: float
+    train: Sequence[bool] | None
+    until: float | Sequence[float] | None
+    save: Callable[[Network], Any] | None
+
+
+@overload
+def optimize(
+    network: Network, data: Dataset, optimizer: Any, **options: Unpack[OptimizeOptions]
+) -> Trajectory: ...
+@overload
+def optimize(
+    network: Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    optimizer: Any,
+    **options: Unpack[OptimizeOptions],
+) -> list[Trajectory]: ...
+def optimize(
+    network: Network | Sequence[Network],
+    data: Dataset | Sequence[Dataset],
+    optimizer: Any,
+    *,
+    steps: int,
+    save_every: int | Sequence[int] = 1,
+    batch_size: int | None = None,
+    pairs: bool = True,
+    seed: int = 0,
+    loss: str = "square",
+    l2: float = 0.0,
+    train: Sequence[bool] | None = None,
+    until: float | Sequence[float] | None = None,
+    save: Callable[[Network], Any] | None = None,
+) -> Trajectory | list[Trajectory]:
+    """Train with an optimizer of optax, such as `optax.adam(1e-3)` or `optax.sgd(0.1, momentum=0.9)`.
+
+    `ts` counts steps. Each step sees all samples, or `batch_size` of them: every epoch is a new permutation
+    of the samples, drawn from `seed`, and what does not fill a batch is left out of it. With `pairs` a batch
+    consists of whole mirror pairs (x, y), (−x, −y), which the data must then have. Losses are those of all
+    samples. `until` stops a run at the first saved state whose loss is that low. Networks of a list share
+    the batches and are trained in one compiled program. The other arguments are those of `gradient_descent`.
+
+    Raises:
+        DivergenceError: if the loss of a saved state is not finite, with its step.
+    """
+    if not isinstance(optimizer, optax.GradientTransformation):
+        raise ValueError(
+            f"optimizer must be an optimizer of optax, such as optax.adam(1e-3), got {optimizer!r}."
+        )
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
+    schedule, levels = schedule_of(whole("steps", steps), save_every), levels_of(until)
+    batches = batches_of(problem.datasets, batch_size, pairs=pairs, seed=seed)
+    with float64(), Progress("training") as progress:
+        runs = _Runs(problem, optimizer, batches, save, levels)
+        for fraction in runs.descend(schedule):
+            progress.update(fraction)
+        return problem.answer(runs.trajectories(progress.elapsed))
+
+
+class _Runs:
+    """All networks of a call, with the state of their optimizer; they take the same batches."""
+
+    def __init__(
+        self, problem: Problem, optimizer: Any, batches: Batches, save: Any, levels: Sequence[float]
+    ):
+        self._form = Form(problem.loss, "samples", problem.train)
+        self._optimizer, self._batches = optimizer, batches
+        networks, datasets = problem.networks, problem.datasets
+        self._params = _stacked([params_of(one) for one in networks])
+        self._physics = _stacked([physics_of(one, problem.l2) for one in networks])
+        self._views = _stacked([view_of(self._form, *pair) for pair in zip(networks, datasets, strict=True)])
+        self._x = np.stack([data.x for data in datasets])
+        self._y = np.stack([data.targets for data in datasets])
+        self._state = jax.vmap(optimizer.init)(jax.tree.map(jnp.asarray, self._params))
+        self._recorders = [Recorder(one, problem.l2, save, levels) for one in networks]
+        self._over = [False] * len(networks)
+        self._single, self._done = problem.single, 0
+
+    def descend(self, schedule: np.ndarray) -> Any:
+        """Take all steps of the schedule; yields the fraction done."""
+        self._keep()
+        for stop in schedule:
+            while self._done < stop:
+                count = min(_STEPS, int(stop) - self._done)
+                self._advance(count)
+                self._done += count
+                yield self._done / schedule[-1]
+            self._keep()
+            if all(self._over):
+                return
+
+    def _advance(self, count: int) -> None:
+        if self._batches.size is None:
+            indices = np.zeros((_STEPS, 0), np.int64)
+        else:
+            rows = self._batches.take(count)
+            indices = np.concatenate([rows, np.zeros((_STEPS - count, rows.shape[1]), np.int64)])
+        given = (self._params, self._state, indices, np.int64(count), self._views, self._x, self._y)
+        self._params, self._state = _take_steps(self._form, self._optimizer, *given, self._physics)
+
+    def _keep(self) -> None:
+        """Record the states of the runs that go on."""
+        losses = np.asarray(_losses(self._form, self._params, self._views, self._physics))
+        params = jax.tree.map(np.asarray, self._params)
+        for i, recorder in enumerate(self._recorders):
+            if self._over[i]:
+                continue
+            if not np.isfinite(losses[i]):
+                name = "training" if self._single else f"training of network {i}"
+                raise DivergenceError(
+                    f"{name} diverged before step {self._done}: the loss is no longer finite; use a smaller "
+                    "learning rate."
+                )
+            recorder.add_one(float(self._done), jax.tree.map(lambda a, i=i: a[i], params), float(losses[i]))
+            recorder.levels.reach(float(self._done), float(losses[i]))
+            self._over[i] = recorder.levels.done
+
+    def trajectories(self, wall_time: float) -> list[Trajectory]:
+        """The trajectories of all runs."""
+        found = []
+        for recorder in self._recorders:
+            stopped = "loss level reached" if recorder.levels.done else "steps done"
+            steps = int(recorder.last_time)
+            kind = "none: the iteration itself, exact to rounding"
+            common = {"error": 0.0, "error_kind": kind, "stopped": stopped, "wall_time": wall_time}
+            found.append(recorder.trajectory(Stats("optimize", steps, accepted=steps, **common)))
+        return found
+
+
+@compiled("form", "optimizer")
+def _take_steps(form: Form, optimizer: Any, params, states, indices, count, views, x, y, physics):
+    """Take `count` steps of every run, on the batches whose samples `indices` names, or on all samples."""
+    whole_data = indices.shape[1] == 0
+
+    def one_step(params: Params, state: Any, view: Samples, x, y, physics: Physics, chosen):
+        if not whole_data:
+            share = jnp.full((1, len(chosen)), 1 / len(chosen))
+            view = Samples(x[chosen][None], y[chosen][None], share)
+        slope = evaluate(form, params, view, physics).slope
+        updates, state = optimizer.update(jax.tree.map(jnp.negative, slope), state, params)
+        kept = Params(
+            tuple(map(_trained, form.train, updates.weights)),
+            tuple(map(_trained, form.train, updates.biases)),
+        )  # weight decay must not move fixed layers
+        return optax.apply_updates(params, kept), state
+
+    each: Any = jax.vmap(one_step, in_axes=(0, 0, 0, 0, 0, 0, None))
+
+    def body(i, both):
+        return each(*both, views, x, y, physics, indices[i])
+
+    return lax.fori_loop(0, count, body, (params, states))
+
+
+def _trained(trained: bool, update):
+    return update if trained else jnp.zeros_like(update)
+
+
+@compiled("form")
+def _losses(form: Form, params, views, physics):
+    """The data loss of every run on all samples."""
+    return jax.vmap(lambda p, view, one: data_loss(form, p, view, one.leak))(params, views, physics)
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)

@@ -1,0 +1,1 @@
+"""The lazy regime: training with a fixed tangent kernel."""

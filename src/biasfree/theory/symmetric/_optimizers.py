@@ -1,0 +1,97 @@
+"""The equivalence under other optimizers: momentum, mini-batches of mirror pairs, Adam and AdamW."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.arrays import finite
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, Hypothesis, check, result
+from biasfree.theory.hypotheses._symmetry_defect import unmirrored_share
+from biasfree.theory.symmetric._equivalence import linear_twin
+
+#: The power of c by which the hyperparameters of the linear twin exceed those of the network; 0 is the same.
+_POWERS: dict[str, dict[str, float]] = {
+    "sgd": {"learning_rate": 1.0, "momentum": 0.0, "l2": -1.0},
+    "adam": {"learning_rate": 0.5, "b1": 0.0, "b2": 0.0, "eps": -0.5},
+    "adamw": {"learning_rate": 0.5, "b1": 0.0, "b2": 0.0, "eps": -0.5, "weight_decay": -0.5},
+}
+
+
+def _lonely_share(network: Network, data: Dataset) -> float:  # noqa: ARG001
+    """The share of neurons (w, a) without an opposite (−w, −a) of their own."""
+    if network.leak == 1:
+        return 0.0
+    if network.depth != 2:
+        return np.nan
+    rows = np.hstack([network.weights[0], network.weights[1].T])
+    rows = rows[rows.any(axis=1)]
+    ordered, mirrored = (_sorted(part) for part in (rows, -rows))
+    return float(np.mean((ordered != mirrored).any(axis=1))) if len(rows) else 0.0
+
+
+def _sorted(rows: np.ndarray) -> np.ndarray:
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+OPPOSITE = Hypothesis(
+    "opposite",
+    "neurons in opposite pairs, (w, a) and (−w, −a),",
+    "the share of neurons that differ from the opposite of another one",
+    _lonely_share,
+    "initialize with bf.networks.opposite",
+    tolerance=0.0,
+)
+MIRRORED = Hypothesis(
+    "mirror",
+    "Condition 3 (TMLR 3) with every mirror image",
+    "the share of samples without their own mirror image (−x, −y)",
+    lambda network, data: 0.0 if network.leak == 1 else unmirrored_share(data),
+    "add the mirror images with bf.data.symmetrize(data)",
+    tolerance=0.0,
+)
+ASSUMES = (NO_BIASES, TWO_LAYERS, MIRRORED, OPPOSITE)
+
+
+@result("learns as its linear twin under momentum, batches of mirror pairs, Adam and AdamW", lambda: ASSUMES)
+def optimizer_twin(
+    network: Network, data: Dataset, optimizer: str, **hyperparameters: float
+) -> tuple[Network, dict[str, float]]:
+    """The linear network that learns as `network` does with an optimizer, and its hyperparameters.
+
+    Opposite pairs (w, a), (−w, −a) stay opposite under every optimizer that treats coordinates alike and is
+    odd in gradient, weights and state jointly, so that f stays linear and W_lin = √c·W after every step. The
+    hyperparameters are those of `twin_hyperparameters`. Batches must consist of whole mirror pairs.
+
+    Assumes: two layers, no biases; every sample has its mirror image (mirror_tolerance=0); neurons in
+    opposite pairs (opposite_tolerance=0); no sample on a hyperplane. Descent and momentum also keep networks
+    of rank one (Assumption 4) on their twins; Adam does not.
+    Reference: derived here; for descent [ZSL25] Thm. 5 (TMLR 8).
+    """
+    tolerances = {
+        name: hyperparameters.pop(name) for name in [*hyperparameters] if name.endswith("_tolerance")
+    }
+    check(ASSUMES, network, data, tolerances)
+    return linear_twin(network), twin_hyperparameters(optimizer, network.leak, **hyperparameters)
+
+
+def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) -> dict[str, float]:
+    """The hyperparameters of the linear twin of a (leaky) ReLU network, c = (1+α)/2.
+
+    "sgd" (momentum, Nesterov too): learning_rate·c, l2/c. "adam": learning_rate·√c, eps/√c, since Adam does
+    not see the scale of the gradient. "adamw" also: weight_decay/√c, so that the decay per step is the same.
+    Everything else stays: momentum, b1, b2. Names are those of optax, and `l2` that of `bf.optimize`.
+
+    Reference: derived here.
+    """
+    if optimizer not in _POWERS:
+        raise ValueError(f"optimizer must be one of {', '.join(_POWERS)}, got {optimizer!r}.")
+    if not 0 <= finite("leak", leak) <= 1:
+        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
+    powers, c = _POWERS[optimizer], (1 + leak) / 2
+    if unknown := [name for name in hyperparameters if name not in powers]:
+        raise ValueError(
+            f"nothing is known of {', '.join(unknown)} under {optimizer}; known are {', '.join(powers)}."
+        )
+    return {name: finite(name, value) * c ** powers[name] for name, value in hyperparameters.items()}

@@ -1,0 +1,125 @@
+"""Optimizers of optax against PyTorch's and against descent; batches in mirror pairs; refusals."""
+
+from typing import Any
+
+import numpy as np
+import optax
+import pytest
+import torch
+
+import biasfree as bf
+
+STEPS = 1000
+
+
+def problem(seed=0, leak=0.3, width=8):
+    data = bf.data.odd_sine(n=8, d=3, seed=seed)
+    return bf.networks.gaussian((3, width, 1), scale=0.8, leak=leak, seed=seed), data
+
+
+def by_torch(network, data, optimizer, steps):
+    """The weights after the steps of an optimizer of PyTorch, in float64."""
+    weights = [torch.tensor(np.array(w), requires_grad=True) for w in network.weights]
+    x, y = torch.tensor(np.array(data.x)), torch.tensor(np.array(data.targets))
+    made = optimizer(weights)
+    for _ in range(steps):
+        made.zero_grad()
+        hidden = torch.nn.functional.leaky_relu(x @ weights[0].T, network.leak)
+        loss = ((hidden @ weights[1].T - y) ** 2).sum() / (2 * len(x))
+        loss.backward()
+        made.step()
+    return [w.detach().numpy() for w in weights]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (optax.sgd(0.05), lambda w: torch.optim.SGD(w, lr=0.05)),
+        (optax.sgd(0.02, momentum=0.9), lambda w: torch.optim.SGD(w, lr=0.02, momentum=0.9)),
+        (
+            optax.sgd(0.02, momentum=0.9, nesterov=True),
+            lambda w: torch.optim.SGD(w, lr=0.02, momentum=0.9, nesterov=True),
+        ),
+        (optax.adam(1e-2), lambda w: torch.optim.Adam(w, lr=1e-2)),
+        (
+            optax.adamw(1e-2, weight_decay=0.1),
+            lambda w: torch.optim.AdamW(w, lr=1e-2, weight_decay=0.1),
+        ),
+    ],
+    ids=["descent", "momentum", "Nesterov", "Adam", "AdamW"],
+)
+def test_steps_are_those_of_pytorch(ours, theirs):
+    """1000 steps on a smooth path; each adds some roundings, 1e-16 of the weights."""
+    network, data = problem()
+    run = bf.optimize(network, data, ours, steps=STEPS, save_every=STEPS)
+    for found, expected in zip(run[-1].weights, by_torch(network, data, theirs, STEPS), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_array_equal(run.ts, [0, STEPS])
+
+
+def test_plain_sgd_on_all_samples_is_descent():
+    network, data = problem()
+    one = bf.optimize(network, data, optax.sgd(0.1), steps=300, save_every=100, l2=0.01)
+    other = bf.gradient_descent(network, data, step=0.1, steps=300, save_every=100, l2=0.01)
+    np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
+    np.testing.assert_allclose(one.objective, other.objective, rtol=1e-12)
+    np.testing.assert_array_equal(one.ts, [0, 100, 200, 300])
+
+
+def test_batches_are_reproducible_and_runs_of_a_list_share_them():
+    network, data = problem()
+    options: Any = {"steps": 40, "save_every": 20, "batch_size": 4}
+    one, two = (bf.optimize(network, data, optax.adam(1e-2), seed=3, **options) for _ in range(2))
+    other = bf.optimize(network, data, optax.adam(1e-2), seed=4, **options)
+    np.testing.assert_array_equal(one.weights[0], two.weights[0])
+    assert np.abs(one.weights[0] - other.weights[0]).max() > 1e-6
+    both = bf.optimize([network, problem(1)[0]], data, optax.adam(1e-2), seed=3, **options)
+    np.testing.assert_allclose(both[0].weights[0], one.weights[0], rtol=1e-13)
+
+
+def test_an_epoch_sees_every_pair_once():
+    from biasfree.dynamics.descent._minibatches import batches_of
+
+    _, data = problem()
+    batches = batches_of([data], 4, pairs=True, seed=0)
+    for _ in range(3):
+        epoch = batches.take(len(data) // 4)
+        assert sorted(epoch.ravel()) == list(range(len(data)))
+        for batch in epoch:
+            rows = np.column_stack([data.x, data.y])[batch]
+            np.testing.assert_allclose(rows.sum(axis=0), 0, atol=1e-12)
+
+
+def test_until_save_and_fixed_layers():
+    network, data = problem()
+    run = bf.optimize(
+        network, data, optax.adam(1e-2), steps=500, save_every=10, until=0.5 * float(np.mean(data.y**2) / 2)
+    )
+    assert run.stats.stopped == "loss level reached"
+    assert run.ts[-1] < 500
+    measured = bf.optimize(network, data, optax.adam(1e-2), steps=10, save=lambda one: one.norms[0])
+    assert np.asarray(measured.saved).shape == (11,)
+    fixed = bf.optimize(network, data, optax.adamw(1e-2, weight_decay=0.1), steps=50, train=[True, False])
+    np.testing.assert_array_equal(fixed[-1].weights[1], network.weights[1])
+    assert np.abs(fixed[-1].weights[0] - network.weights[0]).max() > 1e-3
+
+
+def test_refusals():
+    network, data = problem()
+    generic = bf.Dataset(data.x[:5], data.y[:5])
+    cases: list[tuple[bf.Dataset, Any, str]] = [
+        (data, {"batch_size": 3}, "a batch of mirror pairs has an even size, got batch_size=3"),
+        (data, {"batch_size": 400}, "batch_size is 400, but the data have 16 samples in mirror pairs"),
+        (data, {"batch_size": 17, "pairs": False}, "batch_size is 17, but the data have 16 samples"),
+        (generic, {"batch_size": 2}, "pairs=True needs data in which every sample"),
+    ]
+    for given, options, message in cases:
+        with pytest.raises(ValueError, match=message):
+            bf.optimize(network, given, optax.sgd(0.1), steps=3, **options)
+    for wrong in ("adam", 0.1, torch.optim.Adam):
+        with pytest.raises(ValueError, match=r"optimizer must be an optimizer of optax, such as optax.adam"):
+            bf.optimize(network, data, wrong, steps=3)
+    with pytest.raises(
+        bf.dynamics.DivergenceError, match=r"training diverged before step 200: .* smaller learning rate"
+    ):
+        bf.optimize(network, data, optax.sgd(1e3), steps=200, save_every=200)

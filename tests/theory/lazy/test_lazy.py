@@ -1,0 +1,193 @@
+"""The lazy regime: kernels against finite differences and infinite width, lazy flow against an integrator."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import biasfree as bf
+from biasfree.theory import infinite_width_kernel, kernel, lazy_flow
+
+DEPTHS = st.sampled_from([(2, 5, 1), (3, 4, 2), (2, 4, 3, 1)])
+
+
+def problem(sizes, leak, seed, biased=False, scale=1.5, samples=4):
+    rng = np.random.default_rng(seed)
+    network = bf.networks.gaussian(sizes, scale=scale, leak=leak, seed=seed)
+    if biased:
+        network = bf.Network(
+            network.weights, leak=leak, biases=[rng.normal(size=len(w)) for w in network.weights]
+        )
+    y = rng.normal(size=samples if sizes[-1] == 1 else (samples, sizes[-1]))
+    return network, bf.Dataset(rng.normal(size=(samples, sizes[0])), y)
+
+
+def vector(network):
+    return np.concatenate([part.ravel() for part in (*network.weights, *(network.biases or ()))])
+
+
+def with_vector(network, theta):
+    parts, shapes = [], [p.shape for p in (*network.weights, *(network.biases or ()))]
+    for shape in shapes:
+        parts.append(theta[: np.prod(shape)].reshape(shape))
+        theta = theta[np.prod(shape) :]
+    n = network.depth
+    return bf.Network(parts[:n], leak=network.leak, biases=parts[n:] or None)
+
+
+def jacobian(network, x, step=1e-6):
+    """Central differences of all outputs."""
+    theta, columns = vector(network), []
+    for i in range(len(theta)):
+        shift = np.zeros_like(theta)
+        shift[i] = step
+        high, low = (np.ravel(with_vector(network, theta + sign * shift)(x)) for sign in (1, -1))
+        columns.append((high - low) / (2 * step))
+    return np.array(columns).T
+
+
+@settings(deadline=None, max_examples=30)
+@given(DEPTHS, st.floats(0, 1), st.booleans(), st.integers(0, 2**31))
+def test_the_kernel_is_that_of_finite_differences(sizes, leak, biased, seed):
+    """To the error of central differences; a kink within a step of 1e-6 would spoil them, and is rare."""
+    network, data = problem(sizes, leak, seed, biased)
+    j = jacobian(network, data.x)
+    found = kernel(network, data).reshape(data.y.size, data.y.size)
+    np.testing.assert_allclose(found, j @ j.T, atol=1e-6 * np.abs(found).max())
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(0, 1), st.integers(1, 12), st.integers(0, 2**31))
+def test_the_odd_part_of_every_kernel_of_two_layers_is_linear(leak, width, seed):
+    """Θ(x, x′) − Θ(x, −x′), over 2, is linear in x′ for fixed x: a fit by a linear map leaves rounding."""
+    network, _ = problem((3, width, 1), leak, seed)
+    x = np.random.default_rng(seed + 1).normal(size=(9, 3))
+    both = kernel(network, bf.Dataset(np.concatenate([x, -x]), np.zeros(18)))[:9]
+    odd = (both[:, :9] - both[:, 9:]) / 2
+    fit = x @ np.linalg.lstsq(x, odd.T, rcond=None)[0]
+    np.testing.assert_allclose(odd.T, fit, atol=1e-12 * max(1.0, np.abs(both).max()))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(0, 1), st.floats(0, 2), st.floats(0, 2), st.integers(0, 2**31))
+def test_the_odd_part_at_infinite_width(leak, sigma_w, sigma_a, seed):
+    """c²(σ_w² + σ_a²) x·x′, also for x′ = x and −x."""
+    x = np.random.default_rng(seed).normal(size=(5, 3))
+    options = {"leak": leak, "sigma_w": sigma_w, "sigma_a": sigma_a}
+    odd = (infinite_width_kernel(x, x, **options) - infinite_width_kernel(x, -x, **options)) / 2
+    expected = ((1 + leak) / 2) ** 2 * (sigma_w**2 + sigma_a**2) * x @ x.T
+    np.testing.assert_allclose(odd, expected, atol=1e-13 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.4, 1.0])
+def test_wide_networks_approach_infinite_width(leak):
+    """The mean of H terms: within five standard errors, taken from the terms of 40 networks."""
+    rng = np.random.default_rng(0)
+    data, width, scale = bf.Dataset(rng.normal(size=(4, 3)), np.zeros(4)), 2000, 3.0
+    made = [
+        kernel(bf.networks.gaussian((3, width, 1), scale=scale, leak=leak, seed=s), data) / width
+        for s in range(40)
+    ]
+    sigmas = {"sigma_w": scale / np.sqrt(3 * width), "sigma_a": scale / np.sqrt(width)}
+    limit = infinite_width_kernel(data.x, data.x, leak=leak, **sigmas)
+    error = np.std(made, axis=0) / np.sqrt(len(made))
+    assert np.all(np.abs(np.mean(made, axis=0) - limit) <= 5 * error)
+
+
+def test_angles_near_zero_and_pi_keep_their_digits():
+    """|sin θ + (π/2 − θ)cos θ| at θ = 1e-9 and π − 1e-9 against mpmath."""
+    import mpmath
+
+    mpmath.mp.dps = 50
+    x = np.array([[1.0, 0.0]])
+    for sign in (1.0, -1.0):
+        near = sign * np.array([[1.0, 1e-9]])
+        found = infinite_width_kernel(x, near, leak=0.0, sigma_w=1.0, sigma_a=0.0)[0, 0]
+        one, two = mpmath.matrix(x[0].tolist()), mpmath.matrix(near[0].tolist())
+        dot, sizes = (one.T * two)[0], mpmath.norm(one) * mpmath.norm(two)
+        theta = mpmath.atan2(mpmath.mpf(1e-9), sign)
+        exact = dot / 4 + (sizes * mpmath.sin(theta) + (mpmath.pi / 2 - theta) * dot) / (2 * mpmath.pi)
+        assert abs(found - float(exact)) <= 1e-15
+
+
+@settings(deadline=None, max_examples=20)
+@given(DEPTHS, st.floats(0, 1), st.booleans(), st.integers(0, 2**31))
+def test_lazy_flow_solves_the_linearized_equations(sizes, leak, biased, seed):
+    """θ̇ = −Jᵀ(f₀ + J(θ − θ₀) − y)/P, J by finite differences, by SciPy."""
+    network, data = problem(sizes, leak, seed, biased)
+    run = lazy_flow(network, data, [0.0, 0.5, 3.0], lazy_tolerance=np.inf)
+    saved = np.asarray(run.saved)
+    j, y = jacobian(network, data.x), data.y.ravel()
+    f0, theta = np.ravel(network(data.x)), vector(network)
+    solved = solve_ivp(
+        lambda _, moved: -j.T @ (f0 + j @ moved - y) / len(data),
+        (0, 3),
+        0 * theta,
+        t_eval=run.ts,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    for i, moved in enumerate(solved.y.T):
+        np.testing.assert_allclose(vector(run[i]) - theta, moved, atol=1e-5)
+        np.testing.assert_allclose(np.ravel(saved[i]), f0 + j @ moved, atol=1e-5)
+    np.testing.assert_allclose(run.loss, np.mean((data.targets - saved) ** 2, axis=1).sum(axis=1) / 2)
+
+
+def test_large_networks_follow_it_and_small_ones_are_refused():
+    """The distance from the exact flow is of the order of the movement of the weights."""
+    data, ts = bf.data.six_points(0.1), np.linspace(0, 3, 7)
+    errors = []
+    for scale in (30.0, 300.0):
+        network = bf.networks.gaussian((2, 200, 1), scale=scale, seed=0)
+        exact, lazy = bf.gradient_flow(network, data, ts / scale**2), lazy_flow(network, data, ts / scale**2)
+        errors.append(np.abs(exact.loss - lazy.loss).max() / lazy.loss[0])
+        assert errors[-1] < 10 * lazy.stats.defects["lazy"] + (exact.stats.error or 0.0)
+    assert errors[1] < errors[0]
+    with pytest.raises(
+        bf.AssumptionError, match="this result assumes lazy training, but the relative movement"
+    ):
+        lazy_flow(bf.networks.gaussian((2, 200, 1), scale=1e-3, seed=0), data, [0.0, 1e9])
+
+
+def test_it_ends_at_the_nearest_fit():
+    """At infinity: the least displacement whose outputs are the targets."""
+    network, data = problem((3, 6, 1), 0.3, 5)
+    run = lazy_flow(network, data, [0.0, np.inf], lazy_tolerance=np.inf)
+    np.testing.assert_allclose(np.asarray(run.saved)[-1].ravel(), data.y, atol=1e-10)
+    j = jacobian(network, data.x)
+    nearest = np.linalg.pinv(j) @ (data.y - network(data.x))
+    np.testing.assert_allclose(vector(run[-1]) - vector(network), nearest, atol=1e-6)
+
+
+def test_zero_weights_do_not_move():
+    data = bf.data.six_points(0.1)
+    zero = bf.Network((np.zeros((4, 2)), np.zeros((1, 4))))
+    run = lazy_flow(zero, data, [0.0, np.inf])
+    assert run.stats.defects == {"lazy": 0.0}
+    assert run.loss[0] == run.loss[1]
+
+
+def test_wrong_calls():
+    x = np.ones((2, 3))
+    with pytest.raises(ValueError, match="x and x2 must have shapes"):
+        infinite_width_kernel(x, np.ones((2, 2)), leak=0.0, sigma_w=1.0, sigma_a=1.0)
+    with pytest.raises(ValueError, match="leak must lie in"):
+        infinite_width_kernel(x, x, leak=2.0, sigma_w=1.0, sigma_a=1.0)
+    with pytest.raises(ValueError, match="sigma_w must not be negative"):
+        infinite_width_kernel(x, x, leak=0.0, sigma_w=-1.0, sigma_a=1.0)
+    with pytest.raises(ValueError, match="match their sizes"):
+        kernel(bf.networks.gaussian((2, 3, 1), scale=1.0), bf.Dataset(x, [1.0, 2.0]))
+
+
+def test_measures_of_laziness():
+    data, network = bf.data.six_points(0.1), bf.networks.gaussian((2, 30, 1), scale=1.0, seed=0)
+    doubled = bf.Network(tuple(2 * w for w in network.weights))
+    assert bf.diagnostics.weight_movement(doubled, network) == pytest.approx(1.0)
+    assert bf.diagnostics.kernel_movement(doubled, network, data) == pytest.approx(3.0)
+    assert bf.diagnostics.kernel_movement(network, network, data) == 0.0
+    assert 0 < bf.diagnostics.kernel_alignment(network, data) < 1
+    one = bf.Dataset([[1.0, 1.0]], [2.0])
+    assert bf.diagnostics.kernel_alignment(network, one) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="both networks must have the same shape"):
+        bf.diagnostics.weight_movement(network, bf.networks.gaussian((2, 3, 1), scale=1.0))
