@@ -27,6 +27,8 @@ from biasfree_papers.reproduction.storage import load_numbers
 
 ROOT = Path(__file__).parents[1]
 PAGE, NEIGHBORS = ROOT / "docs" / "results.md", ROOT / "docs" / "neighbors.md"
+#: What was learned, in words; it is part of the page.
+FINDINGS = ROOT / "docs" / "findings.md"
 AT_HAND = BASES[-1]
 Record = Mapping[str, Any]
 
@@ -73,7 +75,7 @@ def page(records: list[Record]) -> str:
             for name in dict.fromkeys(record["section"] for record in records)
             for part in (f"## {name}", *([UNKNOWN] if name == PAPER else []), summary(records, name))
         ),
-        _FINDINGS,
+        FINDINGS.read_text(encoding="utf-8").strip(),
         "## Claims that do not hold",
         table(
             ("figure", "whose", "claim", "verdict", "why"),
@@ -158,22 +160,6 @@ initial weights, and decide nothing. *Rebuilt*: settings, or the way a sentence 
 because the text is not available or does not say. A bound is *derived*, *stated* by the paper (its
 number, order or sign), *chosen* by us where the paper gives none, or *chosen with runs at hand*: such a
 claim says what we saw and tests little."""
-
-_FINDINGS = """## Findings
-
-- *"Less than 1 %"* (weight error, caption of v1) depends on the seed. For wide networks that error is
-  distributed as ½√(3/H)·|N(0, 1)|, so that a fifth of all seeds are within 1 % at width 500, and five
-  seeds without one are no surprise. *"Less than 0.3 %"* (TMLR) does not say of what: of the linear map
-  it holds for every seed, of the weights for few; both readings are ours.
-- Conjecture 11 holds up to what is left of the initial weights, γ/u, in most runs. Where one half of a
-  network learns after the other, and inputs are not white, the distance is larger.
-- Proposition 12 needs halves of equal size. From random weights one half escapes before the other, and
-  each is then a linear network at half speed, exactly for white Σ only.
-- Theorem 13's errors of O(w_init) hold in Lemma 12's window, which is less than a tenth of the plateau.
-  Weights have rank one at the end of the plateau, and not yet at the end of the window.
-- On the six points, networks without a neuron in the right wedge never leave the plateau, and the
-  initial weights tell which.
-- Three bias-free layers can express the odd function g and need not learn it."""
 
 
 def _versions(records: list[Record]) -> str:
