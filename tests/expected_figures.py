@@ -193,14 +193,9 @@ EXPECTED = {
         "later|escape|waited",
     ),
     "augment": Expected(
-        (5, 6, 0), (20,), "abcdefghi",
-        (
-            ("xor_mirrored_square_loss", plus(-0.2), {0}),
-            ("three_mirrored_logistic_loss", plus(-0.2), {1}),
-            ("three_split", plus(1e-9), {2}),
-            ("xor_mirrored_logistic_accuracy", plus(0.5), {3}),
-            ("max_margin", plus(np.array([[0.0], [1e-6]])), {4}),
-        ),
+        (2, 5, 0), (24,), "abcdef",
+        (("losses", plus(-0.2), {0}), ("accuracy", plus(0.5), {1})),
+        "angle",
     ),
     "relax": Expected(
         (2, 0, 3), (3,), "abcdef",
