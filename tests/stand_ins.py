@@ -57,16 +57,6 @@ def _descent(network, data, step, every):
     return bf.Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
 
 
-def _boursier2022(patch: pytest.MonkeyPatch) -> None:
-    """Kinks stepped over where they are located, and two points of the five."""
-    from biasfree_papers.boursier2022 import beyond, pair
-
-    five = bf.data.five_points()
-    patch.setattr(pair, "METHOD", "smooth")
-    patch.setattr(beyond, "LINE_METHOD", {"method": "smooth", "rtol": 1e-2})
-    patch.setattr(bf.data, "five_points", lambda: bf.Dataset(five.x[:2], five.y[:2]))
-
-
 def _fig3(patch: pytest.MonkeyPatch) -> None:
     """Kinks stepped over, and square losses in place of logistic ones."""
     from biasfree_papers.fig3 import logistic, numbers
@@ -108,7 +98,6 @@ def _solved(network, data, ts, *, loss, rtol, **_):
 STAND_INS = {
     "basri2019": _basri2019,
     "bias": _bias,
-    "boursier2022": _boursier2022,
     "fig3": _fig3,
     "nacson2023": _nacson2023,
     "sarussi2021": _sarussi2021,
