@@ -244,15 +244,12 @@ EXPECTED = {
         "(followed_)?(predicted|measured)",
     ),
     "lyu2021": Expected(
-        (5, 4, 7), (2, 4), "abcdefghi",
+        (3, 4, 4), (2,), "abcd",
         (
-            ("width4_share", plus(0.3), {0}),
-            ("extra_margin", plus(0.1), {0}),
-            ("width2_embedded", plus(1e-9), {1}),
-            ("extra_linear", plus(1e-9), {1}),
-            ("width2_embedded_one_signed", plus(1e-9), {2}),
-            ("twin_gap", plus(1e-6), {3}),
-            ("extra_bound_ratio", plus(1e-3), {4}),
+            ("top", plus(0.3), {0}),
+            ("extra_share", plus(1.0), {0}),
+            ("built", plus(1e-9), {1}),
+            ("bound_ratio", plus(1e-3), {2}),
         ),
     ),
     "sarussi2021": Expected(
