@@ -6,7 +6,6 @@ figures without them.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -85,20 +84,9 @@ def _nacson2023(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(numbers, "SETS", sets)
 
 
-def _sarussi2021(patch: pytest.MonkeyPatch) -> None:
-    """Theory for the simulated flow; that the two agree is for tests/theorems/test_fixed_readout.py."""
-    patch.setattr(dynamics, "gradient_flow", _solved)
-
-
-def _solved(network, data, ts, *, loss, rtol, **_):
-    run = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss, rtol=rtol)
-    return replace(run, stats=replace(run.stats, error=1e3 * rtol))
-
-
 STAND_INS = {
     "basri2019": _basri2019,
     "bias": _bias,
     "fig3": _fig3,
     "nacson2023": _nacson2023,
-    "sarussi2021": _sarussi2021,
 }
