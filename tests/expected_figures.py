@@ -253,7 +253,7 @@ EXPECTED = {
         ),
     ),
     "sarussi2021": Expected(
-        (1, 1, 5), (8,), "abcd", (("flow_gap", plus(1e-4), {0}),),
+        (1, 1, 5), (6, 3), "abcd", (("flow_gap", plus(1e-4), {0}),),
     ),
     "town2026": Expected(
         (4, 2, 7), (4,), "abcdef",

@@ -84,17 +84,11 @@ def _catching_up(axes: Axes, n: xarray.Dataset) -> None:
 
 def _scales(n: xarray.Dataset) -> list[tuple[int, dict[str, Any]]]:
     """A look per scale, and the label of the first of the lines of all seeds."""
-    unnamed = ["_"] * (n.sizes["seed"] - 1)
+    colors, unnamed = plots.leak_colors(0.35 * np.arange(n.sizes["scale"])), ["_"] * (n.sizes["seed"] - 1)
+    looks = zip(n.scale.values, colors, strict=True)
     return [
-        (
-            k,
-            {
-                "color": plots.leak_colors([0.35 * k])[0],
-                "ls": _DASHES[k % 4],
-                "label": [f"scale {scale:g}", *unnamed],
-            },
-        )
-        for k, scale in enumerate(n.scale.values)
+        (k, {"color": color, "ls": _DASHES[k % 4], "label": [f"scale {scale:g}", *unnamed]})
+        for k, (scale, color) in enumerate(looks)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Claims and table on networks with a fixed second layer."""
+"""Claims and tables on networks with a fixed second layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _HERE = "observed here"
 
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """The linear model on mirrored data, what the paper says without them, and what was seen."""
-    return [_flow(n), _linear(n), *_seen(n), *_mirrored(n), _cases(n)]
+    tables = (
+        _table(n, "samples and initial scale", ("scale", "samples"), "", ("scale", "samples")),
+        _table(n, "leak and width", ("variant",), "variant_", ("varied", "value")),
+    )
+    return [_flow(n), _linear(n), *_seen(n), *_mirrored(n), *tables]
 
 
 def _flow(n: xarray.Dataset) -> Claim:
@@ -117,29 +121,19 @@ def exponent(n: xarray.Dataset) -> Exponent:
     return fitted(n.scale.values[small], n.gap.transpose("scale", "seed").values[small])
 
 
-def _cases(n: xarray.Dataset) -> Table:
+def _table(
+    n: xarray.Dataset, title: str, over: tuple[str, ...], prefix: str, known: tuple[str, str]
+) -> Table:
     """Means over seeds by what is varied."""
-    names = ("differ", "wrong", "directions")
-    variants = n[[f"variant_{name}" for name in names]].rename({f"variant_{name}": name for name in names})
-    kinds = {
-        "samples": n[[*names]].isel(scale=0, drop=True).assign_coords(value=n.samples),
-        "scale": n[[*names]].isel(samples=-1, drop=True).assign_coords(value=n.scale),
-    }
-    parts = [
-        one.rename({name: "case"}).drop_vars("case").assign_coords(varied=("case", [name] * one.sizes[name]))
-        for name, one in kinds.items()
-    ]
-    cases = xarray.concat([*parts, variants.rename(variant="case").drop_vars("case")], "case").mean("seed")
-    early, last = cases.sel(when="early"), cases.sel(when="last")
+    differ, wrong, directions = (n[prefix + name].mean("seed") for name in ("differ", "wrong", "directions"))
     return table(
-        "Means over seeds at the last time",
-        over="case",
+        f"{title}: means over seeds at the last time",
+        over=over,
         columns={
-            "varied": cases.varied,
-            "value": cases.value,
-            "f and ℓ differ in sign": last.differ,
-            f"at t = {EARLY:g}": early.differ,
-            "f and teacher differ": last.wrong,
-            "directions": last.directions,
+            **{name: n[name] for name in known},
+            "f and ℓ differ in sign": differ.sel(when="last", drop=True),
+            f"at t = {EARLY:g}": differ.sel(when="early", drop=True),
+            "f and teacher differ": wrong.sel(when="last", drop=True),
+            "directions": directions.sel(when="last", drop=True),
         },
     )
