@@ -6,7 +6,6 @@ figures without them.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -57,16 +56,6 @@ def _descent(network, data, step, every):
     return bf.Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
 
 
-def _boursier2022(patch: pytest.MonkeyPatch) -> None:
-    """Kinks stepped over where they are located, and two points of the five."""
-    from biasfree_papers.boursier2022 import beyond, pair
-
-    five = bf.data.five_points()
-    patch.setattr(pair, "METHOD", "smooth")
-    patch.setattr(beyond, "LINE_METHOD", {"method": "smooth", "rtol": 1e-2})
-    patch.setattr(bf.data, "five_points", lambda: bf.Dataset(five.x[:2], five.y[:2]))
-
-
 def _fig3(patch: pytest.MonkeyPatch) -> None:
     """Kinks stepped over, and square losses in place of logistic ones."""
     from biasfree_papers.fig3 import logistic, numbers
@@ -95,21 +84,9 @@ def _nacson2023(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(numbers, "SETS", sets)
 
 
-def _sarussi2021(patch: pytest.MonkeyPatch) -> None:
-    """Theory for the simulated flow; that the two agree is for tests/theorems/test_fixed_readout.py."""
-    patch.setattr(dynamics, "gradient_flow", _solved)
-
-
-def _solved(network, data, ts, *, loss, rtol, **_):
-    run = bf.theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss, rtol=rtol)
-    return replace(run, stats=replace(run.stats, error=1e3 * rtol))
-
-
 STAND_INS = {
     "basri2019": _basri2019,
     "bias": _bias,
-    "boursier2022": _boursier2022,
     "fig3": _fig3,
     "nacson2023": _nacson2023,
-    "sarussi2021": _sarussi2021,
 }

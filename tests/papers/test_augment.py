@@ -3,24 +3,35 @@
 import numpy as np
 import pytest
 
-from biasfree_papers.augment import numbers as runs
+from biasfree_papers.augment import compute
 
 
 def test_numbers(numbers):
-    assert numbers["three_mirrored_square_loss"].shape == (4, 31)  # two leaks of two draws
-    assert len(numbers["xor_mirrored_y"]) == 2 * len(numbers["xor_plain_y"]) == 8
+    sizes = {"task": 3, "images": 2, "loss": 2, "leak": 2, "seed": 2, "time": 31}
+    assert numbers.losses.sizes == sizes
+    assert (np.isfinite(numbers.angle) == (numbers.task == "separable")).all()
 
 
 def test_best_linear_maps_of_three_points(numbers):
     """Two samples of margin w and one of −w: 4/9 (square), and the entropy of (2/3, 1/3) at w = ln 2."""
-    assert numbers["three_square_best"] == pytest.approx(4 / 9, rel=1e-14)
-    assert numbers["three_logistic_best"] == pytest.approx(np.log(3) - 2 / 3 * np.log(2), rel=1e-14)
-    assert numbers["separable_logistic_best"] == 0
+    three = numbers.best.sel(task="three")
+    assert three.sel(loss="square").item() == pytest.approx(4 / 9, rel=1e-14)
+    assert three.sel(loss="logistic").item() == pytest.approx(np.log(3) - 2 / 3 * np.log(2), rel=1e-14)
+    assert numbers.best.sel(task="separable", loss="logistic") == 0
+
+
+def test_runs_are_in_the_order_of_their_leaks_and_seeds(numbers):
+    """The weights stored for a leak and a seed have the loss stored for them."""
+    one = numbers.sel(task="three", images="plain", loss="square", leak=0.5, seed=1)
+    hidden = numbers.x.sel(task="three").values @ one.W1.values.T
+    output = np.maximum(hidden, 0.5 * hidden) @ one.W2.values[0]
+    expected = np.mean((one.y.values - output) ** 2) / 2
+    assert one.losses[-1].item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_tasks_stay_consistent_when_mirrored():
     """No input meets its own mirror image, which would have the opposite label."""
-    for data in (runs._three_points(), runs._tilted_xor(), runs._separable(20, 0)):
+    for data in (compute.three_points(), compute.tilted_xor(), compute.separable(20, 0)):
         directions = data.x / np.linalg.norm(data.x, axis=1)[:, None]
         same = data.y[:, None] == data.y
         assert ((directions @ directions.T)[same] > -1 + 1e-9).all()

@@ -2,86 +2,72 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
-from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree_papers.augment.numbers import TASKS, VERSIONS
-from biasfree_papers.augment.sentences import NAMES
-from biasfree_papers.shared.picture import network_of
-from biasfree_papers.types import Numbers
+from biasfree_papers.panels import Row, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLORS = {"plain": ("#56b4e9", "#004c7a"), "mirrored": ("#f0a060", "#a63d00")}  # leaky, ReLU
+_NAMES = {"xor": "tilted XOR", "three": "three points", "separable": "separable"}
+_HOW = {"plain": "without mirror images", "mirrored": "with mirror images"}
 _STYLES = {"plain": "-", "mirrored": (0, (4, 1.5))}
 
 
-def draw(numbers: Numbers) -> Figure:
-    """A row a task: its loss over time, then what was learned without and with mirror images."""
-    from matplotlib.figure import Figure
-
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 6.4), layout="constrained")
-        rows = figure.subplots(3, 3, width_ratios=(1.5, 1, 1))
-        for row, task in zip(rows, TASKS, strict=True):
-            _losses(row[0], numbers, task)
-            for axes, version in zip(row[1:], VERSIONS, strict=True):
-                _map(axes, numbers, task, version)
-        for axes, letter in zip(rows.flat, "abcdefghi", strict=True):
-            plots.panel_label(axes, letter)
-        for axes, text in zip(rows[0, 1:], ("without mirror images", "with mirror images"), strict=True):
-            axes.set_title(text, loc="right")
-        _legend(rows[0, 0], numbers)
-    return figure
-
-
-def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
-    for version in VERSIONS:
-        part = f"{task}_{version}_logistic"
-        for loss, leak in zip(numbers[f"{part}_loss"], numbers["leaks"], strict=True):
-            look = {"color": _COLORS[version][int(leak == 0)], "ls": _STYLES[version], "lw": 1.0}
-            axes.plot(numbers[f"{part}_ts"][1:], loss[1:], **look)
-    if (best := float(numbers[f"{task}_logistic_best"])) > 0:
-        plots.level(axes, best, "best linear map", side="right")
-        axes.texts[-1].set(va="top", position=(0, -3))
-    axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel=f"logistic loss, {NAMES[task]}")
-
-
-def _legend(axes: Axes, numbers: Numbers) -> None:
-    from matplotlib.lines import Line2D
-
-    names = {0.0: "ReLU", 1.0: "linear"}
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=_COLORS[version][int(leak == 0)],
-            ls=_STYLES[version],
-            label=f"{names.get(leak, f'α = {leak:g}')}, {how}",
-        )
-        for version, how in zip(VERSIONS, ("without", "with mirror images"), strict=True)
-        for leak in np.unique(numbers["leaks"])
+def draw(n: xarray.Dataset) -> Figure:
+    """A row per task: its loss over time, then what was learned without and with mirror images."""
+    rows = [
+        Row([partial(_losses, task=task), (2, partial(_maps, task=task))], widths=(1.4, 2)) for task in _NAMES
     ]
-    axes.legend(handles=handles, loc="lower left")
+    return picture(n, rows, height=6.4)
 
 
-def _map(axes: Axes, numbers: Numbers, task: str, version: str) -> None:
-    part = f"{task}_{version}"
-    data = Dataset(numbers[f"{part}_x"], numbers[f"{part}_y"])
-    network = network_of(numbers, f"{part}_logistic")
-    extent = 1.2 * np.abs(numbers[f"{task}_mirrored_x"]).max()
-    plots.output_map(axes, _bounded(network), data=data, extent=extent, resolution=101)
-    if task == "separable":
-        w = numbers["max_margin"][0]
-        axes.axline((0, 0), (-w[1], w[0]), color="k", ls=":", lw=1.2)
+def _losses(axes: Axes, n: xarray.Dataset, *, task: str) -> None:
+    colors = dict(zip(n.leak.values, plots.leak_colors(n.leak.values), strict=True))
+    for images, how in _HOW.items():
+        for rank, leak in enumerate(n.leak.values[::-1]):  # ReLU last, and narrow, above what it overlaps
+            name = "ReLU" if leak == 0 else f"α = {leak:g}"
+            runs = n.losses.sel(task=task, loss="logistic", images=images, leak=leak)
+            broad = 1.0 if images == "plain" or leak == 0 else 2.0
+            look: Any = {"color": colors[leak], "ls": _STYLES[images], "lw": broad, "zorder": 2 + rank}
+            labels = [f"{name}, {how.removesuffix(' mirror images')}", *["_"] * (n.sizes["seed"] - 1)]
+            axes.plot(n.time[1:], runs.transpose("time", "seed")[1:], label=labels, **look)
+    axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel=f"logistic loss, {_NAMES[task]}")
+    if (best := float(n.best.sel(task=task, loss="logistic"))) > 0:
+        plots.level(axes, best, "best linear map: all runs with mirror images", side="right", color="k")
+        axes.texts[-1].set_position((0, 6))
+        axes.set_ylim(top=4.0)  # room for that text
+    if task == "xor":
+        axes.legend(loc="lower left", title="mirror images:", title_fontsize=7, alignment="left")
 
 
-def _bounded(network: Network) -> Any:
+def _maps(axes: Any, n: xarray.Dataset, *, task: str) -> None:
+    x, y = (n[name].sel(task=task).values for name in ("x", "y"))
+    for one, (images, how) in zip(axes, _HOW.items(), strict=True):
+        last = n[["W1", "W2"]].sel(task=task, loss="logistic", images=images).isel(leak=0, seed=0)
+        network = Network((last.W1.values, last.W2.values), leak=float(last.leak))
+        confidence = partial(_confidence, network)
+        plots.output_map(one, confidence, extent=1.2 * np.abs(x).max(), resolution=101, vmin=-1.2, vmax=1.2)
+        both = ((x, y), (-x, -y)) if images == "mirrored" else ((x, y),)
+        for inputs, labels in both:
+            for sign, marker in ((1, "o"), (-1, "s")):
+                at = inputs[labels == sign]
+                one.scatter(*at.T, marker=marker, s=12, color="w", edgecolors="k", linewidths=0.8, zorder=3)
+        if task == "separable":
+            w = n.max_margin.values
+            one.axline((0, 0), (-w[1], w[0]), color="k", ls=":", lw=1.2)
+        if task == "xor":
+            one.set_title(how, loc="right", fontsize=8)
+    axes[1].set_ylabel("")
+
+
+def _confidence(network: Network, x: np.ndarray) -> np.ndarray:
     """tanh(f/2), the network's confidence in y = +1 less that in y = −1: f itself grows without end."""
-    return lambda x: np.tanh(network(x) / 2)
+    return np.tanh(network(x) / 2)

@@ -1,113 +1,108 @@
-"""The picture: the pair above, neurons of the pair and of five points, and the other sets below."""
+"""The picture: losses, escape times and norms against the scale, and the neurons of the pair."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
+from biasfree.data import orthogonal_pair
 from biasfree.networks import Network
-from biasfree_papers.boursier2022.picture_below import function, norms, teacher
-from biasfree_papers.shared.picture import MARKERS, colors, fill
-from biasfree_papers.types import Numbers
+from biasfree_papers.boursier2022.claims import followed
+from biasfree_papers.panels import Row, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_OFF = 5.5  # how far beyond the axis of γ, in decades, the columns stand that are not on it
+_APART = 1.5  # to either side of its column a seed may stand
 _ROOT = 1 / 3  # radii of neurons are shown as this power
-_BEYOND = 1.15  # where the points are shown, beyond the largest neuron
 
 
-def draw(numbers: Numbers) -> Figure:
-    """Four rows: courses of the pair, neurons at four times of two sets, and the other sets."""
-    from matplotlib.figure import Figure
-
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 8.5), layout="constrained")
-        rows = figure.subfigures(4, 1, height_ratios=(1, 0.95, 0.95, 1), squeeze=False)[:, 0]
-        fill(rows[0].subplots(1, 3), (_loss, _errors, _angles), numbers)
-        for row, letter, name in ((rows[1], "d", "pair"), (rows[2], "e", "line")):
-            panels = row.subplots(1, 4)
-            for i, axes in enumerate(panels):
-                _neurons(axes, numbers, name, i)
-                axes.label_outer()
-            panels[0].text(-0.45, 1.08, f"({letter})", transform=panels[0].transAxes, weight="bold")
-        fill(rows[3].subplots(1, 3), (norms, function, teacher), numbers, letters="fgh")
-    return figure
+def draw(n: xarray.Dataset) -> Figure:
+    """Two rows: courses and limits against γ, and neurons at four times."""
+    return picture(n, [Row([_loss, _errors, _norms], height=1.2), [(4, _neurons)]], height=5.0)
 
 
-def _loss(axes: Axes, numbers: Numbers) -> None:
-    scales = numbers["scales"]
-    looks = zip(scales, colors(len(scales)), MARKERS, strict=False)
-    for i, (scale, color, marker) in enumerate(looks):
-        ln, ts = -np.log(scale), numbers["pair_ts"][i]
-        look: Any = {
-            "color": color,
-            "marker": marker,
-            "shown": 22,
-            "label": f"$10^{{{round(np.log10(scale))}}}$",
-        }
-        plots.simulated_points(axes, ts / ln, numbers["pair_loss"][i], **look)
-    ratio = numbers["pair_printed"][0] / -np.log(scales[0])
-    for at, name in zip(ratio, ("$1/|D_+|$", "$1/|D_-|$"), strict=True):
+def _power(scale: Any) -> str:
+    return f"$10^{{{round(np.log10(float(scale)))}}}$"
+
+
+def _loss(axes: Axes, n: xarray.Dataset) -> None:
+    ln = -np.log(n.gamma)
+    for i, color in enumerate(plots.leak_colors(np.linspace(0, 1, n.sizes["gamma"]))):
+        one, marker = n.isel(gamma=i, seed=0), "osDv^<>"[i % 7]
+        look: Any = {"color": color, "marker": marker, "shown": 22, "label": _power(n.gamma[i])}
+        plots.simulated_points(axes, one.pair_ts / ln[i], one.pair_loss, **look)
+    for at, name in zip(1 / n.pair_rate.values, ("$1/|D_+|$", "$1/|D_-|$"), strict=True):
         axes.axvline(at, color="0.5", lw=0.8, ls=":")
         axes.text(at, 1.0, f" {name}", transform=axes.get_xaxis_transform(), fontsize=7, va="top")
-    axes.set(xlabel="time $t$ / ln(1/γ)", ylabel="loss", ylim=(0, 1.2 * numbers["pair_loss"].max()))
-    axes.legend(title="γ", title_fontsize=7, fontsize=6.5, loc="lower left", handletextpad=0.1)
+    axes.set(xlabel="time $t$ / ln(1/γ)", ylabel="loss", ylim=(0, 1.2 * float(n.pair_loss.max())))
+    _legend(axes, title="γ")
 
 
-def _errors(axes: Axes, numbers: Numbers) -> None:
-    scales, kept = numbers["scales"], numbers["many_scan_covers"][0]
-    shown = (
-        ("pair", "printed", "o", "C1", "none", "ln(1/γ)/|D±|, pair"),
-        ("pair", "predicted", "s", "C0", "none", "with n±, γ±, pair"),
-        ("many_scan", "printed", "o", "C1", None, "ln(1/γ)/|D±|, dozen"),
-        ("many_scan", "predicted", "s", "C0", None, "with n±, γ±, dozen"),
+def _legend(axes: Axes, **options: Any) -> None:
+    """Above the panel, where it covers nothing."""
+    place: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.1), "ncols": 2, "fontsize": 6.5}
+    axes.legend(**place, title_fontsize=6.5, handletextpad=0.3, columnspacing=0.8, **options)
+
+
+def _errors(axes: Axes, n: xarray.Dataset) -> None:
+    ln, dozen = -np.log(n.gamma), followed(n)[0]
+    shown: Any = (
+        (n.pair_rate, n.pair_predicted, n.pair_measured, "pair", {"mfc": "none"}),
+        (dozen.rate, dozen.predicted, dozen.measured, "dozen", {}),
     )
-    for part, name, marker, color, face, label in shown:
-        measured, due = numbers[f"{part}_measured"], numbers[f"{part}_{name}"]
-        if part == "pair":
-            due = due.reshape(len(scales), -1, 2)
-        elif kept.any():
-            measured, due = measured[:, kept], due[:, kept]
-        else:
-            continue
-        error = np.median(np.abs(due / measured - 1).reshape(len(scales), -1), axis=1)
-        axes.plot(scales, error, marker=marker, color=color, mfc=face or color, ls="-", lw=0.8, label=label)
-    axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="relative error of escape times")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low / 100, high)
-    axes.legend(fontsize=6, loc="lower right", handletextpad=0.3, borderaxespad=0.1)
+    for rate, derived, measured, name, face in shown:
+        for due, look in ((ln / rate, "C1o-"), (derived, "C0s-")):
+            label = f"{'ln(1/γ)/|D±|' if look == 'C1o-' else 'with n±, γ±'}, {name}"
+            error = abs(due / measured - 1).median(["seed", "sign"])
+            axes.plot(n.gamma, error, look, lw=0.8, label=label, **face)
+    axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="relative error of times")
+    _legend(axes)
 
 
-def _angles(axes: Axes, numbers: Numbers) -> None:
-    scales = numbers["scales"]
-    for k, (marker, color, name) in enumerate((("o", "#b2182b", "$D_+$"), ("s", "#2166ac", "$-D_-$"))):
-        values = numbers["pair_angle"][..., k]
-        lines = axes.plot(scales, values, ls="none", marker=marker, mfc="none", color=color)
-        lines[0].set_label(f"to {name}")
-    guide = np.median(numbers["pair_angle"][-1]) * np.sqrt(scales / scales[-1])
-    axes.plot(scales, guide, color="0.4", label="∝ √γ")
-    axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="angle half way (degrees)")
-    axes.legend(loc="upper left")
+def _norms(axes: Axes, n: xarray.Dataset) -> None:
+    """Excess of ½|θ|² over the shortest interpolator's: followed over γ, and columns of all seeds."""
+    decades = np.log10(n.gamma.values)
+    left, right = decades.min() - _OFF, decades.max() + _OFF
+    beside = np.linspace(-_APART, _APART, n.sizes["draw"])
+    for kind, marker, color, name in ((True, "o", "C0", "covered"), (False, "s", "C1", "not covered")):
+        look: Any = {"marker": marker, "mfc": "none", "color": color, "ms": 3}
+        own, some = n.covers == kind, followed(n)[int(not kind)]
+        axes.plot(decades, some.norm / some.minimum - 1, lw=0.7, **look)
+        ratio = (n.norm / n.minimum - 1).where(own)
+        axes.plot(right + beside, ratio, ls="none", label=f"{name} ({int(own.sum())})", **look)
+    limit = (n.limit / n.minimum - 1).where(~n.covers)
+    axes.plot(left + beside, limit, ls="none", marker="x", ms=3, color="C1")
+    for edge in ((left + decades.min()) / 2, (right + decades.max()) / 2):
+        axes.axvline(edge, color="0.7", lw=0.7)
+    inner = decades[np.append(True, np.diff(decades) > 4)]  # nearer ones would overlap
+    names = ["→ 0", *(_power(10.0**d) for d in inner), f"all,\n{_power(n.scale)}"]
+    axes.set_xticks([left, *inner, right], names, fontsize=6.5)
+    axes.set_xlim(left - 1.5 * _APART, right + 1.5 * _APART)
+    axes.set(yscale="log", xlabel="initial scale γ", ylabel="½|θ|² / least − 1")
+    _legend(axes)
 
 
-def _neurons(axes: Axes, numbers: Numbers, name: str, i: int) -> None:
+def _neurons(panels: Any, n: xarray.Dataset) -> None:
     """Directions of neurons, radii compressed; of the points only the directions matter."""
-    first, second = numbers[f"{name}_inner"][i], numbers[f"{name}_outer"][i]
-    lengths = np.linalg.norm(first, axis=1)
-    radii = (lengths / lengths.max()) ** _ROOT
-    outer = np.sign(second) * (np.abs(second) / np.abs(second).max()) ** _ROOT
-    plots.directions(axes, Network((first / lengths[:, None] * radii[:, None], outer)), rasterized=True)
-    at = _BEYOND * numbers[f"{name}_x"] / np.linalg.norm(numbers[f"{name}_x"], axis=1)[:, None]
-    for sign, marker in ((1, "+"), (-1, "_")):
-        axes.scatter(*at[np.sign(numbers[f"{name}_y"]) == sign].T, marker=marker, color="k", lw=1, zorder=3)
-    axes.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
-    axes.set(xlabel="$w_{h1}$ (cube-root scale)", ylabel="$w_{h2}$")
-    axes.set_aspect("equal", adjustable="box")
-    power = int(np.floor(np.log10(lengths.max())))
-    largest = f"{lengths.max() / 10.0**power:.1f}·10$^{{{power}}}$"
-    title = f"$t/\\tau$ = {numbers[f'{name}_snapshots'][i]:.1f}, |w| ≤ {largest}"
-    axes.set_title(title, fontsize=7)
+    data = orthogonal_pair()
+    samples = 1.15 * data.x / np.linalg.norm(data.x, axis=1)[:, None]  # beyond the largest neuron
+    for axes, now in zip(panels, (n.isel(when=i) for i in range(4)), strict=True):
+        first, second = now.inner.values, now.outer.values
+        lengths = np.linalg.norm(first, axis=1, keepdims=True)
+        outer = np.sign(second) * (np.abs(second) / np.abs(second).max()) ** _ROOT
+        shown = Network((first / lengths * (lengths / lengths.max()) ** _ROOT, outer))
+        plots.directions(axes, shown, rasterized=True)
+        for sign, marker in ((1, "+"), (-1, "_")):
+            axes.scatter(*samples[np.sign(data.y) == sign].T, marker=marker, color="k", lw=1, zorder=3)
+        axes.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+        axes.set(xlabel="$w_{h1}$ (cube-root scale)", ylabel="$w_{h2}$" if axes is panels[0] else "")
+        axes.set_aspect("equal", adjustable="box")
+        power = int(np.floor(np.log10(lengths.max())))
+        largest = f"{lengths.max() / 10.0**power:.1f}·10$^{{{power}}}$"
+        axes.set_title(f"$t/\\tau$ = {float(now.shown_ts):.1f}, |w| ≤ {largest}", fontsize=6.5, loc="right")

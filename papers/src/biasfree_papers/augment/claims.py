@@ -1,0 +1,121 @@
+"""Claims on augmentation by mirror images: theorems' bounds, and the papers' statements."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray
+
+from biasfree.tables import Table
+from biasfree_papers.experiment import Claim
+from biasfree_papers.statements import ours, paper, table
+
+HARD = ["xor", "three"]  # no line separates them
+_FAIL = "[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail at what it learns without"
+
+
+def claims(n: xarray.Dataset) -> list[Claim | Table]:
+    """The theorem on mirrored data, then what happens without and with mirror images."""
+    hard = n.sel(task=HARD)
+    return [*_theorem(hard), *_tasks(hard), *_margin(n), _at_the_end(n)]
+
+
+def _theorem(hard: xarray.Dataset) -> list[Claim]:
+    """f has the label's sign at x and −x only if the linear part does, so one sample is always wrong."""
+    mirrored = hard.sel(images="mirrored")
+    terms = hard.sizes["neuron"] + hard.sizes["axis"] + 2
+    return [
+        ours(
+            "with mirror images neither loss ever falls below that of the best linear map, on two tasks that "
+            "no line separates",
+            lowest_loss_less_that=mirrored.losses.min("time") - mirrored.best,
+            at_least=-4 * terms * np.finfo(float).eps,
+            source="derived here from [ZSL25] Thm. 1: mirrored data and the even part",
+            bound="f(±x) = ±a + e with a linear, and ½[ℓ(y(a + e)) + ℓ(y(a − e))] ≥ ℓ(ya) since ℓ is convex; "
+            f"less rounding: ε for each of {terms} operations in f, a sum of H products of total size up to "
+            "2, times the slope of the loss, up to 2",
+            identity=True,
+            headline=True,
+        ),
+        ours(
+            "with mirror images at least one sample is misclassified, on two tasks that no line separates",
+            accuracy=mirrored.accuracy,
+            at_most=1 - 1 / (2 * mirrored.samples),
+            source="derived here from [ZSL25] Thm. 1",
+            bound="y f > 0 at x and −x means ya > |e|: all samples right would make the linear part a "
+            "separating one, and there is none, since the best linear map has a finite logistic loss; so 1 − "
+            "1/(number of samples)",
+            identity=True,
+        ),
+    ]
+
+
+def _tasks(hard: xarray.Dataset) -> list[Claim]:
+    end = hard.losses.sel(images="mirrored").isel(time=-1)
+    return [
+        paper(
+            "two tasks that no line separates are learned without mirror images, with either loss",
+            accuracy_at_the_end=hard.accuracy.sel(images="plain"),
+            at_least=1.0,
+            basis="stated",
+            source=_FAIL,
+            bound="every sample right; the paper names no task",
+            headline=True,
+        ),
+        paper(
+            "with mirror images the same networks fail at both: they end as the best linear map",
+            excess_over_its_loss=end / hard.best - 1,
+            at_most=1e-2,
+            source=f"{_FAIL}; Corollary 6",
+            bound="a level of ours: a hundredth",
+            headline=True,
+        ),
+    ]
+
+
+def _margin(n: xarray.Dataset) -> list[Claim]:
+    """On the separable task mirror images do no harm."""
+    mirrored = n.sel(task="separable", images="mirrored", loss="logistic")
+    source = "Lyu et al. (2021); [ZSL25] Corollary 6"
+    early = float(n.angle_early)
+    return [
+        paper(
+            "on a separable task all samples are right with mirror images too",
+            accuracy_at_the_end=mirrored.accuracy,
+            at_least=1.0,
+            source=source,
+            bound="every sample right",
+        ),
+        paper(
+            "there, with mirror images, the linear part of f turns to the max-margin classifier",
+            degrees_at_the_end=mirrored.angle,
+            at_most=early,
+            source=source,
+            bound="the papers are about t → ∞, approached as 1/ln t. A level of ours: the angle of β, "
+            f"{early:.3g}°, where it starts; a linear network is {float(n.angle_linear):.3g}° away at that "
+            "time (reduced flow)",
+        ),
+        paper(
+            "there, with mirror images, f is odd",
+            share_of_the_even_part=mirrored.even,
+            at_most=1e-2,
+            source=source,
+            bound="a level of ours: a hundredth of the energy",
+        ),
+    ]
+
+
+def _at_the_end(n: xarray.Dataset) -> Table:
+    return table(
+        "At the end of training",
+        over=("task", "loss", "images", "leak"),
+        columns={
+            "task": n.task,
+            "loss": n.loss,
+            "mirror images": xarray.where(n.images == "mirrored", "yes", "no"),
+            "leak": n.leak,
+            "best linear": n.best,
+            "median loss": n.losses.isel(time=-1).median("seed"),
+            "accuracy, worst": n.accuracy.min("seed"),
+            "best": n.accuracy.max("seed"),
+        },
+    )
