@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -73,9 +73,9 @@ def fall(
     return Fall(tuple(networks), times, shares, reached, error, drift_of(networks), events, stopped)
 
 
-def accurate(error: ArrayLike, drift: ArrayLike) -> np.ndarray:
+def accurate(error: Any, drift: Any) -> Any:
     """Which falls are accurate: a small estimate of the error, which the conserved differences confirm."""
-    return (np.asarray(error) <= ACCURATE) & (np.asarray(drift) <= np.asarray(error))
+    return np.less_equal(error, ACCURATE) & np.less_equal(drift, error)
 
 
 def drift_of(networks: Sequence[Network]) -> float:
