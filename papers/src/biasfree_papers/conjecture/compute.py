@@ -20,7 +20,7 @@ from biasfree_papers.shared.loss_levels import LEVELS, MOST_STEPS, Fall, fall
 from biasfree_papers.shared.trajectories import accuracy
 from biasfree_papers.types import Report
 
-#: Where a structured start begins, its last time, which is after its fall, and the tolerance of a step.
+#: Initial norm of a layer in the structure, the last time, which is after the fall, and the tolerance.
 _START, _END, _TIGHT = 0.6, 20.0, 1e-6
 _NUMBERS = (
     "reached", "left", "distance", "kept", "escape", "waited", "end", "drift", "error", "events", "later",

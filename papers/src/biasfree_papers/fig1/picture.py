@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colors that stay apart for color-blind eyes and in gray; lines of biased networks are broken.
+#: Colors that differ for color-blind eyes and in gray; lines of biased networks are broken.
 _LOOKS: dict[str, dict[str, Any]] = {
     "two": {"color": "#0072b2", "ls": "-", "lw": 2.2, "zorder": 6},
     "two_biased": {"color": "#56b4e9", "ls": (0, (4, 1.5))},

@@ -57,7 +57,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             least_entry=n.exact_least,
             at_least=0.0,
             source=source,
-            bound="exact: entries outside the blocks have slope 0, and those inside grow or shrink together",
+            bound="exact: entries outside the blocks have slope 0, and those inside grow or shrink by one factor",
             seeds=first,
         ),
         ours(
@@ -159,7 +159,7 @@ def _explained(claim: Claim, kept: xarray.DataArray) -> Claim:
 
 
 def _alignment(n: xarray.Dataset) -> Claim:
-    """Rows of W₂ over time: aligned when the loss begins to fall, and from no alignment at the start."""
+    """Rows of W₂ over time: aligned when the loss begins to fall, and from no alignment at first."""
     below = n.loss < 0.9 * n.loss[:, 0]
     begun = n.aligned_share.isel(save=below.argmax("save")).where(below.any("save"))
     starts = ", ".join(f"{100 * float(one[0]):.1f} %" for one in n.aligned_share)

@@ -18,7 +18,7 @@ from biasfree.trajectory import Trajectory
 if TYPE_CHECKING:
     from biasfree_papers.fig5.compute import Settings
 
-#: Where a start begins, its times, each other one of them twice an earlier one, and the tolerance of a step.
+#: Initial norm of a layer in the structure, times, every other one twice an earlier one, and the tolerance.
 _START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
 
 

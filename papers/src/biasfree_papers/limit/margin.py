@@ -56,7 +56,7 @@ class Asymptote:
     def _bound(self, w: np.ndarray) -> float:
         """Twice the first-order move of ρ; infinity where that is not small against the samples."""
         near, far = self.support @ w, self.off_support @ w
-        weights = np.exp(near.min() - far) / np.exp(near.min() - near).sum()  # of their pulls
+        weights = np.exp(near.min() - far) / np.exp(near.min() - near).sum()  # of their forces
         pulled = np.sum(weights * np.linalg.norm(self.off_support, axis=1))
         turned = self.margin * np.linalg.norm(self.offset) / np.linalg.norm(w)
         move = 2 * (turned + pulled) / self.spread

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TIME = "rescaled time $ct/\\tau$"
 _ANGLE = "angle to the hard margin (degrees)"
 _DASHED = (0, (4, 2))
-_SEEN = 1e9  # the time up to which simulation and theory are shown together
+_SEEN = 1e9  # the time up to which simulation and theory are both shown
 _LATE = 10.0  # from here on there is an asymptote to look at
 
 
