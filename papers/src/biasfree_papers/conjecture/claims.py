@@ -53,7 +53,7 @@ def _stays(n: xarray.Dataset) -> Claim:
         distance_from_Eq_40_at_the_end=n.stay_distance.where(n.stay_moved > _MOVED * n.stay_allowed),
         at_most=n.stay_allowed,
         source="[ZSL25] App. F.2 (TMLR Proposition 12); the odd target is derived here",
-        bound="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as an error of the initial weights; "
+        bound="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as errors of initial weights are; "
         f"weights that moved by less than {_MOVED:g} times this count as a failure",
         each="networks",
         seeds=(int(n.seed[0]),),

@@ -22,11 +22,8 @@ _NOT_COUNTED = f"have not learned their target, or not within the error {ACCURAT
 
 
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """The theorem, then what the paper's picture shows of three layers, and the same of more layers."""
-    deeper = n.sel(depth=n.depth > 3)
-    beyond = _trained(deeper, printed=False) if deeper.depth.size else []
-    found = [*_proved(n), *_trained(n.sel(depth=[3]), printed=True), *beyond]
-    return [*found, _alignment(n), _norms(n), *_speeds(n), _runs(n)]
+    """The theorem, then the paper's picture of three layers, then norms and speeds of all depths."""
+    return [*_proved(n), *_trained(n.sel(depth=3)), _alignment(n), _norms(n), *_speeds(n), _runs(n)]
 
 
 def _proved(n: xarray.Dataset) -> list[Claim]:
@@ -57,7 +54,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             least_entry=n.exact_least,
             at_least=0.0,
             source=source,
-            bound="exact: entries outside the blocks have slope 0, and those inside grow or shrink by one factor",
+            bound="exact: entries outside the blocks have slope 0, those inside grow or shrink by one factor",
             seeds=first,
         ),
         ours(
@@ -82,47 +79,47 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
     ]
 
 
-def _trained(n: xarray.Dataset, *, printed: bool) -> list[Claim]:
-    """The claims about trained networks: the paper's of three layers, ours of four and five."""
-    layers, beyond = ("three layers:", "") if printed else ("four and five layers:", "measured here, beyond ")
-    claim, figure = paper if printed else observed, f"{beyond}[ZSL25] Fig. 3 of v1 (TMLR 5)"
+def _trained(n: xarray.Dataset) -> list[Claim]:
+    """The paper's claims about trained networks of three layers; conjecture has more layers and inputs."""
+    figure = "[ZSL25] Fig. 3 of v1 (TMLR 5)"
     ranks = n[["outer_second", "middle_third"]].to_dataarray("layer")
+    structures = (
+        ("ReLU", "Eq. 40", n.relu_outside, "TMLR Conjecture 11"),
+        ("linear", "Eq. 39", n.linear_outside, "Eq. 39"),
+    )
     found = [
         *(
-            claim(
-                f"{layers} small random weights bring {network} networks to {equation}",
+            paper(
+                f"three layers: small random weights bring {network} networks to {equation}",
                 share_of_the_squared_norm_outside=_counted(n, outside**2),
                 at_most=SHARE,
                 source=f"{figure}, {source}",
                 bound=_LEVEL,
-                headline=printed and network == "ReLU",
+                headline=network == "ReLU",
             )
-            for network, equation, outside, source in (
-                ("ReLU", "Eq. 40", n.relu_outside, "TMLR Conjecture 11"),
-                ("linear", "Eq. 39", n.linear_outside, "Eq. 39"),
-            )
+            for network, equation, outside, source in structures
         ),
-        claim(
-            f"{layers} the first layers have rank one, the middle layers of the ReLU network rank two",
+        paper(
+            "three layers: the first layers have rank one, the middle layer of the ReLU network rank two",
             next_singular_value_over_the_first=_counted(n, ranks),
             at_most=np.sqrt(SHARE),
             source=figure,
             bound=f"a level of ours: {100 * SHARE:g} % of the square",
         ),
-        claim(
-            f"{layers} positive entries of the ReLU network's middle layers are where the linear network's "
-            "are",
+        paper(
+            "three layers: positive entries of the ReLU network's middle layer are where the linear "
+            "network's are",
             share_of_the_squared_norm_there=_counted(n, n.agreeing),
             at_least=1 - SHARE,
             source=figure,
             bound=_LEVEL,
         ),
-        claim(
-            f"{layers} rows of the middle layers align with what reaches them, [r₁⁺; 0] or [0; r₁⁻] in W₂ of "
+        paper(
+            "three layers: rows of the middle layer align with what reaches them, [r₁⁺; 0] or [0; r₁⁻] in "
             "the ReLU network, r₁ in the linear one",
             share_of_the_squared_norm_along_it=_counted(n, n.aligned),
             at_least=1 - SHARE,
-            source=f"{beyond}[ZSL25] App. F.1 of v1, the reason it gives for Eq. 40",
+            source="[ZSL25] App. F.1 of v1, the reason it gives for Eq. 40",
             bound=_LEVEL,
         ),
     ]
