@@ -106,6 +106,13 @@ def test_first_halves_are_of_small_weights(experiment, numbers):
     assert "out of reach" not in large.note  # nothing was followed to its first half
 
 
+def test_without_deep_networks_there_are_no_first_halves(experiment, numbers):
+    shallow = numbers.drop_dims("deep").sel(depth=[3])
+    assert len(experiment.claims(shallow)) == len(experiment.claims(numbers)) - 1
+    assert len(experiment.tables(shallow)) == 1
+    assert len(experiment.draw(shallow).axes) == 2
+
+
 def test_the_conjecture_is_judged_by_what_is_left_of_initial_weights(experiment, numbers):
     """5 % of |W|² and (γ/u)²; that the distance is γ/u is another claim, and 5 % alone is told in a note."""
     of_small, of_large = (
