@@ -4,29 +4,31 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree_papers.conjecture import EXPERIMENT
-from biasfree_papers.conjecture.counting import finished
+from biasfree_papers.conjecture.claims import finished
 from biasfree_papers.conjecture.halves import half_distance
 from biasfree_papers.conjecture.inputs import CONDITION, KINDS, TARGETS, even_task
+from biasfree_papers.shared.loss_levels import LEVELS
 from biasfree_papers.shared.trajectories import least_squares_loss
 
 DEPTHS = (3, 4)
 CELLS = len(KINDS) * len(TARGETS) * len(DEPTHS)
-RUNS = len(KINDS) * len(DEPTHS) * 3  # two scales with a linear target, one with an odd one
+LINEAR = 2 * len(KINDS) * len(DEPTHS)  # runs of two scales with a linear target; of one with an odd target
 
 
 def test_numbers(numbers):
-    assert numbers["distance"].shape == numbers["later"].shape == (RUNS,)
-    assert numbers["stay_distance"].shape == (CELLS,)
+    assert numbers.distance.sizes == {"depth": 2, "target": 2, "kind": 5, "size": 2, "seed": 1}
+    assert numbers.reached.sel(target="odd", size="small").isnull().all()
+    assert numbers.stay_distance.size == CELLS
     done = finished(numbers)
+    ended = numbers.where(done)
     assert done.any()
-    assert np.isfinite(numbers["distance"]).all()
-    assert (numbers["drift"][done] <= numbers["error"][done]).all()
-    assert (numbers["events"][done] > 0).all()  # kinks are met, and followed
-    assert set(numbers["stopped"][done]) == {"all levels reached"}
+    assert (numbers.distance.notnull() == numbers.reached.notnull()).all()
+    assert (ended.drift <= ended.error).sum() == done.sum()
+    assert (ended.events > 0).sum() == done.sum()  # kinks are met, and followed
+    assert set(numbers.stopped.values[done.values]) == {"all levels reached"}
     # levels are located in time to the simulator's tolerance; the last is 1e-5
-    np.testing.assert_allclose(numbers["left"][done], 1e-5, rtol=0.1)
-    assert (numbers["stay_moved"] > 0.1).all()  # the starts in the structure do learn
+    np.testing.assert_allclose(numbers.left.values[done.values], 1e-5, rtol=0.1)
+    assert (numbers.stay_moved > 0.1).all()  # the starts in the structure do learn
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,34 +44,31 @@ def test_inputs_are_even_and_of_unit_size(kind):
     assert least_squares_loss(linear) < 1e-20 < 0.1 < least_squares_loss(odd)
 
 
-def test_a_run_that_has_not_finished_proves_nothing(numbers):
-    none = {name: np.zeros_like(numbers[name]) for name in ("reached", "half_reached")}
-    claims = EXPERIMENT.claims({**numbers, **none})
+def test_a_run_that_has_not_finished_proves_nothing(experiment, numbers):
+    none = numbers.assign(reached=0 * numbers.reached, half_reached=0 * numbers.half_reached)
+    claims = experiment.claims(none)
     assert all(np.isnan(claim.measured).all() and not claim.holds for claim in claims[2:])
-    table, halves = EXPERIMENT.tables({**numbers, **none})
+    table, halves = experiment.tables(none)
     assert len(halves.rows) == len(KINDS)
     named = dict(zip(table.columns, table.rows[0], strict=True))
     assert (named["finished"], named["still on the plateau"], named["distance, median"]) == (0, 1, None)
 
 
-def _settled(numbers):
+def _settled(numbers, **values):
     """Numbers as if every run had finished, within its error."""
-    return {
-        "reached": np.full(RUNS, len(numbers["levels"])),
-        "error": np.full(RUNS, 1e-4),
-        "drift": np.zeros(RUNS),
-    }
+    settled = {"reached": len(LEVELS), "error": 1e-4, "drift": 0.0, **values}
+    return numbers.assign({name: 0 * numbers.reached + value for name, value in settled.items()})
 
 
-def test_a_run_whose_norms_drift_counts_nowhere(numbers):
+def test_a_run_whose_norms_drift_counts_nowhere(experiment, numbers):
     """The flow conserves |W_l|² − |W_1|², so a drift beyond the estimated error shows it too small."""
-    assert finished({**numbers, **_settled(numbers)}).all()
-    drifted = {**numbers, **_settled(numbers), "drift": np.full(RUNS, 2e-4)}
+    assert finished(_settled(numbers)).sum() == 1.5 * LINEAR
+    drifted = _settled(numbers, drift=2e-4)
     assert not finished(drifted).any()
-    conserved, conjecture = EXPERIMENT.claims(drifted)[1:3]
+    conserved, conjecture = experiment.claims(drifted)[1:3]
     assert conserved.kind == "ours"
     assert not any(conserved.held)
-    assert len(conserved.measured) == RUNS
+    assert len(conserved.measured) == 1.5 * LINEAR
     assert "drift of conserved norms above the estimated error: 20" in conjecture.note
 
 
@@ -88,14 +87,18 @@ def test_half_distance_is_zero_on_one_half_and_not_on_two(sign):
     assert half_distance(bf.networks.low_rank(r, widths=(6, 6, 6), scale=0.9, seed=1)) > 0.3
 
 
-def test_first_halves_are_of_small_weights(numbers):
+def test_first_halves_are_of_small_weights(experiment, numbers):
     """A claim on γ/u ≤ 0.005 is not tested by larger weights."""
-    good = {"half_reached": np.full(len(KINDS), 2), "half_error": np.full(len(KINDS), 1e-4)}
-    good |= {"half_drift": np.zeros(len(KINDS)), "half_distance": np.full(len(KINDS), 0.1)}
-    good["half_end"] = np.geomspace(1e5, 1e9, len(KINDS))
+    good = {
+        "reached": 2,
+        "error": 1e-4,
+        "drift": 0.0,
+        "distance": 0.1,
+        "end": np.geomspace(1e5, 1e9, 5)[:, None],
+    }
+    known = numbers.assign({f"half_{name}": 0 * numbers.half_error + value for name, value in good.items()})
     small, large = (
-        EXPERIMENT.claims({**numbers, **good, "half_kept": np.full(len(KINDS), kept)})[-1]
-        for kept in (0.004, 0.01)
+        experiment.claims(known.assign(half_kept=0 * known.half_kept + kept))[-1] for kept in (0.004, 0.01)
     )
     assert small.holds
     assert "the first learns at t = 1e+05 … 1e+09" in small.note
@@ -103,28 +106,33 @@ def test_first_halves_are_of_small_weights(numbers):
     assert "out of reach" not in large.note  # nothing was followed to its first half
 
 
-def test_the_conjecture_is_judged_by_what_is_left_of_initial_weights(numbers):
+def test_without_deep_networks_there_are_no_first_halves(experiment, numbers):
+    shallow = numbers.drop_dims("deep").sel(depth=[3])
+    assert len(experiment.claims(shallow)) == len(experiment.claims(numbers)) - 1
+    assert len(experiment.tables(shallow)) == 1
+    assert len(experiment.draw(shallow).axes) == 2
+
+
+def test_the_conjecture_is_judged_by_what_is_left_of_initial_weights(experiment, numbers):
     """5 % of |W|² and (γ/u)²; that the distance is γ/u is another claim, and 5 % alone is told in a note."""
-    settled = {**numbers, **_settled(numbers)}
-    small, large = ({**settled, "kept": np.full(RUNS, kept)} for kept in (0.01, 0.2))
-    distance = {"distance": np.full(RUNS, 0.25)}
-    of_small, of_large = (EXPERIMENT.claims({**one, **distance}) for one in (small, large))
+    of_small, of_large = (
+        experiment.claims(_settled(numbers, kept=kept, distance=0.25)) for kept in (0.01, 0.2)
+    )
     assert (of_small[2].holds, of_large[2].holds) == (False, True)
     assert (of_small[4].holds, of_large[4].holds) == (False, True)
     assert "By 5 % alone 0 of 20 runs are there" in of_large[2].note
     assert of_small[4].basis == "chosen with runs at hand"
-    near, far = (EXPERIMENT.claims({**settled, "distance": np.full(RUNS, d)})[5] for d in (0.2, 0.25))
+    near, far = (experiment.claims(_settled(numbers, distance=d))[5] for d in (0.2, 0.25))
     assert near.verdict == "holds for 0 of 10 runs"
     assert (far.holds, far.note) == (True, "")
 
 
-def test_pairs_are_of_one_draw(numbers):
+def test_pairs_are_of_one_seed(experiment, numbers):
     """Smaller over larger scale: a distance proportional to the scale gives the ratio of the scales."""
-    changed = {**numbers, "distance": numbers["scale"], **_settled(numbers)}
-    smaller = EXPERIMENT.claims(changed)[3]
+    smaller = experiment.claims(_settled(numbers, distance=numbers.scale))[3]
     np.testing.assert_allclose(smaller.measured, [0.5] * len(KINDS) * len(DEPTHS))
 
 
-def test_scales_are_two():
+def test_scales_are_two(experiment):
     with pytest.raises(ValueError, match="two numbers, which are compared"):
-        EXPERIMENT.settle({"scales3": "0.1,0.2,0.3"})
+        experiment.settle({"scales3": "0.1,0.2,0.3"})

@@ -6,35 +6,34 @@ import pytest
 from biasfree import Dataset, theory
 from biasfree import data as tasks
 from biasfree_papers.experiment import silent
-from biasfree_papers.limit import EXPERIMENT
+from biasfree_papers.limit.claims import distance
+from biasfree_papers.limit.compute import Settings, run
 from biasfree_papers.limit.margin import Asymptote
 
 
 def test_numbers(numbers):
-    assert numbers["square_maps"].shape == numbers["logistic_maps"].shape == (2, 2, 41, 2)
+    assert numbers.maps.sizes == {"loss": 2, "seed": 2, "leak": 2, "time": 41, "input": 2}
     data = tasks.odd_sine(6, 2, seed=0)
-    np.testing.assert_allclose(numbers["square_target"], np.linalg.solve(data.sigma, data.beta), rtol=1e-10)
-    assert (np.diff(numbers["margin_share_2"][-20:]) > 0).all()
+    np.testing.assert_allclose(numbers.target, np.linalg.solve(data.sigma, data.beta), rtol=1e-10)
+    assert (numbers.long_margin_share.sel(dimension=2)[-20:].diff("long_time") > 0).all()
 
 
-def test_a_run_that_is_too_short_does_not_end_at_least_squares(numbers):
+def test_a_run_that_is_too_short_does_not_end_at_least_squares(experiment, numbers):
     """Half way the bound from the loss allows any distance, the claim does not."""
-    short = {**numbers, "square_maps": numbers["square_maps"][:, :, :12]}
-    short["square_reduced"] = numbers["square_reduced"][:, :12]
-    short["square_bound"] = numbers["square_bound"][:, :, :12]
-    claim = EXPERIMENT.claims(short)[1]
+    claim = experiment.claims(numbers.isel(time=slice(12)))[1]
     assert max(claim.bound) == 1e-3
     assert not claim.holds
 
 
-def test_twins_may_be_apart_by_the_errors_of_both(numbers):
-    blind = {**numbers, "square_weight_accuracy": 0 * numbers["square_weight_accuracy"]}
-    assert EXPERIMENT.claims(blind)[3].bound == tuple(np.repeat(numbers["square_linear_accuracy"], 2))
+def test_maps_may_differ_by_the_errors_of_both(experiment, numbers):
+    claim = experiment.claims(numbers)[0]
+    assert claim.bound == tuple(numbers.accuracy.values.ravel())
+    assert not experiment.claims(numbers.assign(accuracy=0 * numbers.accuracy))[0].holds
 
 
 def test_too_few_samples_are_refused():
     with pytest.raises(ValueError, match="samples must be at least dimensions, 3, got 2: with fewer Σ is"):
-        EXPERIMENT.run(EXPERIMENT.settle({"samples": 2}), silent)
+        run(Settings(samples=2), silent)
 
 
 def test_asymptote_of_two_samples():
@@ -47,26 +46,25 @@ def test_asymptote_of_two_samples():
     assert found.spread == pytest.approx(b)  # mean 0 of b and −1
 
 
-def test_a_support_that_does_not_span_has_no_asymptote(numbers):
+def test_a_support_that_does_not_span_has_no_asymptote(experiment, numbers):
     """One nearest sample alone: what lies across it is left by the start."""
     data = tasks.symmetrize(Dataset(np.array([[1.0, 0], [3, 1]]), np.ones(2)))
     assert np.isnan(Asymptote.of(data).offset).all()
-    known = {**numbers, "offset_2": np.array(np.nan), "offset_3": np.array(np.nan)}
-    assert len(EXPERIMENT.claims(known)) == len(EXPERIMENT.claims(numbers)) - 1
-    EXPERIMENT.draw(known)
+    none = numbers.assign(offset=np.nan * numbers.offset)
+    assert len(experiment.claims(none)) == len(experiment.claims(numbers)) - 1
+    assert experiment.draw(none).axes
 
 
 def test_bound_on_the_way_to_least_squares(numbers):
     """The excess loss bounds the distance at all times, not only at the last."""
-    target = numbers["square_target"]
-    distance = np.linalg.norm(numbers["square_maps"] - target, axis=-1) / np.linalg.norm(target)
     # Simpson's rule on 41 times, and the simulator's 1e-8
-    assert (distance <= numbers["square_bound"] * 1.01 + 1e-7).all()
+    assert (distance(numbers) <= numbers.bound * 1.01 + 1e-7).all()
 
 
 def test_hard_margin_is_the_theory_s(numbers):
     labels = tasks.linear_teacher(6, 2, seed=0)
     best = theory.max_margin(Dataset(labels.x, np.sign(labels.y)))
-    w = numbers["logistic_maps"][0, 0, -1]
+    last = numbers.isel(seed=0, leak=0, time=-1)
+    w = last.maps.sel(loss="logistic").values
     share = (np.sign(labels.y) * (labels.x @ w)).min() / np.linalg.norm(w) / best.margin
-    assert numbers["logistic_share"][0, 0, -1] == pytest.approx(share, rel=1e-10)
+    assert last.margin_share == pytest.approx(share, rel=1e-10)

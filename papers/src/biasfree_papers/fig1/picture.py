@@ -2,86 +2,89 @@
 
 from __future__ import annotations
 
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
-from biasfree.data import Dataset, separation_target
-from biasfree_papers.fig1.numbers import KINDS, TASKS
-from biasfree_papers.fig1.sentences import KIND_NAMES
-from biasfree_papers.shared.picture import network_of
-from biasfree_papers.types import Numbers
+from biasfree.data import separation_target
+from biasfree_papers.fig1.claims import KIND_NAMES, LEARNED, flow_ratio
+from biasfree_papers.fig1.compute import KINDS, datasets
+from biasfree_papers.named_arrays import network_of
+from biasfree_papers.panels import Row, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colors that stay apart for color-blind eyes and in gray; lines of biased networks are broken.
-LOOKS: dict[str, dict[str, Any]] = {
-    "two": {"color": "#0072b2", "ls": "-"},
+#: Colors that differ for color-blind eyes and in gray; lines of biased networks are broken.
+_LOOKS: dict[str, dict[str, Any]] = {
+    "two": {"color": "#0072b2", "ls": "-", "lw": 2.2, "zorder": 6},
     "two_biased": {"color": "#56b4e9", "ls": (0, (4, 1.5))},
     "three": {"color": "#000000", "ls": "-"},
     "three_biased": {"color": "#d55e00", "ls": (0, (4, 1.5))},
 }
-_LEAST = 1e-6  # where the loss axis ends
+_THIN: Any = {"lw": 0.5, "alpha": 0.6}
 
 
-def draw(numbers: Numbers) -> Figure:
+def draw(n: xarray.Dataset) -> Figure:
     """Losses on both tasks above, maps of the functions that were learned below."""
-    from matplotlib.figure import Figure
-
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 5.6), layout="constrained")
-        halves: Any = figure.subfigures(2, 1, height_ratios=(1.0, 1.2))
-        panels, maps = halves[0].subplots(1, 2), halves[1].subplots(2, 5)
-        for axes, task, letter in zip(panels, TASKS, "ab", strict=True):
-            _losses(axes, numbers, task)
-            plots.panel_label(axes, letter)
-        panels[1].legend(loc="lower left")
-        for row, task, letter in zip(maps, TASKS, "cd", strict=True):
-            _maps(row, numbers, task)
-            plots.panel_label(row[0], letter)
-    return figure
+    six, g = (Row([(5, partial(_maps, task=task))], height=h) for task, h in (("six", 1), ("g", 1.3)))
+    return picture(n, [Row([_six, _circle], height=1.7, legend="below"), six, g], height=6.2)
 
 
-def _losses(axes: Axes, numbers: Numbers, task: str) -> None:
-    for kind, look in LOOKS.items():
-        part = f"{task}_{kind}"
-        for loss in numbers[f"{part}_loss"][1:]:
-            axes.plot(numbers[f"{part}_ts"][1:], loss[1:], **{**look, "lw": 0.5, "alpha": 0.6})
-        for loss in numbers[f"{task}_flow_loss"] if kind == "three" else ():
-            axes.plot(numbers[f"{task}_flow_ts"][1:], loss[1:], **{**look, "lw": 0.5, "alpha": 0.6})
-        axes.plot(
-            numbers[f"{part}_long_ts"][1:], numbers[f"{part}_long_loss"][1:], **look, label=KIND_NAMES[kind]
-        )
-    plots.level(axes, float(numbers[f"{task}_floor"]), "least squares", ls="--", side="right")
-    first = float(numbers[f"{task}_two_loss"][0, 0])
-    axes.set(xscale="log", yscale="log", ylim=(_LEAST, 3 * first))
-    axes.set(xlabel="time $t/\\tau$", ylabel=f"loss, {'six points' if task == 'six' else 'target $g$'}")
+def _six(axes: Axes, n: xarray.Dataset) -> None:
+    _losses(axes, n.sel(task="six"))
+    axes.set(ylabel="loss, six points", ylim=(-0.02, 0.56))
 
 
-def _maps(row: Any, numbers: Numbers, task: str) -> None:
-    """The reference function, then the four networks, all on the colors of the targets."""
-    data = Dataset(numbers[f"{task}_x"], numbers[f"{task}_y"])
-    size, name = 1.5 * np.abs(data.y).max(), "least squares" if task == "six" else "$g$"
-    shown = {
-        name: _reference(numbers, task),
-        **{KIND_NAMES[k]: network_of(numbers, f"{task}_{k}") for k in KINDS},
-    }
-    for axes, (label, function) in zip(row, shown.items(), strict=True):
+def _circle(axes: Axes, n: xarray.Dataset) -> None:
+    one = n.sel(task="g")
+    _losses(axes, one)
+    axes.set(yscale="log", ylabel="loss, target $g$", ylim=(1e-6, 3 * float(one.first_loss)))
+
+
+def _losses(axes: Axes, n: xarray.Dataset) -> None:
+    """Loss of one task over time; two bias-free layers above the others."""
+    for kind, look in _LOOKS.items():
+        one = n.sel(kind=kind)
+        for loss in one.loss.dropna("seed", how="all")[1:]:
+            axes.plot(one.ts[1:], loss[1:], **{**look, **_THIN})
+        axes.plot(one.long_ts[1:], one.long_loss[1:], label=KIND_NAMES[kind], **look)
+    for loss in n.flow_loss:
+        axes.plot(n.flow_time[1:], loss[1:], **{**_LOOKS["three"], **_THIN})
+    plots.level(axes, float(n.floor), "least squares", ls="--", zorder=7)
+    axes.set(xscale="log", xlabel="time $t/\\tau$")
+    handles, counts = axes.get_legend_handles_labels()[0], [_count(n, kind) for kind in _LOOKS]
+    axes.legend(handles, counts, title="seeds that learn", loc="lower left", bbox_to_anchor=(0, 0.04))
+
+
+def _count(n: xarray.Dataset, kind: str) -> str:
+    """How many seeds learn; of three bias-free layers, how many flows."""
+    ratio = flow_ratio(n) if kind == "three" else n["last"].sel(kind=kind) / n.floor
+    return f"{int((ratio < LEARNED).sum())} of {ratio.size}"
+
+
+def _maps(row: Any, n: xarray.Dataset, *, task: str) -> None:
+    """The reference function, then the four networks, all on the colors of the targets.
+
+    The reference is what is expressible: g by three layers; on the six points the best of two layers.
+    """
+    data = datasets(int(n.points))[task]
+    w, size = np.linalg.lstsq(data.x, data.y, rcond=None)[0], 1.5 * np.abs(data.y).max()
+    functions: dict[str, Any] = {"least squares": lambda x: x @ w}
+    if task == "g":
+        functions = {"$g$": separation_target}
+    functions |= {KIND_NAMES[kind]: network_of(n, f"{task}_{kind}") for kind in KINDS}
+    for axes, (label, function) in zip(row, functions.items(), strict=True):
         plots.output_map(axes, function, data=data, extent=1.4, resolution=81, vmin=-size, vmax=size)
         for points in axes.collections[-2:]:
             points.set(sizes=[12], linewidth=0.6)
         axes.set_title(fill(label, 15), fontsize=7, loc="right")
         axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         axes.label_outer()
-
-
-def _reference(numbers: Numbers, task: str) -> Any:
-    """What is expressible: g by three layers; on the six points the best that two layers express."""
-    if task == "g":
-        return separation_target
-    w = numbers["six_least_squares"]
-    return lambda x: x @ w
+        if task == "six":  # the row below has the same axis
+            axes.set(xlabel="", xticklabels=[])

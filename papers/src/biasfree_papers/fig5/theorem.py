@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
 
-from biasfree import diagnostics, networks, theory
+from biasfree import networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
+from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.shared.trajectories import named, stacked
-from biasfree_papers.types import Numbers
 
-#: Where a start begins, its times, each other one of them twice an earlier one, and the tolerance of a step.
+if TYPE_CHECKING:
+    from biasfree_papers.fig5.compute import Settings
+
+#: Initial norm of a layer in the structure, times, every other one twice an earlier one, and the tolerance.
 _START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
 
 
-def exact(settings: Mapping[str, Any], wide: Dataset, small: Dataset) -> Numbers:
+def exact(settings: Settings, wide: Dataset, small: Dataset) -> xarray.Dataset:
     """For every depth, measurements of what the theorem predicts for initial weights of the structure.
 
     Flows have the small size: at every kink of the printed one, hundreds of units cross at once.
     """
-    seed = settings["seed"]
-    rows = [_followed(depth, settings["flow_width"], small, seed) for depth in settings["depths"]]
-    slopes = _slopes(_structured(3, settings["width"], wide, seed), wide, settings["step"])
-    return {**named("exact", stacked(rows)), **slopes}
+    seed = settings.seed
+    found = tabulate(
+        lambda depth: _followed(_structured(depth, settings.flow_width, small, seed), small),
+        over={"depth": settings.depths},
+    )
+    slopes = _slopes(_structured(3, settings.width, wide, seed), wide, settings.step)
+    return xarray.merge([found, slopes])
 
 
 def _structured(depth: int, width: int, data: Dataset, seed: int) -> Network:
@@ -37,29 +43,27 @@ def _structured(depth: int, width: int, data: Dataset, seed: int) -> Network:
     return networks.low_rank(direction, widths=(width,) * (depth - 1), scale=_START, seed=seed)
 
 
-def _followed(depth: int, width: int, data: Dataset, seed: int) -> dict[str, float]:
-    """Distances of the simulated flow from theory, from its twin and from the structure, with bounds.
+def _followed(start: Network, data: Dataset) -> dict[str, float]:
+    """Distances of the simulated flow from theory and from its twin, with bounds.
 
     Kinks are met where r·x changes its sign: all units of the first layer cross at once, and x and −x change
     halves. Units that do not see a sample have z = 0 exactly and stay inactive, σ′(0) = 0.
     """
     from biasfree.dynamics import gradient_flow
 
-    start = _structured(depth, width, data, seed)
     relu = gradient_flow(start, data, _TIMES, method="events", rtol=_RTOL)
     linear = gradient_flow(theory.deep_linear_twin(start), data, _TIMES, method="smooth", rtol=_RTOL)
     solved = theory.deep_flow(start, data, _TIMES)
     norms, twin = (run.map(lambda network: network.norms) for run in (relu, linear))
-    grown = float((norms.max() / _START) ** (depth - 2))
+    grown = float((norms.max() / _START) ** (start.depth - 2))
     middle = [w for network in relu for w in network.weights[1:-1]]
     return {
-        "gap": _apart(relu, solved),
-        "half_speed": float(np.abs(norms[::2] / (np.sqrt(2) * twin[: len(_TIMES) // 2 + 1]) - 1).max()),
-        "bound": grown * sum(_error(run) for run in (relu, linear, solved)),
-        "outside": max(_outside(network) for network in relu),
-        "rounding": grown * relu.stats.evaluations * np.finfo(float).eps,
-        "least": min(float(w.min()) for w in middle),
-        "third": max(_third(w) for w in middle),
+        "exact_gap": _apart(relu, solved),
+        "exact_half_speed": float(np.abs(norms[::2] / (np.sqrt(2) * twin[: len(_TIMES) // 2 + 1]) - 1).max()),
+        "exact_bound": grown * sum(_error(run) for run in (relu, linear, solved)),
+        "exact_rounding": grown * relu.stats.evaluations * np.finfo(float).eps,
+        "exact_least": min(float(w.min()) for w in middle),
+        "exact_third": max(_third(w) for w in middle),
     }
 
 
@@ -77,32 +81,36 @@ def _apart(one: Trajectory, other: Trajectory) -> float:
     )
 
 
-def _outside(network: Network) -> float:
-    found = diagnostics.structure_distance(network)
-    return np.inf if found is None else found.relu
-
-
 def _third(w: np.ndarray) -> float:
     values = np.linalg.svd(w, compute_uv=False)
     return float(values[2] / values[0])
 
 
-def _slopes(network: Network, data: Dataset, step: float) -> Numbers:
-    """Errors of Eq. 42, corrected and as printed, against the slope that one step of descent shows."""
+def _slopes(network: Network, data: Dataset, step: float) -> xarray.Dataset:
+    """Errors of Eq. 42, corrected and as printed, against the slope that one step of descent shows.
+
+    As printed, blocks of unequal signs are as large as those that belong, since |r_l⁺| = |r_l⁻|: the error is
+    the slope itself in the middle layers; the first and the last have no such blocks.
+    """
     from biasfree.dynamics import gradient_descent
 
     first, last = gradient_descent(network, data, step=step, steps=1, until=1e-300)
     raw = [(b - a) / step for a, b in zip(first.weights, last.weights, strict=True)]
     sizes = [np.linalg.norm(w) / (step * np.linalg.norm(g)) for w, g in zip(first.weights, raw, strict=True)]
-    return {
-        "slope_corrected": _errors(theory.deep_slope(network, data), raw),
-        "slope_printed": _errors(_printed(network, data), raw),
-        "slope_rounding": 100 * np.finfo(float).eps * np.array(sizes),
-    }
+    both = theory.deep_slope(network, data), _printed(network, data)
+    errors = [[_relative(a, b) for a, b in zip(found, raw, strict=True)] for found in both]
+    return xarray.Dataset(
+        {
+            "slope_error": (("version", "layer"), errors),
+            "slope_expected": (("version", "layer"), [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+            "slope_rounding": ("layer", 100 * np.finfo(float).eps * np.array(sizes)),
+        },
+        {"version": ["corrected", "printed"], "layer": [1, 2, 3]},
+    )
 
 
-def _errors(found: Sequence[np.ndarray], raw: Sequence[np.ndarray]) -> np.ndarray:
-    return np.array([np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in zip(found, raw, strict=True)])
+def _relative(found: np.ndarray, right: np.ndarray) -> float:
+    return float(np.linalg.norm(found - right) / np.linalg.norm(right))
 
 
 def _printed(network: Network, data: Dataset) -> list[np.ndarray]:

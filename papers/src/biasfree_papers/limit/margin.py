@@ -8,7 +8,6 @@ import numpy as np
 
 from biasfree import theory
 from biasfree.data import Dataset
-from biasfree_papers.types import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,25 +38,25 @@ class Asymptote:
         offset, spread = _offset(support, best.w)
         return cls(best.direction, best.margin, offset, spread, np.unique(z[~on], axis=0), support)
 
-    def numbers(self, w: np.ndarray) -> Numbers:
-        """Along maps w(t): angle, margin over the largest, |w|, and the distance of ρ(t) from its limit."""
+    def towards(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Along maps w(t): the angle, the margin over the largest, and |w|."""
         along = w @ self.direction
-        across = w - along[:, None] * self.direction
-        size = np.linalg.norm(w, axis=1)
-        smallest = np.min(w @ np.concatenate([self.support, self.off_support]).T, axis=1)
-        return {
-            "angle": np.arctan2(np.linalg.norm(across, axis=1), along),
-            "margin_share": smallest / size / self.margin,
-            "size": size,
-            "offset": np.array(np.linalg.norm(self.offset)),
-            "offset_gap": np.linalg.norm(across - self.offset, axis=1),
-            "offset_bound": np.array([self._bound(one) for one in w]),
-        }
+        across = w - along[..., None] * self.direction
+        size = np.linalg.norm(w, axis=-1)
+        smallest = np.min(w @ np.concatenate([self.support, self.off_support]).T, axis=-1)
+        angle = np.arctan2(np.linalg.norm(across, axis=-1), along)
+        return {"angle": angle, "margin_share": smallest / size / self.margin, "size": size}
+
+    def offsets(self, w: np.ndarray) -> dict[str, np.ndarray]:
+        """Along maps w(t): the distance of ρ(t) from its limit, and the allowed distance."""
+        across = w - (w @ self.direction)[:, None] * self.direction
+        gap = np.linalg.norm(across - self.offset, axis=1)
+        return {"offset_gap": gap, "offset_bound": np.array([self._bound(one) for one in w])}
 
     def _bound(self, w: np.ndarray) -> float:
         """Twice the first-order move of ρ; infinity where that is not small against the samples."""
         near, far = self.support @ w, self.off_support @ w
-        weights = np.exp(near.min() - far) / np.exp(near.min() - near).sum()  # of their pulls
+        weights = np.exp(near.min() - far) / np.exp(near.min() - near).sum()  # of their forces
         pulled = np.sum(weights * np.linalg.norm(self.off_support, axis=1))
         turned = self.margin * np.linalg.norm(self.offset) / np.linalg.norm(w)
         move = 2 * (turned + pulled) / self.spread

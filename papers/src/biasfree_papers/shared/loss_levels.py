@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree_papers.shared.trajectories import accuracy, least_squares_loss
 
 #: Where a fall is looked at: the part of the loss, above that of least squares, which is still there. Halves
-#: of a ReLU network that escape apart leave half of it in between.
+#: of a ReLU network that escape one after the other leave half of it in between.
 LEVELS = (0.99, 0.9, 0.75, 0.6, 0.51, 0.49, 0.4, 0.25, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
 #: The largest error of the weights, as the simulator estimates it, of a path that counts.
 ACCURATE = 1e-3
@@ -73,16 +73,16 @@ def fall(
     return Fall(tuple(networks), times, shares, reached, error, drift_of(networks), events, stopped)
 
 
-def accurate(error: ArrayLike, drift: ArrayLike) -> np.ndarray:
+def accurate(error: Any, drift: Any) -> Any:
     """Which falls are accurate: a small estimate of the error, which the conserved differences confirm."""
-    return (np.asarray(error) <= ACCURATE) & (np.asarray(drift) <= np.asarray(error))
+    return np.less_equal(error, ACCURATE) & np.less_equal(drift, error)
 
 
 def drift_of(networks: Sequence[Network]) -> float:
     """The largest drift of |W_l|² − |W_1|² over 4|W|²: two layers, each off by twice its relative error."""
     sizes = np.array([network.norms for network in networks]) ** 2
-    apart = sizes - sizes[:, :1]
-    return float(np.abs(apart - apart[0]).max() / (4 * sizes.max()))
+    differences = sizes - sizes[:, :1]
+    return float(np.abs(differences - differences[0]).max() / (4 * sizes.max()))
 
 
 def _loss(network: Network, data: Dataset) -> float:

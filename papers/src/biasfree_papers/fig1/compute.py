@@ -1,0 +1,181 @@
+"""Runs of Fig. 1: two tasks, two and three layers, without and with biases, over seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray
+
+from biasfree import data as tasks
+from biasfree import diagnostics, networks, theory
+from biasfree.arrays import positive, whole
+from biasfree.data import Dataset
+from biasfree.networks import Network
+from biasfree.sweeps import tabulate
+from biasfree.trajectory import Trajectory
+from biasfree_papers.named_arrays import layers
+from biasfree_papers.settings import SeededSettings, at_least, seeds, setting
+from biasfree_papers.shared.loss_levels import drift_of
+from biasfree_papers.shared.trajectories import accuracy, split_defect
+from biasfree_papers.types import Report
+
+#: Kinds of networks, in the order of the panels: layers, and whether they have biases.
+KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
+_FLOWN = "three"  # the kind whose seeds follow the exact flow; descent trains its first seed only
+_LEARNED = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
+_FLOW_LEARNED = 1e-7  # the share of the first loss at which a flow ends
+_TOGETHER = 4  # runs side by side: more of three layers leave the cache
+_MOST_STEPS = 10_000  # of a flow
+
+
+def _even(name: str, value: Any) -> int:
+    """An even number, so that every point of the circle has its antipode."""
+    if (value := whole(name, value, at_least=6)) % 2:
+        raise ValueError(f"{name} must be even, so that points have mirror images, got {value}.")
+    return value
+
+
+@dataclass(frozen=True)
+class Settings(SeededSettings):
+    """Settings of Fig. 1."""
+
+    width: int = setting(100, "a number of neurons of a hidden layer, 2 or more", at_least(2))
+    points: int = setting(40, "a number of points of the circle, even, 6 or more", _even)
+    scale: float = setting(1e-2, "the initial norm of a layer, a positive number", positive)
+    step: float = setting(0.2, "the step of gradient descent, a positive number", positive)
+    epochs: int = setting(10_000, "a number of steps of two layers", at_least(2))
+    deep_epochs: int = setting(80_000, "a number of steps of three layers, for the first seed", at_least(2))
+    draw_epochs: int = setting(12_000, "a number of steps of three layers, for other seeds", at_least(2))
+    flow_width: int = setting(20, "the width of three bias-free layers in flows, 2 or more", at_least(2))
+    flow_end: float = setting(4000.0, "the last time of a flow, a positive number", positive)
+    rtol: float = setting(5e-6, "the simulator's tolerance for a step of a flow, a positive number", positive)
+    times: int = setting(400, "a number of saved times", at_least(1))
+    seeds: int = seeds(8)
+
+    def epochs_of(self, kind: str) -> tuple[int, int]:
+        """The epochs of every seed, and of the first."""
+        if KINDS[kind][0] == 2:
+            return self.epochs, self.epochs
+        return min(self.deep_epochs, self.draw_epochs), self.deep_epochs
+
+
+SECONDS = 45
+SMALL: dict[str, Any] = {  # six points of the circle: both tasks have the same shapes
+    "width": 12, "points": 6, "scale": 0.3, "epochs": 300, "deep_epochs": 600, "draw_epochs": 300,
+    "flow_width": 6, "flow_end": 120.0, "times": 30, "seeds": 1,
+}  # fmt: skip
+
+
+def datasets(points: int) -> dict[str, Dataset]:
+    """The two tasks."""
+    return {"six": tasks.six_points(0.0), "g": tasks.circle(points, tasks.separation_target)}
+
+
+def run(settings: Settings, report: Report) -> xarray.Dataset:
+    """Losses over time and last networks of every kind on both tasks, and the bounds on two layers."""
+    data = datasets(settings.points)
+    circle = data["g"]
+    bounds = xarray.Dataset(
+        {
+            "width": settings.width,
+            "points": settings.points,
+            "samples": ("task", list(map(len, data.values()))),
+            "floor": ("task", [4 / 9, theory.two_layer_gap(tasks.separation_target, circle.x).bound / 2]),
+            "first_loss": ("task", [np.mean(one.y**2) / 2 for one in data.values()]),
+            "exact_loss": np.mean((circle.y - theory.separation_network()(circle.x)) ** 2) / 2,
+        },
+        {"task": list(data)},
+    )
+    return xarray.merge(
+        [bounds, _descents(settings, data, report), flows(settings, data, report)], join="exact"
+    )
+
+
+def _descents(settings: Settings, data: dict[str, Dataset], report: Report) -> xarray.Dataset:
+    """Every kind on both tasks: all seeds, or the first; the first one may be trained for longer."""
+    ends: dict[str, Any] = {}
+
+    def descended(task: str, kind: str) -> dict[str, Any]:
+        seeds = settings.all_seeds[:1] if kind == _FLOWN else settings.all_seeds
+        starts = [_start(settings, int(seed), kind) for seed in seeds]
+        steps, most = settings.epochs_of(kind)
+        report(f"{task}, {kind}: {steps} steps of {len(starts)} networks")
+        runs = _descended(starts, data[task], steps, settings)
+        done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
+        if most > steps and loss[-1] > _LEARNED:
+            report(f"{task}, {kind}: the first seed for longer")
+            (rest,) = _descended([last], data[task], most - steps, settings)
+            done, last = most, rest[-1]
+            ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
+        ends.update(layers(f"{task}_{kind}", last))
+        gaps = [diagnostics.homogeneity_defect(run[-1], data[task].x) for run in runs]
+        split = [split_defect(run, data[task]) if kind == "two" else np.nan for run in runs]
+        return {
+            "epochs": steps,
+            "long_epochs": done,
+            "ts": ("save", runs[0].ts),
+            "loss": (("seed", "save"), np.array([run.loss for run in runs])),
+            "last": ("seed", np.array([run.loss[-1] for run in runs])),
+            "long_ts": ("long_save", ts),
+            "long_loss": ("long_save", loss),
+            "long_last": loss[-1],
+            "inhomogeneity": ("seed", np.array(gaps)),
+            "split": ("seed", np.array(split)),
+        }
+
+    found = tabulate(descended, over={"task": list(data), "kind": list(KINDS)})
+    return found.assign(ends).assign_coords(seed=settings.all_seeds)
+
+
+def _start(settings: Settings, seed: int, kind: str) -> Network:
+    depth, biased = KINDS[kind]
+    sizes = (2, *[settings.width] * (depth - 1), 1)
+    made = networks.gaussian(sizes, scale=settings.scale, seed=seed)
+    return Network(made.weights, biases=tuple(np.zeros(len(w)) for w in made.weights)) if biased else made
+
+
+def _descended(starts: list[Network], data: Dataset, steps: int, settings: Settings) -> list[Trajectory]:
+    """Gradient descent of which losses are saved, and the last networks."""
+    from biasfree.dynamics import gradient_descent
+
+    options = {"step": settings.step, "steps": steps, "save_every": max(1, steps // settings.times)}
+    groups = [starts[i : i + _TOGETHER] for i in range(0, len(starts), _TOGETHER)]
+    descents = [gradient_descent(group, data, save=lambda net: net.depth, **options) for group in groups]
+    return [run for group in descents for run in group]
+
+
+def flows(settings: Settings, data: dict[str, Dataset], report: Report) -> xarray.Dataset:
+    """Three bias-free layers by exact flow, to the last time or until the task is learned.
+
+    A flow that cannot be followed has no losses, only the reason.
+    """
+    from biasfree.dynamics import UnfinishedError, gradient_flow
+
+    ts = np.append(0.0, np.geomspace(1.0, settings.flow_end, settings.times))
+    sizes = (2, settings.flow_width, settings.flow_width, 1)
+
+    def flow(task: str, seed: int) -> dict[str, Any]:
+        report(f"{task}, three: exact flow, seed {seed}")
+        start, loss = networks.gaussian(sizes, scale=settings.scale, seed=seed), np.full(len(ts), np.nan)
+        options: Any = {"method": "events", "rtol": settings.rtol, "max_steps": _MOST_STEPS}
+        until = _FLOW_LEARNED * float(np.mean(data[task].y ** 2) / 2)
+        missing = dict.fromkeys(("flow_end", "flow_last", "flow_error", "flow_drift"), np.nan)
+        found = {"flow_loss": ("flow_time", loss), "flow_time": ("flow_time", ts)}
+        try:
+            run = gradient_flow(start, data[task], ts, until=until, **options)
+        except UnfinishedError as reason:
+            return {**found, **missing, "flow_events": 0, "flow_stopped": str(reason)}
+        loss[: len(run.loss)] = run.loss[: len(ts)]
+        return {
+            **found,
+            "flow_end": run.ts[-1],
+            "flow_last": run.loss[-1],
+            "flow_error": accuracy(run),
+            "flow_drift": drift_of([run[0], run[-1]]),
+            "flow_events": sum(run.stats.events.values()),
+            "flow_stopped": run.stats.stopped,
+        }
+
+    return tabulate(flow, over={"task": list(data)}, seeds=settings.all_seeds.tolist())
