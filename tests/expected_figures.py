@@ -315,15 +315,8 @@ EXPECTED = {
         "sharpness|kernel|norm|gain|kink|balanced|imbalance|distance|kick_.*|top|reach|tangent|points|functions",
     ),
     "basri2019": Expected(
-        (6, 4, 3), (4,), "abcdefg",
-        (
-            ("two_loss", plus(-0.01), {0}),
-            ("moving_loss", plus(-0.01), {1}),
-            ("moving_split", plus(1e-6), {2}),
-            ("two_moved", plus(1e-6), {3}),
-            ("exact_loss", plus(1e-12), {4}),
-            ("two_rates", plus(1e-6), {5}),
-        ),
-        ".*_times|two_kernel|exact_loss|exact_bound",
+        (1, 2, 2), (4,), "abcd",
+        (("lowest", plus(-1e-9), {0}),),
+        "halving|wide_halving|.*exponent.*",
     ),
 }  # fmt: skip

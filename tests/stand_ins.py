@@ -27,13 +27,6 @@ def stand_ins(name: str) -> Iterator[None]:
         yield
 
 
-def _basri2019(patch: pytest.MonkeyPatch) -> None:
-    """Two layers in place of three: one shape less."""
-    from biasfree_papers.basri2019 import numbers
-
-    patch.setitem(numbers.KINDS, "three", (2, True))
-
-
 def _bias(patch: pytest.MonkeyPatch) -> None:
     """Descent in plain NumPy for the six points."""
     from biasfree_papers.bias import square
@@ -106,7 +99,6 @@ def _solved(network, data, ts, *, loss, rtol, **_):
 
 
 STAND_INS = {
-    "basri2019": _basri2019,
     "bias": _bias,
     "boursier2022": _boursier2022,
     "fig3": _fig3,
