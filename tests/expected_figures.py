@@ -288,16 +288,8 @@ EXPECTED = {
         ),
     ),
     "lai2026": Expected(
-        (4, 2, 6), (4, 6), "abcdef",
-        (
-            ("two_defect", times(1e9, 1e-12), {0}),
-            ("wide_defect", times(1e9, 1e-12), {0}),
-            ("two_linear", times(3.0, 1e-12), {1}),
-            ("wide_linear", times(0.1, 1e-12), {1}),
-            ("wide_high", times(0.1, 1e-12), {1}),
-            ("control_own", times(1.05, 1e-12), {2}),
-            ("control_every", times(1.05, 1e-12), {3}),
-        ),
+        (2, 1, 3), (4, 6), "abcd",
+        (("defect", times(1e9, 1e-12), {0}), ("control", times(1.05, 1e-12), {1})),
     ),
     "nacson2023": Expected(
         (6, 2, 6), (3, 15), "abcdef",
