@@ -289,19 +289,16 @@ EXPECTED = {
         (("defect", times(1e9, 1e-12), {0}), ("control", times(1.05, 1e-12), {1})),
     ),
     "nacson2023": Expected(
-        (6, 2, 6), (3, 15), "abcdef",
+        (3, 2, 3), (4,), "abcd",
         (
-            ("sharpness", times(30), {0, 1}),
-            ("kernel", times(1.01), {1}),
-            ("gain", times(10), {2}),
-            ("norm", times(1000), {3}),
-            ("norm", times(0.1), {5}),
-            ("least_gain", times(1000), {3}),
-            ("least_norm", times(10), {5}),
-            ("rungs", times(1000), {0, 3, 4}),
-            ("kick_largest", lambda largest, _: np.inf * largest, {0, 3, 4}),
+            ("sharpness_ratio", times(30), {0}),
+            ("norm", times(1000), {1}),
+            ("least_gain", times(1000), {1}),
+            ("rung", times(1000), {2}),
+            ("settled", lambda settled, _: settled & False, {0, 1, 2}),
         ),
-        "sharpness|kernel|norm|gain|kink|balanced|imbalance|distance|kick_.*|top|reach|tangent|points|functions",
+        "sharpness|norm|kink|distance|kick_.*|top|reach|tangent|function|shown|.*_ratio|stability_bound|"
+        "largest_stable|norm_share|correlation|power",
     ),
     "basri2019": Expected(
         (1, 2, 2), (4,), "abcd",

@@ -76,18 +76,6 @@ def _fig3(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(numbers, "_compared", both)
 
 
-def _nacson2023(patch: pytest.MonkeyPatch) -> None:
-    """Sets of one shape, of which the first two are learned in few steps."""
-    from biasfree_papers.nacson2023 import numbers
-
-    def turned():
-        data = numbers.circle()
-        return bf.Dataset(-data.x, data.y * [1.0, 0.5, 1.0, 0.5, 1.0])
-
-    sets = {"circle": numbers.circle, "turned": turned, "generic": numbers.generic}
-    patch.setattr(numbers, "SETS", sets)
-
-
 def _sarussi2021(patch: pytest.MonkeyPatch) -> None:
     """Theory for the simulated flow; that the two agree is for tests/theorems/test_fixed_readout.py."""
     patch.setattr(dynamics, "gradient_flow", _solved)
@@ -102,6 +90,5 @@ STAND_INS = {
     "bias": _bias,
     "boursier2022": _boursier2022,
     "fig3": _fig3,
-    "nacson2023": _nacson2023,
     "sarussi2021": _sarussi2021,
 }
