@@ -149,7 +149,7 @@ def _interpolate(n: xarray.Dataset) -> Claim:
         for target in n.target.values
     )
     return observed(
-        f"networks interpolate: {counts}",
+        f"random networks interpolate; runs that do: {counts}",
         mean_square_error_over_that_of_the_targets=n.fit_error.sel(model="networks"),
         at_most=FITTED,
         source=f"measured here, for {_PAPER}",
