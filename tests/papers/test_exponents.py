@@ -24,4 +24,6 @@ def test_what_is_never_reached_is_left_out_and_one_seed_has_no_error():
     found = fitted(X, y)
     np.testing.assert_allclose(found.estimate, 2)
     assert np.isnan(found.error)
-    assert np.isnan(fitted(X, np.full((4, 2), np.inf)).estimate)
+    never = fitted(X, np.full((4, 2), np.inf))
+    assert np.isnan(never.estimate)
+    assert never.written == "none"

@@ -8,6 +8,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.basri2019.compute import KINDS
 from biasfree_papers.experiment import Claim
+from biasfree_papers.shared.exponents import written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Basri et al. 2019"
@@ -53,7 +54,8 @@ def _learned(n: xarray.Dataset) -> Claim:
 
 def _growth(n: xarray.Dataset) -> Claim:
     missing = int(np.isinf(n.halving).where(n.can & (n.frequency > 1), False).sum())
-    values = ", ".join(f"{kind} {written(n, kind)}" for kind in KINDS)
+    found = zip(KINDS, map(written, n.exponent, n.exponent_error), strict=True)
+    values = ", ".join(f"{kind} {exponent}" for kind, exponent in found)
     return paper(
         "the higher the frequency the slower it is learned: exponents of the time at which the error is "
         f"halved, k ≥ 2, or even k for two layers without biases: {values}; {missing} runs do not get there",
@@ -65,12 +67,6 @@ def _growth(n: xarray.Dataset) -> Claim:
         headline=True,
         each=_EACH,
     )
-
-
-def written(n: xarray.Dataset, kind: str) -> str:
-    """The exponent of a kind of network with its standard error."""
-    one = n.sel(kind=kind)
-    return f"{float(one.exponent):.2f} ± {float(one.exponent_error):.2f}"
 
 
 def _kernel(n: xarray.Dataset) -> list[Claim]:

@@ -8,8 +8,8 @@ import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.basri2019.claims import written
 from biasfree_papers.panels import Row, picture
+from biasfree_papers.shared.exponents import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def _times(axes: Axes, n: xarray.Dataset) -> None:
         plots.theory_curve(
             axes, one.frequency, one.wide_halving, color=look["color"], ls=_LINES[kind], lw=0.9
         )
-        where, words = (0.99, 0.18 - 0.08 * turn), f"$p$ = {written(n, kind)}"
+        where, words = (0.99, 0.18 - 0.08 * turn), f"$p$ = {written(one.exponent, one.exponent_error)}"
         axes.annotate(words, where, xycoords="axes fraction", ha="right", fontsize=6.5, color=look["color"])
     axes.plot([], [], color="0.3", lw=0.9, label="very wide, two layers")
     axes.set(xscale="log", yscale="log", xlabel="frequency $k$", ylabel="time to half the error $t/\\tau$")

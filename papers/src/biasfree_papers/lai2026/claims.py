@@ -8,6 +8,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.lai2026.compute import MEASURES
+from biasfree_papers.shared.exponents import written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Lai et al. 2026"
@@ -91,7 +92,7 @@ def _exponent(n: xarray.Dataset) -> Claim:
     where = str(n.range[0].values)
     found = n.isel(range=0)
     values = "; ".join(
-        f"{measure}: " + ", ".join(f"{target} {written(n, measure, target)}" for target in n.target.values)
+        f"{measure}: " + ", ".join(f"{target} {exponent(n, measure, target)}" for target in n.target.values)
         for measure in n.measure.values
     )
     return observed(
@@ -112,10 +113,10 @@ def _exponent(n: xarray.Dataset) -> Claim:
     )
 
 
-def written(n: xarray.Dataset, measure: str, target: str, over: int = 0) -> str:
+def exponent(n: xarray.Dataset, measure: str, target: str, over: int = 0) -> str:
     """An exponent with its standard error, over the first or another range of d/n."""
     one = n.sel(measure=measure, target=target).isel(range=over)
-    return f"{float(one.exponent):.2f} ± {float(one.exponent_error):.2f}"
+    return written(one.exponent, one.exponent_error)
 
 
 def _prefactor(n: xarray.Dataset) -> Claim:
@@ -178,7 +179,7 @@ def _medians(n: xarray.Dataset) -> Table:
 
 def _exponents(n: xarray.Dataset) -> Table:
     rows = [
-        (measure, target, *(written(n, measure, target, i) for i in range(n.sizes["range"])))
+        (measure, target, *(exponent(n, measure, target, i) for i in range(n.sizes["range"])))
         for measure in n.measure.values.tolist()
         for target in n.target.values.tolist()
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.lai2026.claims import FITTED, written
+from biasfree_papers.lai2026.claims import FITTED, exponent
 from biasfree_papers.lai2026.compute import MEASURES
 from biasfree_papers.panels import picture
 
@@ -48,7 +48,7 @@ def _distances(axes: Axes, n: xarray.Dataset, which: int) -> None:
         axes.plot([], [], marker, mfc="none", color="0.3", label=target)
     for size, shade in zip(n.samples.values, shades, strict=True):
         axes.plot([], [], color=shade, lw=2, label=f"$n$ = {size}")
-    lines = [f"{target}: $p$ = {written(n, MEASURES[which], target)}" for target in _MARKERS]
+    lines = [f"{target}: $p$ = {exponent(n, MEASURES[which], target)}" for target in _MARKERS]
     axes.text(0.98, 0.03, "\n".join(lines), transform=axes.transAxes, ha="right", va="bottom", fontsize=7)
     axes.set(xscale="log", yscale="log", xlabel="$n/d$", xlim=ends, ylim=(2e-4 if which == 2 else 0.02, 1.5))
     axes.set_ylabel(f"relative distance\n{_WORDS[which]}")

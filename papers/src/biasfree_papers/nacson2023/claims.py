@@ -11,7 +11,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.nacson2023.compute import OUTCOMES
-from biasfree_papers.shared.exponents import mean_and_error
+from biasfree_papers.shared.exponents import mean_and_error, written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Nacson et al. 2023"
@@ -132,7 +132,7 @@ def sign_test(negative: int, known: int) -> float:
 
 def _power(n: xarray.Dataset) -> Claim:
     fits = _powers(n)
-    each = "; ".join(f"{name} {_written(*fit)}" for name, fit in fits.items())
+    each = "; ".join(f"{name} {written(*fit)}" for name, fit in fits.items())
     return observed(
         "where the minimum of the least step is unstable, the norm falls as a power of the step: exponents, "
         f"each seed with its own set for generic, {each}; the bound 1/(η·min g) has −1",
@@ -150,10 +150,6 @@ def _powers(n: xarray.Dataset) -> dict[str, tuple[float, float]]:
     """The mean exponent of every set and its standard error over seeds, NaN if fewer than two have one."""
     rows = {str(name): row[np.isfinite(row)] for name, row in zip(n.set.values, n.power.values, strict=True)}
     return {name: mean_and_error(row) if len(row) > 1 else (np.nan, np.nan) for name, row in rows.items()}
-
-
-def _written(mean: float, error: float) -> str:
-    return f"{mean:.2f} ± {error:.2f}" if np.isfinite(mean) else "none"
 
 
 def _on_kinks(n: xarray.Dataset) -> Claim:
@@ -176,7 +172,7 @@ def _sets(n: xarray.Dataset) -> Table:
     counts = {name: (n.outcome == i).sum(across) for i, name in enumerate(OUTCOMES)}
     reached = zip(n.largest_stable.min("seed").values, n.largest_stable.max("seed").values, strict=True)
     ranges = [f"{low:.3g} to {high:.3g}" if np.isfinite(low) else "none" for low, high in reached]
-    powers = [_written(*fit) for fit in _powers(n).values()]
+    powers = [written(*fit) for fit in _powers(n).values()]
     facts = n[["ceiling", "least_norm", "least_gain", "scale"]].median("seed")
     return table(
         "sets: known before any run (generic: medians over its sets), what became of the runs, and the "

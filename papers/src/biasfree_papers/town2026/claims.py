@@ -7,6 +7,7 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
+from biasfree_papers.shared.exponents import written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Town et al. (2026)"
@@ -78,7 +79,7 @@ def threshold(n: xarray.Dataset) -> Claim:
     formula = float(np.polyfit(np.log(n.samples), n.exact_half, 1)[0])
     return paper(
         "half of the networks can fit all samples at a width that grows as log n: "
-        f"{float(n.slope):.2f} ± {float(n.slope_error):.2f} neurons for every factor e in n",
+        f"{written(n.slope, n.slope_error)} neurons for every factor e in n",
         chi_square_of_the_widths_about_a_line_in_ln_n=n.misfit,
         at_most=chi2.ppf(_LEVEL, freedom),
         basis="derived",

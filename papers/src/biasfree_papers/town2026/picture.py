@@ -9,6 +9,7 @@ import xarray
 
 from biasfree import plots
 from biasfree_papers.panels import picture
+from biasfree_papers.shared.exponents import written
 from biasfree_papers.town2026.compute import probability
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _threshold(axes: Axes, n: xarray.Dataset) -> None:
     first, rise = n.exact_half[0], np.log(n.samples / n.samples[0])
     axes.plot(n.samples, first + 2 / np.log(2) * rise, color="0.4", ls=":", label="slope 2/ln 2")
     axes.plot(n.samples, first + rise / np.log(4 / 3), color="0.4", ls="--", label="slope 1/ln(4/3)")
-    slope = f"slope {float(n.slope):.2f} ± {float(n.slope_error):.2f}"
+    slope = f"slope {written(n.slope, n.slope_error)}"
     axes.text(0.97, 0.05, slope, ha="right", transform=axes.transAxes, fontsize=7)
     _samples_axis(axes, n.samples)
     axes.set_ylabel("width of probability ½, $m_{1/2}$")
