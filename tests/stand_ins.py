@@ -26,13 +26,6 @@ def stand_ins(name: str) -> Iterator[None]:
         yield
 
 
-def _basri2019(patch: pytest.MonkeyPatch) -> None:
-    """Two layers in place of three: one shape less."""
-    from biasfree_papers.basri2019 import numbers
-
-    patch.setitem(numbers.KINDS, "three", (2, True))
-
-
 def _bias(patch: pytest.MonkeyPatch) -> None:
     """Descent in plain NumPy for the six points."""
     from biasfree_papers.bias import square
@@ -72,21 +65,9 @@ def _fig3(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(numbers, "_compared", both)
 
 
-def _nacson2023(patch: pytest.MonkeyPatch) -> None:
-    """Sets of one shape, of which the first two are learned in few steps."""
-    from biasfree_papers.nacson2023 import numbers
-
-    def turned():
-        data = numbers.circle()
-        return bf.Dataset(-data.x, data.y * [1.0, 0.5, 1.0, 0.5, 1.0])
-
-    sets = {"circle": numbers.circle, "turned": turned, "generic": numbers.generic}
-    patch.setattr(numbers, "SETS", sets)
 
 
 STAND_INS = {
-    "basri2019": _basri2019,
     "bias": _bias,
     "fig3": _fig3,
-    "nacson2023": _nacson2023,
 }

@@ -3,32 +3,35 @@
 import numpy as np
 import pytest
 
-from biasfree_papers.basri2019 import EXPERIMENT
-from biasfree_papers.basri2019 import numbers as runs
+from biasfree_papers.basri2019.compute import paired
 from biasfree_papers.experiment import silent
 
 
 @pytest.mark.slow
-def test_three_layers_learn_what_two_cannot():
+def test_three_layers_learn_what_two_cannot(experiment):
     changes = {"deep_width": 32, "deep_step": 0.02, "deep_steps": 1500}
-    found = EXPERIMENT.run(EXPERIMENT.settle({**EXPERIMENT.small, **changes}), silent)
-    assert (found["three_loss"][2, :, -1] < 0.05).all()
-    assert (np.diff(found["three_ts"]) > 0).all()  # both parts of a run, one after the other
-    assert all(claim.holds for claim in EXPERIMENT.claims(found) if claim.kind == "ours")
+    found = experiment.compute(experiment.settle({**experiment.small, **changes}), silent)
+    three = found.sel(kind="three layers")
+    assert (three["last"].sel(frequency=3) < 0.05).all()
+    assert (np.diff(three.time) > 0).all()  # both parts of a run, one after the other
+    assert np.isnan(found.time.sel(kind="two layers")[-1])  # fewer steps, fewer saves
+    assert all(claim.holds for claim in experiment.claims(found) if claim.kind == "ours")
+    assert experiment.draw(found).axes
 
 
 def test_numbers(numbers):
-    assert all(numbers[f"{kind}_loss"].shape[:2] == (4, 2) for kind in runs.KINDS)
-    np.testing.assert_allclose(numbers["floor"], [0, 0, 0.25, 0], atol=1e-15)
-    np.testing.assert_allclose(numbers["two_loss"][2], 0.25, rtol=1e-12)
-    assert (numbers["two_times"][2] == np.inf).all()
-    assert np.isinf(numbers["two_kernel"][2])
-    assert (numbers["two_loss"][0, :, -1] < 0.01).all()
+    assert numbers["last"].sizes == {"kind": 3, "frequency": 4, "seed": 2}
+    np.testing.assert_allclose(numbers.floor, [0, 0, 0.25, 0], atol=1e-15)
+    two = numbers.sel(kind="two layers")
+    np.testing.assert_allclose(two.course, 0.25, rtol=1e-12)  # from f = 0 they do not move
+    assert (two.halving.sel(frequency=3) == np.inf).all()
+    assert np.isinf(two.wide_halving.sel(frequency=3))
+    assert (two["last"].sel(frequency=1) < 0.01).all()
 
 
-def test_paired_starts_of_three_layers():
+def test_paired_weights_of_three_layers():
     """Outputs cancel, and every layer has the norm asked for."""
-    start = runs.start_of((2, 300, 200, 1), scale=4.0, seed=1)
+    start = paired((2, 300, 200, 1), scale=4.0, seed=1)
     assert start.sizes == (2, 300, 200, 1)
     np.testing.assert_allclose(start(np.random.default_rng(0).normal(size=(5, 2))), 0, atol=1e-12)
     np.testing.assert_allclose([np.linalg.norm(w) for w in start.weights], 4.0, rtol=0.2)  # 1/√100
@@ -38,11 +41,11 @@ def test_paired_starts_of_three_layers():
     ("changes", "message"),
     [({"points": 15}, "must be even"), ({"frequencies": (2, 3, 4, 5)}, "begin with 1, 2, 3, 4")],
 )
-def test_refusals(changes, message):
+def test_refusals(experiment, changes, message):
     with pytest.raises(ValueError, match=message):
-        EXPERIMENT.settle(changes)
+        experiment.settle(changes)
 
 
-def test_too_few_points_are_refused():
+def test_too_few_points_are_refused(experiment):
     with pytest.raises(ValueError, match="more than twice"):
-        EXPERIMENT.run(EXPERIMENT.settle({"points": 16}), silent)
+        experiment.compute(experiment.settle({"points": 16}), silent)

@@ -1,4 +1,4 @@
-"""Exponents fitted draw by draw."""
+"""Exponents fitted seed by seed."""
 
 import numpy as np
 
@@ -13,15 +13,17 @@ def test_the_exponent_of_a_power():
     assert found.written == "0.70 ± 0.00"
 
 
-def test_the_error_is_that_of_the_mean_over_draws():
+def test_the_error_is_that_of_the_mean_over_seeds():
     found = fitted(X, np.column_stack([X**0.5, X**0.7]))
     np.testing.assert_allclose([found.estimate, found.error], [0.6, 0.1], rtol=1e-12)
 
 
-def test_what_is_never_reached_is_left_out_and_one_draw_has_no_error():
+def test_what_is_never_reached_is_left_out_and_one_seed_has_no_error():
     y = (X**2)[:, None].copy()
     y[-1] = np.inf
     found = fitted(X, y)
     np.testing.assert_allclose(found.estimate, 2)
     assert np.isnan(found.error)
-    assert np.isnan(fitted(X, np.full((4, 2), np.inf)).estimate)
+    never = fitted(X, np.full((4, 2), np.inf))
+    assert np.isnan(never.estimate)
+    assert never.written == "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -18,7 +19,12 @@ class Exponent:
     @property
     def written(self) -> str:
         """The estimate with its error, as in 0.52 ± 0.03."""
-        return f"{self.estimate:.2f} ± {self.error:.2f}"
+        return written(self.estimate, self.error)
+
+
+def written(estimate: SupportsFloat, error: SupportsFloat) -> str:
+    """An estimate with its error, as in 0.52 ± 0.03; "none" if there is no estimate."""
+    return f"{float(estimate):.2f} ± {float(error):.2f}" if np.isfinite(float(estimate)) else "none"
 
 
 def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:

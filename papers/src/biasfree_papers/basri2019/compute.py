@@ -1,0 +1,214 @@
+"""Runs on cos kφ on the circle: two layers without and with biases, and three layers without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray
+
+from biasfree import data as tasks
+from biasfree import networks
+from biasfree.arrays import positive, whole
+from biasfree.data import Dataset
+from biasfree.diagnostics import half_norm
+from biasfree.networks import Network
+from biasfree.sweeps import tabulate
+from biasfree.theory import two_layer_gap
+from biasfree.theory.neighbors import circle_rates, halving_times
+from biasfree.trajectory import Trajectory
+from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.shared.exponents import fitted
+from biasfree_papers.shared.opposite_pairs import even_width
+from biasfree_papers.types import Report
+
+#: Kinds of networks: layers, and whether they have biases.
+KINDS = {"two layers": (2, False), "with biases": (2, True), "three layers": (3, False)}
+_HALVED = 0.25  # the loss, over its initial value, at which the error is halved
+_FINE = 2 * np.pi * np.arange(241) / 240
+_NARROW = 8  # neurons of the narrow networks of the floor
+_EARLY, _SAVES = 300, 100  # steps of which every one is saved, and saves of the rest
+
+
+def _even(name: str, value: Any) -> int:
+    if whole(name, value, at_least=4) % 2:
+        raise ValueError(f"{name} must be even, so that every point has its antipode, got {value}.")
+    return whole(name, value)
+
+
+def _frequencies(name: str, value: Any) -> tuple[int, ...]:
+    found = several_whole(low=1, least=4)(name, value)
+    if found[:4] != (1, 2, 3, 4):
+        raise ValueError(f"{name} must begin with 1, 2, 3, 4, whose functions are drawn, got {value!r}.")
+    return found
+
+
+@dataclass(frozen=True)
+class Settings(SeededSettings):
+    """Settings of frequencies on the circle."""
+
+    frequencies: tuple[int, ...] = setting(
+        tuple(range(1, 9)), "frequencies k, four or more, with 1, 2, 3 and 4", _frequencies
+    )
+    points: int = setting(40, "an even number of points, more than twice the largest frequency", _even)
+    width: int = setting(512, "an even number of neurons of two layers", even_width)
+    scale: float = setting(60.0, "the initial norm of a layer, of two layers", positive)
+    step: float = setting(7e-4, "the step of descent, of two layers", positive)
+    steps: int = setting(1500, "a number of steps of two layers", at_least(2))
+    deep_width: int = setting(64, "an even number of neurons of each hidden layer of three", even_width)
+    deep_scale: float = setting(10.0, "the initial norm of a layer, of three layers", positive)
+    deep_step: float = setting(0.004, "the step of descent, of three layers", positive)
+    deep_steps: int = setting(6000, "a number of steps of three layers", at_least(2))
+    seeds: int = seeds(4)
+
+
+SECONDS = 33
+SMALL: dict[str, Any] = {
+    "frequencies": (1, 2, 3, 4), "points": 16, "width": 8, "scale": 6, "step": 0.05, "steps": 200,
+    "deep_width": 8, "deep_scale": 6, "deep_step": 0.05, "deep_steps": 200, "seeds": 2,
+}  # fmt: skip
+
+
+def run(settings: Settings, report: Report) -> xarray.Dataset:
+    """Losses of every kind, frequency and seed; rates of very wide networks; the floor from other weights."""
+    ks, points = np.array(settings.frequencies), settings.points
+    if 2 * ks.max() >= points:
+        raise ValueError(
+            f"points must be more than twice the largest frequency, {ks.max()}, got {points}; add points."
+        )
+    data = {k: tasks.circle(points, wave(k)) for k in settings.frequencies}
+    odd = (ks % 2 == 1) & (ks > 1)
+    trained = tabulate(lambda kind: _trained(settings, kind, data, report), over={"kind": list(KINDS)})
+    can = np.array([np.ones(len(ks)) if biased or depth > 2 else ~odd for depth, biased in KINDS.values()])
+    return _grown(
+        trained.assign_coords(frequency=ks, seed=settings.all_seeds).assign(
+            can=(("kind", "frequency"), can.astype(bool)),
+            floor=("frequency", [two_layer_gap(wave(k), data[1].x).bound / 2 for k in data]),
+            wide_halving=(("kind", "frequency"), _very_wide(settings, ks)),
+            **_lowest(settings, trained, {k: data[k] for k in ks[odd].tolist()}, report),
+        )
+    )
+
+
+def wave(k: int) -> Callable[[Any], Any]:
+    """cos kφ as a function of points."""
+    return lambda x: np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
+
+
+def paired(sizes: tuple[int, ...], *, scale: float, seed: int, biased: bool = False) -> Network:
+    """Gaussian layers of norm `scale`, the last hidden neurons in pairs of opposite outer weights: f = 0."""
+    *below, width, out = sizes
+    half = networks.gaussian((*below, width // 2, out), scale=scale, seed=seed)
+    *first, last, outer = half.weights
+    root = np.sqrt(0.5)
+    weights = (*first, root * np.vstack([last, last]), root * np.hstack([outer, -outer]))
+    return Network(weights, biases=tuple(np.zeros(len(w)) for w in weights) if biased else None)
+
+
+def _trained(settings: Settings, kind: str, data: dict[int, Dataset], report: Report) -> dict[str, Any]:
+    """All frequencies and seeds of one kind of network: losses, halving times, one output."""
+    depth, biased = KINDS[kind]
+    prefix = "deep_" if depth > 2 else ""
+    width, scale, step, steps = (
+        getattr(settings, prefix + name) for name in ("width", "scale", "step", "steps")
+    )
+    sizes, seeds = (2, *[width] * (depth - 1), 1), settings.all_seeds.tolist()
+    starts = [paired(sizes, scale=scale, seed=seed, biased=biased) for seed in seeds]
+    report(f"{kind}: {len(data) * len(seeds)} runs")
+    rows = _descended(starts, data, step=step, steps=steps)
+    circle = np.column_stack([np.cos(_FINE), np.sin(_FINE)])
+    each, loss = ("frequency", "seed"), np.array([[run.loss for run in row] for row in rows])
+    return {
+        "time": ("save", rows[0][0].ts),
+        "course": (("seed", "save"), loss[list(data).index(3)]),
+        "first": (each, loss[:, :, 0]),
+        "lowest_loss": (each, loss.min(axis=-1)),
+        "last": (each, loss[:, :, -1]),
+        "halving": (each, [[_halving_time(run.ts, run.loss) for run in row] for row in rows]),
+        "angle": ("angle", _FINE),
+        "function": (("frequency", "angle"), [row[0][-1](circle) for row in rows]),
+        "output": (("frequency", "point"), [row[0][-1](data[1].x) for row in rows]),
+    }
+
+
+def _descended(
+    starts: list[Network], data: dict[int, Dataset], *, step: float, steps: int
+) -> list[list[Trajectory]]:
+    """Descent of all weights for every frequency, saved at each of the first steps, then rarely."""
+    from biasfree.dynamics import gradient_descent
+
+    early, every = min(steps, _EARLY), max(1, (steps - _EARLY) // _SAVES)
+    saves = [*range(1, early + 1), *range(early + every, steps + 1, every)]
+    runs = gradient_descent(
+        [start for _ in data for start in starts],
+        [each for each in data.values() for _ in starts],
+        step=step,
+        steps=steps,
+        save_every=saves,
+        save=lambda network: network.depth,
+    )
+    return [runs[i : i + len(starts)] for i in range(0, len(runs), len(starts))]
+
+
+def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:
+    """The time at which the loss is a quarter of its initial value; linear in ln L between saved times."""
+    level = _HALVED * loss[0]
+    below = np.flatnonzero(loss <= level)
+    if not len(below):
+        return np.inf
+    i = below[0]
+    left, right = np.log(loss[i - 1 : i + 1])
+    return float(ts[i - 1] + (left - np.log(level)) / (left - right) * (ts[i] - ts[i - 1]))
+
+
+def _very_wide(settings: Settings, ks: np.ndarray) -> np.ndarray:
+    """Halving times of two layers of infinite width, for every kind; NaN for three, of which we know none."""
+    times = np.full((len(KINDS), len(ks)), np.nan)
+    for i, (depth, biased) in enumerate(KINDS.values()):
+        if depth == 2:
+            rates = circle_rates(ks, points=settings.points, scale=settings.scale, biases=biased)
+            times[i] = halving_times(rates, step=settings.step)
+    return times
+
+
+def _lowest(
+    settings: Settings, trained: xarray.Dataset, data: dict[int, Dataset], report: Report
+) -> dict[str, Any]:
+    """Two bias-free layers on odd k ≥ 3, from f = 0 and from unpaired weights: the lowest loss of each run.
+
+    A sum over H neurons of d inputs rounds outputs by (H + d)ε Σ|a||w| ≤ (H + d)ε½|θ|², a mean over P points
+    by Pε; errors |y − f| are at most 1 near the floor, and ½|θ|² does not grow, since ⟨yf⟩ = 0.
+    """
+    report("other initial weights on odd frequencies")
+    seeds = settings.all_seeds.tolist()
+    starts = [[paired((2, settings.width, 1), scale=settings.scale, seed=seed) for seed in seeds]]
+    losses = []
+    for width in (_NARROW, settings.width):
+        starts.append([networks.gaussian((2, width, 1), scale=3.0, seed=seed) for seed in seeds])
+        rows = _descended(starts[-1], data, step=0.1, steps=_EARLY)
+        losses.append([[run.loss for run in row] for row in rows])
+    at_zero = trained.lowest_loss.isel(kind=0).values[[k in data for k in settings.frequencies]]
+    sums = [(row[0].sizes[1] + 2) * max(map(half_norm, row)) + settings.points for row in starts]
+    return {
+        "odd": ("odd", list(data)),
+        "start": ("start", ["f = 0", f"{_NARROW} neurons", f"{settings.width} neurons"]),
+        "lowest": (("start", "odd", "seed"), [at_zero, *np.min(losses, axis=-1)]),
+        "unpaired_first": np.max(np.array(losses)[..., 0]),
+        "unpaired_last": np.max(np.array(losses)[..., -1]),
+        "rounding": ("start", np.finfo(float).eps * np.array(sums)),
+    }
+
+
+def _grown(n: xarray.Dataset) -> xarray.Dataset:
+    """The exponent of the halving times against k ≥ 2, with its standard error, and that of wide networks."""
+    ks, used = n.frequency.values, n.can & (n.frequency > 1)
+    times = n.halving.where(used)
+    found = [fitted(ks, times.sel(kind=kind).values) for kind in KINDS]
+    wide = n.wide_halving.where(used).expand_dims("seed", -1)
+    return n.assign(
+        exponent=("kind", [one.estimate for one in found]),
+        exponent_error=("kind", [one.error for one in found]),
+        wide_exponent=("kind", [fitted(ks, wide.sel(kind=kind).values).estimate for kind in KINDS]),
+    )
