@@ -168,7 +168,7 @@ EXPECTED = {
         (4, 2, 1), (2,), "abcd",
         (
             ("norm", times(1e6), {0, 1}),
-            ("gap", lambda gap, run: gap + run["size"], {2}),  # as large as the weights
+            ("gap", lambda gap, run: gap + run["size"].values, {2}),  # as large as the weights
             ("half", times(0.5), {3}),
         ),
     ),
