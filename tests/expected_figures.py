@@ -152,17 +152,18 @@ EXPECTED = {
         legend="98 %",
     ),
     "bias": Expected(
-        (7, 5, 2), (6, 2, 4, 2), "abcdefghi",
+        (5, 5, 2), (6, 2, 4, 2), "abcdef",
         (
-            ("symmetric_stacked", times(1 + 1e-6), {0}),
-            ("sweep", times(1.01), {1}),
-            ("bias_step", times(1 + 1e-6), {2}),
-            ("least_product", times(-1), {3}),
-            ("plain_margins", times(3), {4}),
-            ("biased_margins", times(3), {5}),
-            ("six_x", times(1e-3), {6}),
+            ("line", lambda line, _: line * (1 + 1e-9 * np.arange(3)[:, None]), {0}),  # by classifier
+            ("angle", times(1 + 1e-9), {1}),
+            ("closed_angle", times(1 + 1e-9), {1}),
+            ("bias_step", times(1 + 1e-9), {2}),
+            ("margins", times(3), {3}),
+            ("largest", times(0.3), {3}),
+            ("distance", times(30), {4}),
+            ("furthest", times(1e-3), {4}),
         ),
-        ".*_steps",
+        "flip",
     ),
     "early": Expected(
         (4, 2, 1), (2,), "abcd",

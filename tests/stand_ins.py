@@ -9,13 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 
 import biasfree as bf
-import oracles
 from biasfree import dynamics
-from biasfree.trajectory import Stats
 
 
 @contextmanager
@@ -32,29 +29,6 @@ def _basri2019(patch: pytest.MonkeyPatch) -> None:
     from biasfree_papers.basri2019 import numbers
 
     patch.setitem(numbers.KINDS, "three", (2, True))
-
-
-def _bias(patch: pytest.MonkeyPatch) -> None:
-    """Descent in plain NumPy for the six points."""
-    from biasfree_papers.bias import square
-
-    patch.setattr(square, "_descended", _descended)
-
-
-def _descended(starts, given, settings):
-    steps = settings["six_step"], settings["six_epochs"] // 40
-    return [_descent(start, data, *steps) for start, data in zip(starts, given, strict=True)]
-
-
-def _descent(network, data, step, every):
-    path = [network]
-    for _ in range(40):
-        weights, _ = oracles.descended(path[-1], data, step=step, steps=every)
-        path.append(bf.Network(tuple(weights), leak=network.leak))
-    loss = np.array([oracles.loss(one, data) for one in path])
-    weights = tuple(np.array(layer) for layer in zip(*(one.weights for one in path), strict=True))
-    ts, stats = step * every * np.arange(41), Stats("descent")
-    return bf.Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
 
 
 def _boursier2022(patch: pytest.MonkeyPatch) -> None:
@@ -107,7 +81,6 @@ def _solved(network, data, ts, *, loss, rtol, **_):
 
 STAND_INS = {
     "basri2019": _basri2019,
-    "bias": _bias,
     "boursier2022": _boursier2022,
     "fig3": _fig3,
     "nacson2023": _nacson2023,
