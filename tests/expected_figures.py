@@ -216,21 +216,16 @@ EXPECTED = {
         ),
     ),
     "frei2022": Expected(
-        (7, 8, 4), (7, 2, 3), "abcdefghi",
+        (3, 7, 3), (7, 2, 3), "abcd",
         (
-            ("first_error", plus(0.01), {0}),
-            ("first_high", times(0.1), {1}),
-            ("large_first_low", times(10), {1}),
-            ("orthogonal_first_gradient", times(2), {2}),
-            ("orthogonal_first_ceiling", times(0.5), {2}),
-            ("orthogonal_first_ceiling", times(2), {2}),
-            ("orthogonal_moved", plus(0.01), {3}),
-            ("orthogonal_z", times(1.01), {4}),
-            ("orthogonal_limit", times(1.5), {5}),
-            ("limit_beyond", plus(0.01), {6}),
-            ("limit_agree", times(0.99), {6}),
+            ("high", times(0.1), {0}),
+            ("low", times(10), {0}),
+            ("gradient", times(2), {1}),
+            ("ceiling", times(0.5), {1}),
+            ("off", plus(0.5), {2}),
+            ("most_off", times(0.1), {2}),
         ),
-        "(large_|curve_)?first_ceiling",  # mixtures too far from orthogonal
+        "ranks",  # fewer steps are small ones
     ),
     "kou2023": Expected(
         (6, 4, 3), (6,), "abcdefgh",

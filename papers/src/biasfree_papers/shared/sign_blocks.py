@@ -12,6 +12,15 @@ from biasfree.networks import Network, Span
 from biasfree.trajectory import Trajectory
 
 
+def check_dimensions(fewest: int, samples: int) -> None:
+    """Refuse inputs in fewer dimensions than there are samples."""
+    if fewest < samples:
+        raise ValueError(
+            f"dimensions must be at least samples, {samples}, got {fewest}: with fewer the samples are "
+            "linearly dependent, and may not be separable."
+        )
+
+
 def doubling(doublings: int) -> np.ndarray:
     """The steps at which runs are saved: 0, 1, 2, 3, 4, 6, 8, 12, … up to 2^doublings."""
     later = [count for k in range(doublings) for count in (3 * 2**k // 2, 2 ** (k + 1))]
