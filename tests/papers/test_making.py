@@ -240,6 +240,8 @@ for package in packages.values():  # what only imports execute is not seen below
         import_module(found.name)
 figure, called = REGISTRY[sys.argv[1]], set()
 settings = figure.settle(figure.small)
+if figure.typed:
+    settings = figure.typed(**settings)
 def watch(frame, event, arg):
     called.add(frame.f_code.co_filename)
 threading.settrace(watch)
@@ -268,7 +270,7 @@ def test_everything_that_a_run_executes_is_among_its_sources(name):
     run = subprocess.run([sys.executable, "-c", CALLED, name], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     found = set(run.stdout.splitlines()) - {"unknown biasfree.arguments"}
-    assert f"known biasfree_papers.{name}.numbers" in found
+    assert f"known {REGISTRY[name].run.__module__}" in found
     assert [line for line in found if line.startswith("known biasfree.")]
     assert [line for line in found if line.startswith("unknown")] == []
 
