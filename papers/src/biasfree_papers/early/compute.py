@@ -45,7 +45,7 @@ class Settings(SeededSettings):
     seeds: int = seeds(3)
 
 
-SECONDS = 60
+SECONDS = 25
 SMALL: dict[str, Any] = {
     "width": 20, "dimensions": 3, "samples": 20, "scale": 1e-5, "times": 41, "seeds": 2, "leaks": (0,),
     "rtol": 1e-7,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray
 
@@ -11,6 +13,7 @@ from biasfree_papers.frei2022.compute import expected_near_orthogonality
 from biasfree_papers.statements import observed, ours, paper, table
 
 _FREI = "Frei et al. 2022"
+_stated = partial(paper, source=_FREI)
 _LOW = 4.0  # stable rank that we call low: twice the most that the limit can be
 _LEVEL = f"a level of ours: {_LOW:g}, twice the most that the limit can be"
 
@@ -69,36 +72,32 @@ def _ranks(n: xarray.Dataset) -> list[Claim]:
     large, small = (mixtures(n, large=large, smallest=True) for large in (True, False))
     ends, last = mixtures(n, large=True).end, int(n.dimension[-1])
     return [
-        paper(
+        _stated(
             f"from small initial weights, {float(n.smallest):g} of Xavier's, one step of "
             f"{float(n.large_step):g} in {last} dimensions makes the stable rank O(1), and it stays so "
             "throughout training",
             largest_stable_rank_after_any_step=large.ranks.isel(save=slice(1, None)).max("save"),
             at_most=_LOW,
-            source=_FREI,
             bound=_LEVEL,
             headline=True,
         ),
-        paper(
+        _stated(
             "the smaller the initial weights, the lower the rank that descent finds",
             least_ratio_of_last_ranks_of_neighboring_sizes=(ends.shift(run=-1) / ends).min("run"),
             at_least=1.0,
             basis="stated",
-            source=_FREI,
             bound="the order itself",
         ),
-        paper(
+        _stated(
             f"with growing dimension and step {float(n.step):g} small initial weights end at a low rank",
             last_stable_rank=small.end,
             at_most=_LOW,
-            source=_FREI,
             bound=_LEVEL,
         ),
-        paper(
+        _stated(
             "on orthogonal inputs, from tiny weights and with small steps, the rank tends to two at most",
             last_share_of_the_energy_beyond_rank_two=n.beyond.isel(case=slice(None, -1)),
             at_most=0.01,
-            source=_FREI,
             bound="the paper is about the limit of the flow, where it is 0; a level of ours: 1 %",
         ),
     ]
@@ -108,29 +107,26 @@ def _boundary(n: xarray.Dataset) -> list[Claim]:
     known, small = n.off_side == 0, mixtures(n, large=False, smallest=True)
     few = ", ".join(str(int(d)) for d in n.dimension[~known.all("seed")])
     return [
-        paper(
+        _stated(
             "the decision boundary is linear at the end of runs from the smallest initial weights",
             share_of_points_with_the_sign_of_the_linear_part=small.linear,
             at_least=0.95,
-            source=_FREI,
             bound="the paper is about the limit, where it is 1; a level of ours: 0.95, for random points in "
             "the span and for held-out samples",
         ),
-        paper(
+        _stated(
             f"it is close to the linear classifier of largest margin in {int(n.dimension[-1])} dimensions",
             angle_in_degrees=mixtures(n, large=True, smallest=True).angle,
             at_most=8.1,
-            source=_FREI,
             bound="a level of ours: a cosine of 0.99",
         ),
-        paper(
+        _stated(
             "every sample is on the margin in the limit, the max-margin network whose neurons are on their "
             f"side, for the {int(known.sum())} of {known.size} datasets for which that network has this "
             f"activation pattern itself; {int((~known).sum())} are undecided",
             share_of_samples_on_the_margin=n.on_margin.values[known.values],
             at_least=1.0,
             basis="stated",
-            source=_FREI,
             bound="the statement itself",
             headline=True,
             each="datasets",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray
 
@@ -84,12 +86,13 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
     ]
 
 
-def _of(values: xarray.DataArray, chosen: xarray.DataArray) -> np.ndarray:
+def _of(values: xarray.DataArray, chosen: xarray.DataArray) -> xarray.DataArray:
     """The values of some of the runs."""
-    return values.values[chosen.broadcast_like(values).transpose(*values.dims).values]
+    return xarray.DataArray(values.values[chosen.broadcast_like(values).transpose(*values.dims)], dims="run")
 
 
 def _paper(n: xarray.Dataset) -> list[Claim]:
+    stated = partial(paper, source=_KOU, basis=_AT_HAND)
     near, half = n.near_orthogonality < 1, n.sizes["save"] // 2
     where = "on nearly orthogonal Gaussian inputs, n·max|x_i·x_j|/min|x_i|² < 1,"
     late = n.ranks.isel(save=slice(half, None)).max(("save", "block"))
@@ -99,46 +102,34 @@ def _paper(n: xarray.Dataset) -> list[Claim]:
         for mean, error, leak in zip(found.mean("seed"), _error(found), n.leak.values, strict=True)
     )
     return [
-        paper(
+        stated(
             f"leaky ReLU: {where} the stable rank of either sign block tends to 1",
             larger_of_both_at_the_end=_of(_last(n), near & (n.leak > 0)),
             at_most=1.02,
-            source=_KOU,
             bound=f"the paper is about the limit; {_ONE}",
-            basis=_AT_HAND,
             headline=True,
-            each="runs",
         ),
-        paper(
+        stated(
             f"ReLU: {where} the stable rank of either sign block stays bounded",
             largest_over_the_later_half_of_the_saved_steps=_of(late, near & (n.leak == 0)),
             at_most=3.0,
-            source=_KOU,
             bound="a level of ours: 3, one and a half times where neurons end that are active on half of the "
             "samples",
-            basis=_AT_HAND,
-            each="runs",
         ),
-        paper(
+        stated(
             f"{where} normalized margins become equal, for leaky ReLU and ReLU",
             last_spread_over_that_at_the_first_step=_of(n.spread[..., -1] / n.spread[..., 1], near),
             at_most=0.5,
-            source=_KOU,
             bound="the paper is about the limit, which is approached as 1/ln t; a level of ours: a half",
-            basis=_AT_HAND,
-            each="runs",
         ),
-        paper(
+        stated(
             f"{where} the loss falls as 1/t; means of the exponent and standard errors over seeds in "
             f"{n.inputs.values[-1]} dimensions: {words}",
             distance_of_the_exponent_from_minus_one=_of(abs(n.exponent + 1), near),
             at_most=0.02,
-            source=_KOU,
             bound="corrections to the law are of order ln(ct)/(ct), and larger than the errors over seeds; a "
             "level of ours: 0.02",
-            basis=_AT_HAND,
             headline=True,
-            each="runs",
         ),
     ]
 
@@ -181,7 +172,6 @@ def _observed(n: xarray.Dataset) -> list[Claim]:
             source="measured here",
             bound=_ONE,
             basis=_AT_HAND,
-            each="runs",
         ),
         observed(
             "on nearly orthogonal inputs activations of small ReLU networks do not end as they do on "
@@ -191,7 +181,6 @@ def _observed(n: xarray.Dataset) -> list[Claim]:
             source="measured here",
             bound="a level of ours: 5 %",
             basis=_AT_HAND,
-            each="runs",
             note="So their stable rank ends below that on orthogonal inputs, as far as these dimensions go.",
         ),
     ]
