@@ -156,23 +156,24 @@ EXPECTED = {
         legend="98 %",
     ),
     "bias": Expected(
-        (7, 5, 2), (6, 2, 4, 2), "abcdefghi",
+        (5, 5, 2), (6, 2, 4, 2), "abcdef",
         (
-            ("symmetric_stacked", times(1 + 1e-6), {0}),
-            ("sweep", times(1.01), {1}),
-            ("bias_step", times(1 + 1e-6), {2}),
-            ("least_product", times(-1), {3}),
-            ("plain_margins", times(3), {4}),
-            ("biased_margins", times(3), {5}),
-            ("six_x", times(1e-3), {6}),
+            ("line", lambda line, _: line * (1 + 1e-9 * np.arange(3)[:, None]), {0}),  # by classifier
+            ("angle", times(1 + 1e-9), {1}),
+            ("closed_angle", times(1 + 1e-9), {1}),
+            ("bias_step", times(1 + 1e-9), {2}),
+            ("margins", times(3), {3}),
+            ("largest", times(0.3), {3}),
+            ("distance", times(30), {4}),
+            ("furthest", times(1e-3), {4}),
         ),
-        ".*_steps",
+        "flip",
     ),
     "early": Expected(
         (4, 2, 1), (2,), "abcd",
         (
             ("norm", times(1e6), {0, 1}),
-            ("gap", lambda gap, run: gap + run["size"], {2}),  # as large as the weights
+            ("gap", lambda gap, run: gap + run["size"].values, {2}),  # as large as the weights
             ("half", times(0.5), {3}),
         ),
     ),
@@ -210,32 +211,27 @@ EXPECTED = {
         ),
     ),
     "frei2022": Expected(
-        (7, 8, 4), (7, 2, 3), "abcdefghi",
+        (3, 7, 3), (7, 2, 3), "abcd",
         (
-            ("first_error", plus(0.01), {0}),
-            ("first_high", times(0.1), {1}),
-            ("large_first_low", times(10), {1}),
-            ("orthogonal_first_gradient", times(2), {2}),
-            ("orthogonal_first_ceiling", times(0.5), {2}),
-            ("orthogonal_first_ceiling", times(2), {2}),
-            ("orthogonal_moved", plus(0.01), {3}),
-            ("orthogonal_z", times(1.01), {4}),
-            ("orthogonal_limit", times(1.5), {5}),
-            ("limit_beyond", plus(0.01), {6}),
-            ("limit_agree", times(0.99), {6}),
+            ("high", times(0.1), {0}),
+            ("low", times(10), {0}),
+            ("gradient", times(2), {1}),
+            ("ceiling", times(0.5), {1}),
+            ("off", plus(0.5), {2}),
+            ("most_off", times(0.1), {2}),
         ),
-        "(large_|curve_)?first_ceiling",  # mixtures too far from orthogonal
+        "ranks",  # fewer steps are small ones
     ),
     "kou2023": Expected(
-        (6, 4, 3), (6,), "abcdefgh",
+        (5, 4, 3), (6,), "abcd",
         (
-            ("other_gates", plus(0.01), {0}),
-            ("moved", plus(0.01), {1}),
+            ("unpredicted", plus(0.01), {0}),
+            ("moved", plus(1e-12), {1}),
             ("z", times(1.01), {2}),
-            ("loss", times(1.01), {3}),
-            ("ranks", times(1.1), {4}),
-            ("ideal", times(2), {4, 5}),
-            ("drawn_rank", times(3), {5}),
+            ("off", plus(0.1), {3}),
+            ("most_off", times(0.1), {3}),
+            ("ideal", times(2), {4}),
+            ("ceiling", times(0.5), {4}),
         ),
     ),
     "boursier2022": Expected(

@@ -2,126 +2,114 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
-from biasfree_papers.types import Numbers
+from biasfree_papers.early.claims import allowed
+from biasfree_papers.panels import Panel, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _DASHED = (0, (4, 2))
-_MARKERS = "oDs^vP"
 _NAMES = {0.0: "ReLU", 1.0: "linear"}
 
 
-def draw(numbers: Numbers) -> Figure:
+def draw(n: xarray.Dataset) -> Figure:
     """Four panels on rescaled time: norms, the distance from Eq. 23, rank one, and the loss."""
-    from matplotlib.figure import Figure
-
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 5.2), layout="constrained")
-        parts = (_norms, _gaps, _structure, _loss)
-        for axes, part, letter in zip(figure.subplots(2, 2).flat, parts, "abcd", strict=True):
-            part(axes, numbers)
-            _marks(axes, numbers, named=letter == "d")
-            axes.set(xlabel="rescaled time $ct/\\tau$", xlim=(0, _rescaled(numbers, 0).max()))
-            plots.panel_label(axes, letter)
-    return figure
+    c = (1 + n.leak) / 2
+    n = n.assign(t=c * n.ts, window=c * n.window, plateau=c * n.plateau)
+    rows = [_timed(_norms), _timed(_gaps)], [_timed(_structure), _timed(_loss)]
+    return picture(n, rows, height=5.2)
 
 
-def _rescaled(numbers: Numbers, i: int, name: str = "ts", draw: int = 0) -> np.ndarray:
-    """A time of leak i and one draw, times c."""
-    return (1 + numbers["leaks"][i]) / 2 * numbers[name][i, draw]
+def _timed(panel: Panel) -> Panel:
+    """A panel with its axis of time, and the ends of the window and of the plateau for every leak."""
+
+    def drawn(axes: Axes, n: xarray.Dataset) -> None:
+        panel(axes, n)
+        for one, look, _ in _leaks(n):
+            for end in (one.window, one.plateau):
+                axes.axvline(float(end[0]), color=look["color"], lw=0.9, ls=":", zorder=0)
+        axes.set(xlabel="rescaled time $ct/\\tau$", xlim=(0, float(n.t[0, 0].max())))
+
+    return drawn
 
 
-def _looks(numbers: Numbers) -> list[dict[str, Any]]:
-    """A color and a marker for every leak."""
-    colors = plots.leak_colors(0.75 * numbers["leaks"])
-    return [{"color": color, "marker": _MARKERS[i % 6]} for i, color in enumerate(colors)]
+def _leaks(n: xarray.Dataset) -> Iterator[tuple[xarray.Dataset, dict[str, Any], float]]:
+    """Every leak: its numbers, its color and marker, and by how much its markers are shifted."""
+    for i, color in enumerate(plots.leak_colors(0.75 * n.leak.values)):
+        yield n.isel(leak=i), {"color": color, "marker": "oDs^vP"[i % 6]}, 0.5 * i
 
 
-def _name(leak: float) -> str:
-    return _NAMES.get(float(leak), f"$\\alpha$ = {leak:g}")
+def _name(one: xarray.Dataset) -> str:
+    return _NAMES.get(float(one.leak), f"$\\alpha$ = {float(one.leak):g}")
 
 
-def _marks(axes: Axes, numbers: Numbers, *, named: bool) -> None:
-    """The ends of the window and of the plateau, for every leak."""
-    for i, look in enumerate(_looks(numbers)):
-        for name in ("window", "plateau"):
-            axes.axvline(float(_rescaled(numbers, i, name)), color=look["color"], lw=0.9, ls=":", zorder=0)
-    if named:
-        at: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 7}
-        for name, shift, side in (("window", 10, "left"), ("plateau", -8, "right")):
-            end = (float(_rescaled(numbers, 0, name)), 0.05)
-            axes.annotate(f"end of the {name}", end, xytext=(shift, 0), ha=side, **at)
+def _points(axes: Axes, one: xarray.Dataset, values: xarray.DataArray, look: Any, shift: float) -> None:
+    """Simulated values of every seed given as open markers that alternate with those of other leaks."""
+    for i, value in enumerate(values):
+        chosen = _nearest(one.t[i], (np.arange(15) + 0.25 + shift) / 15)
+        label = _name(one) if i == 0 else None
+        axes.plot(one.t[i, chosen], value[chosen], ls="none", mfc="none", label=label, **look)
 
 
-def _points(axes: Axes, numbers: Numbers, i: int, values: np.ndarray, *, draw: int = 0) -> None:
-    """Simulated values of leak i as open markers that take turns with those of other leaks."""
-    look, t = _looks(numbers)[i], _rescaled(numbers, i, draw=draw)
-    label = _name(numbers["leaks"][i]) if draw == 0 else None
-    chosen = _nearest(t, (np.arange(15) + 0.25 + 0.5 * i) / 15 * t[-1])
-    shown: Any = {"ls": "none", "mfc": "none", "color": look["color"], "marker": look["marker"]}
-    axes.plot(t[chosen], values[chosen], label=label, **shown)
+def _nearest(t: xarray.DataArray, shares: np.ndarray) -> np.ndarray:
+    """The saved times next to these shares of the last."""
+    return np.unique(np.abs(t.values[:, None] - shares * t.values[-1]).argmin(axis=0))
 
 
-def _nearest(t: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The saved times next to those wanted."""
-    return np.unique(np.abs(t[:, None] - wanted).argmin(axis=0))
-
-
-def _norms(axes: Axes, numbers: Numbers) -> None:
-    for i, look in enumerate(_looks(numbers)):
-        t = _rescaled(numbers, i)
-        inside = numbers["ts"][i, 0] <= numbers["window"][i, 0]
-        plots.theory_curve(axes, t, numbers["linear_norm"][i, 0], color=look["color"])
-        plots.theory_curve(axes, t, numbers["bound"][i, 0], color="0.4", ls=_DASHED)
-        plots.theory_curve(axes, t[inside], numbers["lemma_bound"][i, 0][inside], color="C3", lw=1.6)
-        _points(axes, numbers, i, numbers["norm"][i, 0])
+def _norms(axes: Axes, n: xarray.Dataset) -> None:
+    for one, look, shift in _leaks(n):
+        t, lemma = one.t[0], one.lemma_bound.where(one.t <= one.window)[0]
+        plots.theory_curve(axes, t, one.linear_norm[0], color=look["color"])
+        plots.theory_curve(axes, t, one.bound[0], color="0.4", ls=_DASHED)
+        plots.theory_curve(axes, t, lemma, color="C3", lw=1.6)
+        _points(axes, one, one.norm[:1], look, shift)
     axes.plot([], [], color="0.3", label="Eq. 23")
     axes.plot([], [], color="0.4", ls=_DASHED, label="$u(0)\\,e^{cst}$")
     axes.plot([], [], color="C3", lw=1.6, label="Lemma 12")
-    axes.set(ylabel="larger norm of a layer, $u$", yscale="log", ylim=(numbers["norm"].min() / 2, 100))
+    axes.set(ylabel="larger norm of a layer, $u$", yscale="log", ylim=(float(n.norm.min()) / 2, 100))
     axes.legend(loc="lower right", bbox_to_anchor=(0.87, 0.0))
 
 
-def _gaps(axes: Axes, numbers: Numbers) -> None:
-    for i, look in enumerate(_looks(numbers)):
-        t, size = _rescaled(numbers, i), numbers["size"][i, 0]
-        bound = numbers["gap_bound"][i, 0] / size
-        plots.theory_curve(axes, t[1:], bound[1:], color=look["color"], ls=_DASHED)
-        _points(axes, numbers, i, numbers["gap"][i, 0] / size)
-    axes.axhline(numbers["error"].max(), color="0.75", lw=2, zorder=0, label="error of the simulator")
-    axes.plot([], [], color="0.3", ls=_DASHED, label="bound on the gap")
-    axes.set(
-        ylabel="$|W-\\tilde W|\\,/\\,|\\tilde W|$,  $\\tilde W$ of Eq. 23", yscale="log", ylim=(1e-13, 1e3)
-    )
+def _gaps(axes: Axes, n: xarray.Dataset) -> None:
+    for one, look, shift in _leaks(n):
+        cubic, simulator = (part[0] / one["size"][0] for part in allowed(one))
+        plots.theory_curve(axes, one.t[0], simulator, color="0.75", lw=2, zorder=0)
+        plots.theory_curve(axes, one.t[0], cubic + simulator, color=look["color"], ls=_DASHED)
+        _points(axes, one, (one.gap / one["size"])[:1], look, shift)
+    axes.plot([], [], color="0.3", ls=_DASHED, label="bound")
+    axes.plot([], [], color="0.75", lw=2, label="of it, the simulator's errors")
+    label = "$|W-\\tilde W|\\,/\\,|\\tilde W|$,  $\\tilde W$ of Eq. 23"
+    axes.set(ylabel=label, yscale="log", ylim=(1e-12, 1e3))
     axes.legend(loc="upper left", bbox_to_anchor=(0.06, 1.0))
 
 
-def _structure(axes: Axes, numbers: Numbers) -> None:
-    for i, look in enumerate(_looks(numbers)):
-        t = _rescaled(numbers, i)
-        plots.theory_curve(axes, t, numbers["linear_residual"][i, 0], color=look["color"])
-        chosen = _nearest(t, np.linspace(0, t[-1], 60))
-        axes.plot(t[chosen], numbers["angle"][i, 0][chosen], ".", ms=2, color=look["color"])
-        for draw in range(len(numbers["seeds"])):
-            _points(axes, numbers, i, numbers["residual"][i, draw], draw=draw)
+def _structure(axes: Axes, n: xarray.Dataset) -> None:
+    for one, look, shift in _leaks(n):
+        plots.theory_curve(axes, one.t[0], one.linear_residual[0], color=look["color"])
+        chosen = _nearest(one.t[0], np.linspace(0, 1, 60))
+        axes.plot(one.t[0, chosen], one.angle[0, chosen], ".", ms=2, color=look["color"])
+        _points(axes, one, one.residual, look, shift)
     axes.plot([], [], color="0.3", label="Eq. 23")
     axes.plot([], [], ".", ms=2, color="0.3", label="angle of $r$ to $\\barβ$ (rad), simulated")
     axes.set(ylabel="$|W_1-W_2^T r^T|\\,/\\,|W_2|$", yscale="log", ylim=(1e-6, 5))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.04))
 
 
-def _loss(axes: Axes, numbers: Numbers) -> None:
-    for i, look in enumerate(_looks(numbers)):
-        t, label = _rescaled(numbers, i), _name(numbers["leaks"][i])
-        plots.theory_curve(axes, t, numbers["reduced_loss"][i, 0], color=look["color"])
-        plots.simulated_points(axes, t, numbers["loss"][i, 0], shift=0.5 * i, label=label, **look)
+def _loss(axes: Axes, n: xarray.Dataset) -> None:
+    for one, look, shift in _leaks(n):
+        plots.theory_curve(axes, one.t[0], one.reduced_loss[0], color=look["color"])
+        plots.simulated_points(axes, one.t[0], one.loss[0], shift=shift, label=_name(one), **look)
     axes.plot([], [], color="0.3", label="reduced flow")
+    for end, shift, side in ((n.window, 10, "left"), (n.plateau, -8, "right")):
+        at: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 7}
+        axes.annotate(f"end of the {end.name}", (float(end[0, 0]), 0.05), xytext=(shift, 0), ha=side, **at)
     axes.set(ylabel="loss", ylim=(0, None))
     axes.legend(loc="center left", bbox_to_anchor=(0.1, 0.5))

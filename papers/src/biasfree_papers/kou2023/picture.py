@@ -5,168 +5,71 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
-from biasfree_papers.kou2023.sentences import ratio
-from biasfree_papers.kou2023.sentences_exponents import exponents, law, standard_errors
-from biasfree_papers.shared.picture import MARKERS, colors, draws_and_median, fill
-from biasfree_papers.shared.sign_blocks import gaussian_ratio
-from biasfree_papers.types import Numbers
+from biasfree_papers.kou2023.claims import ratio
+from biasfree_papers.panels import picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SMALL: Any = {"ms": 3, "mew": 0.7}
-_LINES = ("-", "--", "-.", ":")
-_STEP, _BLOCK, _INPUTS = "step", "stable rank of a sign block", "inputs $d$"
+
+def draw(n: xarray.Dataset) -> Figure:
+    """Four panels: blocks in time and by dimension; margins and loss in time."""
+    return picture(n, [[_along, _blocks], [_spread, _loss]], height=5.2, legend="below")
 
 
-def draw(numbers: Numbers) -> Figure:
-    """Eight panels: blocks in time, by dimension, gates; margins, loss, exponents; drawn gates, data."""
-    from matplotlib.figure import Figure
-
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 6.2), layout="constrained")
-        *panels, corner = figure.subplots(3, 3).flat
-        fill(panels, (_along, _blocks, _turned, _spread, _loss, _exponents, _drawn, _condition), numbers)
-        figure.legend(*panels[0].get_legend_handles_labels(), **_corner(corner))
-        corner.remove()
-    return figure
-
-
-def _corner(axes: Axes) -> dict[str, Any]:
-    """Where a legend in place of this panel goes."""
-    box = axes.get_position()
-    return {"loc": "center", "bbox_to_anchor": ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)}
-
-
-def _looks(numbers: Numbers) -> list[tuple[str, dict[str, Any]]]:
-    """Every leak with its name, color, marker and line."""
-    leaks = numbers["leaks"]
+def _looks(n: xarray.Dataset) -> list[tuple[str, dict[str, Any], str]]:
+    """Every leak with its name, its color and marker, and its line."""
+    shades = plots.leak_colors(np.linspace(0, 1, n.sizes["leak"] + 1))
+    names = ["ReLU" if leak == 0 else f"leak {leak:g}" for leak in n.leak.values]
     return [
-        (
-            "ReLU" if leak == 0 else f"leak {leak:g}",
-            {"color": shade, "marker": MARKERS[j], "ls": _LINES[j % 4]},
-        )
-        for j, (leak, shade) in enumerate(zip(leaks, colors(len(leaks) + 1), strict=False))
+        (name, {"color": shades[j], "marker": "osDv^<>Ph*"[j % 10]}, ("-", "--", "-.", ":")[j % 4])
+        for j, name in enumerate(names)
     ]
 
 
-def _courses(axes: Axes, numbers: Numbers, curves: np.ndarray, *, first: int) -> None:
+def _courses(axes: Axes, n: xarray.Dataset, curves: xarray.DataArray) -> None:
     """Medians over seeds for every leak: the last Gaussian inputs as markers, orthogonal ones as lines."""
-    steps = numbers["steps"][first:]
-    for j, (name, look) in enumerate(_looks(numbers)):
-        near, exact = (np.median(curves[k, :, j, first:], axis=0) for k in (-2, -1))
-        axes.plot(steps, exact, ls=look["ls"], color=look["color"], label=f"{name}, orthogonal")
-        marks: Any = {"marker": look["marker"], "color": look["color"], "mfc": "none", "ls": "none"}
-        axes.plot(steps[j % 2 :: 2], near[j % 2 :: 2], label=f"{name}, Gaussian", **marks)
-    axes.set(xscale="log", xlabel=_STEP)
+    steps, middle = n.save[1:], curves.median("seed").isel(save=slice(1, None))
+    for j, (name, look, line) in enumerate(_looks(n)):
+        near, exact = middle.isel(leak=j, inputs=-2), middle.isel(leak=j, inputs=-1)
+        axes.plot(steps, exact, ls=line, color=look["color"], label=f"{name}, orthogonal")
+        some = slice(j % 2, None, 2)
+        axes.plot(steps[some], near[some], ls="none", mfc="none", label=f"{name}, Gaussian", **look)
+    axes.set(xscale="log", xlabel="step")
 
 
-def _along(axes: Axes, numbers: Numbers) -> None:
-    ranks = numbers["ranks"][..., 1]
-    _courses(axes, numbers, ranks, first=1)
-    top = np.median(ranks[:, :, :, 1:], axis=1).max()
-    axes.set(ylabel="stable rank, block $a>0$", ylim=(0.9, 1 + 1.1 * (top - 1)))
+def _along(axes: Axes, n: xarray.Dataset) -> None:
+    _courses(axes, n, n.ranks.isel(block=0))
+    axes.set(ylabel="stable rank, block $a>0$", ylim=(0.9, None))
 
 
-def _places(numbers: Numbers) -> np.ndarray:
-    """Where numbers of inputs are on a logarithmic axis, orthogonal ones a decade beyond."""
-    d = numbers["dimensions"]
-    return np.append(d, 10.0 * d[-1])
-
-
-def _inputs_axis(axes: Axes, numbers: Numbers) -> None:
-    at = _places(numbers)
-    shown = [f"$10^{{{np.log10(d):g}}}$" if np.log10(d) % 1 == 0 else f"{d:g}" for d in at[:-1]]
-    axes.set(xscale="log", xlabel=_INPUTS, xlim=(at[0] / 2, 2.5 * at[-1]))
+def _blocks(axes: Axes, n: xarray.Dataset) -> None:
+    d = n.inputs.values[:-1].astype(float)
+    at = np.append(d, 10 * d[-1])  # orthogonal inputs, a decade beyond
+    last, limit = n.ranks.isel(save=-1), n.limit.median(("seed", "block"))
+    around = np.outer(at, 10 ** np.linspace(-0.12, 0.12, 2 * n.sizes["seed"]))
+    for j, (_, look, line) in enumerate(_looks(n)):
+        both = xarray.concat([last.isel(leak=j, block=i) for i in (0, 1)], "seed")
+        axes.plot(around, both.transpose("inputs", "seed"), ls="none", mfc="none", ms=3, mew=0.7, **look)
+        axes.plot(d, limit[:-1, j], ls=line, color=look["color"])
+        axes.plot(at[-1] * np.array([0.5, 2]), [limit[-1, j]] * 2, ls=line, color=look["color"])
+    axes.set(xscale="log", xlabel="inputs $d$", xlim=(at[0] / 2, 2.5 * at[-1]))
+    axes.set(ylabel="stable rank of a sign block, end")
+    shown = [f"$10^{{{np.log10(x):g}}}$" if np.log10(x) % 1 == 0 else f"{x:g}" for x in d]
     axes.set_xticks(at, [*shown, "$\\perp$"])
     axes.minorticks_off()
 
 
-def _blocks(axes: Axes, numbers: Numbers) -> None:
-    at = _places(numbers)
-    for j, (name, look) in enumerate(_looks(numbers)):
-        last, limit = numbers["ranks"][:, :, j, -1, 1:], numbers["limit"][:, :, j, 1:]
-        values = last.reshape(len(at), -1)
-        around = np.outer(at, 10 ** np.linspace(-0.12, 0.12, values.shape[1]))
-        axes.plot(around, values, marker=look["marker"], ls="none", mfc="none", color=look["color"], **_SMALL)
-        middle = np.median(limit.reshape(len(at), -1), axis=1)
-        axes.plot(at[:-1], middle[:-1], ls=look["ls"], color=look["color"], label=f"{name}, limit")
-        ends = at[-1] * np.array([0.5, 2])
-        axes.plot(ends, [middle[-1]] * 2, ls=look["ls"], color=look["color"])
-    _inputs_axis(axes, numbers)
-    axes.set(ylabel=_BLOCK)
-    axes.legend(loc="upper left")
-
-
-def _turned(axes: Axes, numbers: Numbers) -> None:
-    d, factors, shares = (numbers[f"turned_{name}"] for name in ("dimensions", "factors", "shares"))
-    for k, shade in enumerate(colors(len(d) + 1)[: len(d)]):
-        draws_and_median(
-            axes, factors, shares[k].T, spread=0.08, color=shade, marker=MARKERS[k % 10], ls=_LINES[k % 4],
-            label=f"$d$ = {d[k]:g}", **_SMALL,
-        )  # fmt: skip
-    axes.set(xscale="log", xlabel="start / Xavier's", ylabel="ReLU gates not foretold", ylim=(0, None))
-    axes.legend(loc="lower left")
-
-
-def _spread(axes: Axes, numbers: Numbers) -> None:
-    _courses(axes, numbers, np.maximum(numbers["spread"], 1e-16), first=1)
+def _spread(axes: Axes, n: xarray.Dataset) -> None:
+    _courses(axes, n, np.maximum(n.spread, 1e-16))
     axes.set(yscale="log", ylabel="spread of margins")
 
 
-def _loss(axes: Axes, numbers: Numbers) -> None:
-    _courses(axes, numbers, ratio(numbers), first=1)
+def _loss(axes: Axes, n: xarray.Dataset) -> None:
+    _courses(axes, n, ratio(n))
     axes.axhline(1, color="0.5", lw=0.8, ls=":")
     axes.set(yscale="log", ylabel="loss $\\times\\,(t/\\tau)\\,/\\,\\Sigma\\lambda_i$", ylim=(0.03, 2))
-
-
-def _exponents(axes: Axes, numbers: Numbers) -> None:
-    at, found = _places(numbers), exponents(numbers)
-    for j, (_, look) in enumerate(_looks(numbers)):
-        around = np.outer(at, 10 ** np.linspace(-0.12, 0.12, found.shape[1])) * 1.5 ** (j - 0.5)
-        marks: Any = {"marker": look["marker"], "color": look["color"], "mfc": "none", "ls": "none"}
-        axes.plot(around, found[..., j], **marks, **_SMALL)
-        mean, error = found[..., j].mean(axis=1), standard_errors(found)[:, j]
-        bar: Any = {"fmt": "_", "color": look["color"], "ms": 6, "elinewidth": 1.2}
-        axes.errorbar(at * 2.0 ** (2 * j - 1), mean, error, **bar)
-    expected = np.median(law(numbers), axis=0)
-    for (_, look), value in zip(_looks(numbers), expected, strict=True):
-        axes.axhline(value, color=look["color"], ls=look["ls"], lw=0.9)
-    axes.axhline(-1, color="0.5", lw=0.8, ls=":")
-    _inputs_axis(axes, numbers)
-    axes.set(ylabel="exponent of the loss", xlim=(at[0] / 3, 3 * at[-1]))
-
-
-def _drawn(axes: Axes, numbers: Numbers) -> None:
-    widths, n = numbers["widths"], int(numbers["samples"]) // 2
-    law = 2 / ((1 + 1 / n) * (1 + 1 / widths))
-    plots.theory_curve(
-        axes, widths, np.median(numbers["drawn_ceiling"], axis=1), color="k", ls="--", label="bound"
-    )
-    plots.theory_curve(axes, widths, law, color="0.4", label="law")
-    ranks = numbers["drawn_rank"]
-    axes.plot(widths, ranks, "o", mfc="none", color=_looks(numbers)[0][1]["color"], **_SMALL)
-    axes.set(xscale="log", xlabel="neurons of a block", ylabel="stable rank, ReLU", ylim=(1.0, None))
-    axes.legend(loc="upper right")
-
-
-def _condition(axes: Axes, numbers: Numbers) -> None:
-    d, ratio = numbers["dimensions"], numbers["near_orthogonality"][:-1, :, 0]
-    n = int(numbers["samples"])
-    axes.axhspan(1e-3, 1, color="#009e73", alpha=0.12, lw=0)
-    plots.theory_curve(axes, d, gaussian_ratio(d, n), color="0.3", label="expected")
-    axes.plot(
-        np.repeat(d, ratio.shape[1]),
-        ratio.ravel(),
-        "o",
-        mfc="none",
-        color="#0072b2",
-        label="measured",
-        **_SMALL,
-    )
-    axes.set(xscale="log", yscale="log", xlabel=_INPUTS, ylim=(ratio.min() / 2, 2 * ratio.max()))
-    axes.set_ylabel("$n\\,\\max|x_i\\cdot x_j|\\,/\\,\\min|x_i|^2$")
-    axes.legend(loc="upper right")

@@ -12,6 +12,15 @@ from biasfree.networks import Network, Span
 from biasfree.trajectory import Trajectory
 
 
+def check_dimensions(fewest: int, samples: int) -> None:
+    """Refuse inputs in fewer dimensions than there are samples."""
+    if fewest < samples:
+        raise ValueError(
+            f"dimensions must be at least samples, {samples}, got {fewest}: with fewer the samples are "
+            "linearly dependent, and may not be separable."
+        )
+
+
 def doubling(doublings: int) -> np.ndarray:
     """The steps at which runs are saved: 0, 1, 2, 3, 4, 6, 8, 12, … up to 2^doublings."""
     later = [count for k in range(doublings) for count in (3 * 2**k // 2, 2 ** (k + 1))]
@@ -84,27 +93,9 @@ def _blocks(outer: np.ndarray) -> tuple[np.ndarray, ...]:
     return np.ones(len(outer), dtype=bool), outer > 0, outer < 0
 
 
-def off_middle(z: np.ndarray, low: np.ndarray, high: np.ndarray, *, rounding: float) -> np.ndarray:
-    """The largest distance of a margin from the middle of its predicted range, in half ranges, per run."""
-    return np.max(np.abs(2 * z - low - high) / (high - low + 2 * rounding), axis=-1)
-
-
 def allowed(
     found: np.ndarray, rank: np.ndarray, e: np.ndarray, beside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distance of a stable rank from that of U, and the bound on it, for W₁ = U + E + R."""
     low, high = theory.neighbors.perturbed_stable_rank(rank, e, beside=beside)
     return np.abs(found - rank), np.where(found < rank, rank - low, high - rank)
-
-
-def gaussian_ratio(d: np.ndarray, samples: int, separation: np.ndarray | float = 0.0) -> np.ndarray:
-    """Approximate near-orthogonality of Gaussian inputs in d dimensions, in two clouds `separation` apart.
-
-    Products have variance d about ±separation²/4, squared lengths variance 2d about d + separation²/4:
-    medians of the largest of n(n − 1)/2, and of the least of n.
-    """
-    from scipy.special import ndtri
-
-    pairs, shift = samples * (samples - 1) / 2, np.asarray(separation) ** 2 / 4
-    largest, least = ndtri((1 + 0.5 ** (1 / pairs)) / 2), ndtri(0.5 ** (1 / samples))
-    return samples * (largest * np.sqrt(d) + shift) / (d + shift - least * np.sqrt(2 * d))
