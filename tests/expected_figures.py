@@ -62,10 +62,6 @@ def at_most_zero_less(amount: float) -> Change:
     return lambda values, _: np.clip(values - amount, 0, None)
 
 
-def _xor(change: Change, *named: tuple[str, int]) -> tuple[tuple[str, Change, set[int]], ...]:
-    return tuple((f"{name}_2", change, {claim}) for name, claim in named)
-
-
 EXPECTED = {
     "fig1": Expected(
         (5, 2, 6), (8, 2), "abcd",
@@ -97,11 +93,15 @@ EXPECTED = {
         ),
     ),
     "fig4": Expected(
-        (4, 3, 1), (4,), "ab",
-        _xor(
-            times(1.1, 1e-2), ("simulated_outputs", 0), ("solved_outputs", 0), ("simulated_times", 1),
-            ("solved_times", 1), ("weight_gap", 2), ("drift", 3),
+        (3, 3, 1), (4,), "abc",
+        (
+            ("outputs", first(1.1), {0}),
+            ("outputs", first(1.1, at=1), {0}),
+            ("learned", first(1.1), {1}),
+            ("learned", first(1.1, at=1), {1}),
+            ("weight_gap", times(1.1, 1e-2), {2}),
         ),
+        "outputs|loss|learned",  # descent has one seed
     ),
     "fig5": Expected(
         (7, 6, 4), (1,), "abcdefghijklmn",
@@ -121,7 +121,8 @@ EXPECTED = {
         "duration|predicted",
     ),
     "fig8": Expected(
-        (4, 3, 1), (4,), "ab", _xor(times(1.05), ("simulated_outputs", 0), ("solved_times", 1))
+        (3, 3, 1), (4,), "abc", (("outputs", first(1.05), {0}), ("learned", first(1.05, at=1), {1})),
+        "outputs|loss|learned",
     ),
     "appC4": Expected(
         (4, 0, 0), (3,), "abcd",
