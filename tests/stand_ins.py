@@ -7,7 +7,6 @@ figures without them.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -67,22 +66,6 @@ def _boursier2022(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(bf.data, "five_points", lambda: bf.Dataset(five.x[:2], five.y[:2]))
 
 
-def _fig3(patch: pytest.MonkeyPatch) -> None:
-    """Kinks stepped over, and square losses in place of logistic ones."""
-    from biasfree_papers.fig3 import logistic, numbers
-    from biasfree_papers.shared.trajectories import named
-
-    compared = numbers._compared
-
-    def both(*args):
-        found = compared(*args)
-        return {**found, **named("logistic", {**found, "reduced": found["reduced"][0]})}
-
-    patch.setattr(dynamics, "gradient_flow", partial(dynamics.gradient_flow, method="smooth"))
-    patch.setattr(logistic, "compared", lambda *_: {})
-    patch.setattr(numbers, "_compared", both)
-
-
 def _nacson2023(patch: pytest.MonkeyPatch) -> None:
     """Sets of one shape, of which the first two are learned in few steps."""
     from biasfree_papers.nacson2023 import numbers
@@ -109,7 +92,6 @@ STAND_INS = {
     "basri2019": _basri2019,
     "bias": _bias,
     "boursier2022": _boursier2022,
-    "fig3": _fig3,
     "nacson2023": _nacson2023,
     "sarussi2021": _sarussi2021,
 }

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from biasfree.tables import Table
-from biasfree_papers import fig3
 from biasfree_papers.experiment import Claim
+from biasfree_papers.figure import load_figure
 
 
 def stub(name="fig3", *, holds=True, run=None, **changes):
@@ -25,9 +25,9 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
         Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1), **read),
     ]
     table = Table("the stub's table", ("what", "how much"), (("nothing", np.float64(np.nan)),))
-    plain = replace(fig3.EXPERIMENT, rebuilt="", deviations=())
+    plain = {"typed": None, "modules": frozenset(), "rebuilt": "", "deviations": ()}
     return replace(
-        plain,
+        replace(load_figure("biasfree_papers.fig3"), **plain),
         name=name,
         run=run or (lambda *_: {"x": np.ones(2)}),
         claims=lambda _: claims,
