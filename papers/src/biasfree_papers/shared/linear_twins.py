@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,16 +14,7 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import (
-    SeededSettings,
-    Setting,
-    at_least,
-    draws,
-    seeds,
-    seeds_of,
-    setting,
-    several,
-)
+from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 
 #: The two kinds of initial weights: rank-one, as in Assumption 4 (TMLR 7), and independent Gaussian.
 KINDS = ("rank one", "random")
@@ -68,45 +59,9 @@ class TwinSettings(SeededSettings):
         ]
 
 
-def small_task(seeds: int) -> dict[str, Setting]:
-    """The settings of the small task of App. C.4 to C.6."""
-    return {
-        "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
-        "dimensions": Setting(5, "a number of inputs", at_least(1)),
-        "samples": Setting(50, "a number of draws, before their negatives are added", at_least(1)),
-        "leaks": Setting((0.0, 0.25, 0.5, 0.75), "leaks below 1", several(low=0, high=0.99)),
-        "data_seed": Setting(0, "a seed for the data", at_least(0)),
-        **draws(seeds),
-    }
-
-
 def positive_ones(name: str, value: Any) -> tuple[float, ...]:
     """A check for one or more positive numbers; returns them sorted, without repeats."""
     return tuple(positive(name, one) for one in several()(name, value))
-
-
-def white_task(settings: Mapping[str, Any]) -> Dataset:
-    """The odd nonlinear target of Fig. 3 on a few inputs, made white."""
-    return tasks.whiten(raw_task(settings))
-
-
-def raw_task(settings: Mapping[str, Any]) -> Dataset:
-    """The task of Fig. 3 on a few inputs, before whitening."""
-    return tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-
-
-def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
-    """One linear network per seed; layers have norm `scale`, exactly (rank one) or roughly (random)."""
-    width, d = settings["width"], settings["dimensions"]
-    if kind == "random":
-        sizes = (d, width, 1)
-        return [
-            networks.gaussian(sizes, scale=scale, leak=1.0, seed=int(seed)) for seed in seeds_of(settings)
-        ]
-    return [
-        networks.rank_one(_direction(d, int(seed)), width=width, scale=scale, leak=1.0, seed=int(seed))
-        for seed in seeds_of(settings)
-    ]
 
 
 def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
@@ -159,7 +114,3 @@ def rounding(data: Dataset, width: int, steps: int, *, rate: float = 1.0) -> flo
 def update_rate(data: Dataset, step: float) -> float:
     """η√(⟨y²⟩⟨|x|²⟩), the largest relative size of an update while the loss is below the initial one."""
     return float(step * np.sqrt(np.mean(data.y**2) * np.mean(np.sum(data.x**2, axis=1))))
-
-
-def _direction(d: int, seed: int) -> np.ndarray:
-    return np.random.default_rng([seed, d]).normal(size=d)
