@@ -205,7 +205,7 @@ EXPECTED = {
     "relax": Expected(
         (2, 0, 3), (3,), "abcdef",
         (("weight_error", plus(1e-8), {0}), ("twin_change", plus(1e-8), {1})),
-        "parted",
+        "diverged",
     ),
     "realdata": Expected(
         (2, 0, 2), (2, 4, 4), "abcdef",
