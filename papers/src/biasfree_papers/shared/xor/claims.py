@@ -7,7 +7,6 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.xor.measures import learned
 from biasfree_papers.statements import observed, ours, paper, table
 
 NAMES = {2: "orthogonal points", 4: "XOR"}
@@ -41,14 +40,6 @@ def _independent(n: xarray.Dataset) -> list[Claim]:
             headline=True,
         ),
         ours(
-            "each point is learned, y·f(x) = ½, at the time that theory predicts",
-            gap_of_times_by_growth_rate=(_gap(flow.learned, theory.learned) * n.rate).max("point"),
-            at_most=(_room(n) * n.rate).max("point"),
-            source=derived,
-            bound="times at which the solution is up to ½ if the bound on outputs is added to it or taken "
-            "off, at all saved times: curves read off the same grid in the same way keep their order",
-        ),
-        ours(
             "at the end every neuron is that of its point's linear network, or has not grown",
             relative_gap_of_weights=n.weight_gap,
             at_most=n.left_behind + _bound(n),
@@ -62,13 +53,6 @@ def _independent(n: xarray.Dataset) -> list[Claim]:
 def _gap(one: xarray.DataArray, other: xarray.DataArray) -> xarray.DataArray:
     """|t − t'|; 0 where both are infinite."""
     return abs(one - other).where(one != other, 0.0)
-
-
-def _room(n: xarray.Dataset) -> xarray.DataArray:
-    """How far a learning time can move if outputs do by their bound."""
-    outputs = n.outputs.sel(kind="theory")
-    early, middle, late = (learned(n.t, outputs + sign * _bound(n)) for sign in (1, 0, -1))
-    return _gap(late, middle).clip(min=_gap(middle, early))
 
 
 def _gated(n: xarray.Dataset) -> list[Claim]:
