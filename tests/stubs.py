@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import xarray
 
 from biasfree.tables import Table
-from biasfree_papers import fig3
-from biasfree_papers.experiment import Claim
+from biasfree_papers.experiment import PAPER, Claim
+from biasfree_papers.figure import load_figure
 
 
 def stub(name="fig3", *, holds=True, run=None, **changes):
-    """A figure whose two numbers are drawn as a line."""
+    """A figure whose two numbers are drawn as a line; `run` returns arrays by name."""
 
     def draw(numbers):
         from matplotlib.figure import Figure
@@ -19,19 +20,17 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
         figure.subplots().plot(numbers["x"])
         return figure
 
+    def labeled(settings, report):
+        arrays = {"x": np.ones(2)} if run is None else run(vars(settings), report)
+        return xarray.Dataset({key: (f"{key}_axis", value) for key, value in arrays.items()})
+
     bound, read = (1.0 if holds else 0.01,), {"note": "luck", "rebuilt": True}
     claims = [
         Claim("a claim of ours", "here", "ours", (0.1,), bound, "a bound", (0,), identity=True),
         Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1), **read),
     ]
     table = Table("the stub's table", ("what", "how much"), (("nothing", np.float64(np.nan)),))
-    plain = replace(fig3.EXPERIMENT, rebuilt="", deviations=())
-    return replace(
-        plain,
-        name=name,
-        run=run or (lambda *_: {"x": np.ones(2)}),
-        claims=lambda _: claims,
-        tables=lambda _: [table],
-        draw=draw,
-        **changes,
+    plain = replace(
+        load_figure("biasfree_papers.fig3", PAPER), rebuilt="", deviations=(), modules=frozenset({__name__})
     )
+    return replace(plain, name=name, run=labeled, statements=lambda _: [*claims, table], draw=draw, **changes)

@@ -95,7 +95,7 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
         (["run", "fig4"], "no experiment 'fig4'; there are: fig3."),
         (["run"], "give the name of a figure, or --all"),
         (["run", "fig3", "--all"], "give the name of a figure, or --all"),
-        (["run", "fig3", "--set", "depth=3"], "it has: width, dimensions"),
+        (["run", "fig3", "--set", "depth=3"], "it has: seed, seeds, width, dimensions"),
         (["run", "fig3", "--set", "width"], "--set takes KEY=VALUE, got 'width'"),
         (["run", "fig3", "--set", "width=many"], "expected a number of neurons"),
         (["run", "fig3", "--seeds", "0"], "seeds must be a whole number of at least 1, got 0"),

@@ -8,16 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import xarray
 
 from biasfree_papers.experiment import Experiment, silent
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import Origin, content, load_numbers, save_numbers
-from biasfree_papers.types import Numbers
-from stand_ins import stand_ins
 
 
 @pytest.fixture(scope="session")
-def small_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Numbers]:
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], xarray.Dataset]:
     """The numbers of a figure at its small settings, read-only, by name."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the folder above theirs
@@ -32,21 +31,20 @@ def experiment(request: pytest.FixtureRequest) -> Experiment:
 
 
 @pytest.fixture(scope="module")
-def numbers(experiment: Experiment, small_run: Callable[[str], Numbers]) -> Numbers:
+def numbers(experiment: Experiment, small_run: Callable[[str], xarray.Dataset]) -> xarray.Dataset:
     """The numbers of that figure's small run."""
     return small_run(experiment.name)
 
 
-def _stored(experiment: Experiment, folder: Path) -> Numbers:
+def _stored(experiment: Experiment, folder: Path) -> xarray.Dataset:
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         if not any(folder.iterdir()):
-            with stand_ins(experiment.name):
-                made = experiment.compute(experiment.settle(experiment.small), silent)
+            made = experiment.compute(experiment.settle(experiment.small), silent)
             save_numbers(folder, made, Origin(experiment.name, {}, "", {}, 0.0, content(made)))
     numbers, _ = load_numbers(folder)  # refused unless each has the bits that it was written with
     for value in numbers.values():
-        getattr(value, "values", value).flags.writeable = False
+        value.values.flags.writeable = False
     return numbers
 
 

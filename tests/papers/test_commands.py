@@ -1,7 +1,6 @@
 """What the commands print; the command without this package; figures that another package brings."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -202,62 +201,3 @@ def test_without_this_package_diagnose_works(tmp_path):
     biasfree.data.odd_sine(n=20, d=3, seed=0).save(tmp_path / "data.npz")
     told = alone("diagnose", tmp_path / "data.npz")
     assert (told.returncode, told.stdout.startswith("Verdict: effectively linear")) == (0, True), told.stderr
-
-
-#: A package with one figure, as it is installed.
-OTHERS = {
-    "halves-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: halves\nVersion: 1.0\n",
-    "halves-1.0.dist-info/entry_points.txt": "[biasfree.figures]\nhalves = halves:FIGURES\n",
-    "halves/__init__.py": 'FIGURES = {"Halves": ("halves.ours",)}\n',
-    "halves/ours.py": '''
-"""A figure of another package."""
-
-import numpy as np
-from matplotlib.figure import Figure
-
-from biasfree_papers.experiment import Claim, Experiment
-from biasfree_papers.settings import Setting, at_least
-
-
-def run(settings, report):
-    report("halving")
-    return {"x": np.arange(settings["count"]) / 2}
-
-
-def claims(numbers):
-    largest = float(numbers["x"].max())
-    return [Claim("halves are small", "algebra", "ours", (largest,), (9.0,), "by hand", (0,))]
-
-
-def draw(numbers):
-    figure = Figure()
-    figure.subplots().plot(numbers["x"])
-    return figure
-
-
-EXPERIMENT = Experiment(
-    name="ours", title="Halves", caption="A line.", run=run, claims=claims, draw=draw, seconds=1,
-    settings={"count": Setting(9, "a number of numbers", at_least(1))}, small={"count": 3},
-)
-''',
-}
-
-
-def test_figures_of_another_package_are_listed_and_run(tmp_path):
-    for name, text in OTHERS.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-    def biasfree_command(*arguments):
-        code = "from biasfree.cli import main; main()"
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        environment = {**os.environ, "PYTHONPATH": path}
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-
-    listed = biasfree_command("list")
-    assert "ours: Halves, about 1 s\n    count = 9: a number of numbers" in listed.stdout, listed.stderr
-    made = biasfree_command("run", "ours", "--small", "--out", tmp_path / "out")
-    assert (made.returncode, "1 of 1 claims of ours hold." in made.stdout) == (0, True), made.stderr
-    record = json.loads(Path(tmp_path / "out" / "small" / "ours" / "claims.json").read_text())
-    assert (record["settings"], record["claims"][0]["measured"]) == ({"count": 3}, [1.0])

@@ -43,7 +43,7 @@ def test_settings_are_checked():
     fig3 = named("fig3")
     assert fig3.settle({"leaks": "1,0"})["leaks"] == (0.0, 1.0)
     assert fig3.settle({"scale": 1})["scale"] == 1.0
-    with pytest.raises(ValueError, match="fig3 has no setting 'depth'; it has: width, dimensions"):
+    with pytest.raises(ValueError, match="fig3 has no setting 'depth'; it has: seed, seeds, width"):
         fig3.settle({"depth": "3"})
     with pytest.raises(ValueError, match="cannot read width='wide'; expected a number of neurons"):
         fig3.settle({"width": "wide"})

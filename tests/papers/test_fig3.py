@@ -1,32 +1,27 @@
-"""Fig. 3 in small: the same run, claims and picture, with few neurons, samples, leaks and draws."""
+"""Fig. 3 in small: the same run, claims and picture, with few neurons, samples, leaks and seeds."""
 
 import numpy as np
 import pytest
+import xarray
 
 from biasfree.theory import final_weight_error_law
-from biasfree_papers.experiment import silent
-from biasfree_papers.fig3 import EXPERIMENT, finals
-from biasfree_papers.fig3.sentences_draws import close_weights
-
-
-@pytest.mark.slow
-def test_locating_kinks_changes_nothing_that_is_seen(numbers):
-    located = EXPERIMENT.run(EXPERIMENT.settle(EXPERIMENT.small), silent)
-    # to the tolerance of a step, 1e-5
-    np.testing.assert_allclose(located["simulated"], numbers["simulated"], rtol=1e-3)
-    assert located["logistic_simulated"].shape == located["logistic_pair"].shape == (2, 41)
-    np.testing.assert_allclose(located["logistic_simulated"][:, 0], np.log(2), rtol=1e-4)
+from biasfree_papers.fig3 import finals
+from biasfree_papers.fig3.claims import close_weights
 
 
 def test_numbers(numbers):
-    assert numbers["simulated"].shape == numbers["reduced"].shape == (3, 41)
-    assert (numbers["weight_error"][-1] == 0).all()  # the linear run is its own twin
-    np.testing.assert_allclose(numbers["simulated"][:, -1], numbers["least_squares"], rtol=1e-4)
-    assert numbers["small_measured"].shape == (1, 16)
+    assert numbers.loss.sizes == {"kind": 5, "objective": 2, "leak": 3, "time": 41}
+    square, logistic = (numbers.sel(objective=name) for name in ("square", "logistic"))
+    assert (square.weight_error.sel(leak=1) == 0).all()  # the linear run is its own twin
+    np.testing.assert_allclose(square.loss.sel(kind="simulated")[:, -1], numbers.least_squares, rtol=1e-4)
+    first = logistic.loss.sel(kind="simulated").isel(time=0)
+    np.testing.assert_allclose(first.sel(leak=[0, 1]), np.log(2), rtol=1e-4)
+    assert np.isnan(first.sel(leak=0.5))  # not run
+    assert numbers.small_measured.sizes == {"small_width": 1, "small_seed": 16}
 
 
-def test_theory_is_drawn_as_lines_and_simulation_as_markers(numbers):
-    drawn = EXPERIMENT.draw(numbers).axes[0].lines
+def test_theory_is_drawn_as_lines_and_simulation_as_markers(experiment, numbers):
+    drawn = experiment.draw(numbers).axes[0].lines
     lines, markers = drawn[0], drawn[2]
     assert (lines.get_marker(), markers.get_linestyle()) == ("None", "None")
 
@@ -40,33 +35,44 @@ def test_the_distance_of_a_sample_from_its_law():
 
 def test_two_neurons_of_equal_size_are_the_reduced_flow(numbers):
     """Assumption 4 makes them a linear network; an imbalance does not move the loss of a linear one."""
-    np.testing.assert_allclose(numbers["equal_pair"], numbers["reduced"], rtol=1e-5)
-    np.testing.assert_allclose(numbers["pair"][-1], numbers["equal_pair"][-1], rtol=1e-5)
-    assert np.abs(numbers["pair"][0] - numbers["equal_pair"][0]).max() > 1e-3
+    square = numbers.loss.sel(objective="square")
+    pair, equal, reduced = (square.sel(kind=kind) for kind in ("pair", "equal_pair", "reduced"))
+    np.testing.assert_allclose(equal, reduced, rtol=1e-5)
+    np.testing.assert_allclose(pair.sel(leak=1), equal.sel(leak=1), rtol=1e-5)
+    assert abs(pair - equal).sel(leak=0).max() > 1e-3
 
 
-def test_a_note_is_the_reason_of_a_failure(numbers):
-    close = {**numbers, "final_measured": np.zeros_like(numbers["final_measured"])}
+@pytest.mark.parametrize(("array", "fails"), [("final_measured", 3), ("small_distance", 4)])
+def test_merged_claims_fail_for_each_of_their_parts(experiment, numbers, array, fails):
+    """Also where the part that is wrong is not the first."""
+    wrong = numbers[array].copy()
+    wrong[-1] *= 20
+    assert not experiment.claims(numbers.assign({array: wrong}))[fails].holds
+
+
+def test_a_note_is_the_reason_of_a_failure(experiment, numbers):
+    close = numbers.assign(final_measured=xarray.zeros_like(numbers.final_measured))
     weights = [-3, -1]
-    assert all(EXPERIMENT.claims(numbers)[i].note for i in weights)
-    assert not any(EXPERIMENT.claims(close)[i].note for i in weights)
+    assert all(experiment.claims(numbers)[i].note for i in weights)
+    assert not any(experiment.claims(close)[i].note for i in weights)
 
 
-def test_less_than_three_per_mille_is_read_of_maps_and_of_weights(numbers):
+def test_less_than_three_per_mille_is_read_of_maps_and_of_weights(experiment, numbers):
     """Erratum 14: the final version does not say of what; both readings are ours."""
-    *_, one_per_cent, maps, weights = EXPERIMENT.claims({**numbers, "final_map_error": np.full(2, 0.002)})
+    near = numbers.assign(map_error=xarray.full_like(numbers.map_error, 0.002))
+    *_, one_per_cent, maps, weights = experiment.claims(near)
     assert (maps.rebuilt, weights.rebuilt, one_per_cent.rebuilt) == (True, True, False)
     assert maps.bound == weights.bound == (0.003,)
     assert (maps.holds, weights.holds) == (True, False)
     assert {one.basis for one in (one_per_cent, maps, weights)} == {"stated"}
     # the ± imbalance ε moves weights by about ε/2 and the map, a mean of both halves, by ε² times a number of
     # order ln(1/γ): of 60 neurons ε is about ¼
-    assert numbers["final_map_error"].max() < 0.5 * numbers["final_measured"].max()
+    assert numbers.map_error.max() < 0.5 * numbers.final_measured.max()
 
 
-def test_how_likely_no_draw_is_so_close_is_told_by_the_law(numbers):
-    far = {**numbers, "final_measured": np.full(5, 0.02), "seeds": np.arange(5), "width": np.array(500)}
-    claim = close_weights(far, 0.01, "[ZSL25]")
+def test_how_likely_no_seed_is_so_close_is_told_by_the_law(numbers):
+    final = {"final_measured": ("seed", np.full(5, 0.02)), "neurons": 500}
+    far = xarray.Dataset({**final, "many_predicted": numbers.many_predicted}, {"seed": np.arange(5)})
     chance = (1 - float(final_weight_error_law(500).cdf(0.01))) ** 5
     assert 0.3 < chance < 0.4  # about a third
-    assert f"none of 5 with a chance of {100 * chance:.0f} %" in claim.note
+    assert f"none of 5 with a chance of {100 * chance:.0f} %" in close_weights(far, 0.01, "[ZSL25]").note

@@ -2,129 +2,112 @@
 
 import numpy as np
 import pytest
+import xarray
 
-from biasfree import theory
+from biasfree import data, networks, theory
 from biasfree_papers.experiment import silent
-from biasfree_papers.fig4 import EXPERIMENT
-from biasfree_papers.shared.xor import courses
-from biasfree_papers.shared.xor import numbers as points
+from biasfree_papers.shared.xor import compute, measures
 
 
 @pytest.fixture(scope="module")
-def solved_xor():
+def solved_xor(experiment):
     """XOR at its own settings, its flow and descent replaced by the solution."""
 
-    def descended(case, every, saves):
-        return case._solve(case.starts[0], case.step * every * np.arange(saves + 1))
+    def descended(case, every, times):
+        return case.solve(case.starts[0], case.step * every * np.arange(times))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(points._Case, "_flow", lambda case, start, ts, _: case._solve(start, ts))
-        patch.setattr(points._Case, "_descend", descended)
-        return EXPERIMENT.run(EXPERIMENT.settle({"sets": (4,), "seeds": 2}), silent)
+        patch.setattr(compute._Case, "flow", lambda case, start, ts, _: case.solve(start, ts))
+        patch.setattr(compute._Case, "descend", descended)
+        return experiment.compute(experiment.settle({"sets": (4,), "seeds": 2}), silent)
 
 
 def test_numbers(numbers):
-    assert numbers["simulated_outputs_2"].shape == numbers["solved_outputs_2"].shape == (2, 161, 2)
-    np.testing.assert_allclose(numbers["simulated_outputs_2"][:, -1], 1, atol=1e-3)
-    np.testing.assert_allclose(numbers["rates_2"], np.sqrt([1.25, 5]) / 2)
+    assert numbers.outputs.sizes == {"kind": 4, "set": 1, "seed": 2, "time": 161, "point": 2}
+    np.testing.assert_allclose(numbers.outputs.sel(kind="flow").isel(time=-1), 1, atol=1e-3)
+    np.testing.assert_allclose(numbers.rate.sel(set=2), np.sqrt([1.25, 5]) / 2)
 
 
 def test_learning_times_are_those_of_the_closed_form(numbers):
     """On straight lines in ln z between times Δ apart the error is Δ²·max|(ln z)''|/8 over the slope."""
-    from biasfree import data, networks
-
-    for i, seed in enumerate(numbers["seeds"]):
+    for seed in numbers.seed.values:
         start = networks.gaussian((2, 12, 1), scale=1e-4, seed=int(seed))
         expected = theory.learning_times(start, data.orthogonal_pair())
         # z = sigmoid: |(ln z)''| = 4s²z(1 − z) ≤ s², slope of ln z at ½ is s, and s ≤ 1.12
-        room = np.diff(numbers["ts_2"])[0] ** 2 * 1.12 / 8
-        np.testing.assert_allclose(numbers["solved_times_2"][i], expected, rtol=0, atol=room)
+        room = np.diff(numbers.t[0])[0] ** 2 * 1.12 / 8
+        found = numbers.learned.sel(kind="theory", set=2, seed=seed)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=room)
 
 
-def test_descent_is_as_late_as_its_step_explains(numbers):
-    claims = EXPERIMENT.claims(numbers)
+def test_descent_is_as_late_as_its_step_explains(experiment, numbers):
+    claims = experiment.claims(numbers)
     assert claims[-1].holds
-    assert {claim.source.split("[")[0] for claim in claims[:4]} == {"derived here; for "}
+    assert {claim.source.split("[")[0] for claim in claims[:2]} == {"derived here; for "}
 
 
-def test_a_coarse_grid_leaves_room_for_the_learning_times_read_off_it(numbers):
-    """Every eighth time only, and outputs off by all that they may be."""
-    coarse = {name: value[:, ::8] if "outputs" in name else value for name, value in numbers.items()}
-    coarse["ts_2"] = numbers["ts_2"][::8]
-    off = (numbers["accuracy_2"] + numbers["neglected_2"])[:, None, None]
-    for sign in (-0.99, 0.99):
-        for name, moved in (("simulated", sign * off), ("solved", 0.0)):
-            outputs = coarse["solved_outputs_2"] + moved
-            times = [[courses.reached(coarse["ts_2"], z) for z in one.T] for one in outputs]
-            coarse[f"{name}_times_2"] = np.array(times)
-        claim = EXPERIMENT.claims(coarse)[1]
-        assert claim.holds
-        assert max(np.divide(claim.measured, claim.bound)) > 0.9
+def test_a_point_that_no_neuron_learns_is_never_learned(experiment, numbers):
+    """Infinity on both sides is agreement of flow and descent, on one side it is not."""
+    never = numbers.assign(learned=xarray.full_like(numbers.learned, np.inf))
+    assert experiment.claims(never)[-1].measured == (0, 0)
+    never.learned.loc[{"kind": "flow"}] = numbers.learned.sel(kind="flow")
+    assert not experiment.claims(never)[-1].holds
 
 
-def test_a_point_that_no_neuron_learns_is_never_learned(numbers):
-    """Infinity on both sides is agreement, on one side it is not."""
-    never = {**numbers}
-    for name in ("simulated_times_2", "solved_times_2", "descent_times_2"):
-        never[name] = np.full_like(numbers[name], np.inf)
-    assert all(claim.holds for claim in EXPERIMENT.claims(never)[:4])
-    never["solved_times_2"] = numbers["solved_times_2"]
-    assert not EXPERIMENT.claims(never)[1].holds
-
-
-def test_seeds_that_learn_nothing_are_refused():
+def test_seeds_that_learn_nothing_are_refused(experiment):
     with pytest.raises(
         ValueError, match=r"1 of 3 seeds give no neuron that learns any of the 2 points; raise"
     ):
-        EXPERIMENT.run(EXPERIMENT.settle({"sets": (2,), "width": 1, "seeds": 3}), silent)
+        experiment.compute(experiment.settle({"sets": (2,), "width": 1, "seeds": 3}), silent)
 
 
 def test_falls_are_counted():
     ts = np.linspace(0, 40, 401)
     steps = [1 / (1 + np.exp(2 * (ts - t))) for t in (8, 20, 32)]
-    assert [courses.count_falls(ts, sum(steps[:n]) + 0 * ts) for n in (1, 2, 3)] == [1, 2, 3]
-    assert courses.count_falls(ts, np.ones(401)) == 0
-    assert courses.count_falls(ts, steps[1] + 1 / (1 + np.exp(2 * (ts - 20.5)))) == 1  # too near to be two
+    assert [measures.count_falls(ts, sum(steps[:n]) + 0 * ts) for n in (1, 2, 3)] == [1, 2, 3]
+    assert measures.count_falls(ts, np.ones(401)) == 0
+    assert measures.count_falls(ts, steps[1] + 1 / (1 + np.exp(2 * (ts - 20.5)))) == 1  # too near to be two
 
 
-def test_xor_falls_in_four_steps(solved_xor):
-    assert (solved_xor["falls_4"] == 4).all()
-    claims = EXPERIMENT.claims(solved_xor)
-    # a solution has no error of its own to bound what is conserved
-    assert [i for i, claim in enumerate(claims) if not claim.holds] == [3]
-    assert [claim.kind for claim in claims] == ["ours"] * 5 + ["paper"] * 4 + ["observed"]
-    assert len(EXPERIMENT.tables(solved_xor)[0].rows) == 8
-    assert np.argsort(-solved_xor["rates_4"]).tolist() == np.argsort(solved_xor["solved_times_4"][0]).tolist()
+def test_xor_falls_in_four_steps(experiment, solved_xor):
+    assert (solved_xor.steps_of_loss == 4).all()
+    claims = experiment.claims(solved_xor)
+    assert all(claim.holds for claim in claims)
+    assert [claim.kind for claim in claims] == ["ours"] * 3 + ["paper"] * 4 + ["observed"]
+    assert len(experiment.tables(solved_xor)[0].rows) == 8
+    theory = solved_xor.sel(set=4, kind="theory").isel(seed=0)
+    assert np.argsort(-theory.rate.values).tolist() == np.argsort(theory.learned.values).tolist()
 
 
-def test_without_gated_runs_the_unsorted_start_stands_for_them(solved_xor):
+def test_without_gated_runs_the_unsorted_initialization_stands_for_them(experiment, solved_xor):
     """As with the logistic loss, for which no gated flow is solved."""
-    without = {name: value for name, value in solved_xor.items() if not name.startswith("gated")}
-    claim = EXPERIMENT.claims(without)[4]
+    without = solved_xor.drop_vars([name for name in solved_xor if str(name).startswith("gated")])
+    claim = experiment.claims(without)[2]
     assert "sees first" in claim.sentence
     assert claim.holds
 
 
-@pytest.mark.parametrize(("name", "claim"), [("gated_later_4", 4), ("gated_loss_4", 5)])
-def test_gated_claims_fail_where_the_numbers_are_wrong(solved_xor, name, claim):
-    assert EXPERIMENT.claims(solved_xor)[claim].holds
-    assert not EXPERIMENT.claims({**solved_xor, name: solved_xor[name] + 0.2})[claim].holds
+@pytest.mark.parametrize(("name", "claim"), [("gated_later", 2), ("gated_loss", 3)])
+def test_gated_claims_fail_where_the_numbers_are_wrong(experiment, solved_xor, name, claim):
+    assert experiment.claims(solved_xor)[claim].holds
+    assert not experiment.claims(solved_xor.assign({name: solved_xor[name] + 0.2}))[claim].holds
 
 
-def test_picture_of_both_sets(numbers, solved_xor):
-    figure = EXPERIMENT.draw({**numbers, **solved_xor, "sets": np.array([2, 4])})
-    assert len(figure.axes) == 12
-    left = [axes for axes in figure.axes if axes.get_title(loc="left")]
-    assert [axes.get_title(loc="left") for axes in left] == ["(a)", "(b)", "(d)", "(e)"]
-    assert [part.get_suptitle() for part in figure.subfigs] == ["orthogonal points", "XOR"]
-    labeled = [axes for axes in figure.axes if axes.get_ylabel()]
-    assert len(labeled) == 8
-    assert (labeled[0].lines[0].get_marker(), labeled[0].lines[-5].get_linestyle()) == ("None", "None")
+def test_two_sets_of_other_sizes_stand_side_by_side(experiment, solved_xor):
+    """Points that the first set does not have are left out of claims, tables and pictures."""
+    pair = solved_xor.isel(point=slice(2)).drop_vars("set").assign_coords(set=[2])
+    both = xarray.concat([pair, solved_xor], "set", join="outer", data_vars="minimal")
+    assert len(experiment.claims(both)[-1].measured) == 6
+    assert [len(table.rows) for table in experiment.tables(both)] == [4, 8]
+    figure = experiment.draw(both)
+    letters = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
+    assert (len(figure.axes), letters) == (12, [f"({letter})" for letter in "abcdef"])
+    lines, markers = figure.axes[1].lines[:2]
+    assert (lines.get_marker(), markers.get_linestyle()) == ("None", "None")
 
 
-def test_settings_are_checked():
+def test_settings_are_checked(experiment):
     with pytest.raises(ValueError, match=r"must be 2 \(orthogonal points\), 4 \(XOR\) or both"):
-        EXPERIMENT.settle({"sets": (3,)})
+        experiment.settle({"sets": (3,)})
     with pytest.raises(ValueError, match="times must be a whole number of at least 101, got 3"):
-        EXPERIMENT.settle({"times": 3})
-    assert EXPERIMENT.settings["step"].default == 0.001
+        experiment.settle({"times": 3})
+    assert experiment.settings["step"].default == 0.001

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 from biasfree_papers.experiment import silent
 from biasfree_papers.registry import REGISTRY
@@ -43,12 +44,12 @@ class Counted:
 
 SOURCES = {
     "demo/__init__.py": "",
-    "demo/fig3/__init__.py": "from demo.fig3.numbers import run",
-    "demo/fig3/numbers.py": """
+    "demo/fig3/__init__.py": "from demo.fig3.compute import run",
+    "demo/fig3/compute.py": """
 import biasfree as bf
 from demo import shared
 from demo.theory import solved
-from demo.fig4.numbers import unused as other
+from demo.fig4.compute import unused as other
 from demo.types import *
 
 
@@ -57,10 +58,10 @@ def run(settings, report):
 
     return shared.helper, bf.theory.reduced_flow
 """,
-    "demo/fig3/sentences.py": "from demo.fig3.numbers import run\ndef claims(numbers): pass\n",
+    "demo/fig3/claims.py": "from demo.fig3.compute import run\ndef claims(numbers): pass\n",
     "demo/fig3/table.csv": "1",
     "demo/fig4/__init__.py": "",
-    "demo/fig4/numbers.py": "unused = 1",
+    "demo/fig4/compute.py": "unused = 1",
     "demo/types.py": "",
     "demo/inside.py": "late = 1",
     "demo/shared.py": "helper = 1",
@@ -115,30 +116,27 @@ def test_other_settings_run_again(tmp_path):
     assert run.calls == 2
 
 
-def demo(run="demo.fig3.numbers", claims="demo.fig3.sentences"):
+def demo(run="demo.fig3.compute", claims="demo.fig3.claims"):
     """A figure whose functions are written in modules of the package `demo`."""
 
-    def written_in(module):
-        def function(*_):
-            return {"x": np.ones(2)}
+    def function(*_):
+        return {"x": np.ones(2)}
 
-        function.__module__ = module
-        return function
-
-    return replace(stub(), run=written_in(run), claims=written_in(claims))
+    function.__module__ = run
+    return replace(stub(), run=function, modules=frozenset({run, claims}))
 
 
 @pytest.mark.parametrize(
     ("source", "numbers_change", "figure_changes"),
     [
-        ("fig3/numbers.py", True, True),
+        ("fig3/compute.py", True, True),
         ("shared.py", True, True),
         ("inside.py", True, True),
         ("theory/_solved.py", True, True),
         ("theory/table.csv", True, True),
         ("types.py", True, True),
-        ("fig4/numbers.py", True, True),
-        ("fig3/sentences.py", False, True),
+        ("fig4/compute.py", True, True),
+        ("fig3/claims.py", False, True),
         ("theory/_other.py", False, False),
         ("theory/__init__.py", False, False),
         ("fig3/__init__.py", False, False),
@@ -196,7 +194,7 @@ def test_code_means_what_the_source_means(path):
 
 @pytest.mark.usefixtures("package")
 def test_names_of_the_library_lead_to_the_modules_they_are_written_in():
-    found = sources.sources_of({"demo.fig3.numbers"})
+    found = sources.sources_of({"demo.fig3.compute"})
     assert "biasfree.theory.symmetric._reduced_flow" in found
     assert "biasfree.trajectory" in found
     assert "biasfree.theory.deep._deep_flow" not in found
@@ -206,7 +204,7 @@ def test_names_of_the_library_lead_to_the_modules_they_are_written_in():
 def test_a_package_handed_on_counts_as_a_whole(package):
     (package / "shared.py").write_text("from demo import theory\nhelper = [theory]")
     forget()
-    assert {"demo.theory._other", "demo.theory"} <= sources.sources_of({"demo.fig3.numbers"}).keys()
+    assert {"demo.theory._other", "demo.theory"} <= sources.sources_of({"demo.fig3.compute"}).keys()
 
 
 def test_versions_and_names_of_files_count(package, monkeypatch):
@@ -240,7 +238,7 @@ for package in packages.values():  # what only imports execute is not seen below
         import_module(found.name)
 figure, called = REGISTRY[sys.argv[1]], set()
 settings = figure.settle(figure.small)
-settings = settings if figure.typed is None else figure.typed(**settings)
+settings = figure.settings(**settings)
 def watch(frame, event, arg):
     called.add(frame.f_code.co_filename)
 threading.settrace(watch)
@@ -378,15 +376,21 @@ def test_records_that_cannot_be_read_are_written_anew(tmp_path, content):
     assert record.read_text() == whole
 
 
+def labeled(**arrays):
+    """Arrays with axes of their own."""
+    parts = {name: (tuple(f"{name}_{i}" for i in range(a.ndim)), a) for name, a in arrays.items()}
+    return xarray.Dataset(parts)
+
+
 def test_numbers_say_where_they_come_from(tmp_path):
-    written = {"x": np.ones(2), "names": np.array(["a", "b"])}
+    written = labeled(x=np.ones(2), names=np.array(["a", "b"]))
     origin = Origin("fig3", {"leaks": (0.0, 1.0)}, "f", {"numpy": "2"}, 1.5, content(written))
     save_numbers(tmp_path, written, origin)
     numbers, found = load_numbers(tmp_path)
     assert set(numbers) == {"x", "names"}
     assert (found.settings, found.seconds) == ({"leaks": [0.0, 1.0]}, 1.5)
     with pytest.raises(ValueError, match="that name is taken"):
-        save_numbers(tmp_path, {"origin": np.ones(1)}, origin)
+        save_numbers(tmp_path, labeled(origin=np.ones(1)), origin)
 
 
 @pytest.mark.parametrize(
@@ -403,8 +407,8 @@ def test_numbers_say_where_they_come_from(tmp_path):
     ids=["lacks", "more", "longer", "shape", "type", "value", "names"],
 )
 def test_numbers_other_than_those_written_are_refused(tmp_path, changed):
-    origin = Origin("fig3", {}, "f", {}, 1.5, content({"x": np.ones(2), "y": np.zeros(3)}))
-    save_numbers(tmp_path, changed, origin)
+    origin = Origin("fig3", {}, "f", {}, 1.5, content(labeled(x=np.ones(2), y=np.zeros(3))))
+    save_numbers(tmp_path, labeled(**changed), origin)
     with pytest.raises(ValueError, match="does not contain the numbers written to it"):
         load_numbers(tmp_path)
     assert stored_numbers(tmp_path) is None

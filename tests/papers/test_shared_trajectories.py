@@ -7,7 +7,6 @@ import numpy as np
 import biasfree as bf
 from biasfree.trajectory import Stats, Trajectory
 from biasfree_papers.shared import trajectories as measures
-from biasfree_papers.shared.picture import network_of
 
 
 def test_a_run_without_an_error_estimate_proves_nothing():
@@ -15,22 +14,6 @@ def test_a_run_without_an_error_estimate_proves_nothing():
     run = Trajectory(zero, weights, zero, zero, 0.0, Stats(method="none"))
     assert measures.accuracy(run) == np.inf
     assert measures.accuracy(replace(run, stats=Stats(method="some", error=0.5))) == 0.5
-
-
-def test_rows_become_arrays():
-    found = measures.stacked([{"a": 1.0, "b": np.zeros(3)}, {"a": 2.0, "b": np.ones(3)}])
-    assert found["a"].tolist() == [1.0, 2.0]
-    assert found["b"].shape == (2, 3)
-
-
-def test_networks_survive_being_stored():
-    rng = np.random.default_rng(0)
-    weights = (rng.normal(size=(4, 2)), rng.normal(size=(3, 4)), rng.normal(size=(1, 3)))
-    for biases in (None, tuple(rng.normal(size=len(w)) for w in weights)):
-        network = bf.Network(weights, leak=0.3, biases=biases)
-        found = network_of(measures.named("last", measures.layers(network)), "last", leak=0.3)
-        x = rng.normal(size=(5, 2))
-        np.testing.assert_array_equal(found(x), network(x))
 
 
 def test_the_weight_gap_is_that_of_all_weights_in_a_row():

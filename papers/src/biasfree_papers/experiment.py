@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from biasfree.tables import Table, as_json
-from biasfree_papers.settings import FigureSettings, Setting
-from biasfree_papers.types import Numbers, Report
+from biasfree_papers.settings import FigureSettings
+from biasfree_papers.types import Report
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
 #: Kinds of claims, in the order in which they are shown.
@@ -21,6 +22,8 @@ KINDS = ("ours", "paper", "observed")
 #: chosen by us, since the paper gives none; such a level, chosen or kept when results were known.
 Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
 BASES: tuple[Basis, ...] = get_args(Basis)
+#: Claims of one figure that may be headlines.
+MOST_HEADLINES = 3
 #: The sections of the report, in their order.
 PAPER, NEIGHBORS = "The paper", "Its neighbors"
 #: Figures of the paper that are missing, named in the report, the README and `biasfree list`.
@@ -40,7 +43,8 @@ class Claim:
     "paper" is stated or shown by a paper; one of kind "observed" was measured here and has no derivation.
     Both are reported only. `identity` marks a claim of ours that algebra implies for any weights: it tests
     the code. `rebuilt` marks our interpretation of a paper whose text is unavailable or leaves it open.
-    `note` explains why a claim does not hold.
+    `note` explains why a claim does not hold. `quantity` names the measured values; `headline` marks up to
+    three claims of a figure that a reader should know.
     """
 
     sentence: str
@@ -110,56 +114,56 @@ class Claim:
         }
 
 
-def of_runs(numbers: Numbers, each: str = "runs") -> dict[str, Any]:
-    """The fields `seeds` and `each` of a claim with one value per run, or per item that `each` names."""
-    return {"seeds": tuple(numbers["seeds"]), "each": each}
-
-
-def no_tables(_: Numbers) -> list[Table]:
-    """The tables of a figure that has none."""
-    return []
-
-
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper: `run` returns numbers; `claims`, `tables` and `draw` read them, also from a file.
+    """A figure of a paper: `run` returns numbers; `statements` and `draw` read them, also from a file.
 
     `caption` explains the picture. `rebuilt` lists the settings that we reconstructed, if any; `deviations`
     the differences from the printed figure and their reasons. `seconds` is the approximate time on one core:
     long figures are started first. `section` is the section of the report. `small` are settings that take
-    seconds, for tests and `biasfree run --small`.
+    seconds, for tests and `biasfree run --small`. `modules` are the modules of the figure; a change of that
+    of `run` makes numbers stale.
     """
 
     name: str
     title: str
     caption: str
-    settings: Mapping[str, Setting]
-    run: Callable[[Any, Report], Any]
-    claims: Callable[[Any], list[Claim]]
-    draw: Callable[[Any], Figure]
+    section: str
+    settings: type[FigureSettings]
+    run: Callable[[Any, Report], xarray.Dataset]
+    statements: Callable[[xarray.Dataset], list[Claim | Table]]
+    draw: Callable[[xarray.Dataset], Figure]
     seconds: float
-    tables: Callable[[Any], list[Table]] = no_tables
+    small: Mapping[str, Any]
+    modules: frozenset[str]
     rebuilt: str = ""
     deviations: tuple[str, ...] = ()
-    section: str = PAPER
-    small: Mapping[str, Any] = field(default_factory=dict)
-    typed: type[FigureSettings] | None = None
-    modules: frozenset[str] = frozenset()
 
-    def compute(self, settings: Mapping[str, Any], report: Report) -> Any:
+    def compute(self, settings: Mapping[str, Any], report: Report) -> xarray.Dataset:
         """The numbers of a run with all settings given."""
-        return self.run(settings if self.typed is None else self.typed(**settings), report)
+        return self.run(self.settings(**settings), report)
+
+    def claims(self, numbers: xarray.Dataset) -> list[Claim]:
+        """The claims on these numbers, each with its seeds."""
+        seeds = tuple(int(seed) for seed in numbers.seed) if "seed" in numbers.coords else ()
+        found = [one for one in self.statements(numbers) if isinstance(one, Claim)]
+        if sum(claim.headline for claim in found) > MOST_HEADLINES:
+            raise ValueError(f"{self.name} has over {MOST_HEADLINES} headlines; let the others be details.")
+        return [claim if claim.seeds else replace(claim, seeds=seeds) for claim in found]
+
+    def tables(self, numbers: xarray.Dataset) -> list[Table]:
+        """The tables of these numbers."""
+        return [one for one in self.statements(numbers) if isinstance(one, Table)]
 
     def settle(self, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """All settings: the defaults with `changes` applied and checked; a string is parsed as a value."""
-        settled = {name: setting.default for name, setting in self.settings.items()}
+        described = self.settings.described()
+        settled = {name: setting.default for name, setting in described.items()}
         for name, value in (changes or {}).items():
-            if name not in self.settings:
-                raise ValueError(f"{self.name} has no setting {name!r}; it has: {', '.join(self.settings)}.")
-            setting = self.settings[name]
-            settled[name] = (
-                setting.read(name, value) if isinstance(value, str) else setting.check(name, value)
-            )
+            if name not in described:
+                raise ValueError(f"{self.name} has no setting {name!r}; it has: {', '.join(described)}.")
+            one = described[name]
+            settled[name] = one.read(name, value) if isinstance(value, str) else one.check(name, value)
         return settled
 
 

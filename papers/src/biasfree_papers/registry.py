@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from importlib import import_module
 from importlib.metadata import entry_points
 
 from biasfree_papers.experiment import Experiment
@@ -30,13 +29,8 @@ class Registry(MutableMapping[str, Experiment]):
     def __getitem__(self, name: str) -> Experiment:
         figure = self._figures[name]
         if isinstance(figure, tuple):
-            figure = self._figures[name] = self._load(*figure)
+            figure = self._figures[name] = load_figure(*figure)
         return figure
-
-    @staticmethod
-    def _load(module: str, section: str) -> Experiment:
-        made = getattr(import_module(module), "EXPERIMENT", None)
-        return load_figure(module, section) if made is None else made
 
     def __setitem__(self, name: str, experiment: Experiment) -> None:
         self._figures[name] = experiment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,16 +106,3 @@ def several_whole(*, low: int, high: float = np.inf, least: int = 1) -> Check:
         return tuple(map(int, found))
 
     return check
-
-
-def draws(seeds: int) -> dict[str, Setting]:
-    """The two settings of the seeds of a figure: the first seed, and the number of consecutive seeds."""
-    return {
-        "seed": Setting(0, "the first seed of the weights", at_least(0)),
-        "seeds": Setting(seeds, "a number of draws of the weights", at_least(1)),
-    }
-
-
-def seeds_of(settings: Mapping[str, Any]) -> np.ndarray:
-    """The seeds that these settings ask for."""
-    return settings["seed"] + np.arange(settings["seeds"])

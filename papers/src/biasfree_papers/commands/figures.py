@@ -37,7 +37,7 @@ def list_figures() -> None:
             typer.echo(f"# {section}")
         rebuilt = " [rebuilt]" if experiment.rebuilt else ""
         typer.echo(f"{experiment.name}{rebuilt}: {experiment.title}, about {experiment.seconds:.0f} s")
-        for name, setting in experiment.settings.items():
+        for name, setting in experiment.settings.described().items():
             typer.echo(f"    {name} = {setting.written}: {setting.meaning}")
     typer.echo(UNKNOWN)
 

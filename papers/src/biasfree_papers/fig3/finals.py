@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
+from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.fig3.two_neurons import kept
-from biasfree_papers.shared.trajectories import accuracy, named, stacked
-from biasfree_papers.types import Numbers, Report
+from biasfree_papers.shared.trajectories import accuracy
+from biasfree_papers.types import Report
+
+if TYPE_CHECKING:
+    from biasfree_papers.fig3.compute import Settings
 
 _SMALL = {"n": 20, "d": 3}  # a task on which many networks train at once; the law does not depend on the task
 _SMALL_SCALE = 1e-6
@@ -27,44 +31,9 @@ def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network
     return theory.from_linear_twin(linear, leak=leak)
 
 
-def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> Numbers:
-    """Simulated and predicted final errors of ReLU against linear, bounds on the difference, and maps."""
-    finals = [_final(relu, linear, data) for relu, linear in pairs]
-    return named("final", stacked(finals))
-
-
-def over_many(settings: Mapping[str, Any], data: Dataset, report: Report) -> Numbers:
-    """Predicted errors of many seeds and their law, for the figure's width and over widths."""
-    seeds = settings["seed"] + np.arange(settings["draws"])
-    report(f"{len(seeds)} seeds of every width, predicted")
-    full = _predicted(settings["width"], data, seeds)
-    small, law = _small_task(settings), theory.final_weight_error_law(settings["width"])
-    rows = np.array([_predicted(width, small, seeds) for width in settings["widths"]])
-    laws = [theory.final_weight_error_law(width) for width in settings["widths"]]
-    fine = np.geomspace(law.quantile(0.02), law.quantile(0.999), 100)
-    return {
-        "many_predicted": full,
-        "many_distance": np.array(distance(full, law)),
-        "law_errors": fine,
-        "law_shares": law.cdf(fine),
-        "widths": np.array(settings["widths"]),
-        "medians": np.median(rows, axis=1),
-        "law_medians": np.array([one.quantile(0.5) for one in laws]),
-        "width_distances": np.array([distance(row, one) for row, one in zip(rows, laws, strict=True)]),
-    }
-
-
-def at_small_widths(settings: Mapping[str, Any], report: Report) -> Numbers:
-    """Simulated and predicted final errors of many seeds at small widths, by descent on a small task."""
-    data, seeds = _small_task(settings), settings["seed"] + np.arange(settings["small_draws"])
-    found = []
-    for width in settings["small_widths"]:
-        report(f"{len(seeds)} seeds of width {width}, simulated")
-        found.append(_trained(width, data, seeds))
-    return {
-        "small_widths": np.array(settings["small_widths"]),
-        **named("small", stacked(found)),
-    }
+def kept(run: Trajectory) -> float:
+    """The norm of the initial weights, which linear terms do not shrink, over the final one: |W(0)|/|W|."""
+    return float(np.linalg.norm(run[0].norms) / np.linalg.norm(run[-1].norms))
 
 
 def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
@@ -73,14 +42,54 @@ def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
     return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
 
-def _final(relu: Trajectory, linear: Trajectory, data: Dataset) -> dict[str, float]:
-    left = _remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + kept(relu)
-    return {
-        "measured": diagnostics.weight_error(relu[-1], linear[-1]),
-        "predicted": theory.final_weight_error(relu[0], data),
-        "bound": 3 * left + accuracy(relu) + accuracy(linear),
-        "map_error": _map_error(relu, linear),
+def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> xarray.Dataset:
+    """Simulated and predicted final errors of ReLU against linear, bounds on the difference, and maps."""
+    lefts = [_remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + kept(relu) for relu, _ in pairs]
+    bounds = [
+        3 * left + accuracy(relu) + accuracy(linear)
+        for left, (relu, linear) in zip(lefts, pairs, strict=True)
+    ]
+    found = {
+        "final_measured": [diagnostics.weight_error(relu[-1], linear[-1]) for relu, linear in pairs],
+        "final_predicted": [theory.final_weight_error(relu[0], data) for relu, _ in pairs],
+        "final_bound": bounds,
+        "map_error": [_map_error(relu, linear) for relu, linear in pairs],
     }
+    return xarray.Dataset({name: ("seed", values) for name, values in found.items()})
+
+
+def over_many(settings: Settings, data: Dataset, report: Report) -> xarray.Dataset:
+    """Predicted errors of many seeds and their law, for the figure's width and over widths."""
+    seeds, small = settings.seed + np.arange(settings.draws), _small_task(settings)
+    report(f"{len(seeds)} seeds of every width, predicted")
+
+    def predicted(width: int) -> dict[str, float]:
+        errors, law = _predicted(width, small, seeds), theory.final_weight_error_law(width)
+        return {
+            "median_error": float(np.median(errors)),
+            "law_median": law.quantile(0.5),
+            "distance": distance(errors, law),
+        }
+
+    full, law = _predicted(settings.width, data, seeds), theory.final_weight_error_law(settings.width)
+    fine = np.geomspace(law.quantile(0.02), law.quantile(0.999), 100)
+    return tabulate(predicted, over={"width": settings.widths}).assign(
+        many_predicted=("many", full),
+        many_distance=distance(full, law),
+        law_error=("fine", fine),
+        law_share=("fine", law.cdf(fine)),
+    )
+
+
+def at_small_widths(settings: Settings, report: Report) -> xarray.Dataset:
+    """Simulated and predicted final errors of many seeds at small widths, by descent on a small task."""
+    data, seeds = _small_task(settings), settings.seed + np.arange(settings.small_draws)
+
+    def trained(small_width: int) -> dict[str, Any]:
+        report(f"{len(seeds)} seeds of width {small_width}, simulated")
+        return _trained(small_width, data, seeds)
+
+    return tabulate(trained, over={"small_width": settings.small_widths})
 
 
 def _map_error(relu: Trajectory, linear: Trajectory) -> float:
@@ -104,18 +113,17 @@ def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
     return float(apart / (np.sqrt(2) * norm))
 
 
-def _small_task(settings: Mapping[str, Any]) -> Dataset:
-    return tasks.whiten(tasks.odd_sine(**_SMALL, seed=settings["data_seed"]))
+def _small_task(settings: Settings) -> Dataset:
+    return tasks.whiten(tasks.odd_sine(**_SMALL, seed=settings.data_seed))
 
 
 def _predicted(width: int, data: Dataset, seeds: np.ndarray) -> np.ndarray:
     """The prediction for ReLU from the initial weights of each seed."""
-    sizes = (data.dimensions, width, 1)
-    relus = [start(sizes, _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
+    relus = [start((data.dimensions, width, 1), _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
     return np.array([theory.final_weight_error(relu, data) for relu in relus])
 
 
-def _trained(width: int, data: Dataset, seeds: np.ndarray) -> Numbers:
+def _trained(width: int, data: Dataset, seeds: np.ndarray) -> dict[str, Any]:
     """ReLU with step η and linear with η/2, to ten time constants after the plateau.
 
     On white data descent has the limits of the flow, W ∝ r₁β̄ᵀ: each step multiplies both layers alike.
@@ -134,9 +142,10 @@ def _trained(width: int, data: Dataset, seeds: np.ndarray) -> Numbers:
         _remainder(relu, theory.white_flow, data, slowed) + kept(run)
         for relu, run in zip(relus, ends, strict=True)
     ]
+    predicted = [theory.final_weight_error(relu, data) for relu in relus]
     return {
-        "measured": measured,
-        "predicted": np.array([theory.final_weight_error(relu, data) for relu in relus]),
-        "bound": 3 * np.array(left),
-        "distance": np.array(distance(measured, theory.final_weight_error_law(width))),
+        "small_measured": ("small_seed", measured),
+        "small_predicted": ("small_seed", np.array(predicted)),
+        "small_bound": ("small_seed", 3 * np.array(left)),
+        "small_distance": distance(measured, theory.final_weight_error_law(width)),
     }

@@ -1,136 +1,124 @@
-"""The picture of Fig. 3, from stored numbers; the panels over seeds are in `picture_draws`."""
+"""The picture of Fig. 3, from stored numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 from biasfree import plots
-from biasfree_papers.fig3.picture_draws import against_width, draws, shares
-from biasfree_papers.fig3.sentences_losses import drop
-from biasfree_papers.shared.picture import MARKERS, fill
-from biasfree_papers.types import Numbers
+from biasfree_papers.panels import Row, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 _DASHED = (0, (2, 1.5))
-_KINDS: dict[str, dict[str, Any]] = {
-    "simulated": {"ls": "none", "marker": "o", "mfc": "none"},
-    "reduced flow": {"ls": "-"},
-    "Eq. 38": {"ls": _DASHED, "lw": 0.8},
-}
-#: The theories whose gaps to the simulation panel (b) shows.
-_GAPS: dict[str, tuple[str, dict[str, Any]]] = {
-    "to Eq. 38": ("white", {"ls": _DASHED, "lw": 0.8}),
-    "to reduced flow": ("reduced", {"ls": "-", "lw": 0.9}),
-    "to two neurons": ("pair", {"ls": ":", "lw": 0.9}),
-}
+_BLUE, _RED = "#2166ac", "#b2182b"
 
 
-def draw(numbers: Numbers) -> Figure:
-    """Nine panels: losses, theories and collapse; weight errors; their law, logistic loss and descent."""
-    from matplotlib.figure import Figure
-
-    parts = (_loss, _gaps, _collapse, _error, draws, shares, against_width, _logistic, _descent)
-    with plots.style():
-        figure = Figure(figsize=(plots.WIDTH, 6.4), layout="constrained")
-        fill(figure.subplots(3, 3).flat, parts, numbers)
-    return figure
+def draw(n: xarray.Dataset) -> Figure:
+    """Six panels: losses, on time and rescaled time, weight errors; their prediction, law; logistic loss."""
+    return picture(n, [[_loss, _collapse, _error], Row([_predicted, _law, _logistic])], height=4.6)
 
 
-def _loss(axes: Axes, numbers: Numbers) -> None:
-    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
-    t = numbers["shown"]
-    for i, (leak, color) in enumerate(zip(leaks, colors, strict=True)):
-        plots.theory_curve(axes, t, numbers["reduced_shown"][i], color=color)
-        plots.theory_curve(axes, t, numbers["white_shown"][i], color=color, ls=_DASHED, lw=0.8)
-        own = numbers["rescaled"] * 2 / (1 + leak)
-        plots.simulated_points(axes, own, numbers["simulated"][i], shown=18, ms=2.8, color=color)
-    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, 1.15 * t[-1]))
-    _leaks(axes, leaks, loc="upper right", bbox_to_anchor=(1.03, 1.06))
-    _kinds(axes, _KINDS, loc="upper right", bbox_to_anchor=(1.03, 0.62))
+def _leaks(n: xarray.Dataset, objective: str) -> Any:
+    """The leaks that were run with a loss, each with its numbers and color."""
+    own = n.sel(objective=objective).dropna("leak", subset=["accuracy"])
+    return [(one.squeeze("leak"), plots.leak_colors([leak])[0]) for leak, one in own.groupby("leak")]
 
 
-def _leaks(axes: Axes, leaks: np.ndarray, **place: Any) -> None:
-    """The leaks by color, in short lines."""
-    from matplotlib.lines import Line2D
-
-    colors: Any = plots.leak_colors(leaks)
-    handles = [Line2D([], [], color=c, lw=2, label=f"{a:g}") for a, c in zip(leaks, colors, strict=True)]
-    look = {"ncol": 2, "title": "leak $\\alpha$", "title_fontsize": 7, "fontsize": 6.5, "handlelength": 1.2}
-    axes.add_artist(axes.legend(handles=handles, columnspacing=0.8, labelspacing=0.25, **look, **place))
-
-
-def _kinds(axes: Axes, kinds: dict[str, dict[str, Any]], **place: Any) -> None:
-    """What a line and a marker stand for."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color="0.3", label=label, **look) for label, look in kinds.items()]
-    axes.legend(handles=handles, fontsize=6.5, labelspacing=0.3, handlelength=1.6, **place)
-
-
-def _gaps(axes: Axes, numbers: Numbers) -> None:
-    """How far each theory is from the simulation, over rescaled time, for every leak."""
-    t, unit = numbers["rescaled"], drop(numbers)
-    for i, color in enumerate(plots.leak_colors(numbers["leaks"])):
-        for name, look in _GAPS.values():
-            gap = np.abs(numbers["simulated"][i] - numbers[name][i]) / unit
-            plots.theory_curve(axes, t, np.maximum(gap, 1e-12), color=color, **look)
-    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="gap of the loss / drop", yscale="log")
-    axes.set(xlim=(0, t[-1]), ylim=(1e-7, 3))
-    kinds = {label: look for label, (_, look) in _GAPS.items()}
-    _kinds(axes, kinds, loc="upper left", bbox_to_anchor=(-0.02, 1.05))
+def _loss(axes: Axes, n: xarray.Dataset) -> None:
+    for one, color in _leaks(n, "square"):
+        plots.theory_curve(axes, n.shown, one.reduced_shown, color=color)
+        plots.theory_curve(axes, n.shown, one.white_shown, color=color, ls=_DASHED, lw=0.8)
+        own, simulated = one.rescaled * 2 / (1 + one.leak), one.loss.sel(kind="simulated")
+        plots.simulated_points(axes, own, simulated, shown=18, ms=2.8, color=color)
+        axes.plot([], [], color=color, lw=2, label=f"$\\alpha$ = {float(one.leak):g}")
+    end = 1.45 * float(n.shown[-1])
+    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, end))
+    axes.add_artist(axes.legend(loc="upper right", handlelength=1.2, labelspacing=0.25))
+    kinds: Any = {"simulated": {"ls": "none", "marker": "o", "mfc": "none"}, "reduced flow": {}}
+    kinds["Eq. 38"] = {"ls": _DASHED, "lw": 0.8}
+    handles = [axes.plot([], [], color="0.3", **look)[0] for look in kinds.values()]
+    axes.legend(
+        handles, kinds, loc="center right", bbox_to_anchor=(1, 0.38), handlelength=1.6, labelspacing=0.25
+    )
 
 
-def _collapse(axes: Axes, numbers: Numbers) -> None:
-    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
-    plots.theory_curve(axes, numbers["rescaled"], numbers["reduced"][0], color="0.3", label="reduced flow")
-    for i, color in enumerate(colors):
-        look = {"shown": 10, "shift": i / len(leaks), "color": color, "ms": 2.8}
-        plots.simulated_points(axes, numbers["rescaled"], numbers["simulated"][i], **look)
-    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss", ylim=(0, None))
-    axes.set_xlim(0, numbers["rescaled"][-1])
-    plots.level(axes, float(numbers["least_squares"]), "least squares")
-    axes.legend(loc="upper right", handlelength=1, bbox_to_anchor=(1.04, 0.9))
+def _collapse(axes: Axes, n: xarray.Dataset) -> None:
+    _rescaled(axes, n, "square")
+    plots.level(axes, float(n.least_squares), "least squares")
 
 
-def _error(axes: Axes, numbers: Numbers) -> None:
-    leaks, colors = numbers["leaks"], plots.leak_colors(numbers["leaks"])
-    for leak, color, error in zip(leaks, colors, numbers["weight_error"], strict=True):
-        if leak < 1:
-            plots.simulated_points(axes, numbers["rescaled"], 100 * error, shown=25, ms=2.8, color=color)
-    predicted = 100 * float(numbers["final_predicted"][0])
+def _logistic(axes: Axes, n: xarray.Dataset) -> None:
+    _rescaled(axes, n, "logistic")
+
+
+def _rescaled(axes: Axes, n: xarray.Dataset, objective: str) -> None:
+    """Losses of all leaks on rescaled time, and the reduced flow of ReLU."""
+    leaks = _leaks(n, objective)
+    relu = leaks[0][0]
+    plots.theory_curve(axes, relu.rescaled, relu.loss.sel(kind="reduced"), color="0.3", label="reduced flow")
+    for i, (one, color) in enumerate(leaks):
+        look: Any = {"shown": 12, "shift": i / len(leaks), "color": color, "marker": "osDv^<>Ph*"[i % 10]}
+        look["label"] = f"$\\alpha$ = {float(one.leak):g}" if objective == "logistic" else None
+        plots.simulated_points(axes, one.rescaled, one.loss.sel(kind="simulated"), ms=2.8, **look)
+    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss" if objective == "square" else "logistic loss")
+    axes.set(xlim=(0, float(relu.rescaled[-1])), ylim=(0, None))
+    axes.legend(loc="upper right" if objective == "square" else "lower left", handlelength=1.2)
+
+
+def _error(axes: Axes, n: xarray.Dataset) -> None:
+    for one, color in _leaks(n, "square"):
+        if one.leak < 1:
+            plots.simulated_points(axes, one.rescaled, 100 * one.weight_error, ms=2.8, color=color)
+    predicted = 100 * float(n.final_predicted[0])
     plots.level(axes, predicted, "predicted, $t\\to\\infty$", ls="-", color="0.3")
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="weight error (%)", ylim=(0, 1.3 * predicted))
-    axes.set_xlim(0, numbers["rescaled"][-1])
+    axes.set_xlim(0, float(n.rescaled.sel(objective="square")[-1]))
 
 
-def _logistic(axes: Axes, numbers: Numbers) -> None:
-    """The collapse for the logistic loss."""
-    t, leaks = numbers["logistic_rescaled"], numbers["logistic_leaks"]
-    plots.theory_curve(axes, t, numbers["logistic_reduced"], color="0.3", label="reduced flow")
-    for i, (leak, color) in enumerate(zip(leaks, plots.leak_colors(leaks), strict=True)):
-        marker = MARKERS[i % len(MARKERS)]
-        look = {"shown": 14, "shift": i / len(leaks), "color": color, "marker": marker, "ms": 2.8}
-        plots.simulated_points(
-            axes, t, numbers["logistic_simulated"][i], label=f"$\\alpha$ = {leak:g}", **look
-        )
-    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="logistic loss", ylim=(0, None), xlim=(0, t[-1]))
-    axes.legend(loc="lower left")
+def _predicted(axes: Axes, n: xarray.Dataset) -> None:
+    """Predicted and simulated errors, seed by seed."""
+    looks = zip(n.small_width, ("#92c5de", "#4393c3", _BLUE, "#053061"), "^sDv", strict=False)
+    for width, color, marker in looks:
+        one, look = 100 * n.sel(small_width=width), {"ms": 2.2, "mew": 0.5, "mfc": "none", "color": color}
+        axes.plot(one.small_predicted, one.small_measured, marker, label=f"width {int(width)}", **look)
+    full = f"width {int(n.neurons)}"
+    axes.plot(100 * n.final_predicted, 100 * n.final_measured, "o", mfc="none", color=_RED, label=full)
+    ends = 0.1, 100
+    axes.plot(ends, ends, color="0.3", lw=0.8, zorder=0)
+    axes.set(xlim=ends, ylim=ends, xscale="log", yscale="log")
+    axes.set(xlabel="final weight error, predicted (%)", ylabel="simulated (%)")
+    _percent(axes.xaxis, ends)
+    _percent(axes.yaxis, ends)
+    axes.legend(loc="upper left", handlelength=1)
 
 
-def _descent(axes: Axes, numbers: Numbers) -> None:
-    """How far descent at one step for all leaks is from the flow, and some real steps of ReLU."""
-    t, unit, flow = numbers["rescaled"], drop(numbers), numbers["flow_loss"]
-    for color, loss in zip(plots.leak_colors(numbers["leaks"]), numbers["descent_loss"], strict=True):
-        plots.theory_curve(axes, t, 100 * (loss - flow) / unit, color=color, lw=1)
-    real = 100 * (numbers["real_loss"] - numbers["real_flow"]) / unit
-    axes.plot(numbers["real_rescaled"], real, "o", mfc="none", ms=2.8, color="k", label="ReLU, real steps")
-    top = 100 * (numbers["descent_loss"] - flow).max() / unit
-    middle = float(t[np.argmin(np.abs(flow - (flow[0] + flow[-1]) / 2))])
-    axes.set(xlabel="rescaled time $ct/\\tau$", ylabel=f"descent − flow, $\\eta$ = {numbers['step']:g} (%)")
-    axes.set(xlim=(max(0, 0.75 * middle), min(t[-1], 1.25 * middle)), ylim=(None, 1.25 * top))
-    axes.legend(loc="upper right", bbox_to_anchor=(1.03, 1.06))
+def _law(axes: Axes, n: xarray.Dataset) -> None:
+    """The law of the error at the figure's width, and the seeds that the paper's bounds hold for."""
+    errors = np.sort(100 * n.many_predicted)
+    plots.theory_curve(axes, 100 * n.law_error, n.law_share, color="0.3", label="law")
+    steps = np.arange(1, len(errors) + 1) / len(errors)
+    axes.plot(errors, steps, ".", ms=2, mew=0, color=_BLUE, label=f"{len(errors)} predicted")
+    final = np.sort(100 * n.final_measured)
+    place = np.searchsorted(errors, final) / len(errors)
+    axes.plot(final, place, "o", mfc="none", color=_RED, label=f"{len(final)} simulated")
+    for bound, text in ((1.0, "1 % (v1)"), (0.3, "0.3 % (TMLR)")):
+        axes.axvline(bound, color="0.5", lw=0.8, ls=":")
+        axes.annotate(text, (bound, 1.0), rotation=90, ha="right", va="top", fontsize=7, color="0.3")
+    ends = 0.1, 100 * float(n.law_error[-1])
+    axes.set(xscale="log", xlim=ends, ylim=(0, 1.02), ylabel="share of seeds below")
+    axes.set_xlabel(f"final weight error, width {int(n.neurons)} (%)")
+    _percent(axes.xaxis, ends)
+    axes.legend(loc="lower right", handlelength=0.8, labelspacing=0.2, bbox_to_anchor=(1.05, -0.03))
+
+
+def _percent(axis: Axis, ends: tuple[float, float]) -> None:
+    """Ticks in whole words on a logarithmic axis."""
+    axis.set_ticks([tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100) if ends[0] <= tick <= ends[1]])
+    axis.set_ticks([], minor=True)
+    axis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -34,9 +34,7 @@ def sources_fingerprint(experiment: Experiment) -> str:
 
 
 def _modules(experiment: Experiment) -> set[str]:
-    functions = (experiment.run, experiment.claims, experiment.tables, experiment.draw)
-    modules = experiment.modules or {function.__module__ for function in functions}
-    return {*modules, f"{__package__}.making"}
+    return {*experiment.modules, f"{__package__}.making"}
 
 
 def _texts(experiment: Experiment) -> dict[str, Any]:

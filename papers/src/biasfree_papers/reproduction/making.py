@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from biasfree.tables import Table, as_json
 from biasfree.versions import versions
@@ -24,7 +24,10 @@ from biasfree_papers.reproduction.storage import (
     save_record,
     stored_numbers,
 )
-from biasfree_papers.types import Numbers, Report
+from biasfree_papers.types import Report
+
+if TYPE_CHECKING:
+    import xarray
 
 _DPI = 200
 
@@ -75,7 +78,7 @@ def is_current(figure: Figure) -> bool:
 
 def _run(
     experiment: Experiment, settings: Mapping[str, Any], fingerprint: str, report: Report
-) -> tuple[Numbers, Origin]:
+) -> tuple[xarray.Dataset, Origin]:
     began = time.perf_counter()
     try:
         numbers = experiment.compute(settings, report)
@@ -99,7 +102,13 @@ def _explain(name: str, error: RuntimeError) -> None:
 
 
 def _finish(
-    experiment: Experiment, numbers: Numbers, origin: Origin, folder: Path, *, reused: bool, redraw: bool
+    experiment: Experiment,
+    numbers: xarray.Dataset,
+    origin: Origin,
+    folder: Path,
+    *,
+    reused: bool,
+    redraw: bool,
 ) -> Figure:
     """Compute claims and tables; write them and the pictures if they are missing or a source has changed."""
     figure = Figure(experiment, origin, experiment.claims(numbers), experiment.tables(numbers), reused)
@@ -110,7 +119,7 @@ def _finish(
     return figure
 
 
-def _pictures(experiment: Experiment, numbers: Numbers) -> dict[str, bytes]:
+def _pictures(experiment: Experiment, numbers: xarray.Dataset) -> dict[str, bytes]:
     """PNG and PDF without a date, so that the same numbers give the same files."""
     picture, drawn = experiment.draw(numbers), {}
     for kind in KINDS:

@@ -7,13 +7,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.files import load_npz, replacing, save_npz
 from biasfree.tables import as_json
 from biasfree_papers.named_arrays import as_arrays, as_dataset
+
+if TYPE_CHECKING:
+    import xarray
 
 FILE, RECORD = "numbers.npz", "claims.json"
 KINDS = ("png", "pdf")
@@ -46,9 +49,13 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def content(numbers: Any) -> str:
-    """The hash of named arrays: their names, types, shapes and values."""
-    digest, arrays = hashlib.sha256(), _arrays(numbers)
+def content(numbers: xarray.Dataset) -> str:
+    """The hash of named arrays: their names, axes, types, shapes and values."""
+    return _content(as_arrays(numbers))
+
+
+def _content(arrays: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.asarray(arrays[name])
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
@@ -56,19 +63,15 @@ def content(numbers: Any) -> str:
     return digest.hexdigest()
 
 
-def save_numbers(folder: Path, numbers: Any, origin: Origin) -> None:
+def save_numbers(folder: Path, numbers: xarray.Dataset, origin: Origin) -> None:
     """Write the numbers and their origin to one file."""
-    arrays = _arrays(numbers)
+    arrays = as_arrays(numbers)
     if _ORIGIN in arrays:
         raise ValueError(f"no array may be called {_ORIGIN!r}: that name is taken; rename it.")
     save_npz(folder / FILE, {**arrays, _ORIGIN: np.array(json.dumps(as_json(asdict(origin))))})
 
 
-def _arrays(numbers: Any) -> dict[str, np.ndarray]:
-    return numbers if isinstance(numbers, dict) else as_arrays(numbers)
-
-
-def load_numbers(folder: Path) -> tuple[Any, Origin]:
+def load_numbers(folder: Path) -> tuple[xarray.Dataset, Origin]:
     """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
     arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
     remedy = "they are damaged, or from another version; make them again with `biasfree run`."
@@ -78,12 +81,12 @@ def load_numbers(folder: Path) -> tuple[Any, Origin]:
         raise ValueError(
             f"{folder / FILE} does not name the origin of its numbers ({error}): {remedy}"
         ) from None
-    if origin.content != content(arrays):
+    if origin.content != _content(arrays):
         raise ValueError(f"{folder / FILE} does not contain the numbers written to it: {remedy}")
-    return (as_dataset(arrays) if "axes" in arrays else arrays), origin
+    return as_dataset(arrays), origin
 
 
-def stored_numbers(folder: Path) -> tuple[Any, Origin] | None:
+def stored_numbers(folder: Path) -> tuple[xarray.Dataset, Origin] | None:
     """The numbers and their origin, or None if there are none that can be read."""
     if not (folder / FILE).is_file():
         return None

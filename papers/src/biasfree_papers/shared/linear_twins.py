@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,52 +14,54 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import Setting, at_least, draws, seeds_of, several
+from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 
 #: The two kinds of initial weights: rank-one, as in Assumption 4 (TMLR 7), and independent Gaussian.
 KINDS = ("rank one", "random")
 Kind = Literal["rank one", "random"]
+#: The origin of the bound `rounding`.
+ROUNDING = (
+    "rounding: six standard deviations of independent roundings of mean zero, over the steps of two runs: "
+    "one of each weight, and one per product and sum of its update (samples, neurons, inputs), times the "
+    "update's relative size"
+)
 
 
-def small_task(seeds: int) -> dict[str, Setting]:
-    """The settings of the small task of App. C.4 to C.6."""
-    return {
-        "width": Setting(50, "a number of neurons, 2 or more", at_least(2)),
-        "dimensions": Setting(5, "a number of inputs", at_least(1)),
-        "samples": Setting(50, "a number of draws, before their negatives are added", at_least(1)),
-        "leaks": Setting((0.0, 0.25, 0.5, 0.75), "leaks below 1", several(low=0, high=0.99)),
-        "data_seed": Setting(0, "a seed for the data", at_least(0)),
-        **draws(seeds),
-    }
+@dataclass(frozen=True)
+class TwinSettings(SeededSettings):
+    """Settings of the small task of App. C.4 to C.6, the task, and initial weights for it."""
+
+    width: int = setting(50, "a number of neurons, 2 or more", at_least(2))
+    dimensions: int = setting(5, "a number of inputs", at_least(1))
+    samples: int = setting(50, "a number of samples, before their negatives are added", at_least(1))
+    leaks: tuple[float, ...] = setting((0.0, 0.25, 0.5, 0.75), "leaks below 1", several(low=0, high=0.99))
+    data_seed: int = setting(0, "a seed for the data", at_least(0))
+    seeds: int = seeds(6)
+
+    def raw_task(self) -> Dataset:
+        """The odd nonlinear target of Fig. 3 on a few inputs, before whitening."""
+        return tasks.odd_sine(self.samples, self.dimensions, seed=self.data_seed)
+
+    def white_task(self) -> Dataset:
+        """The same, made white."""
+        return tasks.whiten(self.raw_task())
+
+    def linear_starts(self, kind: Kind, scale: float) -> list[Network]:
+        """One linear network per seed; layers have norm `scale`, exactly (rank one) or roughly (random)."""
+        common: Any = {"scale": scale, "leak": 1.0}
+        d, all_seeds = self.dimensions, self.all_seeds.tolist()
+        if kind == "random":
+            return [networks.gaussian((d, self.width, 1), seed=seed, **common) for seed in all_seeds]
+        directions = [np.random.default_rng([seed, d]).normal(size=d) for seed in all_seeds]
+        return [
+            networks.rank_one(direction, width=self.width, seed=seed, **common)
+            for direction, seed in zip(directions, all_seeds, strict=True)
+        ]
 
 
 def positive_ones(name: str, value: Any) -> tuple[float, ...]:
     """A check for one or more positive numbers; returns them sorted, without repeats."""
     return tuple(positive(name, one) for one in several()(name, value))
-
-
-def white_task(settings: Mapping[str, Any]) -> Dataset:
-    """The odd nonlinear target of Fig. 3 on a few inputs, made white."""
-    return tasks.whiten(raw_task(settings))
-
-
-def raw_task(settings: Mapping[str, Any]) -> Dataset:
-    """The task of Fig. 3 on a few inputs, before whitening."""
-    return tasks.odd_sine(settings["samples"], settings["dimensions"], seed=settings["data_seed"])
-
-
-def linear_starts(settings: Mapping[str, Any], kind: Kind, scale: float) -> list[Network]:
-    """One linear network per seed; its layers have norm `scale`, exactly (rank one) or roughly (random)."""
-    width, d = settings["width"], settings["dimensions"]
-    if kind == "random":
-        sizes = (d, width, 1)
-        return [
-            networks.gaussian(sizes, scale=scale, leak=1.0, seed=int(seed)) for seed in seeds_of(settings)
-        ]
-    return [
-        networks.rank_one(_direction(d, int(seed)), width=width, scale=scale, leak=1.0, seed=int(seed))
-        for seed in seeds_of(settings)
-    ]
 
 
 def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
@@ -96,5 +99,18 @@ def usual_errors(width: int) -> tuple[float, float]:
     return law.quantile(0.01), law.quantile(0.99)
 
 
-def _direction(d: int, seed: int) -> np.ndarray:
-    return np.random.default_rng([seed, d]).normal(size=d)
+def rounding(data: Dataset, width: int, steps: int, *, rate: float = 1.0) -> float:
+    """A bound on the relative distance of the weights of two equivalent descents, due to rounding.
+
+    N roundings of mean zero that are independent, each at most half of machine epsilon ε, add up to λ√N·ε/2
+    with a chance of at least 1 − 2e^{−λ²/2} (Higham and Mary 2019); here λ = 6, in two runs. `rate` bounds
+    the relative size of an update, which is at most 1 at stable steps. Errors do not grow from step to step:
+    a network on the invariant set grows as a whole, and the minimum attracts.
+    """
+    terms = len(data) + width + data.dimensions
+    return float(6 * np.sqrt(2 * steps * (1 + 2 * terms * rate**2)) * np.finfo(float).eps / 2)
+
+
+def update_rate(data: Dataset, step: float) -> float:
+    """η√(⟨y²⟩⟨|x|²⟩), the largest relative size of an update while the loss is below the initial one."""
+    return float(step * np.sqrt(np.mean(data.y**2) * np.mean(np.sum(data.x**2, axis=1))))

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
 from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.types import Numbers
 
 ROUNDING = (
     "rounding: machine epsilon times steps times terms of the sums in a step (samples, neurons, inputs)"
 )
-
-
-def stacked(rows: Sequence[Mapping[str, Any]]) -> Numbers:
-    """One array per name; its first axis counts the rows."""
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def named(prefix: str, numbers: Numbers) -> Numbers:
-    """The same numbers with a prefix before their names."""
-    return {f"{prefix}_{name}": value for name, value in numbers.items()}
-
-
-def layers(network: Network) -> Numbers:
-    """The weights W1, W2, … of a network, and its biases b1, b2, … if it has any."""
-    return {
-        **{f"W{i}": w for i, w in enumerate(network.weights, 1)},
-        **{f"b{i}": b for i, b in enumerate(network.biases or (), 1)},
-    }
 
 
 def accuracy(run: Trajectory) -> float:

@@ -95,7 +95,7 @@ def _as_table(record: Record) -> Table:
 
 
 def _settings(experiment: Experiment, record: Record) -> Iterator[Markup]:
-    meanings = {name: setting.meaning for name, setting in experiment.settings.items()}
+    meanings = {name: setting.meaning for name, setting in experiment.settings.described().items()}
     body = (
         cells([name, _marked(experiment, name, value), meanings.get(name, "")], named=True)
         for name, value in record["settings"].items()
@@ -107,7 +107,7 @@ def _settings(experiment: Experiment, record: Record) -> Iterator[Markup]:
 
 def _marked(experiment: Experiment, name: str, value: Any) -> Markup:
     """The value of a setting; one that differs from its default is marked."""
-    written, setting = _written(value), experiment.settings.get(name)
+    written, setting = _written(value), experiment.settings.described().get(name)
     if setting is not None and setting.written == written:
         return joined([written])
     return tag("b", written, " (changed)")

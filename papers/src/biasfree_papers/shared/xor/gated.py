@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray
 
 from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.shared.xor.courses import lengths, margins, reached
-from biasfree_papers.types import Numbers
+from biasfree_papers.shared.xor.measures import margins, reached
 
 #: A neuron is active on a point if their cosine is above this; neurons that slide are at right angles.
 _ACTIVE = 1e-3
 
 
-def gated(flows: list[Trajectory], data: Dataset) -> Numbers:
+def gated(flows: list[Trajectory], data: Dataset) -> xarray.Dataset:
     """Losses of gated networks from t = 0, and distances of outputs from the flow if they begin later.
 
     The later ones begin at half the time at which the flow has learned its first point, when neurons are
     already sorted.
     """
-    rows = [_beside(flow, data) for flow in flows]
-    loss, later, error = (np.array(column) for column in zip(*rows, strict=True))
-    return {"gated_loss": loss, "gated_later": later, "gated_error": error}
+    loss, later, error = zip(*(_beside(flow, data) for flow in flows), strict=True)
+    return xarray.Dataset(
+        {
+            "gated_loss": (("seed", "time"), np.array(loss)),
+            "gated_later": ("seed", np.array(later)),
+            "gated_error": ("seed", np.array(error)),
+        }
+    )
 
 
 def _beside(flow: Trajectory, data: Dataset) -> tuple[np.ndarray, float, float]:
@@ -41,7 +46,7 @@ def _beside(flow: Trajectory, data: Dataset) -> tuple[np.ndarray, float, float]:
 
 def _pattern(network: Network, data: Dataset) -> np.ndarray:
     first = network.weights[0]
-    sizes = np.outer(lengths(data), np.linalg.norm(first, axis=1))
+    sizes = np.outer(np.linalg.norm(data.x, axis=1), np.linalg.norm(first, axis=1))
     return data.x @ first.T > _ACTIVE * sizes
 
 

@@ -1,0 +1,31 @@
+"""Runs of Fig. 8: orthogonal and XOR points with the logistic loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import xarray
+
+from biasfree.arrays import positive
+from biasfree_papers.settings import setting
+from biasfree_papers.shared.xor import compute
+from biasfree_papers.types import Report
+
+
+@dataclass(frozen=True)
+class Settings(compute.XorSettings):
+    """Settings of Fig. 8, with its printed step."""
+
+    step: float = setting(0.004, "the step of gradient descent, a positive number", positive)
+
+
+SECONDS = 30
+SMALL: dict[str, Any] = {
+    "sets": (2,), "width": 12, "scale": 1e-4, "step": 0.02, "times": 161, "seeds": 2, "span": 3,
+}  # fmt: skip
+
+
+def run(settings: Settings, report: Report) -> xarray.Dataset:
+    """Both sets with the logistic loss."""
+    return compute.run(settings, report, loss="logistic")
