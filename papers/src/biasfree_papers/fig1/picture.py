@@ -83,7 +83,7 @@ def _maps(row: Any, n: xarray.Dataset, *, task: str) -> None:
         plots.output_map(axes, function, data=data, extent=1.4, resolution=81, vmin=-size, vmax=size)
         for points in axes.collections[-2:]:
             points.set(sizes=[12], linewidth=0.6)
-        axes.set_title(fill(label, 15), fontsize=7, loc="right")
+        axes.set_title(fill(label, 15 if len(label) > 13 else 8), fontsize=7, loc="right")
         axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         axes.label_outer()
         if task == "six":  # the row below has the same axis
