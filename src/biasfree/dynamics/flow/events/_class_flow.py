@@ -14,7 +14,8 @@ from biasfree.dynamics.flow.events._event_flow import KINK_SHARE, TooManyEventsE
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._sorting import WORTH, no_groups, sorted_neurons
 from biasfree.dynamics.flow.native._class_search import class_cross, class_flip, class_search
-from biasfree.dynamics.flow.native._classes import Groups, class_velocity, desk_for
+from biasfree.dynamics.flow.native._classes import class_velocity
+from biasfree.dynamics.flow.native._desk import Groups, desk_for
 from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
 from biasfree.dynamics.flow.native._loop import FRESH, LENGTH, LOCAL, SPREAD, WRONG, Code, Saves
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import Groups
+from biasfree.dynamics.flow.native._desk import Groups
 from biasfree.dynamics.flow.native._layout import Rays, merged, part_of
 
 if TYPE_CHECKING:
