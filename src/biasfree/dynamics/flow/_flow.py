@@ -74,7 +74,7 @@ class Flow:
         l2: float,
         train: tuple[bool, ...],
     ):
-        self.rays = rays_of(network, data, loss, smooth=self.follows)
+        self.rays, self.lines = rays_of(network, data, loss, smooth=self.follows)
         count = len(self.rays.orient)
         self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
         self.room = self._first_room()

@@ -109,9 +109,9 @@ def _flip(side):
     for h in range(len(side.sz)):
         bound, sign, sz = side.bound[h], side.sign[h], side.sz[h]
         for q in range(len(sz)):
-            if sz[q] < bound:
-                sign[q] = -sign[q]
-                crossed += 1
+            wrong = sz[q] < bound
+            crossed += wrong
+            sign[q] = -sign[q] if wrong else sign[q]
     return crossed
 
 

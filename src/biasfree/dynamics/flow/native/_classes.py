@@ -24,6 +24,7 @@ from biasfree.dynamics.flow.native._vectors import (
     fill,
     norm,
     product,
+    product_by_rows,
 )
 
 
@@ -81,7 +82,7 @@ def layers(theta, shape):
 # Linear functions: of all neurons on all lines, of classes on far lines.
 
 
-@inner
+@summing
 def _linear_parts(w, a, groups, desk):
     """What linear functions add to the odd and even parts of outputs; the cones are checked."""
     outputs = len(a)
@@ -111,7 +112,7 @@ def _linear_parts(w, a, groups, desk):
                 row[q] += sign[q] * z[q]
 
 
-@inner
+@summing
 def _in_cone(w, center, reach):
     along, square = 0.0, 0.0
     for i in range(len(w)):
@@ -131,27 +132,27 @@ def _stray_rows(w, a, groups, desk):
             desk.stray_outer[k, s] = a[k, groups.strays[s]]
 
 
-@inner
+@summing
 def _linear_back(w, a, groups, desk, v, u):
     """Velocities by the forces on linear functions, after both `_evaluate`."""
     outputs = len(a)
-    fill(desk.whole_back, 0.0)
-    fill(desk.back, 0.0)
-    add_products(desk.near.odd, groups.near.normals, 0, desk.near.odd.shape[1], desk.whole_back)
-    add_products(desk.far.odd, groups.far.normals, 0, desk.far.odd.shape[1], desk.whole_back)
+    product_by_rows(desk.near.odd, groups.near.normals, desk.whole_back)
+    product_by_rows(desk.far.odd, groups.far.normals, desk.far_back)
     for c in range(groups.classes):
         sign = groups.signs[c]
         for k in range(outputs):
             row, push = desk.class_z[c * outputs + k], desk.far.push[k]
             for q in range(len(row)):
                 row[q] = sign[q] * push[q]
-    add_products(desk.class_z, groups.far.normals, 0, desk.class_z.shape[1], desk.back)
+    product_by_rows(desk.class_z, groups.far.normals, desk.back)
     for h in range(len(w)):
         c = groups.group[h]
         for k in range(outputs):
             total = 0.0
             for i in range(w.shape[1]):
-                back = desk.whole_back[k, i] + (desk.back[c * outputs + k, i] if c >= 0 else 0.0)
+                back = desk.whole_back[k, i] + desk.far_back[k, i]
+                if c >= 0:
+                    back += desk.back[c * outputs + k, i]
                 v[h, i] += a[k, h] * back
                 total += w[h, i] * back
             u[k, h] += total
@@ -258,7 +259,7 @@ def _forces(outer, rays, side, begin, end, v, u):
                     force[q] += factor * sign[q] * push[q]
                     total += push[q] * sz[q]
                 u[k, h] += total
-        add_products(side.force[:some], rays.normals, begin, end, v[first : first + some])
+        add_products(side.force[:some], 0, rays.normals, begin, end, v[first : first + some])
 
 
 @inner

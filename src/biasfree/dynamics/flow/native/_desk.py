@@ -52,11 +52,12 @@ class Side(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them,
-    and what belongs to near and to far lines."""
+    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
+    near lines in `whole_back`, of far ones in `far_back`), and what belongs to near and to far lines."""
 
     whole: Float[np.ndarray, "K D"]
     whole_back: Float[np.ndarray, "K D"]
+    far_back: Float[np.ndarray, "K D"]
     rows: Float[np.ndarray, "CK D"]
     back: Float[np.ndarray, "CK D"]
     class_z: Float[np.ndarray, "CK FQ"]
@@ -75,6 +76,7 @@ def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
     return Desk(
         whole=np.zeros((outputs, inputs)),
         whole_back=np.zeros((outputs, inputs)),
+        far_back=np.zeros((outputs, inputs)),
         rows=np.zeros((classes, inputs)),
         back=np.zeros((classes, inputs)),
         class_z=np.zeros((classes, far)),

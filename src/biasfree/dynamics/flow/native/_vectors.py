@@ -32,7 +32,7 @@ def copy(source, target):
         out[i] = flat[i]
 
 
-@inner
+@summing
 def norm(a):
     """|a|."""
     flat, total = a.reshape(a.size), 0.0
@@ -60,7 +60,7 @@ def combine(a, i, b, begin, end, out):
         _combine_four(r0, r1, r2, r3, b, begin, end, s0, s1, s2, s3)
     else:
         for m in range(i, len(a)):
-            _combine_one(a[m], b, begin, end, out[m, begin:end])
+            combination(a[m], b, begin, end, out[m, begin:end])
 
 
 @summing
@@ -92,8 +92,8 @@ def _combine_four(c, d, e, f, b, begin, end, s0, s1, s2, s3):
 
 
 @summing
-def _combine_one(c, b, begin, end, row):
-    """A combination of the rows of b, four rows at a time."""
+def combination(c, b, begin, end, row):
+    """row = c·b, of the columns `begin` to `end` of b; four rows of b at a time."""
     for j in range(len(row)):
         row[j] = 0.0
     left = len(b) % 4
@@ -109,12 +109,22 @@ def _combine_one(c, b, begin, end, row):
             row[j] += c0 * b0[j] + c1 * b1[j] + c2 * b2[j] + c3 * b3[j]
 
 
+@inner
+def product_by_rows(a, b, out):
+    """out = a·bᵀ."""
+    fill(out, 0.0)
+    for begin in range(0, b.shape[1], COLUMNS):
+        add_products(a, begin, b, begin, min(begin + COLUMNS, b.shape[1]), out)
+
+
 @summing
-def add_products(a, b, begin, end, out):
-    """out += a·b[:, begin:end]ᵀ, four rows of a by two of b; beyond the last row, that row again."""
+def add_products(a, at, b, begin, end, out):
+    """out += a·bᵀ, of the columns `begin` to `end` of b and as many of a from `at` on; four rows of a by two
+    of b, and beyond the last row that row again."""
     for i in range(0, len(a), 4):
         i1, i2, i3 = min(i + 1, len(a) - 1), min(i + 2, len(a) - 1), min(i + 3, len(a) - 1)
-        a0, a1, a2, a3 = a[i], a[i1], a[i2], a[i3]
+        to = at + end - begin
+        a0, a1, a2, a3 = a[i, at:to], a[i1, at:to], a[i2, at:to], a[i3, at:to]
         for k in range(0, len(b), 2):
             m = min(k + 1, len(b) - 1)
             b0, b1 = b[k, begin:end], b[m, begin:end]
