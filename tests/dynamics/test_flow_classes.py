@@ -99,7 +99,7 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     hidden = np.tile([1.0, 0.0], (8, 1))
     data, network = bf.Dataset(x, np.ones(3)), bf.Network((hidden, np.ones((1, 8))))
-    found = sorted_neurons(hidden, hidden, 1, rays_of(network, data, "square", smooth=False), 2.0)
+    found = sorted_neurons(hidden, hidden, 1, rays_of(network, data, "square", smooth=False)[0], 2.0)
     assert found is not None
     assert found[0].reach == pytest.approx(np.tan(margin), rel=1e-9)
     for turn, inside in ((margin * (1 - 1e-6), True), (margin * (1 + 1e-6), False)):

@@ -11,8 +11,9 @@ from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics.flow._initial import branches_initially
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import no_constraints
-from biasfree.dynamics.flow.native._classes import class_loss, desk_for
+from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
+from biasfree.dynamics.flow.native._desk import desk_for
 from biasfree.dynamics.flow.native._field import loss
 from biasfree.dynamics.flow.native._layout import Room, rays_of, room_for, shape_of, vector_of
 from biasfree.dynamics.flow.native._loop import (
@@ -73,7 +74,7 @@ class Flow:
         l2: float,
         train: tuple[bool, ...],
     ):
-        self.rays = rays_of(network, data, loss, smooth=self.follows)
+        self.rays, self.lines = rays_of(network, data, loss, smooth=self.follows)
         count = len(self.rays.orient)
         self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
         self.room = self._first_room()

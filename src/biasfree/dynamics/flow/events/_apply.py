@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.events._decide import Contact, can_rest, departures, resolve
+from biasfree.dynamics.flow.events._decide import Contact, across, can_rest, departures, resolve
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes
 from biasfree.dynamics.flow.native._layout import ROUNDING
 
@@ -33,7 +33,7 @@ class Decisions:
     """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided."""
 
     def __init__(self, lines: Hyperplanes):
-        self.lines, self.rank = lines, lines.rank
+        self.lines = lines
         self.branch_times: list[float] = []
         self._implied: dict[bytes, np.ndarray] = {}
 
@@ -60,7 +60,7 @@ class Decisions:
         if outcome.branches and (after != before).any():
             self._branch(t)
         pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
-        hidden[h] = neuron.w - np.linalg.pinv(pinned) @ (pinned @ neuron.w)
+        hidden[h] = across(pinned, neuron.w)
         return _what_happened(before, after)
 
     def _branch(self, t: float) -> None:
@@ -103,7 +103,7 @@ class Decisions:
 
     def _velocity(self, neuron: Neuron) -> np.ndarray:
         sliding = self.lines.normals[neuron.signs == 0]
-        return neuron.free - np.linalg.pinv(sliding) @ (sliding @ neuron.free)
+        return across(sliding, neuron.free)
 
     def _leave(self, neuron: Neuron, t: float, signs: np.ndarray) -> set[str]:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
@@ -118,6 +118,11 @@ class Decisions:
     def rays(self) -> np.ndarray:
         """The directions in which neurons at w = 0 may leave."""
         return self.lines.rays()
+
+    @cached_property
+    def rank(self) -> int:
+        """The dimension of the span of the samples."""
+        return self.lines.rank
 
     @cached_property
     def _span(self) -> np.ndarray:

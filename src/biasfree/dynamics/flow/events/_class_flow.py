@@ -5,6 +5,7 @@ Small flows, and those in which a neuron slides or rests, are evaluated densely,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from biasfree.dynamics.flow.events._event_flow import KINK_SHARE, TooManyEventsE
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._sorting import WORTH, no_groups, sorted_neurons
 from biasfree.dynamics.flow.native._class_search import class_cross, class_flip, class_search
-from biasfree.dynamics.flow.native._classes import Groups, class_velocity, desk_for
+from biasfree.dynamics.flow.native._classes import class_velocity
+from biasfree.dynamics.flow.native._desk import Groups, desk_for
 from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
 from biasfree.dynamics.flow.native._loop import FRESH, LENGTH, LOCAL, SPREAD, WRONG, Code, Saves
+from biasfree.dynamics.flow.native._signs import give_signs, take_signs
 
 #: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
 LEAST_UNITS, LARGE = 20_000, 2**25
@@ -65,7 +68,7 @@ class ClassFlow(FirstLayerFlow):
     def _renew_classes(self) -> None:
         """Sort neurons anew after a step in which one left its cone; once per step."""
         found = self._found_classes(WORTH) if self.accepted > self._renewed else None
-        self._renewed = self.accepted
+        self._renewed, self._patience = self.accepted, PATIENCE
         self._regroup(*(found or (self._no_classes(), 1.0)))
         self._next_look = self.tried + self._patience
 
@@ -74,28 +77,21 @@ class ClassFlow(FirstLayerFlow):
 
     def _regroup(self, groups: Groups, share: float) -> None:
         """Change to these classes; signs of single units move with them."""
-        self._store_signs()
+        if self.groups.active:
+            self._move_signs(give_signs)
         self.groups, self._share = groups, share
         width, outputs = int(self.shape.sizes[1]), int(self.shape.sizes[2])
         self.desk = desk_for(groups, width if groups.active else 0, outputs)
         if groups.active:
-            signs, near, far = self.march.signs.reshape(width, -1), groups.near, groups.far
-            first = near.first[:-1]
-            self.desk.near.sign[:] = signs[:, groups.near_at[first]] * near.orient[first]
-            if len(groups.strays):
-                first = far.first[:-1]
-                some = np.ix_(groups.strays, groups.far_at[first])
-                self.desk.far.sign[:] = signs[some] * far.orient[first]
+            self._move_signs(take_signs)
         self.march.whole[FRESH] = 0
 
-    def _store_signs(self) -> None:
-        """Bring the signs of all units up to date with those of the present evaluation by class."""
-        groups, signs = self.groups, self.march.signs.reshape(self.shape.sizes[1], -1)
-        if groups.active:
-            near, far = groups.near, groups.far
-            signs[:, groups.near_at] = self.desk.near.sign[:, near.line] * near.orient
-            if len(groups.strays):
-                signs[np.ix_(groups.strays, groups.far_at)] = self.desk.far.sign[:, far.line] * far.orient
+    def _move_signs(self, move: Callable[..., None]) -> None:
+        """Move signs between all units and those that are evaluated one by one."""
+        groups, width = self.groups, int(self.shape.sizes[1])
+        signs = self.march.signs.reshape(width, -1)
+        move(np.arange(width), groups.near, groups.near_at, signs, self.desk.near.sign)
+        move(groups.strays, groups.far, groups.far_at, signs, self.desk.far.sign)
 
     def _evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""

@@ -15,6 +15,7 @@ ways out takes the fastest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ class Contact:
     signs: Int[np.ndarray, "m"]
     hit: np.ndarray
 
-    @property
+    @cached_property
     def rate_rounding(self) -> float:
         """Rates smaller than this are zero."""
         return TINY * float(np.linalg.norm(self.rest) + np.abs(self.above).sum() + np.abs(self.below).sum())
@@ -95,11 +96,12 @@ def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
 def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
     """For every hyperplane that does not attract, the side to try first: onward where it was just reached,
     the side it came from where it was not, and the side of the larger mixing weight where it slid."""
-    held = -np.linalg.pinv(contact.normals.T) @ contact.rest
-    jump = contact.above - contact.below
-    weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
-    onward = np.where(contact.hit, -1, 1) * contact.signs
-    first = np.where(contact.signs == 0, np.where(weight >= 0.5, 1, -1), onward)
+    first, slid = np.where(contact.hit, -1, 1) * contact.signs, contact.signs == 0
+    if (slid & loose).any():
+        held = -np.linalg.pinv(contact.normals.T) @ contact.rest
+        jump = contact.above - contact.below
+        weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
+        first = np.where(slid, np.where(weight >= 0.5, 1, -1), first)
     return [(side, -side) for side in first[loose].tolist()]
 
 
@@ -118,7 +120,7 @@ def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.
     held = np.where(held <= low + slack, low, np.where(held >= high - slack, high, held))
     sliding = normals[signs[tight] == 0]
     velocity = force + np.where(signs[tight] == 0, 0.0, held) @ normals
-    return signs, velocity - np.linalg.pinv(sliding) @ (sliding @ velocity)
+    return signs, across(sliding, velocity)
 
 
 def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -150,8 +152,16 @@ def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.n
 
 
 def _slide(contact: Contact) -> tuple[np.ndarray, np.ndarray]:
-    velocity = contact.rest - np.linalg.pinv(contact.normals) @ (contact.normals @ contact.rest)
-    return np.zeros(len(contact.signs), int), velocity
+    return np.zeros(len(contact.signs), int), across(contact.normals, contact.rest)
+
+
+def across(normals: Float[np.ndarray, "m D"], v: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
+    """v less its part in the span of the normals."""
+    if not len(normals):
+        return v
+    if len(normals) == 1:
+        return v - (normals[0] @ v) / (normals[0] @ normals[0]) * normals[0]
+    return v - np.linalg.pinv(normals) @ (normals @ v)
 
 
 def departures(

@@ -91,8 +91,7 @@ class EventFlow(Flow):
 
     def _first_length(self) -> float:
         """The time in which the weights change by about one percent, after an evaluation."""
-        speed = max(float(np.linalg.norm(self._out)), np.finfo(float).tiny)
-        return FIRST_CHANGE * float(np.linalg.norm(self.march.theta)) / speed
+        return FIRST_CHANGE * _size(self.march.theta) / max(_size(self._out), np.finfo(float).tiny)
 
     def _look(self, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, and decide the event."""
@@ -119,7 +118,7 @@ class EventFlow(Flow):
         places = zip(
             self.shape.weights_at, self.shape.biases_at, self.floors[::2], self.shape.train, strict=True
         )
-        sizes = [np.linalg.norm(self.march.theta[a:b]) + floor for a, b, floor, trained in places if trained]
+        sizes = [_size(self.march.theta[a:b]) + floor for a, b, floor, trained in places if trained]
         return KINK_SHARE * self.rtol * float(min(sizes))
 
     def _examine(self, theta: np.ndarray) -> float:
@@ -201,3 +200,8 @@ def onward(rate: float, jump: float) -> bool:
     """Whether a unit crosses its hyperplane: the velocity points beyond it on both sides. `rate` is the
     velocity toward the side it comes from, `jump` by how much less it is beyond."""
     return rate < 0 and rate - jump <= TINY * (abs(rate) + abs(jump))
+
+
+def _size(v: np.ndarray) -> float:
+    """|v|; along an axis NumPy does without BLAS, whose threads would take the cores of other flows."""
+    return float(np.linalg.norm(v, axis=0))

@@ -8,7 +8,6 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.dynamics.flow._flow import Limits
-from biasfree.dynamics.flow._initial import first_layer_hyperplanes
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._event_flow import EventFlow
 from biasfree.dynamics.flow.events._units import Unit
@@ -21,7 +20,6 @@ class FirstLayerFlow(EventFlow):
 
     def __init__(self, network: Network, data: Dataset, limits: Limits, **problem: Any):
         super().__init__(network, data, limits, **problem)
-        self.lines = first_layer_hyperplanes(network, data)
         self.decisions = Decisions(self.lines)
 
     def _neurons(self, signs: np.ndarray, hidden: np.ndarray, some: np.ndarray) -> list[Neuron]:

@@ -97,7 +97,7 @@ def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
     if not count:
         return np.zeros(0, int)
     axis = np.random.default_rng(0).normal(size=directions.shape[1])
-    shadow = np.abs(directions @ (axis / np.linalg.norm(axis)))
+    shadow = np.abs(np.einsum("md,d->m", directions, axis / np.linalg.norm(axis)))
     order = np.argsort(shadow, kind="stable")
     # a projection is rounded to about D·1e-16, far below SAME_DIRECTION
     crowd = np.concatenate([[0], np.cumsum(np.diff(shadow[order]) > 2 * SAME_DIRECTION)])

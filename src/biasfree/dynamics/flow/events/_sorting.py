@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import Groups
+from biasfree.dynamics.flow.native._desk import Groups
 from biasfree.dynamics.flow.native._layout import Rays, merged, part_of
 
 if TYPE_CHECKING:
@@ -71,15 +71,15 @@ def sorted_neurons(
 def _best_reach(cones: Cones, lines: np.ndarray, outputs: int) -> tuple[float, float]:
     """The cheapest width of the cones and its cost, over that of a dense evaluation; `lines` are the tangents
     of the angles between centers and hyperplanes, in increasing order."""
-    width, member = len(cones.group), cones.group >= 0
-    best, reach = np.inf, 0.0
-    for turn in np.maximum(SLACK * np.quantile(cones.tangent[member], WIDTHS), LEAST_REACH):
-        near = int(np.searchsorted(lines, turn, side="right"))
-        strays = int(np.sum(SLACK * cones.tangent[member] > turn) + np.sum(~member))
-        cost = width * near + (strays + len(cones.centers) * outputs) * (len(lines) - near)
-        if cost < best and near < len(lines):
-            best, reach = cost, float(turn)
-    return best / (width * len(lines)), reach
+    width, count = len(cones.group), len(lines)
+    angles = np.sort(SLACK * cones.tangent[cones.group >= 0])
+    quantiles = np.interp(WIDTHS * (len(angles) - 1), np.arange(len(angles)), angles)
+    turns = np.maximum(quantiles, LEAST_REACH)
+    near = np.searchsorted(lines, turns, side="right")
+    strays = width - np.searchsorted(angles, turns, side="right")
+    cost = width * near + (strays + len(cones.centers) * outputs) * (count - near)
+    best = int(np.argmin(np.where(near < count, cost, np.inf)))
+    return cost[best] / (width * count) if near[best] < count else np.inf, float(turns[best])
 
 
 def _cones(hidden: np.ndarray) -> Cones | None:
@@ -89,12 +89,12 @@ def _cones(hidden: np.ndarray) -> Cones | None:
     for _ in range(MOST_SEEDS):
         if not left.any() or len(centers) == MOST_CLASSES:
             break
-        seed = directions[np.argmax(np.where(left, norms, -1.0))]
-        near = left & (directions @ seed > NEAR)
+        around = _along(directions, directions[np.argmax(np.where(left, norms, -1.0))])
+        near = left & (around > NEAR)
         center = directions[near].sum(axis=0)
         center /= np.linalg.norm(center)
-        near = left & (directions @ center > NEAR)
-        left &= ~near & (directions @ seed <= NEAR)
+        near = left & (_along(directions, center) > NEAR)
+        left &= ~near & (around <= NEAR)
         if near.sum() >= LEAST_NEURONS:
             group[near] = len(centers)
             centers.append(center)
@@ -104,6 +104,11 @@ def _cones(hidden: np.ndarray) -> Cones | None:
     along = np.sum(directions * around, axis=1)
     across = np.linalg.norm(directions - along[:, None] * around, axis=1)
     return Cones(np.array(centers), group, across / np.maximum(along, np.finfo(float).tiny))
+
+
+def _along(directions: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """directions @ one, without BLAS: its threads would take the cores of other flows of a list."""
+    return np.einsum("hd,d->h", directions, one)
 
 
 def _directions(hidden: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from biasfree.dynamics.flow.events._class_flow import ClassFlow
 from biasfree.dynamics.flow.events._event_flow import onward
 from biasfree.dynamics.flow.events._units import Unit, Watch, held_by, set_sign, unit_at
 from biasfree.dynamics.flow.native._loop import FRESH
+from biasfree.dynamics.flow.native._signs import first_signs
 from biasfree.networks import Network
 
 
@@ -24,9 +26,9 @@ class TwoLayerFlow(ClassFlow):
     def __init__(self, network: Network, data: Dataset, limits: Limits, **problem: Any):
         super().__init__(network, data, limits, **problem)
         self._settled: dict[int, tuple[int, ...]] = {}
-        how = {name: problem[name] for name in ("loss", "l2", "train")}
-        begun = initial_state(network, data, self.decisions, **how)
-        self._hold(begun.signs)
+        if self.shape.biased or first_signs(network.weights[0], self.rays, self.march.signs):
+            how = {name: problem[name] for name in ("loss", "l2", "train")}
+            self._hold(initial_state(network, data, self.decisions, **how).signs)
         self._evaluate_by_class()
         self._refuse_many()
 
@@ -59,12 +61,10 @@ class TwoLayerFlow(ClassFlow):
     def _cross(self, wrong: np.ndarray) -> bool:
         """Let the neurons cross that are beyond one hyperplane, slide along none, and are driven onward."""
         units = [unit_at(int(u), self.shape, self.rays) for u in wrong]
-        bound = [unit.neuron for unit in self.units] + self.held.rest.tolist()
-        busy, often = np.unique([unit.neuron for unit in units] + bound * 2, return_counts=True)
-        alone = set(busy[often == 1].tolist())
-        crossed = False
+        bound = {unit.neuron for unit in self.units} | set(self.held.rest.tolist())
+        often, crossed = Counter(unit.neuron for unit in units), False
         for unit, u in zip(units, wrong, strict=True):
-            if unit.neuron in alone:
+            if often[unit.neuron] == 1 and unit.neuron not in bound:
                 rate, square, _ = self._rate(unit)
                 sign = int(self.march.signs[u])
                 if onward(sign * rate, self._jump(unit) * square):

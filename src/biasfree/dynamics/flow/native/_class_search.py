@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import class_forward
+from biasfree.dynamics.flow.native._classes import class_inputs, layers
 from biasfree.dynamics.flow.native._compiled import inner, native
-from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
+from biasfree.dynamics.flow.native._layout import matrix
 from biasfree.dynamics.flow.native._loop import TRIAL, dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
@@ -73,20 +73,19 @@ def _all_jumps(theta, shape, groups, desk):
 def _jumps_at(fraction, march, shape, groups, desk, part):
     """The jumps of the velocity at the units that are wrong at a fraction of the step, by neuron."""
     dense(march, fraction)
-    class_forward(march.state, shape, groups, desk)
-    w = matrix(march.state, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
-    a = matrix(march.state, shape.weights_at[1], shape.sizes[2], shape.sizes[1])
+    class_inputs(march.state, shape, groups, desk)
+    _, a = layers(march.state, shape)
     fill(part, 0.0)
-    for h in range(len(w)):
-        part[h] += _wrong_jumps(h, h, w, a, desk.near)
+    for h in range(len(part)):
+        part[h] += _wrong_jumps(h, h, a, desk.near)
     for s in range(len(groups.strays)):
         h = groups.strays[s]
-        part[h] += _wrong_jumps(h, s, w, a, desk.far)
+        part[h] += _wrong_jumps(h, s, a, desk.far)
 
 
 @inner
-def _wrong_jumps(h, row, w, a, side):
-    total, bound, sz = 0.0, -ROUNDING * norm(w[h]), side.sz[row]
+def _wrong_jumps(h, row, a, side):
+    total, bound, sz = 0.0, side.bound[row], side.sz[row]
     for q in range(len(sz)):
         if sz[q] < bound:
             one, two = 0.0, 0.0
@@ -100,23 +99,19 @@ def _wrong_jumps(h, row, w, a, side):
 @native
 def class_flip(theta, shape, groups, desk):
     """Put the units that are wrong on their other sides; returns how many."""
-    class_forward(theta, shape, groups, desk)
-    w = matrix(theta, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
-    crossed = 0
-    for h in range(len(w)):
-        crossed += _flip_row(norm(w[h]), desk.near.sign[h], desk.near.sz[h])
-    for s in range(len(groups.strays)):
-        crossed += _flip_row(norm(w[groups.strays[s]]), desk.far.sign[s], desk.far.sz[s])
-    return crossed
+    class_inputs(theta, shape, groups, desk)
+    return _flip(desk.near) + _flip(desk.far)
 
 
 @inner
-def _flip_row(size, sign, sz):
+def _flip(side):
     crossed = 0
-    for q in range(len(sz)):
-        if sz[q] < -ROUNDING * size:
-            sign[q] = -sign[q]
-            crossed += 1
+    for h in range(len(side.sz)):
+        bound, sign, sz = side.bound[h], side.sign[h], side.sz[h]
+        for q in range(len(sz)):
+            wrong = sz[q] < bound
+            crossed += wrong
+            sign[q] = -sign[q] if wrong else sign[q]
     return crossed
 
 
@@ -124,29 +119,28 @@ def _flip_row(size, sign, sz):
 def class_cross(theta, v, shape, groups, desk):
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
     onward whatever the order; returns how many crossed, and how many could not."""
-    w = matrix(theta, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
-    a = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1])
-    rates = matrix(v, shape.weights_at[0], shape.sizes[1], shape.sizes[0])
-    stray = np.full(len(w), -1)
+    _, a = layers(theta, shape)
+    rates, _ = layers(v, shape)
+    stray = np.full(len(rates), -1)
     for s in range(len(groups.strays)):
         stray[groups.strays[s]] = s
     crossed, blocked = 0, 0
-    for h in range(len(w)):
-        jumps = _wrong_jumps(h, h, w, a, desk.near)
+    for h in range(len(rates)):
+        jumps = _wrong_jumps(h, h, a, desk.near)
         if stray[h] >= 0:
-            jumps += _wrong_jumps(h, stray[h], w, a, desk.far)
+            jumps += _wrong_jumps(h, stray[h], a, desk.far)
         if jumps > 0:
-            found = _onward(h, h, w, a, rates, jumps, groups.near.normals, desk.near)
+            found = _onward(h, h, a, rates, jumps, groups.near.normals, desk.near)
             crossed, blocked = crossed + found[0], blocked + found[1]
             if stray[h] >= 0:
-                found = _onward(h, stray[h], w, a, rates, jumps, groups.far.normals, desk.far)
+                found = _onward(h, stray[h], a, rates, jumps, groups.far.normals, desk.far)
                 crossed, blocked = crossed + found[0], blocked + found[1]
     return crossed, blocked
 
 
 @inner
-def _onward(h, row, w, a, rates, jumps, normals, side):
-    crossed, blocked, bound = 0, 0, -ROUNDING * norm(w[h])
+def _onward(h, row, a, rates, jumps, normals, side):
+    crossed, blocked, bound = 0, 0, side.bound[row]
     for q in range(normals.shape[1]):
         if side.sz[row, q] < bound:
             rate, own = 0.0, 0.0

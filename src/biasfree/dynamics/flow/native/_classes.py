@@ -6,158 +6,207 @@ Neurons outside the cones (*strays*), and all neurons on the other lines (*near*
 one. The cones are checked at every evaluation.
 
 σ(z) = (1+α)/2·z + (1−α)/2·|z|: the first part is linear in the input, and |z| = s·z at the sign s, so that
-outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed.
+outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
+block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-
-from biasfree.dynamics.flow.native._compiled import inner, native
-from biasfree.dynamics.flow.native._layout import ROUNDING, Rays, matrix
+from biasfree.dynamics.flow.native._compiled import inner, native, summing
+from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
 from biasfree.dynamics.flow.native._residual import loss_of, residual
-from biasfree.dynamics.flow.native._vectors import copy, fill, norm, product, product_by_rows
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-
-class Groups(NamedTuple):
-    """Neurons sorted into so many `classes`: the class of each, −1 for strays, and the cones |w − (w·u)u| ≤
-    reach·(w·u) around unit vectors u. `signs` are those of the classes on far lines; `near_at` and
-    `far_at` are the places of near and far rays among all rays. `active` if evaluations are by class, `stay`
-    0 once a neuron has left its cone."""
-
-    active: bool
-    classes: int
-    group: Int[np.ndarray, "H"]
-    strays: Int[np.ndarray, "S"]
-    center: Float[np.ndarray, "C D"]
-    reach: float
-    signs: Float[np.ndarray, "C FQ"]
-    near: Rays
-    near_at: Int[np.ndarray, "N"]
-    far: Rays
-    far_at: Int[np.ndarray, "F"]
-    stay: Int[np.ndarray, "1"]
+from biasfree.dynamics.flow.native._vectors import (
+    COLUMNS,
+    ROWS,
+    add_products,
+    combine,
+    copy,
+    fill,
+    norm,
+    product,
+    product_by_rows,
+)
 
 
-class Side(NamedTuple):
-    """Near or far lines in an evaluation: signs, s·z and forces of the neurons evaluated one by one there,
-    the even and odd parts of outputs by line, the even part of residuals times (1−α)/2 (`push`; `before` at
-    the start of a step), and outputs and residuals by ray."""
-
-    sign: Int[np.ndarray, "M Q"]
-    sz: Float[np.ndarray, "M Q"]
-    force: Float[np.ndarray, "M Q"]
-    even: Float[np.ndarray, "K Q"]
-    odd: Float[np.ndarray, "K Q"]
-    push: Float[np.ndarray, "K Q"]
-    before: Float[np.ndarray, "K Q"]
-    f: Float[np.ndarray, "K R"]
-    e: Float[np.ndarray, "K R"]
-
-
-class Desk(NamedTuple):
-    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them,
-    and what belongs to near and to far lines."""
-
-    whole: Float[np.ndarray, "K D"]
-    whole_back: Float[np.ndarray, "K D"]
-    rows: Float[np.ndarray, "CK D"]
-    back: Float[np.ndarray, "CK D"]
-    class_z: Float[np.ndarray, "CK FQ"]
-    stray_rows: Float[np.ndarray, "S D"]
-    stray_outer: Float[np.ndarray, "K S"]
-    stray_back: Float[np.ndarray, "S D"]
-    near: Side
-    far: Side
-
-
-def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
-    """Arrays to work in; the signs are left to be set."""
-    strays, inputs = len(groups.strays), len(groups.near.normals)
-    classes, far = groups.classes * outputs, groups.far.normals.shape[1]
-    return Desk(
-        whole=np.zeros((outputs, inputs)),
-        whole_back=np.zeros((outputs, inputs)),
-        rows=np.zeros((classes, inputs)),
-        back=np.zeros((classes, inputs)),
-        class_z=np.zeros((classes, far)),
-        stray_rows=np.zeros((strays, inputs)),
-        stray_outer=np.zeros((outputs, strays)),
-        stray_back=np.zeros((strays, inputs)),
-        near=_side(groups.near, width, outputs),
-        far=_side(groups.far, strays, outputs),
-    )
-
-
-def _side(rays: Rays, neurons: int, outputs: int) -> Side:
-    lines, count = rays.normals.shape[1], len(rays.orient)
-    by_line, by_ray = (outputs, lines), (outputs, count)
-    return Side(
-        sign=np.zeros((neurons, lines), np.int8),
-        sz=np.zeros((neurons, lines)),
-        force=np.zeros((neurons, lines)),
-        even=np.zeros(by_line),
-        odd=np.zeros(by_line),
-        push=np.zeros(by_line),
-        before=np.zeros(by_line),
-        f=np.zeros(by_ray),
-        e=np.zeros(by_ray),
-    )
+@native
+def class_velocity(theta, shape, groups, desk, out):
+    """Write θ̇ to `out`; returns how many units are wrong, and notes whether all cones hold."""
+    w, a = layers(theta, shape)
+    v, u = layers(out, shape)
+    fill(out, 0.0)
+    _linear_parts(w, a, groups, desk)
+    wrong = _evaluate(w, a, shape, groups.near, desk.near, v, u)
+    fill(desk.stray_back, 0.0)
+    fill(desk.stray_speed, 0.0)
+    given = desk.stray_rows, desk.stray_outer, shape, groups.far, desk.far
+    wrong += _evaluate(*given, desk.stray_back, desk.stray_speed)
+    for s in range(len(groups.strays)):
+        h = groups.strays[s]
+        for i in range(v.shape[1]):
+            v[h, i] += desk.stray_back[s, i]
+        for k in range(len(u)):
+            u[k, h] += desk.stray_speed[k, s]
+    _linear_back(w, a, groups, desk, v, u)
+    for layer in range(2):
+        for i in range(shape.weights_at[layer], shape.biases_at[layer]):
+            out[i] = out[i] - shape.l2 * theta[i] if shape.train[layer] else 0.0
+    return wrong
 
 
 @inner
 def class_forward(theta, shape, groups, desk):
-    """Outputs on near and far rays; returns how many units are wrong, and notes whether all cones hold."""
-    width, outputs = shape.sizes[1], shape.sizes[2]
-    w = matrix(theta, shape.weights_at[0], width, shape.sizes[0])
-    a = matrix(theta, shape.weights_at[1], outputs, width)
-    product(a, w, desk.whole)
-    _class_rows(w, a, groups, desk)
-    wrong = 0
-    if groups.near.normals.shape[1] > 0:
-        product(w, groups.near.normals, desk.near.sz)
-        wrong += _signed(w, desk.near)
-        product(a, desk.near.sz, desk.near.even)
-        _outputs(shape, groups.near, desk.whole, desk.near)
-    if groups.far.normals.shape[1] > 0:
-        wrong += _far_even(groups, desk)
-        _outputs(shape, groups.far, desk.whole, desk.far)
-    return wrong
+    """Outputs on near and far rays."""
+    w, a = layers(theta, shape)
+    _linear_parts(w, a, groups, desk)
+    _forward(w, a, shape, groups.near, desk.near)
+    _forward(desk.stray_rows, desk.stray_outer, shape, groups.far, desk.far)
 
 
 @inner
-def _far_even(groups, desk):
-    """The even part of outputs on far lines, over (1−α)/2: of the classes and of the strays."""
-    outputs, wrong, side = desk.far.even.shape[0], 0, desk.far
-    if len(groups.strays) > 0:
-        product(desk.stray_rows, groups.far.normals, side.sz)
-        wrong += _signed(desk.stray_rows, side)
-        product(desk.stray_outer, side.sz, side.even)
-    else:
-        fill(side.even, 0.0)
-    if groups.classes > 0:
-        product(desk.rows, groups.far.normals, desk.class_z)
+def class_inputs(theta, shape, groups, desk):
+    """Inputs times signs of the units that are evaluated one by one."""
+    w, a = layers(theta, shape)
+    _stray_rows(w, a, groups, desk)
+    _inputs(w, groups.near, desk.near)
+    _inputs(desk.stray_rows, groups.far, desk.far)
+
+
+@inner
+def layers(theta, shape):
+    """The weights of both layers, as views of θ."""
+    width, outputs = shape.sizes[1], shape.sizes[2]
+    first = matrix(theta, shape.weights_at[0], width, shape.sizes[0])
+    return first, matrix(theta, shape.weights_at[1], outputs, width)
+
+
+# Linear functions: of all neurons on all lines, of classes on far lines.
+
+
+@summing
+def _linear_parts(w, a, groups, desk):
+    """What linear functions add to the odd and even parts of outputs; the cones are checked."""
+    outputs = len(a)
+    product(a, w, desk.whole)
+    product(desk.whole, groups.near.normals, desk.near.odd)
+    product(desk.whole, groups.far.normals, desk.far.odd)
+    fill(desk.near.even, 0.0)
+    fill(desk.far.even, 0.0)
+    _stray_rows(w, a, groups, desk)
+    if groups.classes == 0:
+        return
+    fill(desk.rows, 0.0)
+    for h in range(len(w)):
+        c = groups.group[h]
+        if c >= 0:
+            if not _in_cone(w[h], groups.center[c], groups.reach):
+                groups.stay[0] = 0
+            for k in range(outputs):
+                for i in range(w.shape[1]):
+                    desk.rows[c * outputs + k, i] += a[k, h] * w[h, i]
+    product(desk.rows, groups.far.normals, desk.class_z)
     for c in range(groups.classes):
         sign = groups.signs[c]
         for k in range(outputs):
-            row, z = side.even[k], desk.class_z[c * outputs + k]
+            row, z = desk.far.even[k], desk.class_z[c * outputs + k]
             for q in range(len(row)):
                 row[q] += sign[q] * z[q]
+
+
+@summing
+def _in_cone(w, center, reach):
+    along, square = 0.0, 0.0
+    for i in range(len(w)):
+        along += center[i] * w[i]
+    for i in range(len(w)):
+        square += (w[i] - along * center[i]) ** 2
+    return along > 0 and square <= (reach * along) ** 2
+
+
+@inner
+def _stray_rows(w, a, groups, desk):
+    """The weights of the strays."""
+    for s in range(len(groups.strays)):
+        for i in range(w.shape[1]):
+            desk.stray_rows[s, i] = w[groups.strays[s], i]
+        for k in range(len(a)):
+            desk.stray_outer[k, s] = a[k, groups.strays[s]]
+
+
+@summing
+def _linear_back(w, a, groups, desk, v, u):
+    """Velocities by the forces on linear functions, after both `_evaluate`."""
+    outputs = len(a)
+    product_by_rows(desk.near.odd, groups.near.normals, desk.whole_back)
+    product_by_rows(desk.far.odd, groups.far.normals, desk.far_back)
+    for c in range(groups.classes):
+        sign = groups.signs[c]
+        for k in range(outputs):
+            row, push = desk.class_z[c * outputs + k], desk.far.push[k]
+            for q in range(len(row)):
+                row[q] = sign[q] * push[q]
+    product_by_rows(desk.class_z, groups.far.normals, desk.back)
+    for h in range(len(w)):
+        c = groups.group[h]
+        for k in range(outputs):
+            total = 0.0
+            for i in range(w.shape[1]):
+                back = desk.whole_back[k, i] + desk.far_back[k, i]
+                if c >= 0:
+                    back += desk.back[c * outputs + k, i]
+                v[h, i] += a[k, h] * back
+                total += w[h, i] * back
+            u[k, h] += total
+
+
+# Neurons that are evaluated one by one: all on near lines, strays on far ones.
+
+
+@inner
+def _evaluate(rows, outer, shape, rays, side, v, u):
+    """Outputs and residuals on all lines of a side, the forces on these neurons added to their velocities;
+    returns how many units are wrong. The odd parts of residuals replace those of outputs."""
+    wrong = 0
+    _bounds(rows, side)
+    for begin in range(0, rays.normals.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, rays.normals.shape[1])
+        wrong += _inputs_of(rows, rays, side, begin, end)
+        _outputs(outer, shape, rays, side, begin, end)
+        _residuals(shape, rays, side, begin, end)
+        _forces(outer, rays, side, begin, end, v, u)
     return wrong
 
 
 @inner
-def _signed(w, side):
-    """z times the signs; returns how many of the products are negative beyond rounding."""
+def _forward(rows, outer, shape, rays, side):
+    """Outputs on all rays of a side."""
+    for begin in range(0, rays.normals.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, rays.normals.shape[1])
+        _inputs_of(rows, rays, side, begin, end)
+        _outputs(outer, shape, rays, side, begin, end)
+
+
+@inner
+def _inputs(rows, rays, side):
+    """s·z on all lines of a side."""
+    _bounds(rows, side)
+    for begin in range(0, rays.normals.shape[1], COLUMNS):
+        _inputs_of(rows, rays, side, begin, min(begin + COLUMNS, rays.normals.shape[1]))
+
+
+@inner
+def _bounds(rows, side):
+    for h in range(len(rows)):
+        side.bound[h] = -ROUNDING * norm(rows[h])
+
+
+@inner
+def _inputs_of(rows, rays, side, begin, end):
+    """s·z on some lines; returns how many units are wrong."""
     wrong = 0
-    for h in range(len(w)):
-        bound = -ROUNDING * norm(w[h])
-        sign, sz = side.sign[h], side.sz[h]
+    for h in range(len(rows)):
+        if h % ROWS == 0:
+            combine(rows, h, rays.normals, begin, end, side.sz)
+        sign, sz, bound = side.sign[h, begin:end], side.sz[h, begin:end], side.bound[h]
         for q in range(len(sz)):
             value = sign[q] * sz[q]
             sz[q] = value
@@ -166,129 +215,51 @@ def _signed(w, side):
 
 
 @inner
-def _outputs(shape, rays, whole, side):
-    """Outputs on rays from the even and the odd parts on their lines."""
+def _outputs(outer, shape, rays, side, begin, end):
+    """Outputs on the rays of some lines."""
     mean, half = (1 + shape.leak) / 2, (1 - shape.leak) / 2
-    product(whole, rays.normals, side.odd)
-    for k in range(len(side.f)):
-        for r in range(len(rays.orient)):
+    for k in range(len(outer)):
+        even = side.even[k, begin:end]
+        for h in range(outer.shape[1]):
+            factor, sz = outer[k, h], side.sz[h, begin:end]
+            for q in range(len(even)):
+                even[q] += factor * sz[q]
+        for r in range(rays.first[begin], rays.first[end]):
             q = rays.line[r]
             side.f[k, r] = rays.orient[r] * mean * side.odd[k, q] + half * side.even[k, q]
 
 
 @inner
-def _class_rows(w, a, groups, desk):
-    """The linear functions of the classes, and the weights of the strays; the cones are checked."""
-    outputs = a.shape[0]
-    fill(desk.rows, 0.0)
-    for h in range(len(w) if groups.classes > 0 else 0):
-        c = groups.group[h]
-        if c < 0:
-            continue
-        along, square = 0.0, 0.0
-        for i in range(w.shape[1]):
-            along += groups.center[c, i] * w[h, i]
-        for i in range(w.shape[1]):
-            square += (w[h, i] - along * groups.center[c, i]) ** 2
-        for k in range(outputs):
-            for i in range(w.shape[1]):
-                desk.rows[c * outputs + k, i] += a[k, h] * w[h, i]
-        if not (along > 0 and square <= (groups.reach * along) ** 2):
-            groups.stay[0] = 0
-    for s in range(len(groups.strays)):
-        for i in range(w.shape[1]):
-            desk.stray_rows[s, i] = w[groups.strays[s], i]
-        for k in range(outputs):
-            desk.stray_outer[k, s] = a[k, groups.strays[s]]
-
-
-@native
-def class_velocity(theta, shape, groups, desk, out):
-    """Write θ̇ to `out`; returns how many units are wrong, and notes whether all cones hold."""
-    wrong = class_forward(theta, shape, groups, desk)
-    width, outputs, fan_in = shape.sizes[1], shape.sizes[2], shape.sizes[0]
-    w = matrix(theta, shape.weights_at[0], width, fan_in)
-    a = matrix(theta, shape.weights_at[1], outputs, width)
-    v = matrix(out, shape.weights_at[0], width, fan_in)
-    u = matrix(out, shape.weights_at[1], outputs, width)
-    fill(out, 0.0)
-    fill(desk.whole_back, 0.0)
-    if groups.near.normals.shape[1] > 0:
-        _forces(shape, groups.near, desk.near, desk.whole_back, desk.whole)
-        _push(a, desk.near)
-        product_by_rows(desk.near.force, groups.near.normals, v)
-        product_by_rows(desk.near.push, desk.near.sz, u)
-    if groups.far.normals.shape[1] > 0:
-        _forces(shape, groups.far, desk.far, desk.whole_back, desk.whole)
-        _far_back(groups, desk, v, u)
-    for h in range(width):
-        c = groups.group[h]
-        for k in range(outputs):
-            total = 0.0
-            for i in range(fan_in):
-                back = desk.whole_back[k, i] + (desk.back[c * outputs + k, i] if c >= 0 else 0.0)
-                v[h, i] += a[k, h] * back
-                total += w[h, i] * back
-            u[k, h] += total
-    for layer in range(2):
-        for i in range(shape.weights_at[layer], shape.biases_at[layer]):
-            out[i] = out[i] - shape.l2 * theta[i] if shape.train[layer] else 0.0
-    return wrong
-
-
-@inner
-def _forces(shape, rays, side, back, more):
-    """Residuals, and their even part; the odd part acts on all neurons alike. `more` is scratch."""
+def _residuals(shape, rays, side, begin, end):
+    """Residuals on the rays of some lines, and their even and odd parts."""
     mean, half = (1 + shape.leak) / 2, (1 - shape.leak) / 2
-    residual(rays, side.f, side.e)
-    fill(side.push, 0.0)
-    fill(side.odd, 0.0)
+    residual(rays, side.f, side.e, rays.first[begin], rays.first[end])
     for k in range(len(side.e)):
-        for r in range(len(rays.orient)):
-            side.push[k, rays.line[r]] += half * side.e[k, r]
-            side.odd[k, rays.line[r]] += mean * rays.orient[r] * side.e[k, r]
-    product_by_rows(side.odd, rays.normals, more)
-    for k in range(len(back)):
-        for i in range(back.shape[1]):
-            back[k, i] += more[k, i]
+        for q in range(begin, end):
+            even, odd = 0.0, 0.0
+            for r in range(rays.first[q], rays.first[q + 1]):
+                even += half * side.e[k, r]
+                odd += mean * rays.orient[r] * side.e[k, r]
+            side.push[k, q], side.odd[k, q] = even, odd
 
 
-@inner
-def _push(outer, side):
-    """The forces on the units that are evaluated one by one."""
-    for h in range(len(side.force)):
-        force, sign = side.force[h], side.sign[h]
-        for q in range(len(force)):
-            force[q] = outer[0, h] * side.push[0, q]
-        for k in range(1, len(outer)):
+@summing
+def _forces(outer, rays, side, begin, end, v, u):
+    """The forces of some lines on neurons, added to their velocities, a few neurons at a time."""
+    for first in range(0, outer.shape[1], ROWS):
+        some = min(ROWS, outer.shape[1] - first)
+        for m in range(some):
+            h = first + m
+            force, sign, sz = side.force[m, : end - begin], side.sign[h, begin:end], side.sz[h, begin:end]
             for q in range(len(force)):
-                force[q] += outer[k, h] * side.push[k, q]
-        for q in range(len(force)):
-            force[q] *= sign[q]
-
-
-@inner
-def _far_back(groups, desk, v, u):
-    """The forces of far lines: on classes into `desk.back`, on strays added to the velocities."""
-    outputs, side = desk.far.even.shape[0], desk.far
-    for c in range(groups.classes):
-        sign = groups.signs[c]
-        for k in range(outputs):
-            row = desk.class_z[c * outputs + k]
-            for q in range(len(row)):
-                row[q] = sign[q] * side.push[k, q]
-    if groups.classes > 0:
-        product_by_rows(desk.class_z, groups.far.normals, desk.back)
-    if len(groups.strays) > 0:
-        _push(desk.stray_outer, side)
-        product_by_rows(side.force, groups.far.normals, desk.stray_back)
-        product_by_rows(side.push, side.sz, desk.stray_outer)
-        for s in range(len(groups.strays)):
-            h = groups.strays[s]
-            for i in range(v.shape[1]):
-                v[h, i] += desk.stray_back[s, i]
-            for k in range(outputs):
-                u[k, h] += desk.stray_outer[k, s]
+                force[q] = 0.0
+            for k in range(len(outer)):
+                factor, push, total = outer[k, h], side.push[k, begin:end], 0.0
+                for q in range(len(force)):
+                    force[q] += factor * sign[q] * push[q]
+                    total += push[q] * sz[q]
+                u[k, h] += total
+        add_products(side.force[:some], 0, rays.normals, begin, end, v[first : first + some])
 
 
 @inner

@@ -136,7 +136,7 @@ def backward(theta, signs, shape, rays, room, out):
 def velocity(theta, signs, shape, rays, room, held, out):
     """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
     wrong = forward(theta, signs, shape, rays, room)
-    residual(rays, room.f, room.e)
+    residual(rays, room.f, room.e, 0, len(rays.orient))
     backward(theta, signs, shape, rays, room, out)
     if held.size > 0:
         constrain(theta, signs, shape, rays, room, held, out)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from biasfree.data import Dataset
-from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
+from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._triangles import triangles_of
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
@@ -141,8 +142,9 @@ def parts_of(states: Float[np.ndarray, "*T N"], shape: Shape) -> tuple[list[np.n
     return weights, biases
 
 
-def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> Rays:
-    """The data as the rays on which their samples lie; without kinks to follow, as few rays as will do."""
+def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tuple[Rays, Hyperplanes]:
+    """The data as the rays on which their samples lie, and the hyperplanes of these; without kinks to follow,
+    as few rays as will do."""
     x, y, floor = _few_samples(network, data, loss) if smooth else (data.x, data.targets, 0.0)
     lines = hyperplanes_of(x if network.biases is None else np.column_stack([x, np.ones(len(x))]))
     normals, line, length = lines.normals, lines.hyperplane, lines.length
@@ -164,7 +166,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> Rays
         0.0 if loss == "logistic" else np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2
     )
     share = 1 / len(data)
-    return Rays(
+    rays = Rays(
         normals=np.ascontiguousarray(normals.T),
         line=keys // 2,
         orient=np.where(keys % 2, -1.0, 1.0),
@@ -178,6 +180,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> Rays
         share=share,
         floor=share * float(gaps + _origin(y[length == 0], loss) + floor),
     )
+    return rays, lines
 
 
 def _few_samples(network: Network, data: Dataset, loss: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -256,17 +259,11 @@ def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndarray, "r"]]:
     """Rays with the same velocities under the square loss if the network is linear on all rays of a pattern:
     per pattern as many as inputs, by a QR factorization; and their patterns."""
-    directions = (rays.normals[:, rays.line] * rays.orient).T
-    root = np.sqrt(rays.p)[:, None]
-    table = np.column_stack([root * directions, root * rays.t.T])
-    inputs, floor, blocks, patterns = directions.shape[1], rays.floor, [], []
-    for one in np.unique(pattern):
-        triangle = np.asarray(np.linalg.qr(table[pattern == one], mode="r"))
-        blocks.append(triangle[:inputs])
-        floor += float(np.sum(triangle[inputs:, inputs:] ** 2)) / 2
-        patterns.append(np.full(len(blocks[-1]), one))
-    few = np.concatenate(blocks)
-    count = len(few)
+    present, which = np.unique(pattern, return_inverse=True)
+    tables, inputs = triangles_of(rays, which, len(present)), len(rays.normals)
+    triangles = np.tril(tables[:, :, : tables.shape[1]]).transpose(0, 2, 1)
+    few = np.concatenate(list(triangles[:, :inputs]))
+    floor, count = rays.floor + float(np.sum(triangles[:, inputs:] ** 2)) / 2, len(few)
     part = Rays(
         normals=np.ascontiguousarray(few[:, :inputs].T),
         line=np.arange(count),
@@ -281,4 +278,4 @@ def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndar
         share=rays.share,
         floor=floor,
     )
-    return part, np.concatenate(patterns)
+    return part, np.repeat(present, inputs)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from biasfree.dynamics.flow.native._classes import class_loss, class_velocity, keep_forces
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._field import loss, velocity
-from biasfree.dynamics.flow.native._vectors import copy, fill, norm
+from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, copy, norm
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -91,16 +91,12 @@ class Saves(NamedTuple):
 @inner
 def dense(march, fraction):
     """The state at a fraction of the step under way, into `march.state`."""
-    h = march.real[TRIAL]
-    for j in range(len(march.theta)):
-        march.state[j] = march.theta[j]
-    for i in range(STAGES):
-        power, weight = fraction, 0.0
-        for p in range(4):
-            weight += power * DENSE[p, i]
-            power *= fraction
-        for j in range(len(march.theta)):
-            march.state[j] += h * weight * march.stages[i, j]
+    weights, power = np.zeros(STAGES), fraction
+    for p in range(len(DENSE)):
+        for i in range(STAGES):
+            weights[i] += power * DENSE[p, i]
+        power *= fraction
+    _combine(march, weights, march.state)
 
 
 @native
@@ -121,7 +117,7 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         for i in range(whole[FRESH], STAGES):
             if i == 1:
                 real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
-            _combine(march, i)
+            _combine(march, WEIGHTS[i, :i], march.arrival)
             whole[EVALUATIONS] += 1
             if groups.active:
                 whole[BY_CLASS] += groups.classes > 0
@@ -152,15 +148,14 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
 
 
 @inner
-def _combine(march, i):
-    """The state of stage i of the step under way; stage 0 is θ."""
-    for j in range(len(march.theta)):
-        march.arrival[j] = 0.0
-    for m in range(i):
-        for j in range(len(march.theta)):
-            march.arrival[j] += WEIGHTS[i, m] * march.stages[m, j]
-    for j in range(len(march.theta)):
-        march.arrival[j] = march.theta[j] + (march.real[TRIAL] * march.arrival[j] if i > 0 else 0.0)
+def _combine(march, weights, out):
+    """θ and the first stages of the step under way, with these weights, into `out`."""
+    count, h, theta = len(weights), march.real[TRIAL], march.theta
+    for begin in range(0, len(out), COLUMNS):
+        end = min(begin + COLUMNS, len(out))
+        combination(weights, march.stages[:count], begin, end, out[begin:end])
+        for j in range(begin, end):
+            out[j] = theta[j] + h * out[j] if count > 0 else theta[j]
 
 
 @inner
@@ -182,14 +177,13 @@ def _loss(theta, shape, rays, room, groups, desk):
     return loss(theta, shape, rays, room)
 
 
-@inner
+@summing
 def _error(march, shape, rtol, floors):
     """The error of the step under way over the error allowed, the largest of all layers."""
-    fill(march.state, 0.0)
-    for i in range(STAGES):
-        for j in range(len(march.theta)):
-            march.state[j] += march.real[TRIAL] * ERROR[i] * march.stages[i, j]
-    worst = 0.0
+    for begin in range(0, len(march.state), COLUMNS):
+        end = min(begin + COLUMNS, len(march.state))
+        combination(ERROR, march.stages, begin, end, march.state[begin:end])
+    h, worst = march.real[TRIAL], 0.0
     for layer in range(len(shape.sizes) - 1):
         width = shape.sizes[layer + 1]
         w, b = shape.weights_at[layer], shape.biases_at[layer]
@@ -201,7 +195,7 @@ def _error(march, shape, rtol, floors):
             for j in range(begin, end):
                 error += march.state[j] ** 2
                 size += march.arrival[j] ** 2
-            ratio = math.sqrt(error) / (rtol * (math.sqrt(size) + floors[2 * layer + part]))
+            ratio = h * math.sqrt(error) / (rtol * (math.sqrt(size) + floors[2 * layer + part]))
             if not ratio < np.inf:
                 return np.inf
             worst = max(worst, ratio)

@@ -8,11 +8,10 @@ from biasfree.dynamics.flow.native._compiled import inner
 
 
 @inner
-def residual(rays, f, e):
-    """Write −∂L/∂f of every ray to e."""
-    outputs, count = f.shape
-    for k in range(outputs):
-        for r in range(count):
+def residual(rays, f, e, begin, end):
+    """Write −∂L/∂f of rays `begin` to `end` − 1 to e."""
+    for k in range(len(f)):
+        for r in range(begin, end):
             if rays.logistic:
                 total = 0.0
                 for i in range(rays.start[r], rays.start[r + 1]):

@@ -1,0 +1,106 @@
+"""Arrays of an evaluation by class: neurons sorted into classes, and a desk to work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._layout import Rays
+from biasfree.dynamics.flow.native._vectors import COLUMNS, ROWS
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+class Groups(NamedTuple):
+    """Neurons sorted into so many `classes`: the class of each, −1 for strays, and the cones |w − (w·u)u| ≤
+    reach·(w·u) around unit vectors u. `signs` are those of the classes on far lines; `near_at` and
+    `far_at` are the places of near and far rays among all rays. `active` if evaluations are by class, `stay`
+    0 once a neuron has left its cone."""
+
+    active: bool
+    classes: int
+    group: Int[np.ndarray, "H"]
+    strays: Int[np.ndarray, "S"]
+    center: Float[np.ndarray, "C D"]
+    reach: float
+    signs: Float[np.ndarray, "C FQ"]
+    near: Rays
+    near_at: Int[np.ndarray, "N"]
+    far: Rays
+    far_at: Int[np.ndarray, "F"]
+    stay: Int[np.ndarray, "1"]
+
+
+class Side(NamedTuple):
+    """Near or far lines in an evaluation: signs and s·z of the neurons evaluated one by one there, the values
+    of s·z below which they are wrong, and the forces on a few of them; the even and odd parts of outputs by
+    line, the even part of residuals times (1−α)/2 (`push`; `before` at the start of a step), and outputs and
+    residuals by ray."""
+
+    sign: Int[np.ndarray, "M Q"]
+    sz: Float[np.ndarray, "M Q"]
+    bound: Float[np.ndarray, "M"]
+    force: Float[np.ndarray, "m q"]
+    even: Float[np.ndarray, "K Q"]
+    odd: Float[np.ndarray, "K Q"]
+    push: Float[np.ndarray, "K Q"]
+    before: Float[np.ndarray, "K Q"]
+    f: Float[np.ndarray, "K R"]
+    e: Float[np.ndarray, "K R"]
+
+
+class Desk(NamedTuple):
+    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
+    near lines in `whole_back`, of far ones in `far_back`), and what belongs to near and to far lines."""
+
+    whole: Float[np.ndarray, "K D"]
+    whole_back: Float[np.ndarray, "K D"]
+    far_back: Float[np.ndarray, "K D"]
+    rows: Float[np.ndarray, "CK D"]
+    back: Float[np.ndarray, "CK D"]
+    class_z: Float[np.ndarray, "CK FQ"]
+    stray_rows: Float[np.ndarray, "S D"]
+    stray_outer: Float[np.ndarray, "K S"]
+    stray_back: Float[np.ndarray, "S D"]
+    stray_speed: Float[np.ndarray, "K S"]
+    near: Side
+    far: Side
+
+
+def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
+    """Arrays to work in; the signs are left to be set."""
+    strays, inputs = len(groups.strays), len(groups.near.normals)
+    classes, far = groups.classes * outputs, groups.far.normals.shape[1]
+    return Desk(
+        whole=np.zeros((outputs, inputs)),
+        whole_back=np.zeros((outputs, inputs)),
+        far_back=np.zeros((outputs, inputs)),
+        rows=np.zeros((classes, inputs)),
+        back=np.zeros((classes, inputs)),
+        class_z=np.zeros((classes, far)),
+        stray_rows=np.zeros((strays, inputs)),
+        stray_outer=np.zeros((outputs, strays)),
+        stray_back=np.zeros((strays, inputs)),
+        stray_speed=np.zeros((outputs, strays)),
+        near=_side(groups.near, width, outputs),
+        far=_side(groups.far, strays, outputs),
+    )
+
+
+def _side(rays: Rays, neurons: int, outputs: int) -> Side:
+    lines, count = rays.normals.shape[1], len(rays.orient)
+    by_line, by_ray = (outputs, lines), (outputs, count)
+    return Side(
+        sign=np.zeros((neurons, lines), np.int8),
+        sz=np.zeros((neurons, lines)),
+        bound=np.zeros(neurons),
+        force=np.zeros((ROWS, COLUMNS)),
+        even=np.zeros(by_line),
+        odd=np.zeros(by_line),
+        push=np.zeros(by_line),
+        before=np.zeros(by_line),
+        f=np.zeros(by_ray),
+        e=np.zeros(by_ray),
+    )

@@ -1,0 +1,56 @@
+"""Triangles R of QR factorizations of rays, native: a few rows at a time, by Householder reflections."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biasfree.dynamics.flow.native._compiled import native, summing
+
+#: Rows that a triangle absorbs at once.
+BLOCK = 64
+
+
+@native
+def triangles_of(rays, pattern, count):
+    """Rᵀ of the rows √p·(direction, target) of all rays of each of `count` patterns, in the first columns."""
+    inputs, outputs = len(rays.normals), len(rays.t)
+    size = inputs + outputs
+    tables, filled = np.zeros((count, size, size + BLOCK)), np.zeros(count, np.int64)
+    for r in range(len(rays.orient)):
+        table, at, root = tables[pattern[r]], size + filled[pattern[r]], math.sqrt(rays.p[r])
+        for i in range(inputs):
+            table[i, at] = root * rays.orient[r] * rays.normals[i, rays.line[r]]
+        for k in range(outputs):
+            table[inputs + k, at] = root * rays.t[k, r]
+        filled[pattern[r]] += 1
+        if filled[pattern[r]] == BLOCK:
+            _absorb(table, BLOCK)
+            filled[pattern[r]] = 0
+    for c in range(count):
+        _absorb(tables[c], filled[c])
+    return tables
+
+
+@summing
+def _absorb(table, count):
+    """Reflect `count` rows, the last columns of `table`, into the triangle in its first columns."""
+    size = len(table)
+    for j in range(size):
+        tail, square = table[j, size : size + count], 0.0
+        for i in range(len(tail)):
+            square += tail[i] * tail[i]
+        if square == 0.0:
+            continue
+        length = math.sqrt(table[j, j] ** 2 + square)
+        head = table[j, j] + (length if table[j, j] > 0 else -length)
+        table[j, j] -= head
+        for k in range(j + 1, size):
+            other, total = table[k, size : size + count], head * table[k, j]
+            for i in range(len(tail)):
+                total += tail[i] * other[i]
+            total *= 2 / (head * head + square)
+            table[k, j] -= total * head
+            for i in range(len(tail)):
+                other[i] -= total * tail[i]
