@@ -60,6 +60,9 @@ def at_most_zero_less(amount: float) -> Change:
 
 
 EXPECTED = {
+    "optimizers": Expected(
+        (2, 0, 2), (21,), "abcd", (("distance", plus(1e-9), {0, 1}),)
+    ),
     "phases": Expected(
         (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
         (("law_distance", plus(2.0), {0}),),

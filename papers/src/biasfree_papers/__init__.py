@@ -23,6 +23,7 @@ FIGURES = {
         "biasfree_papers.relax",
         "biasfree_papers.realdata",
         "biasfree_papers.phases",
+        "biasfree_papers.optimizers",
     ),
     "Its neighbors": (
         "biasfree_papers.frei2022",

@@ -1,0 +1,1 @@
+"""Other optimizers: which keep ReLU networks on their linear twins."""

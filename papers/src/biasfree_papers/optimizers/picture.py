@@ -1,0 +1,66 @@
+"""The picture of the optimizers, from stored numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from biasfree_papers.optimizers.compute import WAYS
+from biasfree_papers.panels import Row, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LOOKS: dict[str, Any] = {
+    "descent": ("#000000", "-"), "momentum": ("#0072b2", "-"), "Nesterov": ("#56b4e9", "--"),
+    "SGD, mirror pairs": ("#009e73", "-"), "Adam": ("#d55e00", "-"), "AdamW": ("#cc79a7", "--"),
+    "SGD, split pairs": ("0.5", ":"),
+}  # fmt: skip
+_LEAST = 1e-17  # zero is drawn here
+
+
+def draw(n: xarray.Dataset) -> Figure:
+    """Distances over steps above; by batch size and from random weights below."""
+    above = Row([_opposite, _rank_one], share_y=True, legend="below", height=1.2)
+    return picture(n, [above, [_batches, _random]], height=5.4)
+
+
+def _opposite(axes: Axes, n: xarray.Dataset) -> None:
+    _paths(axes, n, "opposite pairs")
+    axes.set_ylabel("distance from the twin")
+
+
+def _rank_one(axes: Axes, n: xarray.Dataset) -> None:
+    _paths(axes, n, "rank one")
+
+
+def _paths(axes: Axes, n: xarray.Dataset, start: str) -> None:
+    for way, (color, ls) in _LOOKS.items():
+        path = n.distance.sel(start=start, way=way).median("seed").clip(_LEAST)
+        axes.plot(n.step[1:], path[1:], color=color, ls=ls, label=way)
+    axes.set(xscale="log", yscale="log", ylim=(_LEAST, 10), xlabel="steps")
+    axes.set_title(f"from {start}", fontsize=7, loc="right")
+
+
+def _batches(axes: Axes, n: xarray.Dataset) -> None:
+    for task, marker, color in (("samples", "o", "#0072b2"), ("digits", "s", "#d55e00")):
+        values = n.split_distance.sel(task=task)
+        axes.plot(n.batch, values, marker, mfc="none", color=color, ms=4, ls="none")
+        axes.plot(n.batch, values.median("seed"), color=color, label=f"{task}, median")
+    axes.set(xscale="log", yscale="log", xlabel="samples per batch", ylabel="distance from the twin")
+    axes.set_xticks(n.batch.values, labels=[str(size) for size in n.batch.values])
+    axes.set_xticks([], minor=True)
+    axes.legend()
+
+
+def _random(axes: Axes, n: xarray.Dataset) -> None:
+    last = n.distance.isel(step=-1).sel(start="small random")
+    for i, way in enumerate(WAYS):
+        values = last.sel(way=way)
+        axes.plot(np.full(values.size, i), values, "o", mfc="none", color=_LOOKS[way][0], ms=4)
+    axes.set_xticks(range(len(WAYS)), labels=list(WAYS), rotation=35, ha="right", fontsize=6)
+    axes.set(yscale="log", ylabel="distance from the twin", xlabel="training")
+    axes.set_title("from small random weights", fontsize=7, loc="right")
