@@ -23,6 +23,7 @@ from edges import (
     expressivity,
     fixed_patterns,
     fixed_readout,
+    lazy,
     limits,
     linear,
     orthogonal,
@@ -61,6 +62,7 @@ ON_PROBLEMS = {
     **limits.TABLE,
     **deep.TABLE,
     **fixed_readout.TABLE,
+    **lazy.TABLE,
     "coverage": (lambda ref: T.coverage(ref.network, ref.data), judge_coverage),
 }
 #: public function → (how a case is made from a seed, how it is called, how its answer is checked)
@@ -74,6 +76,7 @@ ON_CASES = {
 }
 NEITHER = {  # take neither a network nor data
     "separation_network", "odd_network", "mode_course", "mode_time", "final_norm", "final_weight_error_law",
+    "infinite_width_kernel", "twin_hyperparameters",
 }  # fmt: skip
 DATA_ONLY = {"aligned_modes", "least_squares", "l2_solution", "max_margin", "largest_margin", "coverage"}
 #: measured for any network, a theorem of two layers; refused at late times only

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _TOLERANCE = 0.1
+#: Derivatives below which the weights of the linearized network would overflow.
+_TINY = 1e-100
 
 
 def lazy_flow(
@@ -36,20 +38,15 @@ def lazy_flow(
     """
     ts = increasing_times(ts, infinite=True)
     check_sizes(network, data)
-    tangents = Tangents.of(network, data.x)
+    tangents, scale = Tangents.of(network, data.x).scaled()
     missing = data.targets - tangents.outputs
-    along = _along(tangents, missing, ts)
-    weights, biases = tangents.displacement(along)
+    if scale < _TINY:
+        raise _refusal(np.inf, lazy_tolerance)
+    along = _along(tangents, missing, ts * scale * scale)
+    weights, biases = tangents.displacement(along / scale)
     moved = _moved(network, weights, biases)
     if not moved <= lazy_tolerance:
-        raise AssumptionError(
-            "lazy training",
-            "the relative movement of the weights, |θ − θ₀|/|θ₀|,",
-            defect=moved,
-            tolerance=lazy_tolerance,
-            remedy="make the network wider or its scale larger, simulate with bf.gradient_flow, or pass "
-            "lazy_tolerance=np.inf to see the linearized model all the same",
-        )
+        raise _refusal(moved, lazy_tolerance)
     outputs = tangents.outputs + np.einsum("pkqm,tqm->tpk", tangents.kernel(tangents), along)
     loss = np.sum((data.targets - outputs) ** 2, axis=(1, 2)) / (2 * len(data))
     layers = tuple(w + dw for w, dw in zip(network.weights, weights, strict=True))
@@ -62,10 +59,24 @@ def lazy_flow(
     return Trajectory(ts, layers, loss, loss, network.leak, stats, biases=shifted, saved=outputs)
 
 
+def _refusal(moved: float, tolerance: float) -> AssumptionError:
+    return AssumptionError(
+        "lazy training",
+        "the relative movement of the weights, |θ − θ₀|/|θ₀|,",
+        defect=moved,
+        tolerance=tolerance,
+        remedy="make the network wider or its scale larger, simulate with bf.gradient_flow, or pass "
+        "lazy_tolerance=np.inf to see the linearized model all the same",
+    )
+
+
 def _along(
     tangents: Tangents, missing: Float[np.ndarray, "P K"], ts: Float[np.ndarray, "T"]
 ) -> Float[np.ndarray, "T P K"]:
-    """Θ⁺(I − e^{−Θt/P})(y − f₀) at every time; directions that no weight moves are left out."""
+    """Θ⁺(I − e^{−Θt/P})(y − f₀) at every time; directions that no weight moves are left out.
+
+    Tangents and times are scaled: Θ by the inverse square of a number, t by its square.
+    """
     count = missing.size
     rates, axes = np.linalg.eigh(tangents.kernel(tangents).reshape(count, count))
     seen = rates > count * np.finfo(float).eps * rates.max(initial=0.0)

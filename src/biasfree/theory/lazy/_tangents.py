@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,14 @@ class Tangents:
         for w, slope in zip(network.weights[:0:-1], slopes[::-1], strict=True):
             backward.append(backward[-1] @ w * slope[:, None])
         return cls(tuple(inputs), tuple(backward[::-1]), outputs, network.biases is not None)
+
+    def scaled(self) -> tuple[Tangents, float]:
+        """The derivatives divided by about the largest of them, and that number: squares do not underflow."""
+        sizes = [
+            float(np.abs(h).max() * np.abs(b).max()) for h, b in zip(self.inputs, self.backward, strict=True)
+        ]
+        scale = max(sizes) or 1.0
+        return replace(self, backward=tuple(b / scale for b in self.backward)), scale
 
     def kernel(self, other: Tangents) -> Float[np.ndarray, "P K Q M"]:
         """Θ = Σ_l (h_l·h_l′ + 1 if there are biases)(b_l·b_l′), for all pairs of samples and outputs."""

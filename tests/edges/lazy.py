@@ -1,0 +1,92 @@
+"""The lazy regime and other optimizers at their edges: kernels against derivatives with fixed patterns."""
+
+import numpy as np
+
+from edges.reference import T
+
+UNDERFLOW = 1e-140  # derivatives whose squares have few digits
+
+
+def patterns(network, x):
+    """The slopes σ′ of every hidden unit on every sample, layer by layer."""
+    h, found = x, []
+    for i, w in enumerate(network.weights[:-1]):
+        z = h @ w.T + (0 if network.biases is None else network.biases[i])
+        found.append(np.where(z > 0, 1.0, network.leak))
+        h = found[-1] * z
+    return found
+
+
+def derivative(network, x, slopes, layer, i, j):
+    """∂f/∂W_layer[i, j] with fixed patterns: f is linear in every single weight."""
+    h = x
+    for k, w in enumerate(network.weights):
+        if k < layer:
+            h = h @ w.T + (0 if network.biases is None else network.biases[k])
+        elif k == layer:
+            h = np.outer(h[:, j], np.eye(len(w))[i])
+        else:
+            h = h @ w.T
+        if k < len(slopes):
+            h = h * slopes[k]
+    return h.ravel()
+
+
+def jacobian(network, x):
+    slopes = patterns(network, x)
+    places = [
+        (k, i, j) for k, w in enumerate(network.weights) for i in range(len(w)) for j in range(w.shape[1])
+    ]
+    return np.array([derivative(network, x, slopes, *place) for place in places]).T
+
+
+def judge_kernel(ref, value):
+    if ref.network.biases is not None:
+        return "biases"
+    j = jacobian(ref.network, ref.data.x)
+    if np.abs(j).max(initial=0.0) < UNDERFLOW:
+        return "underflow"
+    size = ref.data.y.size
+    np.testing.assert_allclose(
+        value.reshape(size, size), j @ j.T, atol=1e-12 * np.abs(j).max(initial=0.0) ** 2 * j.shape[1]
+    )
+    return None
+
+
+def judge_lazy(ref, value):
+    """At infinity the outputs of the linearized network are the best that its weights can reach."""
+    if ref.network.biases is not None:
+        return "biases"
+    j, missing = (
+        jacobian(ref.network, ref.data.x),
+        (ref.data.targets - ref.network(ref.data.x).reshape(ref.data.targets.shape)).ravel(),
+    )
+    if np.abs(j).max(initial=0.0) < UNDERFLOW:
+        return "underflow"
+    best = j @ np.linalg.lstsq(j, missing, rcond=None)[0]
+    left = np.sum((missing - best) ** 2) / (2 * len(ref.data))
+    np.testing.assert_allclose(value[0][-1], left, rtol=1e-6, atol=1e-8 * np.sum(missing**2))
+    return None
+
+
+def judge_twin(ref, value):
+    twin, values = value
+    c = (1 + ref.network.leak) / 2
+    for a, b in zip(twin.weights, ref.network.weights, strict=True):
+        np.testing.assert_allclose(a, np.sqrt(c) * b, rtol=1e-14)
+    np.testing.assert_allclose(values["learning_rate"], 0.1 * np.sqrt(c), rtol=1e-14)
+
+
+def lazy(ref):
+    run = T.lazy_flow(ref.network, ref.data, [0.0, np.inf], lazy_tolerance=np.inf)
+    return run.loss, run.saved
+
+
+TABLE = {
+    "kernel": (lambda ref: T.kernel(ref.network, ref.data), judge_kernel),
+    "lazy_flow": (lazy, judge_lazy),
+    "optimizer_twin": (
+        lambda ref: T.optimizer_twin(ref.network, ref.data, "adam", learning_rate=0.1),
+        judge_twin,
+    ),
+}
