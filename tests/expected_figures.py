@@ -151,18 +151,15 @@ EXPECTED = {
         legend="98 %",
     ),
     "bias": Expected(
-        (5, 5, 2), (6, 2, 4, 2), "abcdef",
+        (3, 2, 2), (4,), "abcde",
         (
-            ("line", lambda line, _: line * (1 + 1e-9 * np.arange(3)[:, None]), {0}),  # by classifier
-            ("angle", times(1 + 1e-9), {1}),
-            ("closed_angle", times(1 + 1e-9), {1}),
-            ("bias_step", times(1 + 1e-9), {2}),
-            ("margins", times(3), {3}),
-            ("largest", times(0.3), {3}),
-            ("distance", times(30), {4}),
-            ("furthest", times(1e-3), {4}),
+            ("angle", times(1 + 1e-9), {0}),
+            ("closed_angle", times(1 + 1e-9), {0}),
+            ("margins", times(3), {1}),
+            ("largest", times(0.3), {1}),
+            ("distance", times(30), {2}),
+            ("furthest", times(1e-3), {2}),
         ),
-        "flip",
     ),
     "early": Expected(
         (4, 2, 1), (2,), "abcd",
