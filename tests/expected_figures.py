@@ -162,11 +162,10 @@ EXPECTED = {
         ),
     ),
     "early": Expected(
-        (4, 2, 1), (2,), "abcd",
+        (2, 2, 1), (2,), "abc",
         (
-            ("norm", times(1e6), {0, 1}),
-            ("gap", lambda gap, run: gap + run["size"].values, {2}),  # as large as the weights
-            ("half", times(0.5), {3}),
+            ("norm", times(1e6), {0}),
+            ("gap", lambda gap, run: gap + run["size"].values, {1}),  # as large as the weights
         ),
     ),
     "limit": Expected(
