@@ -8,7 +8,7 @@ from biasfree_papers.experiment import silent
 from biasfree_papers.kou2023.compute import slopes
 from biasfree_papers.shared import sign_blocks
 
-OURS = 5
+OURS = 2
 
 
 def test_numbers(numbers):
@@ -16,9 +16,7 @@ def test_numbers(numbers):
     assert numbers.ranks.sizes["block"] == 2
     assert numbers.save.values.tolist()[:8] == [0, 1, 2, 3, 4, 6, 8, 12]
     np.testing.assert_allclose(numbers.loss.isel(save=0), np.log(2), rtol=0.05)
-    exact = numbers.sel(inputs="orthogonal")
-    np.testing.assert_allclose(exact.limit.sel(leak=0.1), 1, rtol=1e-12)
-    assert exact.near_orthogonality.max() < 1e-12 < numbers.near_orthogonality[0].min()
+    assert numbers.near_orthogonality[-1].max() < 1e-12 < numbers.near_orthogonality[0].min()
 
 
 def test_tables(experiment, numbers):
@@ -27,13 +25,11 @@ def test_tables(experiment, numbers):
 
 
 def test_the_paper_is_judged_where_inputs_are_nearly_orthogonal(experiment, numbers):
-    """In 20 dimensions six samples are not: what leaky blocks do there is a claim of its own."""
+    """In 20 dimensions six samples are not."""
     spoilt = numbers.assign(ranks=numbers.ranks.where(numbers.inputs != "20", 5.0))
     assert numbers.near_orthogonality[0].min() > 1 > numbers.near_orthogonality[1].max()
-    before, after = (experiment.claims(one)[OURS:] for one in (numbers, spoilt))
-    assert [claim.measured for claim in before[:4]] == [claim.measured for claim in after[:4]]
-    (outside,) = [claim for claim in after if "outside near-orthogonality" in claim.sentence]
-    assert outside.measured == (5.0, 5.0)
+    before, after = (experiment.claims(one)[OURS : OURS + 4] for one in (numbers, spoilt))
+    assert [claim.measured for claim in before] == [claim.measured for claim in after]
     none = experiment.claims(numbers.assign(near_orthogonality=numbers.near_orthogonality + 1))
     assert all(np.isnan(claim.measured).all() for claim in none[OURS : OURS + 4])
 
@@ -43,10 +39,9 @@ def test_too_few_dimensions_are_refused(experiment):
         experiment.compute(experiment.settle({**experiment.small, "dimensions": (5,)}), silent)
 
 
-def test_exponents_of_a_power_law(numbers):
+def test_exponents_of_a_power_law():
     steps = np.arange(1, 9)
     np.testing.assert_allclose(slopes(steps, np.tile(3 * steps**-0.8, (2, 3, 1))), -0.8, rtol=1e-12)
-    assert (numbers.law < 0).all()
 
 
 def test_runs_are_saved_ever_more_rarely_and_settle():
@@ -57,7 +52,7 @@ def test_runs_are_saved_ever_more_rarely_and_settle():
     run = sign_blocks.descended(start.network, data, step=1.0, doublings=7)
     assert len(run) == 15
     assert run.ts.tolist()[:8] == [0, 1, 2, 3, 4, 6, 8, 12]
-    found = sign_blocks.since_settled(run, start, 1.0)
+    found = sign_blocks.since_settled(run, data, 1.0)
     first = run.ts.tolist().index(found["settled"])
     same = [np.array_equal(net.weights[0] @ data.x.T > 0, run[-1].weights[0] @ data.x.T > 0) for net in run]
     assert first > 0

@@ -13,11 +13,10 @@ from biasfree import diagnostics, networks, theory
 from biasfree.arrays import non_negative, positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree_papers.bias.square import SquareSettings, run_square
+from biasfree_papers.bias.six_points import SixSettings, of_plane, run_six, with_biases, with_third
 from biasfree_papers.named_arrays import layers
 from biasfree_papers.settings import at_least, seeds, setting
 from biasfree_papers.shared.opposite_pairs import even_width
-from biasfree_papers.shared.trajectories import rounding
 from biasfree_papers.types import Report
 
 #: Samples with y = +1; the first is the point of their convex hull nearest to the origin.
@@ -25,7 +24,6 @@ POSITIVES = np.array([[1.0, 1.2], [2.6, 0.4], [3.0, 1.2], [2.2, 2.0]])
 #: Up to here the first sample and its former mirror image are the support of all classifiers.
 MOST_SHIFT = 1.5
 _SHIFT = np.array([0.0, 1.0])  # its direction: neither along the first sample nor across it
-_DATA = ("symmetric", "shifted")
 _UNITS = {"origin": 0.0, "stacked": 1.0, "free": np.inf}  # of the extra input
 
 
@@ -37,7 +35,7 @@ def _shift(name: str, value: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Settings(SquareSettings):
+class Settings(SixSettings):
     """Settings of the bias experiment."""
 
     width: int = setting(50, "an even number of neurons", even_width)
@@ -67,16 +65,11 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
             "margin": theory.max_margin(symmetric).margin,
             "line": (("data", "classifier", "part"), [classifiers(each) for each in data.values()]),
         },
-        {"data": list(_DATA), "classifier": list(_UNITS), "part": ["w₁", "w₂", "b"]},
+        {"data": list(data), "classifier": list(_UNITS), "part": ["w₁", "w₂", "b"]},
     )
-    parts = [linear, _sweep(symmetric), _first_step(symmetric, settings), _trained(data, settings, report)]
-    report("six points and a line")
-    return xarray.merge([*parts, run_square(settings)], join="exact")
-
-
-def stacked(data: Dataset) -> Dataset:
-    """The data with an extra input fixed to 1, whose weights are hidden biases."""
-    return Dataset(np.column_stack([data.x, np.ones(len(data))]), data.y)
+    parts = [linear, _sweep(symmetric), _trained(data, settings, report)]
+    report("six points")
+    return xarray.merge([*parts, run_six(settings)], join="exact")
 
 
 def shifted(data: Dataset, size: float) -> Dataset:
@@ -85,9 +78,8 @@ def shifted(data: Dataset, size: float) -> Dataset:
 
 def classifiers(data: Dataset) -> np.ndarray:
     """(w, b) of largest margin through the origin, of [x, 1], and with b free: y(w·x + b) ≥ 1 for all."""
-    return np.array(
-        [np.append(theory.max_margin(data).w, 0.0), theory.max_margin(stacked(data)).w, _free_offset(data)]
-    )
+    origin, stacked = theory.max_margin(data).w, theory.max_margin(with_third(data, 1.0)).w
+    return np.array([np.append(origin, 0.0), stacked, _free_offset(data)])
 
 
 def _free_offset(data: Dataset) -> np.ndarray:
@@ -136,25 +128,6 @@ def _degrees(w: np.ndarray, c: np.ndarray) -> float:
     return float(np.rad2deg(np.arctan2(c[0] * w[1] - c[1] * w[0], c @ w)))
 
 
-def _first_step(symmetric: Dataset, settings: Settings) -> xarray.Dataset:
-    """The change of the hidden biases by one step, for a network that is the max-margin classifier."""
-    from biasfree.dynamics import gradient_descent
-
-    w, step, width = theory.max_margin(symmetric).w, settings.step, settings.width
-    neurons = np.where(np.arange(width) % 2, -1.0, 1.0) * theory.final_norm(w) / np.sqrt(width)
-    first = np.outer(neurons, np.append(w / np.linalg.norm(w), 0.0))
-    network, data = Network((first, neurons[None])), stacked(symmetric)
-    moved = gradient_descent(network, data, step=step, steps=1, loss="logistic")[-1]
-    missing = np.mean(1 / (1 + np.exp(data.y * network(data.x))))
-    return xarray.Dataset(
-        {
-            "bias_step": ("neuron", moved.weights[0][:, 2]),
-            "predicted_bias_step": ("neuron", step * np.abs(neurons) * missing / 2),
-            "rounding": rounding(data, width, 1),
-        }
-    )
-
-
 def _trained(data: dict[str, Dataset], settings: Settings, report: Report) -> xarray.Dataset:
     """All seeds on both datasets; the symmetric one is measured at times evenly spaced in ln t."""
     from biasfree.dynamics import gradient_descent
@@ -164,19 +137,17 @@ def _trained(data: dict[str, Dataset], settings: Settings, report: Report) -> xa
     found, kept = {}, {}
     for kind in ("plain", "biased"):
         report(f"networks {'with' if kind == 'biased' else 'without'} biases")
-        given = [stacked(one) if kind == "biased" else one for one in data.values()]
-        starts = [_start(settings, int(seed), kind) for seed in settings.all_seeds]
+        given = [with_third(one, 1.0) if kind == "biased" else one for one in data.values()]
+        sizes, scale = (2, settings.width, 1), settings.scale
+        starts = [networks.gaussian(sizes, scale=scale, seed=int(seed)) for seed in settings.all_seeds]
+        starts = [with_biases(one) for one in starts] if kind == "biased" else starts
         runs = gradient_descent(2 * starts, [one for one in given for _ in starts], **options)
         symmetric, moved = runs[: len(starts)], runs[len(starts)]
         chosen = np.unique(np.geomspace(1, len(moved) - 1, 60).round().astype(int))
         found[kind] = [[_margin(run[int(i)], given[0]) for i in chosen] for run in symmetric]
-        kept |= layers(f"{kind}_symmetric", symmetric[0][-1]) | layers(f"{kind}_shifted", moved[-1])
+        for name, shown in (("symmetric", symmetric[0]), ("shifted", moved)):
+            kept |= layers(f"{kind}_{name}", of_plane(shown[-1]))
         kept["time"] = "time", moved.ts[chosen]
-        lasts = [run[-1] for run in symmetric]
-        if kind == "plain":
-            kept["even"] = "seed", [diagnostics.even_fraction(one, given[0].x) for one in lasts]
-        else:
-            kept["bias_ratio"] = "seed", [_bias_ratio(one) for one in lasts]
     margin = theory.max_margin(data["symmetric"]).margin
     largest = [np.sqrt(margin**2 + (kind == "biased")) / 4 for kind in found]
     return xarray.Dataset(
@@ -185,21 +156,7 @@ def _trained(data: dict[str, Dataset], settings: Settings, report: Report) -> xa
     )
 
 
-def _start(settings: Settings, seed: int, kind: str) -> Network:
-    """The same initial weights for both; biases are initially zero."""
-    network = networks.gaussian((2, settings.width, 1), scale=settings.scale, seed=seed)
-    first, second = network.weights
-    return Network((np.column_stack([first, np.zeros(len(first))]), second)) if kind == "biased" else network
-
-
 def _margin(network: Network, data: Dataset) -> float:
     normalized = diagnostics.margins(network, data).normalized
     assert normalized is not None  # bias-free, on [x, 1]
     return float(normalized.min())
-
-
-def _bias_ratio(network: Network) -> float:
-    """b/|u| of the positive neurons as a whole, (u, b) = Σ a_h(w_h, b_h) over a_h > 0."""
-    first, second = network.weights
-    total = np.maximum(second[0], 0) @ first
-    return float(total[2] / np.linalg.norm(total[:2]))

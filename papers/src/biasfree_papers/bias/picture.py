@@ -32,15 +32,9 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 
 def draw(n: xarray.Dataset) -> Figure:
-    """f along the normal, margins, angles of classifiers; lines on shifted data, six points, regression."""
-    below = Row([(2, _shifted), _six, _kinks], widths=(1.9, 1, 1.15), height=1.05)
-    return picture(n, [[_profile, _margins, _angles], below], height=4.9)
-
-
-def _of_plane(n: xarray.Dataset, name: str) -> Any:
-    """A stored network as a function of x, with the 1 supplied."""
-    network = network_of(n, name)
-    return (lambda x: network(np.column_stack([x, np.ones(len(x))]))) if network.sizes[0] == 3 else network
+    """f along the normal, margins, angles of classifiers; lines on shifted data, and six points."""
+    below = Row([(2, _shifted), _six], widths=(2, 1))
+    return picture(n, [[_profile, _margins, _angles], below], height=4.6)
 
 
 def _open(look: dict[str, Any]) -> Any:
@@ -55,7 +49,7 @@ def _profile(axes: Axes, n: xarray.Dataset) -> None:
     kinked = (np.maximum(s * margin + 1, 0) - np.maximum(1 - s * margin, 0)) / (margin**2 + 1)
     for (kind, look), limit in zip(_KINDS.items(), (s / margin, kinked), strict=True):
         plots.theory_curve(axes, s, limit, color=look["color"], ls=look["ls"], label=look["label"])
-        f = _of_plane(n, f"{kind}_symmetric")
+        f = network_of(n, f"{kind}_symmetric")
         axes.plot(some, f(np.outer(some, normal)) / f(margin * normal[None]), **_open(look))
     axes.set(xlabel="distance from the boundary", ylabel="$f$ / value at the margin $\\gamma$")
     axes.legend(loc="upper left")
@@ -91,15 +85,13 @@ def _shifted(pair: Any, n: xarray.Dataset) -> None:
     for name, look in _CLASSIFIERS.items():
         w1, w2, b = one.line.sel(classifier=name).values
         start = -b * np.array([w1, w2]) / (w1**2 + w2**2)
-        along = start + np.array([-w2, w1])
-        pair[0].axline(start, along, lw=1.2, color=look["color"], ls=look["ls"], label=look["label"])
+        pair[0].axline(start, start + np.array([-w2, w1]), lw=1.2, color=look["color"], ls=look["ls"])
     for kind, look in _KINDS.items():
-        _zero_line(pair[1], _of_plane(n, f"{kind}_shifted"), look["color"], _EXTENT, ls=look["ls"])
-        pair[1].plot([], [], color=look["color"], ls=look["ls"], label=look["label"])
+        _zero_line(pair[1], network_of(n, f"{kind}_shifted"), look["color"], _EXTENT, ls=look["ls"])
     pair[0].set_ylabel("$x_2$")
     pair[1].tick_params(labelleft=False)
-    for axes, title in zip(pair, ("max margin of", "trained networks"), strict=True):
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), title=title, fontsize=6, title_fontsize=6)
+    for axes, title in zip(pair, ("max margin, as in (c)", "trained, as in (a)"), strict=True):
+        axes.set_title(title, fontsize=7, loc="right")
 
 
 def _six(axes: Axes, n: xarray.Dataset) -> None:
@@ -109,17 +101,6 @@ def _six(axes: Axes, n: xarray.Dataset) -> None:
     _zero_line(axes, network_of(n, "six_biased"), _BIASED, _SIX)
     nearest = abs(n.distance.isel(seed=n.shown)).min("six").values
     axes.set_title("nearest: {:.2f} without,\n{:.2f} with biases".format(*nearest), fontsize=7, loc="right")
-
-
-def _kinks(axes: Axes, n: xarray.Dataset) -> None:
-    looks = {"usual": (_BIASED, "-"), "small": ("0.5", _DASHES)}
-    for name, (color, style) in looks.items():
-        lines = axes.plot(n.line_time, n.kinks.sel(weights=name).T, color=color, ls=style, lw=0.8)
-        lines[0].set_label(f"{name} weights")
-    axes.axhline(1.0, color="k", ls=":", lw=0.9, label="nearest sample")
-    axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel="mean kink / nearest $|x|$")
-    axes.set_ylim(1e-9, 20)
-    axes.legend(loc="lower left")
 
 
 def _zero_line(axes: Axes, function: Any, color: str, extent: float, ls: Any = "-") -> None:

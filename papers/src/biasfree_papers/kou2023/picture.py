@@ -37,8 +37,8 @@ def _courses(axes: Axes, n: xarray.Dataset, curves: xarray.DataArray) -> None:
     for j, (name, look, line) in enumerate(_looks(n)):
         near, exact = middle.isel(leak=j, inputs=-2), middle.isel(leak=j, inputs=-1)
         axes.plot(steps, exact, ls=line, color=look["color"], label=f"{name}, orthogonal")
-        some = slice(j % 2, None, 2)
-        axes.plot(steps[some], near[some], ls="none", mfc="none", label=f"{name}, Gaussian", **look)
+        every: Any = {"markevery": (j % 2, 2), "ls": "none", "mfc": "none"}
+        axes.plot(steps, near, label=f"{name}, Gaussian", **every, **look)
     axes.set(xscale="log", xlabel="step")
 
 
@@ -50,17 +50,12 @@ def _along(axes: Axes, n: xarray.Dataset) -> None:
 def _blocks(axes: Axes, n: xarray.Dataset) -> None:
     d = n.inputs.values[:-1].astype(float)
     at = np.append(d, 10 * d[-1])  # orthogonal inputs, a decade beyond
-    last, limit = n.ranks.isel(save=-1), n.limit.median(("seed", "block"))
     around = np.outer(at, 10 ** np.linspace(-0.12, 0.12, 2 * n.sizes["seed"]))
-    for j, (_, look, line) in enumerate(_looks(n)):
-        both = xarray.concat([last.isel(leak=j, block=i) for i in (0, 1)], "seed")
-        axes.plot(around, both.transpose("inputs", "seed"), ls="none", mfc="none", ms=3, mew=0.7, **look)
-        axes.plot(d, limit[:-1, j], ls=line, color=look["color"])
-        axes.plot(at[-1] * np.array([0.5, 2]), [limit[-1, j]] * 2, ls=line, color=look["color"])
-    axes.set(xscale="log", xlabel="inputs $d$", xlim=(at[0] / 2, 2.5 * at[-1]))
-    axes.set(ylabel="stable rank of a sign block, end")
-    shown = [f"$10^{{{np.log10(x):g}}}$" if np.log10(x) % 1 == 0 else f"{x:g}" for x in d]
-    axes.set_xticks(at, [*shown, "$\\perp$"])
+    both = n.ranks.isel(save=-1).stack(one=("block", "seed")).transpose("leak", "inputs", "one")
+    for ranks, (_, look, _) in zip(both, _looks(n), strict=True):
+        axes.plot(around, ranks, ls="none", mfc="none", ms=3, mew=0.7, **look)
+    axes.set(xscale="log", xlabel="inputs $d$", ylabel="stable rank of a sign block, end")
+    axes.set_xticks(at, [*(f"$10^{{{np.log10(x):.3g}}}$" for x in d), "$\\perp$"])
     axes.minorticks_off()
 
 
