@@ -250,7 +250,7 @@ EXPECTED = {
         "directions|misfit",
     ),
     "lai2026": Expected(
-        (2, 1, 3), (4, 6), "abcd",
+        (2, 1, 2), (), "abcd",
         (("defect", times(1e9, 1e-12), {0}), ("control", times(1.05, 1e-12), {1})),
     ),
     "nacson2023": Expected(
