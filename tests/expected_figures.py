@@ -266,7 +266,7 @@ EXPECTED = {
         "largest_stable|norm_share",
     ),
     "basri2019": Expected(
-        (1, 2, 2), (4,), "abcd",
+        (1, 2, 1), (), "abc",
         (("lowest", plus(-1e-9), {0}),),
         "halving|wide_halving|.*exponent.*",
     ),
