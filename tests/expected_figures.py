@@ -76,7 +76,7 @@ EXPECTED = {
         "long_(ts|loss)|split",
     ),
     "fig3": Expected(
-        (8, 4, 0), (3,), "abcdef",
+        (5, 4, 0), (), "abcdef",
         (
             ("loss", first(1.05, at=(0, 0, 0)), {0, 1, 2}),
             ("loss", first(1.05, at=(0, 1, 0)), {0, 1, 2}),
@@ -87,9 +87,6 @@ EXPECTED = {
             ("small_predicted", first(1.05), {3}),
             ("many_distance", first(20), {4}),
             ("small_distance", first(20), {4}),
-            ("median_error", first(20), {5}),
-            ("real_error", first(1e9, at=-1), {6}),  # it begins at zero
-            ("descent_loss", first(1.05), {7}),
         ),
         "loss|weight_error|accuracy|pair_error|kept",  # leaks without logistic loss
     ),
