@@ -37,7 +37,7 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
         plots.theory_curve(axes, own, one.loss.sel(kind="white"), color=color, ls=_DASHED, lw=0.8)
         plots.simulated_points(axes, own, one.loss.sel(kind="simulated"), shown=18, ms=2.8, color=color)
         axes.plot([], [], color=color, lw=2, label=f"$\\alpha$ = {float(one.leak):g}")
-    end = 2.9 * float(n.rescaled.sel(objective="square")[-1])
+    end = 2.4 * float(n.rescaled.sel(objective="square")[-1])
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, end))
     axes.add_artist(axes.legend(loc="upper right", handlelength=1.2, labelspacing=0.25))
     kinds: Any = {"simulated": {"ls": "none", "marker": "o", "mfc": "none"}, "reduced flow": {}}

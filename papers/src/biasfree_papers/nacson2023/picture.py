@@ -47,7 +47,7 @@ def _norm(axes: Axes, n: xarray.Dataset) -> None:
         axes.plot(aside * one.largest_stable, one.norm_share, ls="none", ms=3, mew=0.7, label=name, **look)
     axes.axhline(1.0, color="0.5", lw=0.8, ls=":")
     axes.set(xlabel="largest stable step $\\eta/\\eta_c$", ylabel="norm $\\Sigma|a||w|$ / at the least step")
-    axes.legend(loc="upper left")
+    axes.legend(loc="upper left", frameon=True, facecolor="w", edgecolor="none", framealpha=1)
 
 
 def _functions(axes: Axes, n: xarray.Dataset) -> None:
@@ -60,4 +60,4 @@ def _functions(axes: Axes, n: xarray.Dataset) -> None:
     angle = np.arctan2(data.x[:, 1], data.x[:, 0]) / np.pi
     axes.plot(angle, data.y, "o", color="k", mfc="w", ms=4, label="samples", zorder=3)
     axes.set(xlabel="angle $\\varphi/\\pi$", ylabel="output $f(\\cos\\varphi, \\sin\\varphi)$", xlim=(-1, 1))
-    axes.legend(loc="upper right")
+    axes.legend(loc="upper right", handlelength=1.2)

@@ -55,14 +55,18 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         covered = _covered(settings, samples)
         return {**covered, **_trained(settings, samples, int(np.ceil(covered["exact_half"])))}
 
-    every = np.union1d(settings.samples, settings.further).tolist()
+    def limit(limit_samples: int, seed: int) -> dict[str, Any]:
+        """½|θ|² as γ → 0 of a seed at the large width: no training needed."""
+        start = start_of(limit_samples, settings.width, scale=settings.scale, seed=seed)
+        return {"limit_norm": _escapes(start, samples_of(limit_samples)).shares.sum()}
+
+    every = {"limit_samples": np.union1d(settings.samples, settings.further).tolist()}
     found = [
         bf.sweeps.tabulate(at, over={"samples": settings.samples}),
-        bf.sweeps.tabulate(lambda limit_samples, seed: _limit(settings, limit_samples, seed),
-                           over={"limit_samples": every}, seeds=settings.all_seeds.tolist()),
+        bf.sweeps.tabulate(limit, over=every, seeds=settings.all_seeds.tolist()),
         _one_by_one(settings, report),
-    ]  # fmt: skip
-    used = {name: getattr(settings, name) for name in ("draws", "width", "step")}
+    ]
+    used = {"draws": settings.draws, "step": settings.step}
     return threshold(xarray.merge([*found, used], join="exact"))
 
 
@@ -163,12 +167,6 @@ def _descended(
     steps = int(np.ceil(last / (step * root)))
     every = max(steps // saves, 1)
     return bf.gradient_descent(starts, data, step=step * root, steps=steps, save_every=every, save=save)
-
-
-def _limit(settings: Settings, n: int, seed: int) -> dict[str, Any]:
-    """½|θ|² as γ → 0 of a seed at the large width: no training needed."""
-    start = start_of(n, settings.width, scale=settings.scale, seed=seed)
-    return {"limit_norm": _escapes(start, samples_of(n)).shares.sum()}
 
 
 def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
