@@ -33,21 +33,21 @@ def _sets(axes: Axes, n: xarray.Dataset) -> Any:
 
 def _sharpness(axes: Axes, n: xarray.Dataset) -> None:
     x = np.array([n.rung[0] / 1.3, 1.7 * n.rung[-1]])
-    plots.theory_curve(axes, x, 1 / x, color="k", label="$2/\\eta$")
+    plots.theory_curve(axes, x, 1 / x, color="k")
+    axes.annotate("$2/\\eta$", (0.12, 1 / 0.12), (5, 3), textcoords="offset points")
     for one, look, aside in _sets(axes, n):
         scaled = (one.sharpness * one.ceiling / 2).where(one.settled | one.growing)
-        axes.plot(aside * n.rung, scaled, ls="none", ms=3, mew=0.7, **look)
+        names = [str(one.set.values)] + ["_"] * (n.sizes["seed"] - 1)
+        axes.plot(aside * n.rung, scaled, ls="none", ms=3, mew=0.7, label=names, **look)
     axes.set(yscale="log", ylabel="sharpness$\\cdot\\eta_c/2$")
-    axes.legend(loc="upper right")
+    axes.legend(loc="lower left", ncols=2, columnspacing=0.8, handletextpad=0.2, borderaxespad=0.1)
 
 
 def _norm(axes: Axes, n: xarray.Dataset) -> None:
     for one, look, aside in _sets(axes, n):
-        name = str(one.set.values)
-        axes.plot(aside * one.largest_stable, one.norm_share, ls="none", ms=3, mew=0.7, label=name, **look)
+        axes.plot(aside * one.largest_stable, one.norm_share, ls="none", ms=3, mew=0.7, **look)
     axes.axhline(1.0, color="0.5", lw=0.8, ls=":")
     axes.set(xlabel="largest stable step $\\eta/\\eta_c$", ylabel="norm $\\Sigma|a||w|$ / at the least step")
-    axes.legend(loc="upper left", frameon=True, facecolor="w", edgecolor="none", framealpha=1)
 
 
 def _functions(axes: Axes, n: xarray.Dataset) -> None:
