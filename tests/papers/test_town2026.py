@@ -11,10 +11,10 @@ from biasfree_papers.town2026.compute import (
     crossing,
     directions,
     exact_half,
-    laws,
     probability,
     samples_of,
     start_of,
+    threshold,
 )
 
 
@@ -22,13 +22,7 @@ def test_numbers(numbers):
     assert numbers.norm.sizes == {"samples": 2, "trained_width": 2, "seed": 3}
     assert numbers.least.values == pytest.approx(np.sqrt(2 * numbers.samples.values))
     assert (numbers.probability.diff("cell") > 0).all()
-    assert numbers.excess.max() < 1e-4  # descent until well after the last escape: at the floor
-
-
-def test_table(experiment, numbers):
-    (table,) = experiment.tables(numbers)
-    assert [row[0] for row in table.rows] == [4, 6, 8, 12]
-    assert [row[1] is None for row in table.rows] == [False, True, False, True]
+    assert abs(numbers.below).max() < 1e-4  # descent until well after the last escape: at the floor
 
 
 def test_one_more_direction_than_escapes_is_seen():
@@ -42,23 +36,16 @@ def test_one_more_direction_than_escapes_is_seen():
 
 
 def _three(half, boots):
-    """The numbers with three sizes, 2, 4 and 8, and widths of ½ of our making."""
-    norms = xarray.DataArray(np.ones((3, 2)), dims=("samples", "seed"), coords={"samples": [2, 4, 8]})
-    parts = {
-        "half": ("samples", half), "exact_half": ("samples", half),
-        "half_again": (("samples", "bootstrap"), half[:, None] + boots),
-        "norm": norms.expand_dims(trained_width=["large"]),
-        "limit_norm": norms.rename(samples="limit_samples"),
-    }  # fmt: skip
-    return laws(xarray.Dataset(parts, {"samples": [2, 4, 8], "limit_samples": [2, 4, 8]}))
+    """Three sizes, 2, 4 and 8, and widths of ½ of our making."""
+    parts = dict.fromkeys(("half", "exact_half"), ("samples", half))
+    again = (("samples", "bootstrap"), half[:, None] + boots)
+    return threshold(xarray.Dataset({**parts, "half_again": again}, {"samples": [2, 4, 8]}))
 
 
-def test_laws_are_recovered(numbers):
+def test_the_law_is_recovered():
     logs = np.log([2, 4, 8])
     found = _three(3 * logs + 2, np.outer(logs, [-0.1, 0.1, np.nan]))
     assert (float(found.slope), float(found.slope_error)) == pytest.approx((3, 0.1))
-    power = numbers.limit_norm.copy(data=2 * np.outer(numbers.limit_samples**0.7, [1, 3, 5]))
-    assert laws(numbers.assign(limit_norm=power)).exponent.values[1] == pytest.approx(0.7)
 
 
 def test_misfit_is_chi_square_and_judges_the_log_law(experiment, numbers):
@@ -68,16 +55,6 @@ def test_misfit_is_chi_square_and_judges_the_log_law(experiment, numbers):
     for off, holds in ((0.0, True), (1.0, False)):
         assert statements.threshold(_three(np.array([1, 2 + off, 3]), boots)).holds == holds
     assert not any("log n" in claim.sentence for claim in experiment.claims(numbers))  # two lie on a line
-
-
-def test_norms_below_the_limit_are_reported(experiment, numbers):
-    """Both exponents stand in the sentence, and how far the runs are below the limit in the note."""
-    limit = numbers.limit_norm.sel(limit_samples=numbers.samples.values).values
-    norm = numbers.norm.copy(data=np.repeat(0.8 * limit[:, None], 2, axis=1))
-    (claim,) = (c for c in experiment.claims(laws(numbers.assign(norm=norm))) if "not yet √n" in c.sentence)
-    assert (len(claim.measured), claim.kind) == (2, "observed")
-    assert claim.measured[0] == pytest.approx(claim.measured[1])
-    assert "20, 20 % below the limit" in claim.note
 
 
 @pytest.mark.parametrize(("power", "holds"), [(0.5, True), (0.7, True), (1.2, False)])

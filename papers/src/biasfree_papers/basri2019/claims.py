@@ -1,24 +1,22 @@
-"""Claims and a table on frequencies on the circle: the floor of two layers, and how times grow."""
+"""Claims on frequencies on the circle: the floor of two layers, and how times grow."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.basri2019.compute import KINDS
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.exponents import written
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 _PAPER = "Basri et al. 2019"
-_KERNEL = [kind for kind, (depth, _) in KINDS.items() if depth == 2]  # whose rates are known
 _EACH = "kinds of networks"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """What is derived, what the paper says of each kind of network, and how times grow."""
-    return [_floor(n), _learned(n), _growth(n), *_kernel(n), _medians(n)]
+    return [_floor(n), _learned(n), _growth(n), _kernel(n)]
 
 
 def _floor(n: xarray.Dataset) -> Claim:
@@ -69,47 +67,18 @@ def _growth(n: xarray.Dataset) -> Claim:
     )
 
 
-def _kernel(n: xarray.Dataset) -> list[Claim]:
+def _kernel(n: xarray.Dataset) -> Claim:
     """Two layers beside those of infinite width."""
-    two = n.sel(kind=_KERNEL)
+    two = n.sel(kind=[kind for kind, (depth, _) in KINDS.items() if depth == 2])
     ratio = (two.halving / two.wide_halving).where(two.can & (two.frequency > 1))
     medians = ", ".join(f"{middle:.2f}" for middle in ratio.median(("frequency", "seed")).values)
-    return [
-        observed(
-            "for two layers the exponents are those of very wide networks over the same k, "
-            f"{', '.join(f'{p:.2f}' for p in two.wide_exponent.values)} without and with biases (2 as k → ∞)",
-            difference=abs(two.exponent - two.wide_exponent),
-            at_most=2 * two.exponent_error,
-            basis="derived",
-            source="measured here; the exponents of very wide networks are derived here",
-            bound="two standard errors over seeds",
-            each=_EACH,
-            note="Networks of finite width and initial norm are slower at high k: rates are small beside "
-            "their fluctuations, and weights move further before the target is learned.",
-        ),
-        observed(
-            "very wide networks predict when two layers, without and with biases, have halved the error: "
-            f"medians of time/prediction {medians}",
-            largest_log_of_time_over_prediction=abs(np.log(ratio)).max(("frequency", "seed")),
-            at_most=0.5,
-            basis="chosen with runs at hand",
-            source="derived here, for a width → ∞",
-            bound="a level of ours: half an e-fold; the width is finite",
-            each=_EACH,
-        ),
-    ]
-
-
-def _medians(n: xarray.Dataset) -> Table:
-    last, times = n["last"].median("seed"), n.halving.median("seed")
-    return table(
-        "medians over seeds; times t/τ at which the error is halved",
-        over="frequency",
-        columns={
-            "k": n.frequency,
-            "floor of two layers": n.floor,
-            **{f"loss, {kind}": last.sel(kind=kind) for kind in KINDS},
-            **{f"halving time, {kind}": times.sel(kind=kind) for kind in KINDS},
-            **{f"very wide, {kind}": n.wide_halving.sel(kind=kind) for kind in _KERNEL},
-        },
+    return observed(
+        "very wide networks predict when two layers, without and with biases, have halved the error: medians "
+        f"of time/prediction {medians}",
+        largest_log_of_time_over_prediction=abs(np.log(ratio)).max(("frequency", "seed")),
+        at_most=0.5,
+        basis="chosen with runs at hand",
+        source="derived here, for a width → ∞",
+        bound="a level of ours: half an e-fold; the width is finite",
+        each=_EACH,
     )

@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from biasfree import data as tasks
-from biasfree import networks
+import biasfree as bf
 from biasfree.arrays import positive, whole
-from biasfree.data import Dataset
-from biasfree.diagnostics import half_norm
-from biasfree.networks import Network
-from biasfree.sweeps import tabulate
-from biasfree.theory import two_layer_gap
-from biasfree.theory.neighbors import circle_rates, halving_times
-from biasfree.trajectory import Trajectory
+from biasfree.theory import neighbors
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.opposite_pairs import even_width
@@ -78,14 +71,15 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         raise ValueError(
             f"points must be more than twice the largest frequency, {ks.max()}, got {points}; add points."
         )
-    data = {k: tasks.circle(points, wave(k)) for k in settings.frequencies}
+    data = {k: bf.data.circle(points, wave(k)) for k in settings.frequencies}
     odd = (ks % 2 == 1) & (ks > 1)
-    trained = tabulate(lambda kind: _trained(settings, kind, data, report), over={"kind": list(KINDS)})
+    kinds = {"kind": list(KINDS)}
+    trained = bf.sweeps.tabulate(lambda kind: _trained(settings, kind, data, report), over=kinds)
     can = np.array([np.ones(len(ks)) if biased or depth > 2 else ~odd for depth, biased in KINDS.values()])
     return _grown(
         trained.assign_coords(frequency=ks, seed=settings.all_seeds).assign(
             can=(("kind", "frequency"), can.astype(bool)),
-            floor=("frequency", [two_layer_gap(wave(k), data[1].x).bound / 2 for k in data]),
+            floor=("frequency", [bf.theory.two_layer_gap(wave(k), data[1].x).bound / 2 for k in data]),
             wide_halving=(("kind", "frequency"), _very_wide(settings, ks)),
             **_lowest(settings, trained, {k: data[k] for k in ks[odd].tolist()}, report),
         )
@@ -97,18 +91,18 @@ def wave(k: int) -> Callable[[Any], Any]:
     return lambda x: np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
 
 
-def paired(sizes: tuple[int, ...], *, scale: float, seed: int, biased: bool = False) -> Network:
+def paired(sizes: tuple[int, ...], *, scale: float, seed: int, biased: bool = False) -> bf.Network:
     """Gaussian layers of norm `scale`, the last hidden neurons in pairs of opposite outer weights: f = 0."""
     *below, width, out = sizes
-    half = networks.gaussian((*below, width // 2, out), scale=scale, seed=seed)
+    half = bf.networks.gaussian((*below, width // 2, out), scale=scale, seed=seed)
     *first, last, outer = half.weights
     root = np.sqrt(0.5)
     weights = (*first, root * np.vstack([last, last]), root * np.hstack([outer, -outer]))
-    return Network(weights, biases=tuple(np.zeros(len(w)) for w in weights) if biased else None)
+    return bf.Network(weights, biases=tuple(np.zeros(len(w)) for w in weights) if biased else None)
 
 
-def _trained(settings: Settings, kind: str, data: dict[int, Dataset], report: Report) -> dict[str, Any]:
-    """All frequencies and seeds of one kind of network: losses, halving times, one output."""
+def _trained(settings: Settings, kind: str, data: dict[int, bf.Dataset], report: Report) -> dict[str, Any]:
+    """All frequencies and seeds of one kind of network: losses, halving times, functions of one seed."""
     depth, biased = KINDS[kind]
     prefix = "deep_" if depth > 2 else ""
     width, scale, step, steps = (
@@ -121,34 +115,24 @@ def _trained(settings: Settings, kind: str, data: dict[int, Dataset], report: Re
     circle = np.column_stack([np.cos(_FINE), np.sin(_FINE)])
     each, loss = ("frequency", "seed"), np.array([[run.loss for run in row] for row in rows])
     return {
-        "time": ("save", rows[0][0].ts),
-        "course": (("seed", "save"), loss[list(data).index(3)]),
         "first": (each, loss[:, :, 0]),
         "lowest_loss": (each, loss.min(axis=-1)),
         "last": (each, loss[:, :, -1]),
         "halving": (each, [[_halving_time(run.ts, run.loss) for run in row] for row in rows]),
         "angle": ("angle", _FINE),
         "function": (("frequency", "angle"), [row[0][-1](circle) for row in rows]),
-        "output": (("frequency", "point"), [row[0][-1](data[1].x) for row in rows]),
     }
 
 
 def _descended(
-    starts: list[Network], data: dict[int, Dataset], *, step: float, steps: int
-) -> list[list[Trajectory]]:
+    starts: list[bf.Network], data: dict[int, bf.Dataset], *, step: float, steps: int
+) -> list[list[bf.Trajectory]]:
     """Descent of all weights for every frequency, saved at each of the first steps, then rarely."""
-    from biasfree.dynamics import gradient_descent
-
     early, every = min(steps, _EARLY), max(1, (steps - _EARLY) // _SAVES)
     saves = [*range(1, early + 1), *range(early + every, steps + 1, every)]
-    runs = gradient_descent(
-        [start for _ in data for start in starts],
-        [each for each in data.values() for _ in starts],
-        step=step,
-        steps=steps,
-        save_every=saves,
-        save=lambda network: network.depth,
-    )
+    networks, sets = [start for _ in data for start in starts], [one for one in data.values() for _ in starts]
+    often: Any = {"save_every": saves, "save": lambda network: network.depth}
+    runs = bf.gradient_descent(networks, sets, step=step, steps=steps, **often)
     return [runs[i : i + len(starts)] for i in range(0, len(runs), len(starts))]
 
 
@@ -163,18 +147,19 @@ def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:
     return float(ts[i - 1] + (left - np.log(level)) / (left - right) * (ts[i] - ts[i - 1]))
 
 
-def _very_wide(settings: Settings, ks: np.ndarray) -> np.ndarray:
+def _very_wide(settings: Settings, ks: np.ndarray) -> list[np.ndarray]:
     """Halving times of two layers of infinite width, for every kind; NaN for three, of which we know none."""
-    times = np.full((len(KINDS), len(ks)), np.nan)
-    for i, (depth, biased) in enumerate(KINDS.values()):
-        if depth == 2:
-            rates = circle_rates(ks, points=settings.points, scale=settings.scale, biases=biased)
-            times[i] = halving_times(rates, step=settings.step)
-    return times
+    given = {"points": settings.points, "scale": settings.scale}
+    return [
+        neighbors.halving_times(neighbors.circle_rates(ks, biases=biased, **given), step=settings.step)
+        if depth == 2
+        else np.full(len(ks), np.nan)
+        for depth, biased in KINDS.values()
+    ]
 
 
 def _lowest(
-    settings: Settings, trained: xarray.Dataset, data: dict[int, Dataset], report: Report
+    settings: Settings, trained: xarray.Dataset, data: dict[int, bf.Dataset], report: Report
 ) -> dict[str, Any]:
     """Two bias-free layers on odd k ≥ 3, from f = 0 and from unpaired weights: the lowest loss of each run.
 
@@ -186,11 +171,12 @@ def _lowest(
     starts = [[paired((2, settings.width, 1), scale=settings.scale, seed=seed) for seed in seeds]]
     losses = []
     for width in (_NARROW, settings.width):
-        starts.append([networks.gaussian((2, width, 1), scale=3.0, seed=seed) for seed in seeds])
+        starts.append([bf.networks.gaussian((2, width, 1), scale=3.0, seed=seed) for seed in seeds])
         rows = _descended(starts[-1], data, step=0.1, steps=_EARLY)
         losses.append([[run.loss for run in row] for row in rows])
     at_zero = trained.lowest_loss.isel(kind=0).values[[k in data for k in settings.frequencies]]
-    sums = [(row[0].sizes[1] + 2) * max(map(half_norm, row)) + settings.points for row in starts]
+    norms = [max(map(bf.diagnostics.half_norm, row)) for row in starts]
+    sums = [(row[0].sizes[1] + 2) * norm + settings.points for row, norm in zip(starts, norms, strict=True)]
     return {
         "odd": ("odd", list(data)),
         "start": ("start", ["f = 0", f"{_NARROW} neurons", f"{settings.width} neurons"]),
@@ -202,13 +188,10 @@ def _lowest(
 
 
 def _grown(n: xarray.Dataset) -> xarray.Dataset:
-    """The exponent of the halving times against k ≥ 2, with its standard error, and that of wide networks."""
-    ks, used = n.frequency.values, n.can & (n.frequency > 1)
-    times = n.halving.where(used)
-    found = [fitted(ks, times.sel(kind=kind).values) for kind in KINDS]
-    wide = n.wide_halving.where(used).expand_dims("seed", -1)
+    """The exponent of the halving times against k ≥ 2, with its standard error."""
+    times = n.halving.where(n.can & (n.frequency > 1))
+    found = [fitted(n.frequency.values, times.sel(kind=kind).values) for kind in KINDS]
     return n.assign(
         exponent=("kind", [one.estimate for one in found]),
         exponent_error=("kind", [one.error for one in found]),
-        wide_exponent=("kind", [fitted(ks, wide.sel(kind=kind).values).estimate for kind in KINDS]),
     )

@@ -25,22 +25,19 @@ _OPEN: Any = {"mfc": "none", "ms": 3, "mew": 0.7}
 
 
 def draw(n: xarray.Dataset) -> Figure:
-    """Functions above; last losses, losses over time and learning times below, under one legend."""
-    return picture(
-        n, [[(4, _functions)], Row([_last, _course, _times], height=1.55, legend="below")], height=4.6
-    )
+    """Functions above; last losses and learning times below, under one legend."""
+    return picture(n, [[(4, _functions)], Row([_last, _times], height=1.55, legend="below")], height=4.6)
 
 
 def _functions(panels: Any, n: xarray.Dataset) -> None:
-    """A target as a broad line, networks as thin ones with markers at the samples of their share."""
-    at = 2 * np.pi * np.arange(n.sizes["point"]) / n.sizes["point"]
+    """A target as a broad line, networks as thin ones with some markers."""
+    panels[0].set_ylabel("output $f$")
     for axes, k in zip(panels, n.frequency.values, strict=False):
         axes.plot(n.angle, np.cos(k * n.angle), color="0.8", lw=3.5, zorder=0)
         for turn, (kind, look) in enumerate(_LOOKS.items()):
-            one, some = n.sel(kind=kind, frequency=k), slice(turn, None, 3)
-            axes.plot(n.angle, one.function, color=look["color"], ls=_LINES[kind], lw=0.8)
-            axes.plot(at[some], one.output[some], ls="none", **look, **_OPEN)
-        axes.set(xlabel="angle $\\varphi$", ylim=(-1.35, 1.35), ylabel="output $f$" if k == 1 else "")
+            function, some = n.function.sel(kind=kind, frequency=k), (6 * turn, 18)
+            axes.plot(n.angle, function, ls=_LINES[kind], lw=0.8, markevery=some, **look, **_OPEN)
+        axes.set(xlabel="angle $\\varphi$", ylim=(-1.35, 1.35))
         axes.set_title(f"$k$ = {k}", fontsize=8)
         axes.set_xticks((0, np.pi, 2 * np.pi), ("0", "$\\pi$", "$2\\pi$"))
 
@@ -52,16 +49,6 @@ def _last(axes: Axes, n: xarray.Dataset) -> None:
         last, names = n["last"].sel(kind=kind), [kind] + ["_"] * (n.sizes["seed"] - 1)
         axes.plot(n.frequency + 0.24 * (turn - 1), last, ls="none", label=names, **look, **_OPEN)
     axes.set(yscale="log", xlabel="frequency $k$", ylabel="last loss", xticks=n.frequency)
-
-
-def _course(axes: Axes, n: xarray.Dataset) -> None:
-    """The first odd frequency above 1."""
-    for kind, look in _LOOKS.items():
-        t, losses = n.time.sel(kind=kind)[1:].dropna("save"), n.course.sel(kind=kind)[:, 1:]
-        marked = np.unique(np.searchsorted(t, np.geomspace(t[0], t[-1], 8)).clip(max=len(t) - 1)).tolist()
-        axes.plot(t, losses[:, : len(t)].T, lw=0.7, markevery=marked, **look, **_OPEN)
-    axes.axhline(float(n.floor.sel(frequency=3)), color="k", lw=0.8)
-    axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel="loss, $k$ = 3")
 
 
 def _times(axes: Axes, n: xarray.Dataset) -> None:

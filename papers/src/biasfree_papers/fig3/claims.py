@@ -1,4 +1,4 @@
-"""Claims and tables of Fig. 3: losses of all leaks, final weight errors over seeds, and descent."""
+"""Claims of Fig. 3: losses of all leaks, and final weight errors over seeds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree.theory import final_weight_error_law
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.linear_twins import ROUNDING
-from biasfree_papers.statements import ours, paper, table
+from biasfree_papers.statements import ours, paper
 
 _ALARM = 1e-6  # the chance that a sample of the law itself is farther from it than the bound
 _ERRORS = (
@@ -20,9 +18,9 @@ _ERRORS = (
 )
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """Ours on losses, weight errors and descent; the paper's as printed."""
-    return [*_losses(n), *_finals(n), *_descent(n), _closed_form(n), *_close(n), _gaps(n)]
+def claims(n: xarray.Dataset) -> list[Claim]:
+    """Ours on losses and weight errors; the paper's as printed."""
+    return [*_losses(n), *_finals(n), _closed_form(n), *_close(n)]
 
 
 def _losses(n: xarray.Dataset) -> list[Claim]:
@@ -81,13 +79,10 @@ def _runs(values: xarray.DataArray) -> xarray.DataArray:
 
 
 def _finals(n: xarray.Dataset) -> list[Claim]:
-    """Seeds predict their errors, and errors of many seeds obey the law, which falls as H^(−1/2)."""
+    """Seeds predict their errors, and errors of many seeds obey the law."""
     many, small = n.sizes["many"], n.sizes["small_seed"]
     apart = abs(n.small_measured - n.small_predicted)
     worst = (apart / n.small_bound).argmax("small_seed")
-    x = np.log(n.width.values)
-    found, exact = (np.polyfit(x, np.log(values), 1)[0] for values in (n.median_error, n.law_median))
-    scatter = 1.17 / np.sqrt(many) / np.linalg.norm(x - x.mean())
     return [
         ours(
             "the initial weights predict the final weight error, of every seed at full size and of many at "
@@ -112,16 +107,6 @@ def _finals(n: xarray.Dataset) -> list[Claim]:
             seeds=_first(n, many),
             each="widths",
         ),
-        ours(
-            "the median final weight error falls as H^(−1/2)",
-            distance_of_the_fitted_exponent=abs(found + 0.5),
-            at_most=abs(exact + 0.5) + 5 * scatter,
-            source="derived here: err∞ ≈ ½√(3/H)·|N(0, 1)|",
-            bound="the exponent fitted to the exact medians of the law, plus five standard deviations: a "
-            "median of N samples of |N(0, 1)| scatters by 1.17/√N of itself",
-            seeds=_first(n, many),
-            each="fits",
-        ),
     ]
 
 
@@ -132,30 +117,6 @@ def _first(n: xarray.Dataset, count: int) -> tuple[int, ...]:
 def _massart(n: int) -> float:
     """Dvoretzky, Kiefer, Wolfowitz and Massart: P(distance > b) ≤ 2e^{−2Nb²}."""
     return float(np.sqrt(np.log(2 / _ALARM) / (2 * n)))
-
-
-def _descent(n: xarray.Dataset) -> list[Claim]:
-    unit, first = n.unit.sel(objective="square"), (int(n.seed[0]),)
-    leaks = n.descent_loss.dropna("leak")
-    return [
-        ours(
-            "ReLU descent with step η is linear descent with step η/2, at full size through the transition",
-            largest_relative_distance_of_weights=n.real_error.max(),
-            at_most=n.real_bound,
-            source="derived here: [ZSL25] Thm. 5 (TMLR 8) for descent",
-            bound=ROUNDING,
-            seeds=first,
-        ),
-        ours(
-            "descent at the paper's step lags behind the flow by at most forward Euler's share, cηs/2 of it",
-            largest_gap_of_the_losses_over_drop=abs(leaks - n.flow_loss).max("time") / unit,
-            at_most=(n.delayed_loss.dropna("leak") - n.flow_loss).max("time") / unit,
-            source="derived here; [ZSL25] Fig. 3, η = 0.004",
-            bound="the flow's loss at (1 − cηs/2) of the time, since ln(1 + z) ≥ z(1 − z/2) and no growth "
-            "rate exceeds cs",
-            seeds=first,
-        ),
-    ]
 
 
 def _closed_form(n: xarray.Dataset) -> Claim:
@@ -210,20 +171,3 @@ def close_weights(n: xarray.Dataset, bound: float, source: str) -> Claim:
         bound=f"the paper's, less than {100 * bound:g} %",
         note="" if held == count else why,
     )
-
-
-def _gaps(n: xarray.Dataset) -> Table:
-    """The gaps between simulation, theories and descent, leak by leak."""
-    square = n.sel(objective="square").dropna("leak", subset=["accuracy"])
-    simulated, pair, _, reduced, white = square.loss
-    gaps = {
-        "flow to closed form": simulated - white,
-        "flow to reduced flow": simulated - reduced,
-        "flow to two neurons": simulated - pair,
-        "flow to linear flow": simulated - simulated.sel(leak=1),
-        "descent to flow": square.descent_loss - n.flow_loss,
-        "descent to linear descent": square.descent_loss - square.descent_loss.sel(leak=1),
-    }
-    columns = {name: abs(gap).max("time") / square.unit for name, gap in gaps.items()}
-    title = "Largest gaps between losses, in units of the drop"
-    return table(title, over="leak", columns={"leak": square.leak, **columns})

@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
-from biasfree import data as tasks
-from biasfree import diagnostics, networks, theory
-from biasfree.data import Dataset
-from biasfree.networks import Network
-from biasfree.sweeps import tabulate
-from biasfree.trajectory import Trajectory
+import biasfree as bf
+from biasfree import theory
 from biasfree_papers.shared.trajectories import accuracy
 from biasfree_papers.types import Report
 
@@ -25,13 +21,13 @@ _SMALL_SCALE = 1e-6
 _SMALL_STEP = 0.1  # of the ReLU network, in units of 1/s
 
 
-def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> Network:
+def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> bf.Network:
     """Initial weights: √(1/c) times those of a linear network, which is the same for all leaks."""
-    linear = networks.gaussian(sizes, scale=scale, leak=1.0, seed=seed)
+    linear = bf.networks.gaussian(sizes, scale=scale, leak=1.0, seed=seed)
     return theory.from_linear_twin(linear, leak=leak)
 
 
-def kept(run: Trajectory) -> float:
+def kept(run: bf.Trajectory) -> float:
     """The norm of the initial weights, which linear terms do not shrink, over the final one: |W(0)|/|W|."""
     return float(np.linalg.norm(run[0].norms) / np.linalg.norm(run[-1].norms))
 
@@ -42,7 +38,7 @@ def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
     return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
 
-def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) -> xarray.Dataset:
+def at_full_size(pairs: Sequence[tuple[bf.Trajectory, bf.Trajectory]], data: bf.Dataset) -> xarray.Dataset:
     """Simulated and predicted final errors of ReLU against linear, bounds on the difference, and maps."""
     lefts = [_remainder(relu[0], theory.reduced_flow, data, relu.ts[-1]) + kept(relu) for relu, _ in pairs]
     bounds = [
@@ -50,7 +46,7 @@ def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) 
         for left, (relu, linear) in zip(lefts, pairs, strict=True)
     ]
     found = {
-        "final_measured": [diagnostics.weight_error(relu[-1], linear[-1]) for relu, linear in pairs],
+        "final_measured": [bf.diagnostics.weight_error(relu[-1], linear[-1]) for relu, linear in pairs],
         "final_predicted": [theory.final_weight_error(relu[0], data) for relu, _ in pairs],
         "final_bound": bounds,
         "map_error": [_map_error(relu, linear) for relu, linear in pairs],
@@ -58,22 +54,18 @@ def at_full_size(pairs: Sequence[tuple[Trajectory, Trajectory]], data: Dataset) 
     return xarray.Dataset({name: ("seed", values) for name, values in found.items()})
 
 
-def over_many(settings: Settings, data: Dataset, report: Report) -> xarray.Dataset:
+def over_many(settings: Settings, data: bf.Dataset, report: Report) -> xarray.Dataset:
     """Predicted errors of many seeds and their law, for the figure's width and over widths."""
     seeds, small = settings.seed + np.arange(settings.draws), _small_task(settings)
     report(f"{len(seeds)} seeds of every width, predicted")
 
     def predicted(width: int) -> dict[str, float]:
-        errors, law = _predicted(width, small, seeds), theory.final_weight_error_law(width)
-        return {
-            "median_error": float(np.median(errors)),
-            "law_median": law.quantile(0.5),
-            "distance": distance(errors, law),
-        }
+        errors = _predicted(width, small, seeds)
+        return {"distance": distance(errors, theory.final_weight_error_law(width))}
 
     full, law = _predicted(settings.width, data, seeds), theory.final_weight_error_law(settings.width)
     fine = np.geomspace(law.quantile(0.02), law.quantile(0.999), 100)
-    return tabulate(predicted, over={"width": settings.widths}).assign(
+    return bf.sweeps.tabulate(predicted, over={"width": settings.widths}).assign(
         many_predicted=("many", full),
         many_distance=distance(full, law),
         law_error=("fine", fine),
@@ -89,16 +81,16 @@ def at_small_widths(settings: Settings, report: Report) -> xarray.Dataset:
         report(f"{len(seeds)} seeds of width {small_width}, simulated")
         return _trained(small_width, data, seeds)
 
-    return tabulate(trained, over={"small_width": settings.small_widths})
+    return bf.sweeps.tabulate(trained, over={"small_width": settings.small_widths})
 
 
-def _map_error(relu: Trajectory, linear: Trajectory) -> float:
+def _map_error(relu: bf.Trajectory, linear: bf.Trajectory) -> float:
     """The largest |w − w_lin|/|w_lin| along the path, w the linear map of the network."""
     apart, sizes = (np.linalg.norm(maps, axis=(1, 2)) for maps in (relu.maps - linear.maps, linear.maps))
     return float((apart / sizes).max())
 
 
-def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
+def _remainder(network: bf.Network, flow: Any, data: bf.Dataset, end: float) -> float:
     """The distance of the slower half of a ReLU network from its limit at time `end`, |W − W*|/|W*|.
 
     ReLU and linear are at least as close to theirs, so the weight error is within 3 of these of its limit.
@@ -113,30 +105,28 @@ def _remainder(network: Network, flow: Any, data: Dataset, end: float) -> float:
     return float(apart / (np.sqrt(2) * norm))
 
 
-def _small_task(settings: Settings) -> Dataset:
-    return tasks.whiten(tasks.odd_sine(**_SMALL, seed=settings.data_seed))
+def _small_task(settings: Settings) -> bf.Dataset:
+    return bf.data.whiten(bf.data.odd_sine(**_SMALL, seed=settings.data_seed))
 
 
-def _predicted(width: int, data: Dataset, seeds: np.ndarray) -> np.ndarray:
+def _predicted(width: int, data: bf.Dataset, seeds: np.ndarray) -> np.ndarray:
     """The prediction for ReLU from the initial weights of each seed."""
     relus = [start((data.dimensions, width, 1), _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
     return np.array([theory.final_weight_error(relu, data) for relu in relus])
 
 
-def _trained(width: int, data: Dataset, seeds: np.ndarray) -> dict[str, Any]:
+def _trained(width: int, data: bf.Dataset, seeds: np.ndarray) -> dict[str, Any]:
     """ReLU with step η and linear with η/2, to ten time constants after the plateau.
 
     On white data descent has the limits of the flow, W ∝ r₁β̄ᵀ: each step multiplies both layers alike.
     """
-    from biasfree.dynamics import gradient_descent
-
     s, sizes = float(np.linalg.norm(data.beta)), (data.dimensions, width, 1)
     relus, linears = ([start(sizes, _SMALL_SCALE, int(seed), leak) for seed in seeds] for leak in (0.0, 1.0))
     step = _SMALL_STEP / s
     steps = int((np.log(np.sqrt(s) / _SMALL_SCALE) + 10) / np.log1p(_SMALL_STEP / 2))
-    ends = gradient_descent(relus, data, step=step, steps=steps, save_every=steps)
-    twins = gradient_descent(linears, data, step=step / 2, steps=steps, save_every=steps)
-    measured = np.array([diagnostics.weight_error(a[-1], b[-1]) for a, b in zip(ends, twins, strict=True)])
+    ends = bf.gradient_descent(relus, data, step=step, steps=steps, save_every=steps)
+    twins = bf.gradient_descent(linears, data, step=step / 2, steps=steps, save_every=steps)
+    measured = np.array([bf.diagnostics.weight_error(a[-1], b[-1]) for a, b in zip(ends, twins, strict=True)])
     slowed = step * steps * (1 - _SMALL_STEP / 4)  # forward Euler grows by ln(1 + z) ≥ z(1 − z/2), z = ηs/2
     left = [
         _remainder(relu, theory.white_flow, data, slowed) + kept(run)

@@ -32,12 +32,12 @@ def _leaks(n: xarray.Dataset, objective: str) -> Any:
 
 def _loss(axes: Axes, n: xarray.Dataset) -> None:
     for one, color in _leaks(n, "square"):
-        plots.theory_curve(axes, n.shown, one.reduced_shown, color=color)
-        plots.theory_curve(axes, n.shown, one.white_shown, color=color, ls=_DASHED, lw=0.8)
-        own, simulated = one.rescaled * 2 / (1 + one.leak), one.loss.sel(kind="simulated")
-        plots.simulated_points(axes, own, simulated, shown=18, ms=2.8, color=color)
+        own = one.rescaled * 2 / (1 + one.leak)
+        plots.theory_curve(axes, own, one.loss.sel(kind="reduced"), color=color)
+        plots.theory_curve(axes, own, one.loss.sel(kind="white"), color=color, ls=_DASHED, lw=0.8)
+        plots.simulated_points(axes, own, one.loss.sel(kind="simulated"), shown=18, ms=2.8, color=color)
         axes.plot([], [], color=color, lw=2, label=f"$\\alpha$ = {float(one.leak):g}")
-    end = 1.45 * float(n.shown[-1])
+    end = 2.4 * float(n.rescaled.sel(objective="square")[-1])
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(0, None), xlim=(0, end))
     axes.add_artist(axes.legend(loc="upper right", handlelength=1.2, labelspacing=0.25))
     kinds: Any = {"simulated": {"ls": "none", "marker": "o", "mfc": "none"}, "reduced flow": {}}

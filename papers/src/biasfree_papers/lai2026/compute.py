@@ -8,14 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
-from biasfree import data as tasks
-from biasfree import networks
+import biasfree as bf
 from biasfree.arrays import positive
-from biasfree.data import Dataset
-from biasfree.networks import Network
-from biasfree.sweeps import tabulate
-from biasfree.theory import least_squares
-from biasfree.theory.neighbors import sign_interpolator
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.trajectories import rounding
@@ -25,7 +19,6 @@ TARGETS = ["labels", "noise"]  # alternating +1, −1, and independent N(0, 1)
 MODELS = ["two neurons", "networks"]
 MEASURES = ["two neurons to X⁺y", "networks to X⁺y", "two neurons to the ReLU interpolator"]
 _KICKS = (0.01, 0.03, 0.1, 0.3)  # steps on orthonormal samples: the share of a sample that one fits
-_GIVEN = (2.0, 50.0)  # the range of d/n that the settings are given for; ours goes on to 100
 
 
 def _small(name: str, value: Any) -> float:
@@ -39,17 +32,13 @@ def _small(name: str, value: Any) -> float:
 class Settings(SeededSettings):
     """Settings of high-dimensional samples."""
 
-    samples: tuple[int, ...] = setting(
-        (20, 40, 80), "numbers of samples n, 4 or more each", several_whole(low=4)
-    )
+    samples: tuple[int, ...] = setting((20, 40, 80), "numbers n of samples, from 4 on", several_whole(low=4))
     ratios: tuple[float, ...] = setting(
         (2, 5, 10, 20, 50, 100), "values of d/n, 1.5 or more", several(low=1.5, least=2)
     )
     asymptotic: float = setting(10.0, "the least d/n that exponents are fitted from", positive)
     width: int = setting(40, "a number of neurons of the wide networks", at_least(2))
-    scale: float = setting(
-        1e-3, "the initial norm of a layer, and the root of the initial outputs, at most 0.05", _small
-    )
+    scale: float = setting(1e-3, "the initial norm of a layer, √(initial outputs), at most 0.05", _small)
     kick: float = setting(0.01, "the share of a unit sample that one step of the two neurons fits", positive)
     end: float = setting(60.0, "the time at which the two neurons end, in 1/rate of a unit sample", positive)
     step: float = setting(0.1, "the step of the wide networks over √n, a positive number", positive)
@@ -73,17 +62,15 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
     over = {"target": TARGETS, "samples": settings.samples, "ratio": settings.ratios}
     grid = {"over": over, "seeds": settings.all_seeds.tolist(), "group": ("target", "ratio", "seed")}
-    found = tabulate(compared, **grid).assign_coords(measure=MEASURES, model=MODELS)
-    return exponents(
-        found.assign(asymptotic=settings.asymptotic, **_orthonormal(settings), **_along(settings))
-    )
+    found = bf.sweeps.tabulate(compared, **grid).assign_coords(measure=MEASURES, model=MODELS)
+    return exponents(found.assign(asymptotic=settings.asymptotic, **_orthonormal(settings)))
 
 
 class _Case(NamedTuple):
     """Samples and a random network in their span; RRᵀ of the first layer's part R orthogonal to them."""
 
-    data: Dataset
-    network: Network
+    data: bf.Dataset
+    network: bf.Network
     rest: np.ndarray
 
 
@@ -92,43 +79,30 @@ def _cases(settings: Settings, n: int, ratio: float, seed: int) -> dict[str, _Ca
     d, rng = round(n * ratio), np.random.default_rng((seed, n, round(1000 * ratio)))
     x = rng.normal(size=(n, d)) / np.sqrt(d)
     targets = dict(zip(TARGETS, (_labels(n), rng.normal(size=n)), strict=True))
-    start = networks.balanced((d, settings.width, 1), scale=settings.scale, seed=seed)
-    reduced = networks.in_span(start, Dataset(x, targets["labels"]))
+    start = bf.networks.balanced((d, settings.width, 1), scale=settings.scale, seed=seed)
+    reduced = bf.networks.in_span(start, bf.Dataset(x, targets["labels"]))
     rest = reduced.rest @ reduced.rest.T
-    return {name: _Case(Dataset(reduced.data.x, y), reduced.network, rest) for name, y in targets.items()}
+    return {name: _Case(bf.Dataset(reduced.data.x, y), reduced.network, rest) for name, y in targets.items()}
 
 
 def _labels(n: int) -> np.ndarray:
     return np.where(np.arange(n) % 2, -1.0, 1.0)
 
 
-def _two_neurons(data: Dataset, scale: float, *, everywhere: bool = False) -> Network:
+def _two_neurons(data: bf.Dataset, scale: float, *, everywhere: bool = False) -> bf.Network:
     """f(x) = σ(v₊·x) − σ(v₋·x), v±·x_i = scale on the samples of that sign or `everywhere`, else −scale."""
     signs = np.ones(len(data)) if everywhere else np.sign(data.y)
     v = np.linalg.lstsq(data.x, scale * signs, rcond=None)[0]
-    return Network((np.array([v, v if everywhere else -v]), np.array([[1.0, -1.0]])))
-
-
-def _along_sums(data: Dataset, scale: float) -> Network:
-    """f(x) = σ(v₊·x) − σ(v₋·x) with v± of length `scale` along ±D± = ±(1/n)Σ_{±y>0} y_i x_i."""
-    sums = np.array([np.abs(data.y) * (sign * data.y > 0) @ data.x for sign in (1, -1)])
-    v = scale * sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    return Network((v, np.array([[1.0, -1.0]])))
-
-
-def _descended(starts: list[Network], data: list[Dataset], **options: Any) -> list[Network]:
-    from biasfree.dynamics import gradient_descent
-
-    runs = gradient_descent(starts, data, save_every=options["steps"], **options)
-    return [run[-1] for run in runs]
+    return bf.Network((np.array([v, v if everywhere else -v]), np.array([[1.0, -1.0]])))
 
 
 def _pairs(
-    settings: Settings, starts: list[Network], data: list[Dataset], kick: float
-) -> tuple[list[Network], int]:
+    settings: Settings, starts: list[bf.Network], data: list[bf.Dataset], kick: float
+) -> tuple[list[bf.Network], int]:
     """Two neurons with fixed outer weights, and the number of steps, each of a share `kick` of a sample."""
     steps = max(2, round(settings.end / kick))
-    return _descended(starts, data, step=kick * len(data[0]), steps=steps, train=(True, False)), steps
+    options: Any = {"step": kick * len(data[0]), "steps": steps, "save_every": steps, "train": (True, False)}
+    return [run[-1] for run in bf.gradient_descent(starts, data, **options)], steps
 
 
 def _compared(
@@ -139,9 +113,10 @@ def _compared(
     cases = [case[name] for name in target for row in made for case in row]
     data = [case.data for case in cases]
     pairs, _ = _pairs(settings, [_two_neurons(one, settings.scale**2) for one in data], data, settings.kick)
-    options = {"step": settings.step * np.sqrt(n), "steps": settings.steps}
-    wide = _descended([case.network for case in cases], data, **options)
-    rows = [_measured(settings, *each) for each in zip(cases, pairs, wide, strict=True)]
+    options: Any = {"step": settings.step * np.sqrt(n), "steps": settings.steps, "save_every": settings.steps}
+    wide = bf.gradient_descent([case.network for case in cases], data, **options)
+    ends = [run[-1] for run in wide]
+    rows = [_measured(settings, *each) for each in zip(cases, pairs, ends, strict=True)]
     shape = (len(target), len(ratio), len(seed))
     return {
         name: (dims, np.reshape([row[name][1] for row in rows], (*shape, *np.shape(value))))
@@ -149,9 +124,10 @@ def _compared(
     }
 
 
-def _measured(settings: Settings, case: _Case, pair: Network, wide: Network) -> dict[str, Any]:
+def _measured(settings: Settings, case: _Case, pair: bf.Network, wide: bf.Network) -> dict[str, Any]:
     """Relative distances and their defects, losses, and the distance between the two interpolators."""
-    data, relu, linear = case.data, sign_interpolator(case.data), least_squares(case.data)
+    data = case.data
+    relu, linear = bf.theory.neighbors.sign_interpolator(data), bf.theory.least_squares(data)
     off = float(np.sqrt(max(0.0, wide.weights[1][0] @ case.rest @ wide.weights[1][0])))
     both = [_from_linear(pair, data, linear), _from_linear(wide, data, linear, off=off)]
     distances, defects, losses = zip(*both, strict=True)
@@ -167,7 +143,7 @@ def _measured(settings: Settings, case: _Case, pair: Network, wide: Network) -> 
 
 
 def _from_linear(
-    network: Network, data: Dataset, linear: np.ndarray, *, off: float = 0.0
+    network: bf.Network, data: bf.Dataset, linear: np.ndarray, *, off: float = 0.0
 ) -> tuple[float, float, float]:
     """|v − X⁺y|/|X⁺y| of v = Σ a_h w_h, with length `off` orthogonal to the samples; what it misses of its
     causes; and the loss over that of f = 0.
@@ -186,22 +162,19 @@ def _from_linear(
     )
 
 
-def _distance(network: Network, data: Dataset) -> float:
-    return _from_linear(network, data, least_squares(data))[0]
-
-
 def _orthonormal(settings: Settings) -> dict[str, Any]:
     """Orthonormal samples: the distance at the end, from neurons of their own sign and from all active.
 
     Both neurons keep ±scale on the samples they are inactive on, and (1 − kick)^steps is not fitted.
     """
     n, tiny, found = min(settings.samples), settings.scale**2, []
-    data = tasks.orthogonal(n, n, seed=settings.seed, y=_labels(n))
+    data = bf.data.orthogonal(n, n, seed=settings.seed, y=_labels(n))
+    linear = bf.theory.least_squares(data)
     for kick in _KICKS:
         starts = [_two_neurons(data, tiny, everywhere=every) for every in (False, True)]
         ends, steps = _pairs(settings, starts, [data, data], kick)
         left = tiny + (1 + tiny) * (1 - kick) ** (steps - 1) + rounding(data, 2, steps)
-        found.append((*(_distance(end, data) for end in ends), left))
+        found.append((*(_from_linear(end, data, linear)[0] for end in ends), left))
     own, everywhere, bound = np.transpose(found)
     return {
         "kick": ("kick", list(_KICKS)),
@@ -211,35 +184,12 @@ def _orthonormal(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _along(settings: Settings) -> dict[str, Any]:
-    """Labels, the fewest samples: two neurons along D±, in the steps of all runs and in large ones, and the
-    initial weights of all runs in their steps.
-    """
-    n, tiny = min(settings.samples), settings.scale**2
-    ratio = max([r for r in settings.ratios if r <= _GIVEN[1]] or [min(settings.ratios)])
-    data = [_cases(settings, n, ratio, seed)["labels"].data for seed in settings.all_seeds.tolist()]
-    curvature = max(float(np.linalg.eigvalsh(one.x @ one.x.T)[-1]) for one in data)
-    tried = ((_along_sums, settings.kick), (_along_sums, 1 / curvature), (_two_neurons, settings.kick))
-    ends = [_pairs(settings, [make(one, tiny) for one in data], data, kick)[0] for make, kick in tried]
-    return {
-        "along_ratio": ratio,
-        "along_kick": ("tried", [kick for _, kick in tried]),
-        "along": (("tried", "seed"), [[*map(_distance, row, data)] for row in ends]),
-    }
-
-
 def exponents(n: xarray.Dataset) -> xarray.Dataset:
-    """The exponents of all distances against n/d, all n together, with their errors, over three ranges."""
-    low = float(n.asymptotic)
-    ranges = {
-        f"from d/n = {low:g} on": (low, np.inf),
-        "d/n = {:g} … {:g}".format(*_GIVEN): _GIVEN,
-        "all d/n": (0.0, np.inf),
-    }
+    """The exponents of all distances against n/d, all n together, with their errors, from `asymptotic` on."""
 
-    def exponent(measure: str, target: str, range: str) -> dict[str, float]:
-        values = n.distance.sel(measure=measure, target=target, ratio=slice(*ranges[range]))
+    def exponent(measure: str, target: str) -> dict[str, float]:
+        values = n.distance.sel(measure=measure, target=target, ratio=slice(float(n.asymptotic), None))
         found = fitted(np.broadcast_to(1 / values.ratio, values.shape[:2]), values.values)
         return {"exponent": found.estimate, "exponent_error": found.error}
 
-    return n.merge(tabulate(exponent, over={"measure": MEASURES, "target": TARGETS, "range": list(ranges)}))
+    return n.merge(bf.sweeps.tabulate(exponent, over={"measure": MEASURES, "target": TARGETS}))

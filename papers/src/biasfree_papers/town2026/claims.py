@@ -1,23 +1,22 @@
-"""Claims and a table on orthogonal samples: coverage decides, one neuron per saddle, and two laws in n."""
+"""Claims on orthogonal samples: coverage decides, one neuron per saddle, and two laws in n."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.exponents import written
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import ours, paper
 
 _PAPER = "Town et al. (2026)"
 _FALSE_ALARM, _LEVEL = 1e-4, 0.95
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """Ours, then the paper's, then what we saw; two numbers of samples always lie on a line."""
+def claims(n: xarray.Dataset) -> list[Claim]:
+    """Ours, then the paper's; two numbers of samples always lie on a line."""
     straight = [threshold(n)] if n.sizes["samples"] > 2 else []
-    return [_shares(n), _floor(n), _one_by_one(n), *straight, order(n), *_observed(n), _by_samples(n)]
+    return [_shares(n), _floor(n), _one_by_one(n), *straight, order(n)]
 
 
 def _shares(n: xarray.Dataset) -> Claim:
@@ -94,7 +93,8 @@ def threshold(n: xarray.Dataset) -> Claim:
 
 def order(n: xarray.Dataset) -> Claim:
     """Of all trained networks, and of the limit, which goes to larger n."""
-    trained, limit = _ratios(n)
+    trained = n.norm.sel(trained_width="large") / n.least
+    limit = n.limit_norm / np.sqrt(2 * n.limit_samples)
     return paper(
         "the squared norm of the networks that fit is of the order of √n: trained, n = "
         f"{int(n.samples[0])} to {int(n.samples[-1])}, and in the limit γ → 0 of the same seeds, n up to "
@@ -107,90 +107,4 @@ def order(n: xarray.Dataset) -> Claim:
         "here to leading order, from below",
         headline=True,
         each="seeds and n",
-    )
-
-
-def _ratios(n: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
-    """½|θ|² over √(2n): of the runs at the large width, and of their limit."""
-    return n.norm.sel(trained_width="large") / n.least, n.limit_norm / np.sqrt(2 * n.limit_samples)
-
-
-def _observed(n: xarray.Dataset) -> list[Claim]:
-    late = abs(n.came / n.due - 1).max("escape")
-    (run, limit), (run_error, limit_error) = n.exponent.values, n.exponent_error.values
-    left_out = int((n.limit_uncovered > 0).sum())
-    return [
-        observed(
-            "escapes come when the limit γ → 0 has them due",
-            largest_relative_error_of_a_time=late,
-            at_most=5 / -np.log(n.tiny),
-            source="derived here to leading order: bf.theory.neighbors.escape_sequence",
-            bound="a level of ours: 5/ln(1/γ), which is no bound; turning takes a few 1/|D| of time, and "
-            "there are ln(1/γ)",
-        ),
-        observed(
-            f"not yet √n at n ≤ {int(n.samples[-1])}: from n = {int(n.samples[0])} on the squared norm grows "
-            f"as n to the {run:.3f} ± {run_error:.3f} at γ = {float(n.scale):g}, and to the {limit:.3f} ± "
-            f"{limit_error:.3f} in the limit γ → 0 of the same seeds",
-            exponent_less_one_half=n.exponent - 0.5,
-            at_least=2 * n.exponent_error,
-            basis="derived",
-            source=f"measured here; {_PAPER} for √n as n grows",
-            bound="two standard errors of the mean of one fit per seed; "
-            f"{left_out} of {n.limit_uncovered.size} seeds leave a sample out",
-            each="exponents",
-            note=_why_larger(n),
-        ),
-        observed(
-            "training ends at that floor: at zero where every sample is covered",
-            loss_at_the_end_above_it_over_one_half=2 * n.excess,
-            at_most=1e-6,
-            source="derived here for flow as t → ∞, |a_h| > |w_h|: bf.theory.neighbors.loss_floor",
-            bound="a level of ours: a millionth of the first loss at the last step; the theorem is about the "
-            "limit",
-        ),
-    ]
-
-
-def _why_larger(n: xarray.Dataset) -> str:
-    last = float(_ratios(n)[1][-1].mean())
-    runs = _local(n.samples, n.norm.sel(trained_width="large"))
-    return (
-        "½ is for larger n. As γ → 0 each neuron fits about half of the samples left, in each of about log₂ "
-        "n turns up to a number that stays bounded: ½|θ|² = (1 + √2)√(2n) − O(log n) [derived here, to "
-        f"leading order]. From one n to the next, up to {int(n.limit_samples[-1])}, the limit's exponent is "
-        f"{_local(n.limit_samples, n.limit_norm)}, and ½|θ|²/√(2n) comes to {last:.2f} of 2.41. That of the "
-        f"runs is {runs}, and falls for another reason as well: γ = {float(n.scale):g} is not vanishing, and "
-        f"½|θ|² is {', '.join(f'{100 * share:.0f}' for share in n.below_limit.values)} % below the limit."
-    )
-
-
-def _local(sizes: xarray.DataArray, norms: xarray.DataArray) -> str:
-    """Exponents from one n to the next, means over seeds."""
-    found = np.diff(np.log(norms.values), axis=0).mean(axis=1) / np.diff(np.log(sizes.values))
-    return ", ".join(f"{value:.2f}" for value in found)
-
-
-def _by_samples(n: xarray.Dataset) -> Table:
-    """Both laws, n by n; cells are empty where nothing was trained."""
-    trained, limit = _ratios(n)
-    root = np.sqrt(n.sizes["seed"])
-    columns = {
-        "width of ½, formula": n.exact_half,
-        "seeds": n.half,
-        "±": n.half_error,
-        "fit there": (n.floor.sel(trained_width="half") == 0).sum("seed"),
-        "½|θ|²/√(2n)": trained.mean("seed"),
-        "± (runs)": trained.std("seed", ddof=1) / root,
-    }
-    wide = {name: one.reindex(samples=n.limit_samples.values) for name, one in columns.items()}
-    return table(
-        "Width and norm it takes to fit orthogonal samples",
-        over="limit_samples",
-        columns={
-            "n": n.limit_samples,
-            **{name: one.rename(samples="limit_samples") for name, one in wide.items()},
-            "γ → 0": limit.mean("seed"),
-            "± (limit)": limit.std("seed", ddof=1) / root,
-        },
     )

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray
 
-from biasfree import data as tasks
-from biasfree import networks
+import biasfree as bf
 from biasfree.arrays import positive
-from biasfree.data import Dataset
-from biasfree.diagnostics import direction_clusters, half_norm
-from biasfree.networks import Network
-from biasfree.sweeps import tabulate
-from biasfree.theory.neighbors import (
-    Escapes,
-    escape_sequence,
-    interpolation_probability,
-    interpolator_norm,
-    loss_floor,
-    uncovered_samples,
-)
-from biasfree.trajectory import Trajectory
+from biasfree.theory import neighbors
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
-from biasfree_papers.shared.exponents import mean_and_error
 from biasfree_papers.types import Report
 
 GROWN = 1e-2  # |a_h||w_h| above which a neuron has grown; sizes at the end are about 1
@@ -70,43 +55,43 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         covered = _covered(settings, samples)
         return {**covered, **_trained(settings, samples, int(np.ceil(covered["exact_half"])))}
 
-    every = np.union1d(settings.samples, settings.further).tolist()
+    def limit(limit_samples: int, seed: int) -> dict[str, Any]:
+        """½|θ|² as γ → 0 of a seed at the large width: no training needed."""
+        start = start_of(limit_samples, settings.width, scale=settings.scale, seed=seed)
+        return {"limit_norm": _escapes(start, samples_of(limit_samples)).shares.sum()}
+
+    every = {"limit_samples": np.union1d(settings.samples, settings.further).tolist()}
     found = [
-        tabulate(at, over={"samples": settings.samples}),
-        tabulate(lambda limit_samples, seed: _limit(settings, limit_samples, seed),
-                 over={"limit_samples": every}, seeds=settings.all_seeds.tolist()),
+        bf.sweeps.tabulate(at, over={"samples": settings.samples}),
+        bf.sweeps.tabulate(limit, over=every, seeds=settings.all_seeds.tolist()),
         _one_by_one(settings, report),
-    ]  # fmt: skip
-    used = {name: getattr(settings, name) for name in ("draws", "scale", "width", "step", "tiny")}
-    return laws(xarray.merge([*found, used], join="exact"))
+    ]
+    used = {"draws": settings.draws, "step": settings.step}
+    return threshold(xarray.merge([*found, used], join="exact"))
 
 
-def samples_of(n: int, y: np.ndarray | None = None) -> Dataset:
+def samples_of(n: int, y: np.ndarray | None = None) -> bf.Dataset:
     """The axes as inputs, labels ±1 alternating unless given.
 
     Gaussian weights are isotropic, so all orthonormal inputs are equivalent; on the axes w_h·x_i is one
     weight, and what is zero in theory is zero in floating point.
     """
-    return Dataset(np.eye(n), tasks.orthogonal(n, n).y if y is None else y)
+    return bf.Dataset(np.eye(n), bf.data.orthogonal(n, n).y if y is None else y)
 
 
-def start_of(n: int, width: int, *, scale: float, seed: int, room: int | None = None) -> Network:
+def start_of(n: int, width: int, *, scale: float, seed: int, room: int | None = None) -> bf.Network:
     """Gaussian w_h of total norm `scale`, |a_h| = √2|w_h|, random signs; zero neurons up to `room`.
 
     Zero neurons stay zero in descent, so networks of all widths are trained as one shape.
     """
-    first, second = networks.balanced((n, width, 1), scale=scale, seed=seed).weights
+    first, second = bf.networks.balanced((n, width, 1), scale=scale, seed=seed).weights
     more = (room or width) - width
-    return Network((np.pad(first, ((0, more), (0, 0))), np.pad(_DOMINANCE * second, ((0, 0), (0, more)))))
-
-
-def _due(start: Network, data: Dataset) -> Escapes:
-    return escape_sequence(start, data, apart_tolerance=np.inf)
+    return bf.Network((np.pad(first, ((0, more), (0, 0))), np.pad(_DOMINANCE * second, ((0, 0), (0, more)))))
 
 
 def probability(n: int, width: int) -> float:
     """The probability that a network of this width covers n samples with alternating labels."""
-    return interpolation_probability((n + 1) // 2, n // 2, width)
+    return neighbors.interpolation_probability((n + 1) // 2, n // 2, width)
 
 
 def _covered(settings: Settings, n: int) -> dict[str, Any]:
@@ -116,7 +101,7 @@ def _covered(settings: Settings, n: int) -> dict[str, Any]:
 
     def covers(width: int, i: int) -> bool:
         seed = settings.seed + 1000 * (width + 1000 * n) + i  # every n and width has its own seeds
-        return not uncovered_samples(start_of(n, width, scale=1.0, seed=seed), data).any()
+        return not neighbors.uncovered_samples(start_of(n, width, scale=1.0, seed=seed), data).any()
 
     counts = np.array([sum(covers(width, i) for i in range(settings.draws)) for width in widths.tolist()])
     shares = counts / settings.draws
@@ -150,56 +135,42 @@ def crossing(widths: np.ndarray, shares: np.ndarray) -> float:
 
 
 def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
-    """Networks at the width at which half of them fit, and at the large one: their floors and ends."""
-    data, room, each = samples_of(n), max(settings.width, narrow), ("trained_width", "seed")
-    rows = []
+    """Networks at the width at which half of them fit, and at the large one: how low they get, and norms."""
+    data, seeds, room = samples_of(n), settings.all_seeds, max(settings.width, narrow)
+    below, norms = [], []
     for width in (narrow, settings.width):
-        make = {"scale": settings.scale, "room": room}
-        starts = [start_of(n, width, seed=seed, **make) for seed in settings.all_seeds.tolist()]
-        due = [_due(start, data) for start in starts]
+        starts = [start_of(n, width, scale=settings.scale, seed=seed, room=room) for seed in seeds.tolist()]
+        due = [_escapes(start, data) for start in starts]
         runs = _descended(starts, [data] * len(starts), due, step=settings.step, saves=60, save=lambda _: 0.0)
-        floors = np.array([loss_floor(start, data) for start in starts])
-        rows.append(
-            {
-                "floor": floors,
-                "below": np.array([run.loss.min() for run in runs]) - floors,
-                "excess": np.array([run.loss[-1] for run in runs]) - floors,
-                "norm": np.array([half_norm(run[-1]) for run in runs]),
-            }
-        )
+        floors = np.array([neighbors.loss_floor(start, data) for start in starts])
+        below.append(np.array([run.loss.min() for run in runs]) - floors)
+        norms.append(np.array([bf.diagnostics.half_norm(run[-1]) for run in runs]))
     return {
         "trained_width": ("trained_width", ["half", "large"]),
-        "seed": ("seed", settings.all_seeds),
-        "narrow": narrow,
-        "least": interpolator_norm(data),
-        **{name: (each, [row[name] for row in rows]) for name in rows[0]},
+        "seed": ("seed", seeds),
+        "below": (("trained_width", "seed"), below),
+        "norm": (("trained_width", "seed"), norms),
+        "least": neighbors.interpolator_norm(data),
     }
 
 
-def _descended(
-    starts: list[Network], data: list[Dataset], due: Sequence[Escapes], *, step: float, saves: int, save: Any
-) -> list[Trajectory]:
-    """Descent of all networks with `step`·√n, until well after their last predicted escape."""
-    from biasfree.dynamics import gradient_descent
+def _escapes(start: bf.Network, data: bf.Dataset) -> Any:
+    return neighbors.escape_sequence(start, data, apart_tolerance=np.inf)
 
+
+def _descended(
+    starts: list[bf.Network], data: list[bf.Dataset], due: Any, *, step: float, saves: int, save: Any
+) -> list[bf.Trajectory]:
+    """Descent of all networks with `step`·√n, until well after their last predicted escape."""
     root = np.sqrt(len(data[0]))
     last = max(_LATE * one.times.max(initial=0.0) for one in due) + _SETTLING * root
     steps = int(np.ceil(last / (step * root)))
     every = max(steps // saves, 1)
-    return gradient_descent(starts, data, step=step * root, steps=steps, save_every=every, save=save)
-
-
-def _limit(settings: Settings, n: int, seed: int) -> dict[str, Any]:
-    """½|θ|² as γ → 0 of a seed at the large width, and samples that it leaves out: no training needed."""
-    data, start = samples_of(n), start_of(n, settings.width, scale=settings.scale, seed=seed)
-    return {
-        "limit_norm": _due(start, data).shares.sum(),
-        "limit_uncovered": uncovered_samples(start, data).sum(),
-    }
+    return bf.gradient_descent(starts, data, step=step * root, steps=steps, save_every=every, save=save)
 
 
 def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
-    """Far smaller weights: predicted and measured times of escapes, and directions grown after each.
+    """Far smaller weights: directions that have grown half-way from every escape to the next.
 
     Targets have sizes from ½ to 1½, so that no two sets of samples exert equal forces.
     """
@@ -209,14 +180,18 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]
     make = {"scale": settings.tiny, "room": max(settings.width, settings.few)}
     starts = [start_of(n, settings.few, seed=seed, **make) for seed in numbers]
-    due = [_due(start, one) for start, one in zip(starts, data, strict=True)]
+    due = [_escapes(start, one) for start, one in zip(starts, data, strict=True)]
     runs = _descended(starts, data, due, step=_FINE, saves=800, save=directions)
+
+    def grown(seed: int) -> dict[str, Any]:
+        run, times = runs[seed - settings.seed], due[seed - settings.seed].times
+        between = (times + np.append(times[1:], run.ts[-1])) / 2
+        at = np.minimum(np.searchsorted(run.ts, between), len(run.ts) - 1)
+        return {"directions": ("escape", np.asarray(run.saved)[at].astype(float))}
+
     shown = int(np.argmax([len(one.times) for one in due]))
-    found = tabulate(
-        lambda seed: _after(runs[seed - settings.seed], due[seed - settings.seed]), seeds=numbers
-    )
-    return found.assign(
-        shown_directions=found.directions.isel(seed=shown, drop=True),
+    return bf.sweeps.tabulate(grown, seeds=numbers).assign(
+        shown=shown,
         shown_time=("time", runs[shown].ts),
         shown_loss=("time", runs[shown].loss),
         shown_due=("shown_escape", due[shown].times),
@@ -224,46 +199,25 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     )
 
 
-def _after(run: Trajectory, due: Escapes) -> dict[str, Any]:
-    """When the loss fell half-way to the next plateau, and the directions half-way to the next escape."""
-    between = (due.times + np.append(due.times[1:], run.ts[-1])) / 2
-    at = np.minimum(np.searchsorted(run.ts, between), len(run.ts) - 1)
-    before = np.append(run.loss[0], due.left[:-1])
-    return {
-        "due": ("escape", due.times),
-        "came": ("escape", run.time_of((before + due.left) / 2)),
-        "directions": ("escape", np.asarray(run.saved)[at].astype(float)),
-    }
-
-
-def directions(network: Network) -> int:
+def directions(network: bf.Network) -> int:
     """The number of directions that have grown, added over the signs of a_h."""
     first, outer = network.weights[0], network.weights[1][0]
     big = np.linalg.norm(first, axis=1) * np.abs(outer) > GROWN
     groups = [first[big & (sign * outer > 0)] for sign in (1, -1)]
-    found = [Network((rows, np.ones((1, len(rows))))) for rows in groups if len(rows)]
-    return sum(len(direction_clusters(one, negligible=0.0)) for one in found)
+    found = [bf.Network((rows, np.ones((1, len(rows))))) for rows in groups if len(rows)]
+    return sum(len(bf.diagnostics.direction_clusters(one, negligible=0.0)) for one in found)
 
 
-def laws(n: xarray.Dataset) -> xarray.Dataset:
-    """Both laws, fitted: the width of ½ against ln n, with its χ², and exponents of ½|θ|², seed by seed."""
+def threshold(n: xarray.Dataset) -> xarray.Dataset:
+    """The width of ½ fitted against ln n, with its χ²."""
     logs, again, half = np.log(n.samples.values), n.half_again.values, n.half.values
-    errors = np.nanstd(again, axis=1)
-    norms = {
-        "runs": n.norm.sel(trained_width="large"),
-        "γ → 0": n.limit_norm.sel(limit_samples=n.samples.values).rename(limit_samples="samples"),
-    }
-    fits = [mean_and_error(np.polyfit(logs, np.log(norm.values), 1)[0]) for norm in norms.values()]
-    misfit = np.nan
+    errors, misfit = np.nanstd(again, axis=1), np.nan
     if len(logs) > 2:  # two points always lie on a line
         line = np.polyval(np.polyfit(logs, half, 1, w=1 / errors), logs)
         misfit = float(np.sum(((half - line) / errors) ** 2))
-    return n.assign_coords(norm_of=list(norms)).assign(
+    return n.assign(
         half_error=("samples", errors),
         slope=np.polyfit(logs, half, 1)[0],
         slope_error=np.polyfit(logs, again[:, np.isfinite(again).all(axis=0)], 1)[0].std(),
         misfit=misfit,
-        exponent=("norm_of", [mean for mean, _ in fits]),
-        exponent_error=("norm_of", [error for _, error in fits]),
-        below_limit=1 - norms["runs"].mean("seed") / norms["γ → 0"].mean("seed"),
     )

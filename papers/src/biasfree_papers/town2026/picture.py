@@ -34,21 +34,18 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
     plots.simulated_points(axes, n.shown_time, n.shown_loss, **look)
     middles = (due + np.append(due[1:], edges[-1])) / 2
     plateaus = zip(middles, left, strict=True)
-    for count, where in zip(n.shown_directions.values, plateaus, strict=False):
-        axes.annotate(
-            f"{count:g}", where, (0, 5), textcoords="offset points", ha="center", fontsize=7, color="C1"
-        )
+    words: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": "C1"}
+    for count, where in zip(n.directions.isel(seed=int(n.shown)).values, plateaus, strict=False):
+        axes.annotate(f"{count:g}", where, (0, 5), **words)
     axes.plot([], [], ls="none", marker="$1$", color="C1", label="directions grown")
-    axes.set(
-        xlabel="time $t/\\tau$", ylabel="loss", ylim=(-0.02 * first, 1.12 * first), xlim=(None, edges[-1])
-    )
+    axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(-0.02 * first, 1.12 * first))
+    axes.set_xlim(None, edges[-1])
     axes.legend(loc="lower left")
 
 
 def _probability(axes: Axes, n: xarray.Dataset) -> None:
     widths = np.arange(1, int(n.widths.max()) + 1)
     shades = plots.leak_colors(np.linspace(0, 1, n.sizes["samples"]))
-    fit = (n.excess + n.floor < 1e-6).sel(trained_width="half").mean("seed")
     for size, color, marker in zip(n.samples.values.tolist(), shades, _MARKERS, strict=False):
         axes.plot(widths, [probability(size, width) for width in widths.tolist()], color=color)
         one = n.sel(samples=size)
@@ -56,7 +53,6 @@ def _probability(axes: Axes, n: xarray.Dataset) -> None:
         look: Any = {"ls": "none", "marker": marker, "color": color}
         bar = 2 * np.sqrt(share * (1 - share) / n.draws)
         axes.errorbar(one.widths, share, bar, mfc="none", label=f"$n$ = {size}", ms=3, lw=0.8, **look)
-        axes.plot(one.narrow, fit.sel(samples=size), ms=5, mec="k", mew=0.6, **look)
     axes.set(xlabel="width $m$", ylabel="probability to fit all samples")
     axes.legend(loc="lower right", handletextpad=0.2)
 
@@ -76,22 +72,15 @@ def _threshold(axes: Axes, n: xarray.Dataset) -> None:
 
 
 def _norm(axes: Axes, n: xarray.Dataset) -> None:
-    ratio, width = n.norm / n.least, int(n.width)
-    wide, half = ratio.sel(trained_width="large"), ratio.sel(trained_width="half")
-    fits = half.where(n.floor.sel(trained_width="half") == 0).mean("seed")
-    limit = (n.limit_norm / np.sqrt(2 * n.limit_samples)).mean("seed")
+    wide, limit = n.norm.sel(trained_width="large") / n.least, n.limit_norm / np.sqrt(2 * n.limit_samples)
     axes.plot(n.samples, wide, ls="none", marker="o", mfc="none", color="0.7", ms=2.5, zorder=1)
-    axes.plot(n.samples, fits, ls="none", marker="s", mfc="none", color="C1", label="width $m_{1/2}$")
-    fitted = zip(n.exponent.values, n.exponent_error.values, strict=True)
-    run, vanishing = (f"½|θ|² ~ $n^{{{power:.2f}\\pm{error:.2f}}}$" for power, error in fitted)
-    axes.plot(n.samples, wide.mean("seed"), marker="o", color="k", label=f"width {width}, {run}")
-    label = f"the same, γ → 0, {vanishing}"
-    axes.plot(n.limit_samples, limit, ls="--", marker="x", ms=4, color="C0", label=label)
+    axes.plot(n.samples, wide.mean("seed"), marker="o", color="k", label="trained")
+    axes.plot(n.limit_samples, limit.mean("seed"), ls="--", marker="x", ms=4, color="C0", label="γ → 0")
     axes.axhline(1, color="0.4", ls=":", lw=0.9)
     axes.axhline(1 + np.sqrt(2), color="C0", ls=":", lw=0.9)
     _samples_axis(axes, n.limit_samples)
     axes.set(ylabel="½|θ|² / √(2n)", ylim=(0.9, 1.05 * (1 + np.sqrt(2))))
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.92), labelspacing=0.2)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.92))
 
 
 def _samples_axis(axes: Axes, sizes: xarray.DataArray) -> None:
