@@ -229,13 +229,7 @@ EXPECTED = {
         "(followed_)?(predicted|measured)",
     ),
     "lyu2021": Expected(
-        (3, 4, 4), (2,), "abcd",
-        (
-            ("top", plus(0.3), {0}),
-            ("extra_share", plus(1.0), {0}),
-            ("built", plus(1e-9), {1}),
-            ("bound_ratio", plus(1e-3), {2}),
-        ),
+        (1, 3, 1), (2,), "abc", (("top", plus(0.3), {0}), ("extra_share", plus(1.0), {0})), "ts|angle",
     ),
     "sarussi2021": Expected(
         (1, 1, 5), (6, 3), "abcd", (("flow_gap", plus(1e-4), {0}),),
