@@ -231,7 +231,7 @@ EXPECTED = {
         (1, 3, 1), (2,), "abc", (("top", plus(0.3), {0}), ("extra_share", plus(1.0), {0})), "ts|angle",
     ),
     "sarussi2021": Expected(
-        (1, 1, 5), (6, 3), "abcd", (("flow_gap", plus(1e-4), {0}),),
+        (1, 1, 3), (6,), "abc", (("flow_gap", plus(1e-4), {0}),),
     ),
     "town2026": Expected(
         (2, 2, 3), (4,), "abcd",
