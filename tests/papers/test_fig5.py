@@ -10,7 +10,7 @@ from biasfree_papers.fig5.claims import _explained, path_gap
 from biasfree_papers.fig5.compute import SMALL, Settings, course, fallen, reading
 from biasfree_papers.shared.loss_levels import LEVELS, accurate, drift_of, fall
 
-OURS = 5
+OURS = 2
 DATA = Settings(**SMALL).data(printed=False)
 START = Settings(**SMALL).start(3, 0, printed=False)["relu"]
 
@@ -27,8 +27,6 @@ def test_numbers(numbers):
     # a linear target is learned: u_lin³ = |w*| but for the start, whose layers are of size 0.1 and not equal
     last = numbers.path.sel(network="linear", part="whole", quantity="size").dropna("state").isel(state=-1)
     np.testing.assert_allclose(last**3, numbers.target, rtol=0.02)
-    # printed Eq. 42 is right for the first and the last layer
-    np.testing.assert_allclose(numbers.slope_error.sel(version="printed"), [0, 1, 0], atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["relu", "linear"])
@@ -54,8 +52,7 @@ def test_on_the_structure_the_theory_is_exact():
 def test_a_network_that_has_not_learned_or_is_not_accurate_proves_nothing(experiment, numbers, name):
     value = np.ones((1, 1)) if name == "left" else np.zeros((1, 1), dtype=bool)
     claims = experiment.claims(numbers.assign({name: (("depth", "seed"), value)}))
-    about = [*claims[OURS : OURS + 5], *claims[-3:]]  # all but the alignment over time
-    assert all(np.isnan(claim.measured).all() and not claim.holds for claim in about)
+    assert all(np.isnan(claim.measured).all() and not claim.holds for claim in claims[OURS:])
     assert claims[OURS].note == "1 of 1 have not learned their target, or not within the error 0.001"
 
 
@@ -64,9 +61,7 @@ def test_falls_give_rows_like_the_printed_run():
     settings = Settings(**SMALL, end=2000)
     row, path = fallen({"relu": START, "linear": START}, DATA, settings)
     assert row["left"] < 1.1e-5
-    assert row["ratio"] == 1
     assert row["trusted"]
-    assert row["events"] > 0
     assert path.shape == (2, len(LEVELS) + 1, 3, 3)
     censored, _ = fallen({"relu": START, "linear": START}, DATA, Settings(**SMALL, end=1.0))
     assert censored["left"] > 0.9
@@ -148,22 +143,14 @@ def test_a_size_that_does_not_tell_failures_apart_is_no_reason(repeat):
 
 def test_the_papers_claims_are_of_its_depth(experiment, numbers):
     """Runs of four layers that fail are no failure of what the paper shows of three."""
-    rows = ("relu_outside", "linear_outside", "outer_second", "middle_third", "agreeing", "aligned", "ratio")
+    rows = ("relu_outside", "linear_outside", "outer_second", "middle_third")
     bad = numbers.assign(dict.fromkeys(rows, 0 * numbers.kept + 0.5)).assign_coords(depth=[4])
     claims = experiment.claims(xarray.concat([numbers, bad], "depth", data_vars="minimal"))
-    printed, norms = claims[OURS : OURS + 5], claims[-3]
+    printed = claims[OURS : OURS + 3]
     assert {claim.kind for claim in printed} == {"paper"}
-    assert [len(claim.measured) for claim in printed] == [1, 1, 2, 1, 1]
+    assert [len(claim.measured) for claim in printed] == [1, 1, 2]
     assert all(claim.holds for claim in printed)
-    assert norms.verdict == "holds for 1 of 2 runs"
-
-
-def test_rows_of_the_middle_layer_align_before_the_loss_falls(experiment, numbers):
-    share = numbers.aligned_share.sel(network="relu").dropna("save")
-    assert share[0] < share[-1]
-    flat = numbers.assign(loss=0 * numbers.loss + 1)
-    claim = next(one for one in experiment.claims(flat) if "a tenth of the loss" in one.sentence)
-    assert np.isnan(claim.measured).all()  # a loss that stays proves nothing
+    assert len(claims[-1].measured) == 2
 
 
 def test_path_gap_is_relative_to_the_largest_speed():

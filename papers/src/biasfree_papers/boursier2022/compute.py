@@ -19,7 +19,6 @@ from biasfree.trajectory import Trajectory
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.types import Report
 
-SIGNS = (1, -1)
 _FOLLOWED = 5  # seeds of either kind that are followed to other scales
 
 
@@ -40,7 +39,7 @@ class Settings(SeededSettings):
     seeds: int = seeds(5)
 
 
-SECONDS = 25
+SECONDS = 16
 SMALL: dict[str, Any] = {
     "width": 8, "scales": (1e-8, 1e-3), "scale": 1e-3, "samples": 2, "draws": 12, "rtol": 1e-6, "seeds": 2,
 }  # fmt: skip
@@ -48,45 +47,40 @@ SMALL: dict[str, Any] = {
 
 def run(settings: Settings, report: Report) -> xarray.Dataset:
     """Escapes and norms of both sets; names of the pair begin with pair_."""
-    parts = [_pair(settings, report), _shown(settings), _dozen(settings, report)]
-    return xarray.merge(parts, join="exact").assign(scale=settings.scale)
+    found = xarray.merge([_pair(settings, report), _dozen(settings, report)], join="exact")
+    return found.assign(scale=settings.scale)
 
 
 def _pair(settings: Settings, report: Report) -> xarray.Dataset:
-    """Every scale and seed: loss over time, escapes, angles half way to them, and the end."""
+    """Every scale and seed: loss over time, escapes, the end, and neurons before, between and after these."""
+    from biasfree.dynamics import gradient_flow
+
     data = tasks.orthogonal_pair()
 
     def flow(gamma: float, seed: int) -> dict[str, Any]:
         report(f"the pair, γ = {gamma:g}, seed {seed}")
-        run = _pair_flow(settings, gamma, seed)
+        start = networks.balanced((2, settings.width, 1), scale=gamma, seed=seed)
+        predicted = theory.escape_times(start, data)
+        ts = np.linspace(0, 1.4 * predicted.max(), 401)
+        run = gradient_flow(start, data, ts, method="events", rtol=settings.rtol)
         measured = escapes_of(run, data)
-        halves = zip(SIGNS, measured / 2, strict=True)
+        shown = 0, measured.min() / 2, measured.mean(), ts[-1]
+        at = [int(np.argmin(np.abs(ts - t))) for t in shown]
         return {
-            "pair_ts": ("time", run.ts),
+            "pair_ts": ("time", ts),
             "pair_loss": ("time", run.loss),
-            "pair_predicted": ("sign", theory.escape_times(run[0], data)),
+            "pair_predicted": ("sign", predicted),
             "pair_measured": ("sign", measured),
-            "pair_angle": ("sign", [_angle(run, data, *half) for half in halves]),
             "pair_falls": sum(plateau.finished for plateau in diagnostics.plateaus(run, data)),
+            "shown_ts": ("when", ts[at]),
+            "inner": (("when", "neuron", "axis"), run.weights[0][at]),
+            "outer": (("when", "output", "neuron"), run.weights[1][at]),
             **{f"pair_{name}": value for name, value in _norms(run[-1], data).items()},
         }
 
     found = tabulate(flow, over={"gamma": settings.scales}, seeds=settings.all_seeds.tolist())
-    return found.assign(pair_rate=("sign", _rates(data)))
-
-
-def _pair_flow(settings: Settings, scale: float, seed: int) -> Trajectory:
-    from biasfree.dynamics import gradient_flow
-
-    data = tasks.orthogonal_pair()
-    start = networks.balanced((2, settings.width, 1), scale=scale, seed=seed)
-    ts = np.linspace(0, 1.4 * theory.escape_times(start, data).max(), 401)
-    return gradient_flow(start, data, ts, method="events", rtol=settings.rtol)
-
-
-def _rates(data: Dataset) -> np.ndarray:
-    """|D±|."""
-    return np.linalg.norm(theory.alignment_directions(data), axis=1)
+    rate = np.linalg.norm(theory.alignment_directions(data), axis=1)  # |D±|
+    return found.assign(pair_rate=("sign", rate))
 
 
 def _norms(network: Network, data: Dataset) -> dict[str, float]:
@@ -102,7 +96,7 @@ def escapes_of(run: Trajectory, data: Dataset) -> np.ndarray:
     """The time at which each sign is half learned, Σ y·f = ½Σy² over its samples; infinity if never."""
     outputs = run.map(lambda network: network(data.x))
     found = []
-    for sign in SIGNS:
+    for sign in (1, -1):
         y = np.where(sign * data.y > 0, data.y, 0.0)
         share = outputs @ y / (y @ y)
         found.append(_reached(run.ts, share) if share[-1] >= 0.5 else np.inf)
@@ -116,68 +110,32 @@ def _reached(ts: np.ndarray, share: np.ndarray) -> float:
     return float(np.interp(0.0, np.log(ends / (1 - ends)), ts[i - 1 : i + 1]))
 
 
-def _angle(run: Trajectory, data: Dataset, sign: int, time: float) -> float:
-    """The largest angle, in degrees, to ±D± of a neuron of that sign that was active on all its samples."""
-    direction = sign * theory.alignment_directions(data)[SIGNS.index(sign)]
-    unit = direction / np.linalg.norm(direction)
-    first = run.weights[0][int(np.searchsorted(run.ts, time))][theory.covering_neurons(run[0], data, sign)]
-    along = first @ unit
-    across = np.linalg.norm(first - np.outer(along, unit), axis=1)
-    return float(np.degrees(np.arctan2(across, along)).max())
-
-
-def _shown(settings: Settings) -> xarray.Dataset:
-    """Neurons of the first seed at four times: the start, before, between and after the escapes."""
-    data, run = tasks.orthogonal_pair(), _pair_flow(settings, settings.scale, settings.seed)
-    one, two = sorted(escapes_of(run, data))
-    at = [int(np.argmin(np.abs(run.ts - t))) for t in (0, one / 2, (one + two) / 2, run.ts[-1])]
-    return xarray.Dataset(
-        {
-            "shown_ts": ("when", run.ts[at]),
-            "inner": (("when", "neuron", "axis"), run.weights[0][at]),
-            "outer": (("when", "output", "neuron"), run.weights[1][at]),
-        }
-    )
-
-
-def _dozen(settings: Settings, report: Report) -> xarray.Dataset:
-    """All seeds at one scale, then the first few of either kind at every scale."""
-    draws = (settings.seed + np.arange(settings.draws)).tolist()
-
-    def flow(gamma: float, draw: int) -> dict[str, Any]:
-        report(f"{settings.samples} orthogonal samples, γ = {gamma:g}, seed {draw}")
-        return _dozen_flow(settings, gamma, draw)
-
-    every = tabulate(flow, over={"gamma": [settings.scale], "draw": draws}).isel(gamma=0, drop=True)
-    kinds = [every.draw.values[every.covers == kind][:_FOLLOWED] for kind in (True, False)]
-    chosen = np.sort(np.concatenate(kinds)).tolist()
-    followed = tabulate(flow, over={"gamma": settings.scales, "draw": chosen})
-    new = {name: f"followed_{name}" for name in followed.data_vars}
-    return xarray.merge([every, followed.rename(new | {"draw": "followed"})])
-
-
 def targets(n: int, seed: int) -> Dataset:
     """The axes as inputs, targets of alternating signs and of sizes from ½ to 1½."""
     sizes = np.random.default_rng(seed).uniform(0.5, 1.5, size=n)
     return Dataset(np.eye(n), tasks.orthogonal(n, n).y * sizes)
 
 
-def _dozen_flow(settings: Settings, scale: float, seed: int) -> dict[str, Any]:
+def _dozen(settings: Settings, report: Report) -> xarray.Dataset:
+    """All seeds at one scale, then the norms of the first few of either kind at every scale."""
     from biasfree.dynamics import gradient_flow
 
-    data = targets(settings.samples, seed)
-    start = networks.balanced((len(data), settings.width, 1), scale=scale, seed=seed)
-    due = theory.escape_sequence(start, data, apart_tolerance=np.inf)
-    end = 1.2 * float(due.times.max(initial=0.0)) + 8 * len(data) / np.abs(data.y).min()
-    run = gradient_flow(start, data, np.linspace(0, end, 101), method="events", rtol=1e-6)
-    covers = theory.covers_all_samples(start, data)
-    predicted = theory.escape_times(start, data, ahead_tolerance=np.inf) if covers else np.full(2, np.nan)
-    return {
-        "covers": covers,
-        "limit": due.shares.sum(),
-        "gained": np.sum((run[-1].weights[0] > 0) & (start.weights[0] <= 0)),
-        "measured": ("sign", escapes_of(run, data)),
-        "predicted": ("sign", predicted),
-        "rate": ("sign", _rates(data)),
-        **_norms(run[-1], data),
-    }
+    draws = (settings.seed + np.arange(settings.draws)).tolist()
+
+    def flow(gamma: float, draw: int) -> dict[str, Any]:
+        report(f"{settings.samples} orthogonal samples, γ = {gamma:g}, seed {draw}")
+        data = targets(settings.samples, draw)
+        start = networks.balanced((len(data), settings.width, 1), scale=gamma, seed=draw)
+        due = theory.escape_sequence(start, data, apart_tolerance=np.inf)
+        end = 1.2 * float(due.times.max(initial=0.0)) + 8 * len(data) / np.abs(data.y).min()
+        run = gradient_flow(start, data, np.linspace(0, end, 101), method="events", rtol=1e-6)
+        gained = np.sum((run[-1].weights[0] > 0) & (start.weights[0] <= 0))
+        covers = theory.covers_all_samples(start, data)
+        return {"covers": covers, "gained": gained, **_norms(run[-1], data)}
+
+    every = tabulate(flow, over={"gamma": [settings.scale], "draw": draws}).isel(gamma=0, drop=True)
+    kinds = [every.draw.values[every.covers == kind][:_FOLLOWED] for kind in (True, False)]
+    chosen = np.sort(np.concatenate(kinds)).tolist()
+    some = tabulate(flow, over={"gamma": settings.scales, "draw": chosen}).rename(draw="followed")
+    covers = every.covers.sel(draw=chosen).values
+    return every.assign(excess=some.norm / some.minimum - 1, followed_covers=("followed", covers))

@@ -10,15 +10,13 @@ import xarray
 from biasfree import plots
 from biasfree.data import orthogonal_pair
 from biasfree.networks import Network
-from biasfree_papers.boursier2022.claims import followed
+from biasfree_papers.boursier2022.claims import excess
 from biasfree_papers.panels import Row, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_OFF = 5.5  # how far beyond the axis of γ, in decades, the columns stand that are not on it
-_APART = 1.5  # to either side of its column a seed may stand
 _ROOT = 1 / 3  # radii of neurons are shown as this power
 
 
@@ -27,15 +25,11 @@ def draw(n: xarray.Dataset) -> Figure:
     return picture(n, [Row([_loss, _errors, _norms], height=1.2), [(4, _neurons)]], height=5.0)
 
 
-def _power(scale: Any) -> str:
-    return f"$10^{{{round(np.log10(float(scale)))}}}$"
-
-
 def _loss(axes: Axes, n: xarray.Dataset) -> None:
     ln = -np.log(n.gamma)
     for i, color in enumerate(plots.leak_colors(np.linspace(0, 1, n.sizes["gamma"]))):
-        one, marker = n.isel(gamma=i, seed=0), "osDv^<>"[i % 7]
-        look: Any = {"color": color, "marker": marker, "shown": 22, "label": _power(n.gamma[i])}
+        one, power = n.isel(gamma=i, seed=0), round(np.log10(float(n.gamma[i])))
+        look: Any = {"color": color, "marker": "osDv^<>"[i % 7], "shown": 22, "label": f"$10^{{{power}}}$"}
         plots.simulated_points(axes, one.pair_ts / ln[i], one.pair_loss, **look)
     for at, name in zip(1 / n.pair_rate.values, ("$1/|D_+|$", "$1/|D_-|$"), strict=True):
         axes.axvline(at, color="0.5", lw=0.8, ls=":")
@@ -51,40 +45,19 @@ def _legend(axes: Axes, **options: Any) -> None:
 
 
 def _errors(axes: Axes, n: xarray.Dataset) -> None:
-    ln, dozen = -np.log(n.gamma), followed(n)[0]
-    shown: Any = (
-        (n.pair_rate, n.pair_predicted, n.pair_measured, "pair", {"mfc": "none"}),
-        (dozen.rate, dozen.predicted, dozen.measured, "dozen", {}),
-    )
-    for rate, derived, measured, name, face in shown:
-        for due, look in ((ln / rate, "C1o-"), (derived, "C0s-")):
-            label = f"{'ln(1/γ)/|D±|' if look == 'C1o-' else 'with n±, γ±'}, {name}"
-            error = abs(due / measured - 1).median(["seed", "sign"])
-            axes.plot(n.gamma, error, look, lw=0.8, label=label, **face)
+    printed = -np.log(n.gamma) / n.pair_rate
+    for due, look, label in ((printed, "C1o-", "ln(1/γ)/|D±|"), (n.pair_predicted, "C0s-", "with n±, γ±")):
+        error = abs(due / n.pair_measured - 1).median(["seed", "sign"])
+        axes.plot(n.gamma, error, look, lw=0.8, mfc="none", label=label)
     axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="relative error of times")
     _legend(axes)
 
 
 def _norms(axes: Axes, n: xarray.Dataset) -> None:
-    """Excess of ½|θ|² over the shortest interpolator's: followed over γ, and columns of all seeds."""
-    decades = np.log10(n.gamma.values)
-    left, right = decades.min() - _OFF, decades.max() + _OFF
-    beside = np.linspace(-_APART, _APART, n.sizes["draw"])
-    for kind, marker, color, name in ((True, "o", "C0", "covered"), (False, "s", "C1", "not covered")):
-        look: Any = {"marker": marker, "mfc": "none", "color": color, "ms": 3}
-        own, some = n.covers == kind, followed(n)[int(not kind)]
-        axes.plot(decades, some.norm / some.minimum - 1, lw=0.7, **look)
-        ratio = (n.norm / n.minimum - 1).where(own)
-        axes.plot(right + beside, ratio, ls="none", label=f"{name} ({int(own.sum())})", **look)
-    limit = (n.limit / n.minimum - 1).where(~n.covers)
-    axes.plot(left + beside, limit, ls="none", marker="x", ms=3, color="C1")
-    for edge in ((left + decades.min()) / 2, (right + decades.max()) / 2):
-        axes.axvline(edge, color="0.7", lw=0.7)
-    inner = decades[np.append(True, np.diff(decades) > 4)]  # nearer ones would overlap
-    names = ["→ 0", *(_power(10.0**d) for d in inner), f"all,\n{_power(n.scale)}"]
-    axes.set_xticks([left, *inner, right], names, fontsize=6.5)
-    axes.set_xlim(left - 1.5 * _APART, right + 1.5 * _APART)
-    axes.set(yscale="log", xlabel="initial scale γ", ylabel="½|θ|² / least − 1")
+    for values, look, label in zip(excess(n), ("C0o-", "C1s-"), ("covered", "not covered"), strict=True):
+        labels = [label, *["_"] * values.sizes["seed"]][: values.sizes["seed"]]
+        axes.plot(n.gamma, values, look, lw=0.7, mfc="none", ms=3, label=labels)
+    axes.set(xscale="log", yscale="log", xlabel="initial scale γ", ylabel="½|θ|² / least − 1")
     _legend(axes)
 
 
@@ -92,7 +65,8 @@ def _neurons(panels: Any, n: xarray.Dataset) -> None:
     """Directions of neurons, radii compressed; of the points only the directions matter."""
     data = orthogonal_pair()
     samples = 1.15 * data.x / np.linalg.norm(data.x, axis=1)[:, None]  # beyond the largest neuron
-    for axes, now in zip(panels, (n.isel(when=i) for i in range(4)), strict=True):
+    run = n.isel(seed=0).sel(gamma=n.scale, method="nearest")
+    for axes, now in zip(panels, (run.isel(when=i) for i in range(4)), strict=True):
         first, second = now.inner.values, now.outer.values
         lengths = np.linalg.norm(first, axis=1, keepdims=True)
         outer = np.sign(second) * (np.abs(second) / np.abs(second).max()) ** _ROOT

@@ -16,7 +16,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.theory import DeepParts
-from biasfree_papers.fig5.theorem import exact
+from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.loss_levels import accurate, fall
@@ -26,6 +26,8 @@ from biasfree_papers.types import Report
 LEAKS = {"relu": 0.0, "linear": 1.0}
 #: Parts of a ReLU network: all of it, and its halves, the neurons of one sign of the last layer.
 PARTS = ("whole", "plus", "minus")
+#: Initial norm of a layer in the structure, times, every other one twice an earlier one, and the tolerance.
+_START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
 _ESCAPED = 0.01  # a part has left its plateau where its share of the target is so large
 
 
@@ -111,7 +113,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
     found = tabulate(trained, over={"depth": settings.depths})
     report("initial weights of the exact structure")
     names = {"network": list(LEAKS), "part": list(PARTS), "quantity": ["size", "speed", "predicted"]}
-    parts = [found, printed.drop_vars("reading"), exact(settings, wide, small)]
+    parts = [found, printed.drop_vars("reading"), _exact(settings, small)]
     return xarray.merge(parts, join="exact").assign_coords(seed=settings.all_seeds, **names)
 
 
@@ -125,23 +127,19 @@ def _as_printed(
     options: Any = {"step": settings.step, "steps": settings.epochs, "save_every": settings.save_every}
     until = settings.level * float(np.mean(data.y**2) / 2)
 
-    def saved(network: Network) -> np.ndarray:
-        parts, share = reading(network, data), diagnostics.row_alignment(network).share
-        return np.column_stack([parts, np.full(len(parts), share)])
-
     def descended(network: str) -> dict[str, Any]:
         report(f"three layers as printed, {network}")
-        run = gradient_descent(starts[network], data, until=until, save=saved, **options)
+        run = gradient_descent(
+            starts[network], data, until=until, save=lambda one: reading(one, data), **options
+        )
         ends[network] = run[-1]
         stored.update(layers(network, run[-1]))
         assert run.saved is not None
-        readings, share = run.saved[..., :3], run.saved[:, 0, 3]
-        sizes, speed = (readings[:, 1:, 0], 0.5) if network == "relu" else (readings[:, :, 0], 1.0)
+        sizes, speed = (run.saved[:, 1:, 0], 0.5) if network == "relu" else (run.saved[:, :, 0], 1.0)
         return {
             "ts": ("save", run.ts),
             "loss": ("save", run.loss),
-            "aligned_share": ("save", share),
-            "reading": (("state", "part", "quantity"), readings),
+            "reading": (("state", "part", "quantity"), run.saved),
             **course(run.ts, sizes, data, speed=speed),
         }
 
@@ -174,10 +172,7 @@ def fallen(pair: dict[str, Network], data: Dataset, settings: Settings) -> tuple
     row |= {
         "left": max(row["left"], *(one.left[-1] for one in both)),
         "error": max(one.error for one in both),
-        "drift": max(one.drift for one in both),
         "trusted": all(accurate(one.error, one.drift) for one in both),
-        "events": both[0].events,
-        "stopped": both[0].stopped,
     }
     path = np.full((2, max(len(one.networks) for one in both), len(PARTS), 3), np.nan)
     for room, one in zip(path, both, strict=True):
@@ -192,23 +187,15 @@ def compared(start: Network, relu: Network, linear: Network, data: Dataset) -> d
     found, twin = diagnostics.structure_distance(relu), diagnostics.structure_distance(linear)
     middle, both = relu.weights[1:-1], (relu, linear)
     rest = [np.mean((data.y - one(data.x)) ** 2) / np.mean(data.y**2) for one in both]
-    rows = [diagnostics.row_alignment(one, layer=i).share for one in both for i in range(2, one.depth)]
     return {
         "left": max(rest),
         "relu_outside": np.nan if found is None else found.relu,
         "linear_outside": np.nan if twin is None else twin.linear,
         "outer_second": max(_values(one.weights[0])[1] for one in both),
-        "middle_second": min(_values(w)[1] for w in middle),
         "middle_third": max(_values(w)[2] for w in middle),
         "kept": np.linalg.norm(start.norms) / np.linalg.norm(linear.norms),
-        "ratio": np.sqrt(np.sum(relu.norms**2) / np.sum(linear.norms**2)),
-        "aligned": min(rows),
-        "agreeing": min(_agreeing(w, other) for w, other in zip(middle, linear.weights[1:-1], strict=True)),
         "error": 0.0,  # of descent, which is what the paper prints
-        "drift": 0.0,
         "trusted": True,
-        "events": 0,
-        "stopped": "descent as printed",
     }
 
 
@@ -216,11 +203,6 @@ def _values(w: np.ndarray) -> np.ndarray:
     """Singular values over the largest, at least three of them."""
     values = np.linalg.svd(w, compute_uv=False)
     return np.append(values, np.zeros(2)) / values[0]
-
-
-def _agreeing(relu: np.ndarray, linear: np.ndarray) -> float:
-    """The share of |W_l|² of the ReLU network in positive entries that are positive in the linear one too."""
-    return float(np.sum(relu[(relu > 0) & (linear > 0)] ** 2) / np.sum(relu**2))
 
 
 def reading(network: Network, data: Dataset) -> np.ndarray:
@@ -249,3 +231,46 @@ def reading(network: Network, data: Dataset) -> np.ndarray:
         r = np.where(sign * parts.neurons[0] > 0, parts.neurons[0], 0) @ network.weights[0]
         rows.append(speeds(p, half, r / np.linalg.norm(r), p, p ** (depth - 1) / 2))
     return np.array(rows)
+
+
+def _exact(settings: Settings, data: Dataset) -> xarray.Dataset:
+    """From initial weights of the structure: distances of flow from theory and from its twin, with a bound.
+
+    Kinks are met where r·x changes its sign: all units of the first layer cross at once, and x and −x change
+    halves. Units that do not see a sample have z = 0 exactly and stay inactive, σ′(0) = 0.
+    """
+    from biasfree.dynamics import gradient_flow
+
+    noise = np.random.default_rng(settings.seed).normal(size=data.dimensions)
+    direction = data.beta + 0.3 * np.linalg.norm(data.beta) * noise  # not β̄: it has to turn
+
+    def followed(depth: int) -> dict[str, float]:
+        widths = (settings.flow_width,) * (depth - 1)
+        start = networks.low_rank(direction, widths=widths, scale=_START, seed=settings.seed)
+        relu = gradient_flow(start, data, _TIMES, method="events", rtol=_RTOL)
+        linear = gradient_flow(theory.deep_linear_twin(start), data, _TIMES, method="smooth", rtol=_RTOL)
+        solved = theory.deep_flow(start, data, _TIMES)
+        norms, twin = (run.map(lambda network: network.norms) for run in (relu, linear))
+        half = np.sqrt(2) * twin[: len(_TIMES) // 2 + 1]
+        grown = float((norms.max() / _START) ** (depth - 2))
+        return {
+            "exact_gap": _apart(relu, solved),
+            "exact_half_speed": float(np.abs(norms[::2] / half - 1).max()),
+            "exact_bound": grown * sum(_error(run) for run in (relu, linear, solved)),
+        }
+
+    return tabulate(followed, over={"depth": settings.depths})
+
+
+def _error(run: Trajectory) -> float:
+    """The run's own estimate; a solved path has its tolerance for each of its steps."""
+    return (run.stats.rtol or np.inf) * run.stats.accepted if run.stats.error is None else run.stats.error
+
+
+def _apart(one: Trajectory, other: Trajectory) -> float:
+    """The largest |W_l − W′_l|/|W′_l| along the path and over layers."""
+    return max(
+        float(np.linalg.norm(w - v) / np.linalg.norm(v))
+        for a, b in zip(one, other, strict=True)
+        for w, v in zip(a.weights, b.weights, strict=True)
+    )

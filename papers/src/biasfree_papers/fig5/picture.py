@@ -22,14 +22,14 @@ _STYLES: dict[str, Any] = {"linear": (0, (4, 1.5)), "relu": "-"}
 _MARKERS = {"linear": "x", "relu": "o"}
 _HALVES = {"linear": "x", "ReLU, +": "^", "ReLU, −": "v"}
 _COLORS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
+_ABOVE: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.12), "ncols": 2, "fontsize": 6.5}
 _LAYERS = ("#0072b2", "#e69f00", "#009e73")
 
 
 def draw(n: xarray.Dataset) -> Figure:
-    """Two rows of trained layers; below, their spectra and the loss, the speeds and the alignment."""
-    above = [Row([(3, partial(_layers, name=name))], height=1.25) for name in ("linear", "relu")]
-    below = [Row([_spectra, _loss], widths=(1, 1.35)), Row([_speeds, _alignment], widths=(1.35, 1))]
-    return picture(n, [*above, *below], height=8.4)
+    """Two rows of trained layers; below, their spectra, the loss and the speeds."""
+    above = [Row([(3, partial(_layers, name=name))], height=0.85) for name in ("linear", "relu")]
+    return picture(n, [*above, Row([_spectra, _loss, _speeds])], height=6.9)
 
 
 def _layers(row: Any, n: xarray.Dataset, *, name: str) -> None:
@@ -48,20 +48,14 @@ def _spectra(axes: Axes, n: xarray.Dataset) -> None:
     for name in ("linear", "relu"):
         for i, w in enumerate(network_of(n, name).weights):
             values = np.linalg.svd(w, compute_uv=False)[:8]
-            look: Any = {
-                "ls": _STYLES[name],
-                "marker": _MARKERS[name],
-                "color": _LAYERS[i],
-                "lw": 0.8,
-                "ms": 4,
-            }
-            axes.plot(np.arange(1, len(values) + 1), values / values[0], mfc="none", **look)
+            look: Any = {"ls": _STYLES[name], "marker": _MARKERS[name], "color": _LAYERS[i]}
+            axes.plot(np.arange(1, len(values) + 1), values / values[0], mfc="none", lw=0.8, ms=4, **look)
     for i, color in enumerate(_LAYERS):
         axes.plot([], [], color=color, label=f"$W_{i + 1}$")
     for name, ls in _STYLES.items():
         axes.plot([], [], ls=ls, marker=_MARKERS[name], mfc="none", color="0.4", label=_NAMES[name])
     axes.set(yscale="log", ylim=(2e-4, 2), xlabel="index $i$", ylabel="$s_i(W_l)/s_1(W_l)$")
-    axes.legend(loc="upper right", bbox_to_anchor=(1, 0.95), ncols=2, columnspacing=0.8)
+    axes.legend(**_ABOVE)
 
 
 def _loss(axes: Axes, n: xarray.Dataset) -> None:
@@ -73,13 +67,13 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
         ends.append(_when(one, 0.01) - plateau)
         look: Any = {"color": "0.4", "ls": _STYLES[name], "label": f"Prop. 12, {_NAMES[name]}"}
         plots.theory_curve(axes, one.course_ts - plateau, one.course_loss, **look)
-        label = f"{_NAMES[name]}, plateau to $t$ = {plateau:.0f}"
+        label = f"{_NAMES[name]}, $t_0$ = {plateau:.0f}"
         points: Any = {"ls": "none", "marker": _MARKERS[name], "mfc": "none", "ms": 3.5, "color": _COLORS[3]}
         axes.plot(one.ts - plateau, one.loss, label=label, **points)
     plots.level(axes, first / 2, "half")
     axes.set(xlabel="time since the plateau, $(t-t_0)/\\tau$", ylabel="loss, $L$ = 3")
     axes.set(xlim=(-0.25 * max(ends), 1.3 * max(ends)), ylim=(-0.03 * first, 1.1 * first))
-    axes.legend(loc="upper right")
+    axes.legend(**_ABOVE)
 
 
 def _when(one: xarray.Dataset, level: float) -> float:
@@ -104,14 +98,4 @@ def _speeds(axes: Axes, n: xarray.Dataset) -> None:
         axes.plot([], [], ls="none", marker=marker, mfc="none", color="0.4", label=name)
     names = {"xlabel": "$u$ if linear, $p$ of a half", "ylabel": "$\\tau\\dot u$ and $2\\tau\\dot p$"}
     axes.set(xlim=(0, None), ylim=(0, None), **names)
-    axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
-
-
-def _alignment(axes: Axes, n: xarray.Dataset) -> None:
-    """The share of |W₂|² along its inputs, from the start to where the run ended."""
-    for name in ("linear", "relu"):
-        one = n.sel(network=name)
-        axes.plot(one.ts, one.aligned_share, ls=_STYLES[name], color=_COLORS[3], label=_NAMES[name])
-        axes.axvline(_when(one, 0.9), color="0.6", ls=_STYLES[name], lw=0.8, zorder=0)
-    axes.set(xlabel="time $t/\\tau$", ylabel="share of $|W_2|^2$ aligned", ylim=(0, 1.05), xlim=(0, None))
-    axes.legend(loc="center right", bbox_to_anchor=(0.92, 0.3))
+    axes.legend(**_ABOVE)

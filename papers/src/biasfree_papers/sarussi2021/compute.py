@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import Check, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.trajectories import accuracy
 from biasfree_papers.types import Report
 
@@ -27,29 +28,27 @@ _STEPS = 64  # of one size
 _VANISHING = 1e-12  # the linear model from 0, where the side of every sample is that of β
 
 
-def _even(name: str, value: Any) -> tuple[int, ...]:
-    found = several_whole(low=2)(name, value)
-    if any(width % 2 for width in found):
-        raise ValueError(f"{name} must be even, got {value!r}: half of the neurons have either sign.")
-    return found
+def _only(check: Check, holds: Callable[[Any], bool], wanted: str, why: str) -> Check:
+    """A check that also wants `holds` of the value."""
+
+    def checked(name: str, value: Any) -> Any:
+        found = check(name, value)
+        if not holds(found):
+            raise ValueError(f"{name} must {wanted}, got {value!r}: {why}.")
+        return found
+
+    return checked
 
 
-def _late(name: str, value: Any) -> float:
-    found = positive(name, value)
-    if found <= EARLY:
-        raise ValueError(
-            f"{name} must be more than 100, got {value!r}: boundaries are measured then, and later."
-        )
-    return found
-
-
-def _divisors(name: str, value: Any) -> tuple[int, ...]:
-    found = several_whole(low=2)(name, value)
-    if any(found[-1] % n for n in (2, *found)):
-        raise ValueError(
-            f"{name} must divide the largest of them, itself even, got {value!r}: samples are repeated."
-        )
-    return found
+_MANY = several_whole(low=2)
+_EVEN = _only(_MANY, lambda w: not np.mod(w, 2).any(), "be even", "half of the neurons have either sign")
+_LATE = _only(positive, lambda t: t > EARLY, "be more than 100", "boundaries are measured then, and later")
+_DIVISORS = _only(
+    _MANY,
+    lambda n: not any(n[-1] % m for m in (2, *n)),
+    "divide the largest of them, itself even",
+    "samples are repeated",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Settings(SeededSettings):
 
     dimensions: int = setting(10, "a number of inputs, 2 or more", at_least(2))
     samples: tuple[int, ...] = setting(
-        (16, 32, 64, 128), "numbers of samples that divide the largest, itself even", _divisors
+        (16, 32, 64, 128), "numbers of samples that divide the largest, itself even", _DIVISORS
     )
     scales: tuple[float, ...] = setting(
         (1e-3, 0.1, 1.0, 10.0), "initial norms of the first layer, positive", several(low=1e-12, high=1e3)
@@ -66,41 +65,37 @@ class Settings(SeededSettings):
     leaks: tuple[float, ...] = setting((0.0, 0.25, 0.5, 0.75, 1.0), "leaks in [0, 1]", several(low=0, high=1))
     leak: float = setting(0.25, "the leak where others are varied, positive", positive)
     widths: tuple[int, ...] = setting(
-        (4, 8, 32), "even numbers of neurons; the largest where others are varied", _even
+        (4, 8, 32), "even numbers of neurons; the largest where others are varied", _EVEN
     )
-    horizon: float = setting(3e3, "a time to train until, more than 100", _late)
+    horizon: float = setting(3e3, "a time to train until, more than 100", _LATE)
     data_seed: int = setting(0, "a seed for the data", at_least(0))
     seeds: int = seeds(4)
 
 
-SECONDS = 15
+SECONDS = 12
 SMALL: dict[str, Any] = {  # as many runs of the samples as leaks and widths make: one shape
     "dimensions": 3, "samples": (2, 4, 8), "scales": (1e-3, 1.0), "leaks": (0.0, 0.5), "leak": 0.5,
     "widths": (4,), "horizon": 200.0, "seeds": 2,
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Labels by the side of the plane orthogonal to `teacher`; `repeated` has every sample equally often.
-
-    `fresh` are other inputs, on which boundaries are measured: the same for all runs of a seed.
-    """
-
-    data: Dataset
-    repeated: Dataset
-    teacher: np.ndarray
-    fresh: np.ndarray
-
-
-def task(settings: Settings, n: int, seed: int) -> Task:
-    """`n` Gaussian inputs and a Gaussian teacher; repeated, all tasks have one shape and their own loss."""
-    rng, times = np.random.default_rng([seed, settings.data_seed]), max(settings.samples) // n
+def task(settings: Settings, n: int, seed: int) -> Dataset:
+    """`n` Gaussian inputs, labeled by a Gaussian linear teacher."""
+    rng = np.random.default_rng([seed, settings.data_seed])
     teacher = rng.normal(size=settings.dimensions)
     x = rng.normal(size=(n, settings.dimensions))
-    y = np.where(x @ teacher > 0, 1.0, -1.0)
-    fresh = np.random.default_rng([seed, 1]).normal(size=(_FRESH, len(teacher)))
-    return Task(Dataset(x, y), Dataset(np.tile(x, (times, 1)), np.tile(y, times)), teacher, fresh)
+    return Dataset(x, np.where(x @ teacher > 0, 1.0, -1.0))
+
+
+def repeated(settings: Settings, data: Dataset) -> Dataset:
+    """Every sample equally often: all tasks have one shape and their own loss."""
+    times = max(settings.samples) // len(data)
+    return Dataset(np.tile(data.x, (times, 1)), np.tile(data.y, times))
+
+
+def fresh(settings: Settings, seed: int) -> np.ndarray:
+    """Other inputs, on which boundaries are measured: the same for all runs of a seed."""
+    return np.random.default_rng([seed, 1]).normal(size=(_FRESH, settings.dimensions))
 
 
 def start(settings: Settings, seed: int, scale: float, leak: float = np.nan, width: int = 0) -> Network:
@@ -123,93 +118,79 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
 
 def _by_samples(settings: Settings, report: Report) -> xarray.Dataset:
-    """All numbers of samples, scales and seeds; from the least scale also the boundary over time."""
-    axes = {"samples": [*settings.samples], "seed": settings.all_seeds}
-    pairs = [(n, int(seed)) for n in settings.samples for seed in settings.all_seeds]
-    found, rows, course = [task(settings, *pair) for pair in pairs], [], {}
-    for scale in settings.scales:
+    """All numbers of samples, scales and seeds."""
+
+    def ended(scale: float, samples: list[int], seed: list[int]) -> dict[str, Any]:
         report(f"logistic loss, initial scale {scale:g}")
-        courses = _descended(settings, [start(settings, seed, scale) for _, seed in pairs], found)
-        rows.append(_at_two_times(courses, found, axes))
-        if not course:
-            halves = [[_course(run, one) for run, one in zip(runs, found, strict=True)] for runs in courses]
-            values = np.concatenate(halves, axis=1).reshape(*map(len, axes.values()), -1)
-            ts = np.append(courses[0][0].ts[1:], EARLY + courses[1][0].ts[1:])
-            course = {"time": ts, "course": ((*axes, "time"), values)}
-    return xarray.concat(rows, "scale").assign_coords(scale=[*settings.scales]).assign(course)
+        pairs = list(product(samples, seed))
+        starts = [start(settings, one, scale) for _, one in pairs]
+        return _ends(settings, starts, pairs, (len(samples), len(seed)))
+
+    over = {"scale": settings.scales, "samples": settings.samples}
+    return tabulate(ended, over=over, seeds=settings.all_seeds.tolist(), group=("samples", "seed"))
 
 
-def _course(run: Trajectory, one: Task) -> np.ndarray:
-    """How far the boundary is from linear, at all times but the first."""
-    return run.map(lambda network: differ(network, one.fresh))[1:]
-
-
-def _descended(
-    settings: Settings, starts: Sequence[Network], found: Sequence[Task]
-) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Runs until the early time, and from there until the last."""
+def _ends(
+    settings: Settings, starts: list[Network], pairs: list[tuple[int, int]], shape: tuple[int, int]
+) -> dict[str, Any]:
+    """Boundaries and directions at the early time and at the last, for tasks by samples and seed."""
     from biasfree.dynamics import long_descent
 
-    data, first = [one.repeated for one in found], (True, False)
-    begun = long_descent(starts, data, horizon=EARLY, train=first)
-    lasts = [course[-1] for course in begun]
-    return begun, long_descent(lasts, data, horizon=settings.horizon - EARLY, train=first)
-
-
-def _at_two_times(
-    courses: Sequence[Sequence[Trajectory]], found: Sequence[Task], axes: Mapping[str, Any]
-) -> xarray.Dataset:
-    """All measures at the early time and at the last."""
-    shape = (len(courses), *map(len, axes.values()))
-    values = {
-        name: [[measure(run[-1], one) for run, one in zip(runs, found, strict=True)] for runs in courses]
-        for name, measure in _MEASURES.items()
+    data = [repeated(settings, task(settings, *pair)) for pair in pairs]
+    begun = long_descent(starts, data, horizon=EARLY, train=(True, False))
+    lasts, rest = [run[-1] for run in begun], settings.horizon - EARLY
+    both = [lasts, [run[-1] for run in long_descent(lasts, data, horizon=rest, train=(True, False))]]
+    x = [fresh(settings, seed) for _, seed in pairs]
+    bent = np.array([list(map(differ, networks, x)) for networks in both])
+    found = diagnostics.direction_clusters
+    directions = np.array([[len(found(network).sizes) for network in networks] for networks in both])
+    return {
+        "when": ("when", ["early", "last"]),
+        "differ": ("when", bent.T.reshape(*shape, 2)),
+        "directions": ("when", directions.T.reshape(*shape, 2)),
     }
-    dims = {name: (("when", *axes), np.reshape(value, shape)) for name, value in values.items()}
-    return xarray.Dataset(dims, {"when": ["early", "last"], **axes})
 
 
 def _variants(settings: Settings, report: Report) -> xarray.Dataset:
     """Every leak, and every width, at the least scale and the most samples."""
-    report("leaks and widths")
-    chosen: list[dict[str, Any]] = [{"leak": leak} for leak in settings.leaks]
-    chosen += [{"width": width} for width in settings.widths]
-    seeds, least, most = [int(s) for s in settings.all_seeds], min(settings.scales), max(settings.samples)
-    starts = [start(settings, seed, least, **one) for one in chosen for seed in seeds]
-    found = [task(settings, most, seed) for _ in chosen for seed in seeds]
-    axes = {"variant": range(len(chosen)), "seed": settings.all_seeds}
-    ends = _at_two_times(_descended(settings, starts, found), found, axes)
-    names, values = zip(*((name, float(value)) for one in chosen for name, value in one.items()), strict=True)
-    known = {"varied": ("variant", [*names]), "value": ("variant", [*values])}
-    return ends.rename({name: f"variant_{name}" for name in _MEASURES}).assign_coords(known)
+    chosen: list[tuple[str, Any]] = [("leak", leak) for leak in settings.leaks]
+    chosen += [("width", width) for width in settings.widths]
+
+    def ended(variant: list[int], seed: list[int]) -> dict[str, Any]:
+        report("leaks and widths")
+        least, most = min(settings.scales), max(settings.samples)
+        varied = [dict([chosen[i]]) for i in variant]
+        starts = [start(settings, one, least, **how) for how, one in product(varied, seed)]
+        pairs = [(most, one) for _, one in product(varied, seed)]
+        return _ends(settings, starts, pairs, (len(variant), len(seed)))
+
+    over, seeds = {"variant": range(len(chosen))}, settings.all_seeds.tolist()
+    found = tabulate(ended, over=over, seeds=seeds, group=("variant", "seed"))
+    names, values = zip(*chosen, strict=True)
+    known = {"varied": ("variant", [*names]), "value": ("variant", np.array(values, dtype=float))}
+    return found[["differ"]].rename(differ="variant_differ").assign_coords(known)
 
 
 def mirrored_task(settings: Settings, seed: int) -> Dataset:
     """Half of the most samples and their mirror images: the shape that all tasks have."""
-    return tasks.symmetrize(task(settings, max(settings.samples) // 2, seed).data)
+    return tasks.symmetrize(task(settings, max(settings.samples) // 2, seed))
 
 
 def _mirrored(settings: Settings, report: Report) -> xarray.Dataset:
-    """Random weights of every scale: distance from the linear model, even part, boundary and directions."""
-    from biasfree.dynamics import long_descent
+    """Random weights of every scale: the distance of the ends from the linear model."""
 
-    report("mirrored data")
-    pairs = [(scale, int(seed)) for scale in settings.scales for seed in settings.all_seeds]
-    data = [mirrored_task(settings, seed) for _, seed in pairs]
-    starts = [start(settings, seed, scale) for scale, seed in pairs]
-    options: Any = {"horizon": settings.horizon, "train": (True, False), "save_every": _STEPS}
-    courses = dict(zip(pairs, long_descent(starts, data, **options), strict=True))
+    def ended(scale: list[float], seed: list[int]) -> dict[str, Any]:
+        from biasfree.dynamics import long_descent
 
-    def ended(scale: float, seed: int) -> dict[str, Any]:
-        course, x = courses[scale, seed], task(settings, 2, seed).fresh
-        return {
-            "gap": _gap(course, mirrored_task(settings, seed)),
-            "even": diagnostics.even_fraction(course[-1], x),
-            "mirrored_differ": differ(course[-1], x),
-            "mirrored_directions": len(diagnostics.direction_clusters(course[-1]).sizes),
-        }
+        report("mirrored data")
+        data = [mirrored_task(settings, one) for one in seed] * len(scale)
+        starts = [start(settings, one, size) for size, one in product(scale, seed)]
+        options: Any = {"horizon": settings.horizon, "train": (True, False), "save_every": _STEPS}
+        gaps = list(map(_gap, long_descent(starts, data, **options), data))
+        return {"gap": np.reshape(gaps, (len(scale), len(seed)))}
 
-    return tabulate(ended, over={"scale": settings.scales}, seeds=settings.all_seeds.tolist())
+    over, seeds = {"scale": settings.scales}, settings.all_seeds.tolist()
+    return tabulate(ended, over=over, seeds=seeds, group=("scale", "seed"))
 
 
 def _gap(course: Trajectory, data: Dataset) -> float:
@@ -231,33 +212,25 @@ def _flows(settings: Settings, report: Report) -> xarray.Dataset:
     from biasfree.dynamics import gradient_flow
 
     data, own = mirrored_task(settings, settings.seed), np.append(0.0, np.geomspace(0.1, 30.0, 15))
+    outer = readout(max(settings.widths), max(settings.widths))
+    direction = np.random.default_rng([settings.seed, 2]).normal(size=settings.dimensions)
 
     def compared(loss: str, model_leak: float) -> dict[str, Any]:
         report(f"linear model, {loss} loss, leak {model_leak:g}")
-        network, ts = _rank_one(settings, model_leak), own * 4 / (1 + model_leak) ** 2
+        v = direction / np.sqrt(len(direction)) * 2 / (1 + model_leak)  # linear maps cv are the same
+        network, ts = Network((np.outer(outer, v), outer[None]), model_leak), own * 4 / (1 + model_leak) ** 2
         run = gradient_flow(network, data, ts, loss=loss, rtol=1e-8, train=(True, False))
         solved, rough = (
             theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss, rtol=rtol)
             for rtol in (1e-10, 1e-10 * 100.0)
         )
         return {
-            "own_time": ("own_time", own),
-            "simulated": ("own_time", np.linalg.norm(run.maps[:, 0], axis=1)),
-            "solved": ("own_time", np.linalg.norm(solved.maps[:, 0], axis=1)),
             "flow_gap": _apart(run, solved),
             "accuracy": accuracy(run) + _apart(solved, rough),
         }
 
     leaks = [leak for leak in settings.leaks if leak < 1]
     return tabulate(compared, over={"loss": ["square", "logistic"], "model_leak": leaks})
-
-
-def _rank_one(settings: Settings, leak: float) -> Network:
-    """W₁ = W₂ᵀvᵀ whose linear map cv is Gaussian, of length about 1 and the same for all leaks."""
-    width, d = max(settings.widths), settings.dimensions
-    outer = readout(width, width)
-    v = np.random.default_rng([settings.seed, 2]).normal(size=d) / np.sqrt(d) * 2 / (1 + leak)
-    return Network((np.outer(outer, v), outer[None]), leak=leak)
 
 
 def _apart(one: Trajectory, other: Trajectory) -> float:
@@ -272,16 +245,3 @@ def differ(network: Network, x: np.ndarray) -> float:
     terms = np.linalg.norm(x, axis=1) * (np.linalg.norm(first, axis=1) @ np.abs(second[0]))
     linear = np.sign(x @ theory.linear_part(network)[0])
     return float(np.mean([linear * sign * network(sign * x) < -_DECIDED * terms for sign in (1.0, -1.0)]))
-
-
-def _wrong(network: Network, one: Task) -> float:
-    """The share of directions in which the network and the teacher are not of one sign."""
-    both = np.concatenate([one.fresh, -one.fresh])
-    return float(np.mean(np.sign(network(both)) != np.sign(both @ one.teacher)))
-
-
-_MEASURES: dict[str, Callable[[Network, Task], float]] = {
-    "differ": lambda network, one: differ(network, one.fresh),
-    "wrong": _wrong,
-    "directions": lambda network, _: len(diagnostics.direction_clusters(network).sizes),
-}
