@@ -33,7 +33,9 @@ def test_eq_38_is_the_flow_on_infinite_data(leak, width, d, scale, seed, radius)
     rng = np.random.default_rng(seed)
     w = rng.uniform(-0.5, 0.5, size=d)
     population = Population(d, radius=radius, linear=w, odd=(w, np.sin), noise=0.2)
-    network = bf.networks.rank_one(rng.normal(size=d), width=width, scale=scale, leak=leak)
+    r = rng.normal(size=d)
+    r *= 1 if r @ w > 0 else -1  # near −β̄ the escape time depends on the last digits of the weights
+    network = bf.networks.rank_one(r, width=width, scale=scale, leak=leak)
     s = np.linalg.norm(population.beta)
     ts = np.linspace(0, 25 / s, 26)
     flow = bf.gradient_flow(network, population, ts, rtol=1e-11)
@@ -110,8 +112,10 @@ def test_least_squares_is_where_training_ends():
         best = bf.theory.least_squares(population)
         np.testing.assert_allclose(best, np.linalg.solve(population.sigma, population.beta), rtol=1e-12)
         network = bf.networks.gaussian((3, 20, 1), scale=0.5, seed=0)
-        run = bf.gradient_flow(network, population, [0.0, 300.0])
-        np.testing.assert_allclose(run.maps[-1, 0], best, atol=1e-6)
+        run = bf.gradient_flow(network, population, [0.0, 100.0, 1000.0])
+        away = np.abs(run.maps[1:, 0] - best).max(axis=1)
+        assert away[1] <= 1e-5
+        assert away[1] <= away[0] / 3 or away[1] <= 1e-8  # the even part relaxes as a power of t
         assert run.loss[-1] == pytest.approx(population.odd_rest / 2, abs=1e-6)
         l2 = 0.1
         decayed = bf.gradient_flow(network, population, [0.0, 1000.0], l2=l2)
