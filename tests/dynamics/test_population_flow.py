@@ -86,17 +86,61 @@ def test_parallel_opposite_tiny_and_zero_neurons(leak, sign, apart, size, seed):
     assert slope.loss == pytest.approx(close, rel=1e-13 + 20 * apart)
 
 
-def test_a_neuron_at_zero_follows_the_leak_as_descent_does():
-    """ẇ = αaE[ex] at w = 0; the flow is not unique there, and says so."""
+def test_descent_of_a_neuron_at_zero_follows_the_leak():
+    """ẇ = αaE[ex] at w = 0, on infinite data and on samples."""
     population = Population(2, linear=[1.0, 2.0])
     for leak in (0.0, 0.4):
         network = bf.Network(([[0.0, 0.0]], [[1.0]]), leak=leak)
-        field = field_of(network, population)
-        np.testing.assert_allclose(field(field.initial).velocity, [leak, 2 * leak, 0.0], atol=1e-15)
-        run = bf.gradient_flow(network, population, [0.0, 0.5])
-        assert run.stats.branch_times == (0.0,)
+        run = bf.gradient_descent(network, population, step=0.1, steps=1)
+        np.testing.assert_allclose(run[-1].weights[0], [[0.1 * leak, 0.2 * leak]], atol=1e-15)
         sampled = bf.gradient_descent(network, population.sample(100), step=0.1, steps=1)
         assert (sampled.weights[0][-1] != 0).any() == (leak > 0)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.4])
+def test_flow_leaves_zero_where_a_neuron_can_grow(leak):
+    """y = w·x: from w = 0, a = ±1 the steepest direction is ±w; the flow is not unique there, and says so."""
+    population = Population(2, covariance=1.5, linear=[1.0, 2.0])
+    for sign in (1.0, -1.0):
+        network = bf.Network(([[0.0, 0.0]], [[sign]]), leak=leak)
+        run = bf.gradient_flow(network, population, [0.0, 0.5])
+        assert run.stats.branch_times == (0.0,)
+        assert run.stats.events == {"rests": 1, "leaves": 1}
+        assert not run.weights[0][0].any()
+        first = run.weights[0][1, 0]
+        np.testing.assert_allclose(
+            first / np.linalg.norm(first), sign * np.array([1, 2]) / np.sqrt(5), atol=1e-6
+        )
+        nearby = bf.Network((sign * 1e-9 * np.array([[1.0, 2.0]]), [[sign]]), leak=leak)
+        beside = bf.gradient_flow(nearby, population, [0.0, 0.5])
+        np.testing.assert_allclose(first, beside.weights[0][1, 0], atol=1e-7)
+
+
+def test_a_neuron_that_cannot_grow_comes_to_rest_at_zero():
+    """y = −σ(v·x) − |x₁|/2 and a > 0: every direction shrinks. |a|² − |w|² is conserved; descent agrees."""
+    target = bf.Network(([[1.0, 0.5], [1.0, 0.0], [-1.0, 0.0]], [[-1.0, -0.5, -0.5]]), leak=0.0)
+    population = Population(2, covariance=[[1.0, 0.3], [0.3, 1.0]], teacher=target)
+    network = bf.Network(([[0.3, -0.1]], [[0.5]]))
+    run = bf.gradient_flow(network, population, [0.0, 1.0, 20.0])
+    assert run.stats.events == {"rests": 1}
+    assert not run[-1].weights[0].any()
+    assert run[-1].weights[1][0, 0] == pytest.approx(np.sqrt(0.25 - 0.1), abs=1e-7)
+    assert run.loss[-1] == pytest.approx(population.mean_square / 2, rel=1e-12)
+    descent = bf.gradient_descent(network, population, step=1e-3, steps=1000)
+    np.testing.assert_allclose(run[1].weights[1], descent[-1].weights[1], atol=2e-3)
+    np.testing.assert_allclose(run[1].weights[0], descent[-1].weights[0], atol=2e-3)
+
+
+def test_a_student_whose_neurons_rest_learns_its_teacher():
+    """A negative neuron rests, later leaves; the flow stays near descent of small steps, and is fast."""
+    population = Population(10, teacher=bf.Network((np.eye(2, 10), [[1.0, 1.0]])))
+    network = bf.networks.gaussian((10, 4, 1), scale=1e-3, seed=0)
+    run = bf.gradient_flow(network, population, [0.0, 15.0, 300.0])
+    assert run.stats.events["rests"] >= 1
+    assert run.stats.accepted < 1500
+    descent = bf.gradient_descent(network, population, step=2e-3, steps=7500, save_every=7500)
+    assert run.loss[1] == pytest.approx(descent.loss[-1], rel=2e-2)
+    assert run.loss[2] < 1e-4
 
 
 @pytest.mark.parametrize("name", POPULATIONS)

@@ -116,7 +116,7 @@ def test_least_squares_is_where_training_ends():
         away = np.abs(run.maps[1:, 0] - best).max(axis=1)
         assert away[1] <= 1e-5
         assert away[1] <= away[0] / 3 or away[1] <= 1e-8  # the even part relaxes as a power of t
-        assert run.loss[-1] == pytest.approx(population.odd_rest / 2, abs=1e-6)
+        assert run.loss[-1] == pytest.approx(population.odd_rest / 2, abs=1e-5)
         l2 = 0.1
         decayed = bf.gradient_flow(network, population, [0.0, 1000.0], l2=l2)
         np.testing.assert_allclose(decayed.maps[-1, 0], bf.theory.l2_solution(population, l2), atol=1e-6)

@@ -99,7 +99,8 @@ def gradient_flow(
     it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
 
     `data` may be a `bf.data.Population`, infinite data: two layers of one output, square loss, "smooth". The
-    loss is then exact to rounding of E[y²], and a neuron w = 0 follows σ′(0) = α.
+    loss is then exact to rounding of E[y²]. A neuron that shrinks to w = 0 rests there until it can grow in
+    some direction; `stats.events` counts both, and `stats.branch_times` has the times of the latter.
 
     Raises:
         UnfinishedError: with the time at which the flow stopped, the reason, and what to try.

@@ -35,22 +35,25 @@ class PopulationField:
         self.c, self.k = (1 + network.leak) / 2, (1 - network.leak) / 2
         rows, factors = population.even_part
         self.basis = _span(network, population) if population.variance is not None else None
-        self.best = population.whitened(self._inside(population.best_map[None]))[0]
-        self.teacher = Rays.of(population.whitened(self._inside(rows)))
+        self.best = self.whitened(self._inside(population.best_map))
+        self.teacher = Rays.of(self.whitened(self._inside(rows)))
         self.factors = -factors
         self.constant = population.odd_rest / 2
         self.even_constant = population.even_mean_square / 2
         self.initial = np.concatenate([self._inside(network.weights[0]).ravel(), network.weights[1][0]])
         self.width, self.columns = network.sizes[1], len(self.best)
+        self.train = train
         self._train = np.repeat(np.array(train, float), (self.width * self.columns, self.width))
         self._l2 = l2
         self.evaluations = 0
+        #: Neurons that rest at w = 0.
+        self.resting = np.zeros(self.width, bool)
 
     def __call__(self, theta: Float[np.ndarray, "N"]) -> Slope:
         """The velocity and the loss at the weights `theta`."""
         self.evaluations += 1
         first, second = self.layers(theta)
-        white = self.population.whitened(first) if self.basis is None else self._root * first
+        white = self.whitened(first)
         gap = self.best - self.c * (second @ white)
         loss = self.constant + gap @ gap / 2
         p = Rays.of(white)
@@ -68,10 +71,18 @@ class PopulationField:
             loss += max(float(own @ (even + across)) / 2 + self.even_constant, 0.0)
             inner -= self.k * products.gradients(factors)
             outer -= self.k * even
-        inner *= second[:, None]
-        inner = inner @ self.population.root.T if self.population.variance is None else self._root * inner
+        inner *= np.where(self.resting, 0.0, second)[:, None]
+        inner = self.unwhitened(inner)
         velocity = np.concatenate([inner.ravel(), outer]) - self._l2 * theta
         return Slope(self._train * velocity, float(loss))
+
+    def whitened(self, rows: Float[np.ndarray, "*N R"]) -> Float[np.ndarray, "*N R"]:
+        """Rows of the first layer for white inputs."""
+        return rows @ self.population.root if self.population.variance is None else self._root * rows
+
+    def unwhitened(self, slopes: Float[np.ndarray, "*N R"]) -> Float[np.ndarray, "*N R"]:
+        """Slopes for white inputs as slopes of the first layer: L_Σ times each."""
+        return slopes @ self.population.root.T if self.population.variance is None else self._root * slopes
 
     def layers(self, theta: Float[np.ndarray, "*T N"]) -> tuple[np.ndarray, np.ndarray]:
         """The first layer, in the coordinates of the span, and the second, of one state or of many."""
@@ -103,17 +114,11 @@ class PopulationField:
         return replace(run, weights=Factored((first, self.basis.T[None]), (second,)))
 
     @property
-    def branches(self) -> bool:
-        """Whether the flow is not unique at t = 0: a neuron w = 0 that has an effect."""
-        first, second = self.network.weights
-        return self.k > 0 and bool(np.any(~first.any(axis=1) & (second[0] != 0)))
-
-    @property
     def _root(self) -> float:
         assert self.population.variance is not None
         return float(np.sqrt(self.population.variance))
 
-    def _inside(self, rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N R"]:
+    def _inside(self, rows: Float[np.ndarray, "*N D"]) -> Float[np.ndarray, "*N R"]:
         return rows if self.basis is None else rows @ self.basis
 
 

@@ -15,6 +15,7 @@ from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import LOCAL_SHARE, Limits, UnfinishedError
 from biasfree.dynamics.population._field import PopulationField, Slope
 from biasfree.dynamics.population._problem import PopulationProblem
+from biasfree.dynamics.population._rest import departures, shrinking
 from biasfree.dynamics.population._step import Step
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
@@ -69,10 +70,11 @@ def _flow(
         evaluations=field.evaluations,
         accepted=flow.accepted,
         rejected=flow.tried - flow.accepted,
-        branch_times=(0.0,) if field.branches else (),
+        events=flow.events,
+        branch_times=tuple(flow.branch_times),
         rtol=limits.rtol,
         error=flow.error,
-        error_kind="sum of the local errors",
+        error_kind="sum of the local errors and of the weights set to zero",
         stopped=stopped,
         wall_time=time.perf_counter() - began,
     )
@@ -89,18 +91,22 @@ class _Flow:
 
     def __post_init__(self):
         self.t, self.theta = 0.0, self.field.initial
-        self.slope: Slope = self.field(self.theta)
         self.tried = self.accepted = 0
         self.error = 0.0
+        self.events: dict[str, int] = {}
+        self.branch_times: list[float] = []
         self._floor = self.limits.atol * self.field.sizes(self.theta)
+        self.slope: Slope = self.field(self.theta)
+        self._initial_loss = self.slope.loss
+        self._rest_or_leave()
         self._h = self._first_step()
 
     def follow(self, ts: np.ndarray) -> str:
         """Advance to the last of `ts` and record the states there; returns the reason why it stopped."""
         end, levels = float(ts[-1]), self.recorder.levels
-        levels.reach(0.0, self.slope.loss)
+        levels.reach(0.0, self._initial_loss)
         if ts[0] == 0:
-            self.recorder.add_one(0.0, params_of(self.field, self.theta), self.slope.loss)
+            self.recorder.add_one(0.0, params_of(self.field, self.field.initial), self._initial_loss)
             ts = ts[1:]
         with Progress("gradient flow") as progress:
             while len(ts) and not levels.done:
@@ -114,11 +120,12 @@ class _Flow:
                     self._save_last(step, stop)
                 self.t = end if end - self.t <= step.h else self.t + step.h
                 self.theta, self.slope = step.end, step.slope
+                self._rest_or_leave()
                 progress.update(self.t / end)
         if not levels.done:
             return "end of ts"
         if not self.accepted:
-            self.recorder.add_last(0.0, params_of(self.field, self.theta), self.slope.loss)
+            self.recorder.add_last(0.0, params_of(self.field, self.field.initial), self._initial_loss)
         return "loss level reached"
 
     def _step(self, end: float) -> Step:
@@ -146,6 +153,35 @@ class _Flow:
             f"{self.tried} steps (max_steps = {self.limits.max_steps}); raise max_steps or rtol, or end ts "
             "earlier."
         )
+
+    def _rest_or_leave(self) -> None:
+        """Neurons that shrink to w = 0 come to rest there; those at rest leave where they can grow."""
+        size = self.limits.rtol * self.field.sizes(self.theta)[0] + self._floor[0]
+        new = shrinking(self.field, self.theta, self.slope.velocity, size) if self.field.train[0] else None
+        if new is not None and new.any():
+            self._set(new, 0.0)
+            self.field.resting |= new
+            self._count("rests", new)
+        leaving = departures(self.field, self.theta)
+        if leaving is not None:
+            new = np.asarray(leaving.any(axis=1))
+            lengths = np.linalg.norm(leaving[new], axis=1)[:, None]
+            self.field.resting &= ~new
+            self._set(new, max(size, np.finfo(float).tiny) * leaving[new] / lengths)
+            self._count("leaves", new)
+            self.branch_times.append(self.t)
+
+    def _set(self, neurons: np.ndarray, rows: np.ndarray | float) -> None:
+        """Give the first layer of these neurons other rows; what changes is an error of the path."""
+        theta = self.theta.copy()
+        first, before = self.field.layers(theta)[0], self.field.sizes(theta)[0]
+        moved = float(np.linalg.norm(first[neurons] - rows))
+        first[neurons] = rows
+        self.error += moved / before if before > 0 else 0.0
+        self.theta, self.slope = theta, self.field(theta)
+
+    def _count(self, kind: str, neurons: np.ndarray) -> None:
+        self.events[kind] = self.events.get(kind, 0) + int(np.count_nonzero(neurons))
 
     def _save(self, step: Step, ts: np.ndarray) -> None:
         """Record the states at the times `ts` inside the step."""
