@@ -47,12 +47,12 @@ def _draw_fig3(left: Axes, right: Axes) -> None:
         near = bf.theory.white_flow(sampled[0], data, ts, white_tolerance=np.inf)
         right.plot(ts, _error(sampled, near), color=color, label=f"{2 * n} samples")
         if n == 1000:
-            plots.theory_curve(left, ts, near.loss, color=color, ls="--", label="closed form, 2000 samples")
+            plots.theory_curve(left, ts, near.loss, color=color, ls="--")
             plots.simulated_points(left, ts, sampled.loss, shown=26, color=color, label="2000 samples")
     left.set(xlabel="time $t/\\tau$", ylabel="loss")
-    left.legend()
+    left.legend(loc="lower left")
     right.set(xlabel="time $t/\\tau$", ylabel="error of the closed form", yscale="log", ylim=(1e-16, 1))
-    right.legend(loc="center right")
+    right.legend(loc="center left")
 
 
 def _error(run: bf.Trajectory, solved: bf.Trajectory) -> np.ndarray:
@@ -61,17 +61,18 @@ def _error(run: bf.Trajectory, solved: bf.Trajectory) -> np.ndarray:
 
 
 def _draw_teacher(axes: Axes) -> None:
-    """Two orthogonal ReLU teachers, four students."""
-    teacher, ts = bf.Network((np.eye(2, 10), [[1.0, 1.0]])), np.append(0.0, np.geomspace(0.1, 3e3, 80))
+    """Two orthogonal ReLU teachers, four students; the loss of every network is that on infinite data."""
+    teacher, ts = bf.Network((np.eye(2, 10), [[1.0, 1.0]])), np.append(0.0, np.geomspace(0.1, 300, 60))
     population = bf.data.Population(10, teacher=teacher)
     network = bf.networks.gaussian((10, 4, 1), scale=1e-3, seed=0)
     run = bf.gradient_flow(network, population, ts)
     axes.plot(ts[1:], run.loss[1:], color="C0", label="infinite data")
+    step, steps = 0.01, np.unique(np.round(np.geomspace(10, 30_000, 60)).astype(int)).tolist()
     for n, color in zip(SIZES[:2], COLORS, strict=False):
         data = population.sample(n, seed=1)
-        sampled = bf.gradient_flow(network, data, ts, rtol=1e-6)
+        sampled = bf.gradient_descent(network, data, step=step, steps=30_000, save_every=steps)
         exact = [bf.gradient_flow(net, population, [0.0]).loss[0] for net in sampled]
-        axes.plot(ts[1:], exact[1:], color=color, label=f"trained on {n} samples")
+        axes.plot(sampled.ts[1:], exact[1:], color=color, label=f"{n} samples")
     axes.set(xlabel="time $t/\\tau$", ylabel="loss on infinite data", xscale="log", yscale="log")
-    axes.set(ylim=(1e-7, 2))
+    axes.set(ylim=(1e-8, 3))
     axes.legend(loc="lower left")
