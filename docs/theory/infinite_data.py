@@ -39,20 +39,20 @@ def _draw_fig3(left: Axes, right: Axes) -> None:
     solved = bf.theory.white_flow(network, population, ts)
     run = bf.gradient_flow(network, population, ts, rtol=1e-11)
     plots.theory_curve(left, ts, solved.loss, color="C0", label="closed form")
-    plots.simulated_points(left, ts, run.loss, shown=26, color="C0", label="infinite data")
-    right.plot(ts, _error(run, solved), color="C0", label="infinite data")
+    plots.simulated_points(left, ts, run.loss, shown=26, color="C0", label="infinite")
+    right.plot(ts, _error(run, solved), color="C0", label="infinite")
     for n, color in zip(SIZES, COLORS, strict=True):
         data = bf.data.odd_sine(n, DIMENSIONS, seed=0)
         sampled = bf.gradient_flow(bf.theory.aligned(random, data), data, ts, rtol=1e-6)
         near = bf.theory.white_flow(sampled[0], data, ts, white_tolerance=np.inf)
-        right.plot(ts, _error(sampled, near), color=color, label=f"{2 * n} samples")
+        right.plot(ts, _error(sampled, near), color=color, label=f"{2 * n}")
         if n == 1000:
             plots.theory_curve(left, ts, near.loss, color=color, ls="--")
-            plots.simulated_points(left, ts, sampled.loss, shown=26, color=color, label="2000 samples")
+            plots.simulated_points(left, ts, sampled.loss, shown=26, color=color, label="2000")
     left.set(xlabel="time $t/\\tau$", ylabel="loss")
-    left.legend(loc="lower left")
+    left.legend(loc="lower left", title="samples")
     right.set(xlabel="time $t/\\tau$", ylabel="error of the closed form", yscale="log", ylim=(1e-16, 1))
-    right.legend(loc="center left")
+    right.legend(loc="center left", title="samples")
 
 
 def _error(run: bf.Trajectory, solved: bf.Trajectory) -> np.ndarray:
