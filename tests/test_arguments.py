@@ -44,6 +44,7 @@ BY_NAME = {
 BY_KIND = {
     "Network": NETWORK,
     "Dataset": DATA,
+    "Dataset | Population": DATA,
     "Trajectory": TRAJECTORY,
     "Model": NETWORK,
     "int": 2,
@@ -101,7 +102,7 @@ def test_a_wrong_argument_is_never_an_error_from_inside(function):
     [
         (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),  # pyright: ignore[reportArgumentType]
         (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),  # pyright: ignore[reportArgumentType]
-        (lambda: bf.theory.aligned(NETWORK, None), r"data must be a bf\.Dataset, got None"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.theory.aligned(NETWORK, None), r"a bf\.Dataset or bf\.data\.Population, got None"),  # pyright: ignore[reportArgumentType]
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, 60), r"got the number 60; .* such as \[0, 60\]"),
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, [1.0], method="x"), "unknown method 'x'; choose"),
         (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),  # pyright: ignore[reportArgumentType]

@@ -20,6 +20,7 @@ from biasfree.arrays import as_array, is_tensor
 _NOUNS = {
     "Network": "bf.Network",
     "Dataset": "bf.Dataset",
+    "Population": "bf.data.Population",
     "Trajectory": "bf.Trajectory",
     "MapTrajectory": "bf.MapTrajectory",
     "Axes": "Matplotlib Axes",
@@ -99,7 +100,9 @@ def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: 
     remedy = f"; call it as {_written(function)}" if type(value).__name__ in _NOUNS else ""
     if kinds == ["Network"] and type(value).__name__ == "Trajectory":
         remedy = "; pass one of its networks, such as trajectory[-1]"
-    if kinds == ["Dataset"] and not remedy:
+    if "Dataset" in kinds and type(value).__name__ == "Population":
+        remedy = "; use samples of it, population.sample(n, seed)"
+    if "Dataset" in kinds and not remedy:
         remedy = "; make one with bf.Dataset(x, y)"
     raise ValueError(f"{name} must be a {wanted}, got {_kind(value)}{remedy}.")
 

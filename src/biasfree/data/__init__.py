@@ -1,10 +1,11 @@
-"""Datasets, the tasks of the papers, and transformations that symmetrize, center or whiten data."""
+"""Datasets, infinite data, the tasks of the papers, and transformations of data."""
 
 from biasfree.arguments import public
 from biasfree.data._dataset import Dataset
 from biasfree.data._digits import digits
 from biasfree.data._loading import load
 from biasfree.data._mirror import mirror_pairs
+from biasfree.data._population import Population
 from biasfree.data._tasks import (
     circle,
     five_points,
@@ -25,6 +26,7 @@ from biasfree.data._transforms import center, desymmetrize, symmetrize, whiten
 
 __all__ = [
     "Dataset",
+    "Population",
     "center",
     "circle",
     "desymmetrize",

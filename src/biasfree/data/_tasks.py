@@ -27,7 +27,7 @@ def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
     Reference: [ZSL25] Fig. 1 (TMLR 3).
     """
     x, z = _gaussian_inputs(n, d, seed)
-    return symmetrize(Dataset(x, z + np.sin(4 * z)))
+    return symmetrize(Dataset(x, z + sine_of(z)))
 
 
 def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
@@ -221,6 +221,16 @@ def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]
     n, d, rng = whole("n", n), whole("d", d), generator(seed)
     w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
     return x, x @ w
+
+
+def task_direction(d: int, seed: int) -> Float[np.ndarray, "D"]:
+    """The w of `odd_sine` and `linear_teacher`, the first numbers of the seed."""
+    return generator(seed).uniform(-0.5, 0.5, size=whole("d", d))
+
+
+def sine_of(z: Any) -> Any:
+    """sin 4z, the nonlinear part of `odd_sine`."""
+    return np.sin(4 * z)
 
 
 def _alternating(n: int) -> np.ndarray:

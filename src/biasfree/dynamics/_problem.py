@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from biasfree.arrays import non_negative
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -33,32 +33,43 @@ class Problem:
 
 def problem_of(
     network: Network | Sequence[Network],
-    data: Dataset | Sequence[Dataset],
+    data: Dataset | Population | Sequence[Dataset] | Sequence[Population],
     *,
     loss: str,
     l2: float,
     train: Sequence[bool] | None,
 ) -> Problem:
     """The arguments as a Problem, or a ValueError that names the wrong one."""
+    if has_populations(data):
+        raise ValueError("this simulator needs samples, got a Population; use population.sample(n, seed).")
     single = isinstance(network, Network)
-    networks = (network,) if isinstance(network, Network) else _items("network", network, Network)
+    networks = (network,) if isinstance(network, Network) else items_of("network", network, Network)
     shared = isinstance(data, Dataset)
-    datasets = (data,) * len(networks) if isinstance(data, Dataset) else _items("data", data, Dataset)
+    datasets = (data,) * len(networks) if isinstance(data, Dataset) else items_of("data", data, Dataset)
     if single and not shared:
         raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
     if len(datasets) != len(networks):
         raise ValueError(
             f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one for all."
         )
-    _same("networks", [(n.sizes, n.biases is None) for n in networks])
-    _same("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
+    same_shapes("networks", [(n.sizes, n.biases is None) for n in networks])
+    same_shapes("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
     _check_fit(networks[0], datasets[0])
     for one in dict.fromkeys(datasets):
         loss_named(loss).check(one.y)
-    return Problem(networks, datasets, loss, non_negative("l2", l2), _train(train, networks[0].depth), single)
+    trained = trained_layers(train, networks[0].depth)
+    return Problem(networks, datasets, loss, non_negative("l2", l2), trained, single)
 
 
-def _items(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
+def has_populations(data: Any) -> bool:
+    """Whether `data` is a Population, or a list with one."""
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return any(isinstance(one, Population) for one in data)
+    return isinstance(data, Population)
+
+
+def items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
+    """The items of a list, or a ValueError if it is empty or has an item of another kind."""
     expected = f"{name} must be a {kind.__name__} or a list of them"
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise ValueError(f"{expected}, got {type(value).__name__}.")
@@ -70,7 +81,8 @@ def _items(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
     return tuple(value)
 
 
-def _same(name: str, shapes: Sequence[object]) -> None:
+def same_shapes(name: str, shapes: Sequence[object]) -> None:
+    """Refuse shapes that differ."""
     if other := [shape for shape in shapes if shape != shapes[0]]:
         raise ValueError(f"{name} in a list must have equal shapes, got {shapes[0]} and {other[0]}.")
 
@@ -88,7 +100,8 @@ def _check_fit(network: Network, data: Dataset) -> None:
         )
 
 
-def _train(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]:
+def trained_layers(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]:
+    """Whether each layer is trained; None trains all."""
     if train is None:
         return (True,) * depth
     train = tuple(train)

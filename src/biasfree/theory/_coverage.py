@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import Hypothesis, Result, results
 
@@ -19,6 +19,13 @@ _FITS = Hypothesis(
     "the difference in the number of inputs and outputs",
     lambda network, data: abs(network.sizes[0] - data.dimensions) + abs(network.sizes[-1] - data.outputs),
     "match the sizes of network and data",
+)
+_SAMPLES = Hypothesis(
+    "samples",
+    "samples, not infinite data",
+    "the number of populations",
+    lambda _, data: float(isinstance(data, Population)),
+    "use samples, population.sample(n, seed)",
 )
 
 
@@ -95,20 +102,25 @@ class Coverage:
         return _table(self)
 
 
-def coverage(network: Network, data: Dataset) -> Coverage:
+def coverage(network: Network, data: Dataset | Population) -> Coverage:
     """For every result of the theory: whether it applies, the defects of its hypotheses, and the remedies.
 
     Defects are compared with the default tolerances; a result's function accepts larger ones. Nothing is
-    raised for a network or data that no result covers.
+    raised for a network or data that no result covers. Results that need samples do not apply to infinite
+    data.
     """
-    fits = _finding(_FITS, network, data)
+    fits, samples = (_finding(one, network, data) for one in (_FITS, _SAMPLES))
+    measurable = [r for r in every_result() if fits.holds and (r.populations or samples.holds)]
     measured: dict[Hypothesis, Finding] = {}
-    for hypothesis in dict.fromkeys(h for result in every_result() for h in result.assumes):
-        measured[hypothesis] = (
-            _finding(hypothesis, network, data) if fits.holds else Finding(hypothesis, np.nan)
-        )
-    first = () if fits.holds else (fits,)
-    return Coverage(tuple(Row(r, (*first, *(measured[h] for h in r.assumes))) for r in every_result()))
+    for hypothesis in dict.fromkeys(h for result in measurable for h in result.assumes):
+        measured[hypothesis] = _finding(hypothesis, network, data)
+
+    def row(result: Result) -> Row:
+        first = () if fits.holds else (fits,)
+        first += () if samples.holds or result.populations else (samples,)
+        return Row(result, (*first, *(measured.get(h, Finding(h, np.nan)) for h in result.assumes)))
+
+    return Coverage(tuple(map(row, every_result())))
 
 
 @functools.cache
@@ -120,7 +132,7 @@ def every_result() -> tuple[Result, ...]:
     return results({name: f"{home}.{name}" for home, names in homes.items() for name in names})
 
 
-def _finding(hypothesis: Hypothesis, network: Network, data: Dataset) -> Finding:
+def _finding(hypothesis: Hypothesis, network: Network, data: Dataset | Population) -> Finding:
     """The measured defect of a hypothesis, or the problem that prevented the measurement."""
     try:
         return Finding(hypothesis, hypothesis.measured(network, data))

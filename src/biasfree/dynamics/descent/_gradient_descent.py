@@ -8,9 +8,9 @@ from typing import Any, Required, TypedDict, Unpack, overload
 import numpy as np
 
 from biasfree.arrays import positive, whole
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import problem_of
+from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._batches import Batch, batch_size, on_cpu
@@ -18,6 +18,8 @@ from biasfree.dynamics.descent._calls import Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun, runs_natively
 from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.field._objective import form_of
+from biasfree.dynamics.population._descent import population_descent
+from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -37,14 +39,18 @@ class DescentOptions(TypedDict, total=False):
 
 
 @overload
-def gradient_descent(network: Network, data: Dataset, **options: Unpack[DescentOptions]) -> Trajectory: ...
+def gradient_descent(
+    network: Network, data: Dataset | Population, **options: Unpack[DescentOptions]
+) -> Trajectory: ...
 @overload
 def gradient_descent(
-    network: Sequence[Network], data: Dataset | Sequence[Dataset], **options: Unpack[DescentOptions]
+    network: Sequence[Network],
+    data: Dataset | Population | Sequence[Dataset] | Sequence[Population],
+    **options: Unpack[DescentOptions],
 ) -> list[Trajectory]: ...
 def gradient_descent(
     network: Network | Sequence[Network],
-    data: Dataset | Sequence[Dataset],
+    data: Dataset | Population | Sequence[Dataset] | Sequence[Population],
     *,
     step: float,
     steps: int,
@@ -68,14 +74,20 @@ def gradient_descent(
     stops it; `stats.reached` has the time of the first step at each, in the order given, and ∞ for a level
     not reached.
 
+    `data` may be a `bf.data.Population`, infinite data: two layers of one output, square loss.
+
     Raises:
         DivergenceError: with the step, the lowest loss, and the largest stable step there; never with
             `keep_diverged`.
     """
-    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     step, steps = positive("step", step), whole("steps", steps)
     schedule = schedule_of(steps, save_every)
     levels = levels_of(until)
+    if has_populations(data):
+        many = population_problem(network, data, loss=loss, l2=l2, train=train)
+        how = {"levels": levels, "save": save, "keep_diverged": keep_diverged}
+        return many.answer(population_descent(many, step, schedule, **how))
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
         runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]

@@ -11,9 +11,9 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import Problem, problem_of
+from biasfree.dynamics._problem import Problem, has_populations, problem_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
@@ -22,6 +22,7 @@ from biasfree.dynamics.flow._initial import check_velocity
 from biasfree.dynamics.flow.events._deep import DeepFlow
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
 from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
+from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
@@ -50,17 +51,19 @@ class FlowOptions(TypedDict, total=False):
 
 
 @overload
-def gradient_flow(network: Network, data: Dataset, ts: Any, **options: Unpack[FlowOptions]) -> Trajectory: ...
+def gradient_flow(
+    network: Network, data: Dataset | Population, ts: Any, **options: Unpack[FlowOptions]
+) -> Trajectory: ...
 @overload
 def gradient_flow(
     network: Sequence[Network],
-    data: Dataset | Sequence[Dataset],
+    data: Dataset | Population | Sequence[Dataset] | Sequence[Population],
     ts: Any,
     **options: Unpack[FlowOptions],
 ) -> list[Trajectory]: ...
 def gradient_flow(
     network: Network | Sequence[Network],
-    data: Dataset | Sequence[Dataset],
+    data: Dataset | Population | Sequence[Dataset] | Sequence[Population],
     ts: Any,
     *,
     loss: str = "square",
@@ -95,14 +98,32 @@ def gradient_flow(
     `until` stops the flow where the data loss falls to that level. Of several levels, the lowest one stops
     it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
 
+    `data` may be a `bf.data.Population`, infinite data: two layers of one output, square loss, "smooth". The
+    loss is then exact to rounding of E[y²]. A neuron that shrinks to w = 0 rests there until it can grow in
+    some direction; `stats.events` counts both, and `stats.branch_times` has the times of the latter.
+
     Raises:
         UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
     """
-    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
+    if has_populations(data):
+        return _population_flow(population_problem(network, data, loss=loss, l2=l2, train=train), request)
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     if method == "events":
         _check_events(problem)
     return problem.answer(_flows(problem, request))
+
+
+def _population_flow(problem: PopulationProblem, request: _Request) -> Trajectory | list[Trajectory]:
+    from biasfree.dynamics.population._flow import population_flow  # needs SciPy
+
+    if request.method not in ("auto", "smooth"):
+        raise ValueError(
+            f'infinite data has no kinks, so its method is "smooth", got {request.method!r}; use "auto".'
+        )
+    limits = request.limits("smooth")
+    runs = population_flow(problem, request.ts, limits, levels=request.levels, save=request.save)
+    return problem.answer(runs)
 
 
 @dataclass(frozen=True)

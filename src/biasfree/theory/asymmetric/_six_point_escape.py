@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from biasfree.arrays import finite, increasing_times, non_negative
-from biasfree.data import Dataset, six_points
+from biasfree.data import Dataset, Population, six_points
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, SMALL, Hypothesis, check, result
 from biasfree.theory.parts._linear_phase import representable
@@ -220,24 +220,24 @@ def _fit(features: np.ndarray, y: np.ndarray) -> np.ndarray:
     return features @ np.linalg.lstsq(features, y, rcond=None)[0]
 
 
-def _delta_of(data: Dataset) -> float:
+def _delta_of(data: Dataset | Population) -> float:
     """δ of the one sample (1, δ) with the label −1; NaN where there is no such sample or more than one."""
-    if data.dimensions != 2 or data.outputs != 1:
+    if isinstance(data, Population) or data.dimensions != 2 or data.outputs != 1:
         return np.nan
     found = (data.x[:, 0] == 1) & (data.targets[:, 0] == -1)
     return float(data.x[found, 1][0]) if np.count_nonzero(found) == 1 else np.nan
 
 
-def _points_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _points_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     delta = _delta_of(data)
-    if len(data) != 6 or not delta >= 0:
+    if isinstance(data, Population) or len(data) != 6 or not delta >= 0:
         return np.nan
     given, meant = (np.column_stack([d.x, d.targets]) for d in (data, six_points(delta)))
     given, meant = (rows[np.lexsort(rows.T)] for rows in (given, meant))
     return float(np.abs(given - meant).max())
 
 
-def _delta_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _delta_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     """2δ: the rate 2δ/9 over 1/9. At δ = 1 neurons with a > 0 stop growing, (1, δ) being (1, 1)."""
     delta = _delta_of(data)
     return 2 * delta if delta < 1 else np.nan

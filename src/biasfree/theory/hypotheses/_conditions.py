@@ -7,14 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from biasfree.arrays import row_norms
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import Hypothesis
+from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect, unmirrored_share
 from biasfree.theory.parts._linear_loss import LEAST_SQUARE
 from biasfree.theory.parts._linear_phase import on_hyperplanes
-from biasfree.theory.parts._moments import strength, whiteness
+from biasfree.theory.parts._moments import (
+    largest_variance,
+    mean_square,
+    strength,
+    trace,
+    white_defect,
+    whiteness,
+)
 from biasfree.theory.parts._rank_one import RankOne
 
 
@@ -23,50 +31,50 @@ def under(loss: Loss, hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...
     return tuple(hypotheses) if loss.name == "square" else (*hypotheses, MIRROR)
 
 
-def _rank_one_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _rank_one_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     parts = RankOne.maybe(network)
     return np.nan if parts is None else parts.residual(network)
 
 
-def _sign_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _sign_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     if network.leak == 1:
         return 0.0
     parts = RankOne.maybe(network)
     return np.nan if parts is None else abs(parts.imbalance)
 
 
-def _hyperplane_defect(network: Network, data: Dataset) -> float:
+def _hyperplane_defect(network: Network, data: Dataset | Population) -> float:
     if network.leak == 1:
         return 0.0
-    parts, size = RankOne.maybe(network), row_norms(data.x)
+    parts = RankOne.maybe(network)
     if parts is None or data.dimensions != len(parts.r):
         return np.nan
+    if isinstance(data, Population):
+        return 0.0  # a hyperplane has no mass
+    size = row_norms(data.x)
     # A later crossing is harmless: on symmetric data the velocity is the same on both sides.
     return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
 
 
-def _white_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    nu = whiteness(data)
-    if nu < LEAST_SQUARE:
-        return np.nan
-    return float(np.linalg.norm(data.sigma - nu * np.eye(data.dimensions), ord=2)) / nu
+def _white_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
+    return np.nan if whiteness(data) < LEAST_SQUARE else white_defect(data)
 
 
-def _small_defect(network: Network, data: Dataset) -> float:
+def _small_defect(network: Network, data: Dataset | Population) -> float:
     """The neglected part of the velocity, at most c²u³|Σ|, over the kept part, csu; u is the larger norm.
 
     Either layer may be the larger one: W₂ = 0 alone is not small, since W₂ grows at the rate cs|W₁|.
     """
-    s, stiffness = strength(data), np.linalg.norm(data.sigma, ord=2)
+    s, stiffness = strength(data), largest_variance(data)
     if s == 0 or stiffness < LEAST_SQUARE or network.depth != 2:
         return np.nan
     size = network.norms.max() * np.sqrt(stiffness / s)
     return float((1 + network.leak) / 2 * size**2)
 
 
-def _target_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _target_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     s = strength(data)
-    size = np.sqrt(np.mean(data.targets**2)) * np.sqrt(np.trace(data.sigma))
+    size = np.sqrt(mean_square(data)) * np.sqrt(trace(data))
     return float(size / s) if s > 0 else np.inf
 
 
@@ -82,6 +90,11 @@ def _kinked(network: Network, data: Dataset) -> float:
         return 0.0
     pushed = np.outer(np.sign(network.weights[1][0]), np.sign(data.targets[:, 0])) > 0
     return float(np.count_nonzero(on_hyperplanes(network, data) & pushed))
+
+
+def _asymmetry(data: Dataset | Population) -> float:
+    """The symmetry defect of samples or of infinite data."""
+    return population_asymmetry(data) if isinstance(data, Population) else symmetry_defect(data)
 
 
 _SIMULATE = "simulate such networks with bf.gradient_flow"
@@ -113,7 +126,7 @@ SYMMETRY = Hypothesis(
     "symmetry",
     "Condition 3 (TMLR 3), symmetric data,",
     "the symmetry defect of the data",
-    lambda network, data: 0.0 if network.leak == 1 else symmetry_defect(data),
+    lambda network, data: 0.0 if network.leak == 1 else _asymmetry(data),
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._measured import measured_once
 
@@ -42,12 +42,14 @@ class Hypothesis:
     remedy: str
     tolerance: float | None = None
 
-    def measured(self, network: Network | None, data: Dataset | None) -> float:
+    def measured(self, network: Network | None, data: Dataset | Population | None) -> float:
         """The defect, measured once for these objects; infinity and NaN give no warning."""
         with np.errstate(all="ignore"):
             return measured_once(self.defect, network, data)
 
-    def check(self, network: Network | None, data: Dataset | None, tolerance: float | None = None) -> float:
+    def check(
+        self, network: Network | None, data: Dataset | Population | None, tolerance: float | None = None
+    ) -> float:
         """The measured defect; an `AssumptionError` if it exceeds the tolerance.
 
         A hypothesis on the data alone needs no network, and one on the network no data.
@@ -64,7 +66,7 @@ class Hypothesis:
 def check(
     hypotheses: Sequence[Hypothesis],
     network: Network,
-    data: Dataset | None,
+    data: Dataset | Population | None,
     tolerances: Mapping[str, float],
 ) -> dict[str, float]:
     """Check every hypothesis, with tolerances given as `{key}_tolerance`; returns the defects by key."""
@@ -78,7 +80,7 @@ def check(
     return {h.key: h.check(network, data, tolerances.get(f"{h.key}_tolerance")) for h in hypotheses}
 
 
-def check_sizes(network: Network, data: Dataset) -> None:
+def check_sizes(network: Network, data: Dataset | Population) -> None:
     """Refuse data whose dimensions differ from those of the network."""
     if (data.dimensions, data.outputs) != (network.sizes[0], network.sizes[-1]):
         raise ValueError(

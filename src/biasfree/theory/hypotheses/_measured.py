@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 
 Measure = Callable[[Any, Any], float]
@@ -23,13 +23,13 @@ class _Absent:
 
 _ABSENT = _Absent()
 _Defects = WeakKeyDictionary[Measure, float]
-_MEASURED: WeakKeyDictionary[Network | _Absent, WeakKeyDictionary[Dataset | _Absent, _Defects]]
+_MEASURED: WeakKeyDictionary[Network | _Absent, WeakKeyDictionary[Dataset | Population | _Absent, _Defects]]
 _MEASURED = WeakKeyDictionary()
 
 
-def measured_once(measure: Measure, network: Network | None, data: Dataset | None) -> float:
+def measured_once(measure: Measure, network: Network | None, data: Dataset | Population | None) -> float:
     """measure(network, data), computed by the first call for these two objects; errors are not remembered."""
-    if not (isinstance(network, Network | None) and isinstance(data, Dataset | None)):
+    if not (isinstance(network, Network | None) and isinstance(data, Dataset | Population | None)):
         return float(measure(network, data))  # what `measure` says of another type is its own matter
     by_data = _MEASURED.setdefault(_ABSENT if network is None else network, WeakKeyDictionary())
     defects = by_data.setdefault(_ABSENT if data is None else data, WeakKeyDictionary())

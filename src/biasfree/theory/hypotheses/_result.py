@@ -27,6 +27,8 @@ class Result:
     reference: str
     assumes: tuple[Hypothesis, ...]
     loss: str
+    #: Whether infinite data is accepted.
+    populations: bool = False
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -88,7 +90,14 @@ def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -
     title, assumes = first.title, tuple(first.assumes())
     if loss == "logistic":
         title, assumes = f"{title}, logistic loss", (*under(loss_named(loss), assumes), LABELS)
-    return Result(title, tuple(paths), _reference(first.function), assumes, loss)
+    populations = loss == "square" and all(_takes_populations(one.function) for one in statements)
+    return Result(title, tuple(paths), _reference(first.function), assumes, loss, populations)
+
+
+def _takes_populations(function: Callable[..., Any]) -> bool:
+    """Whether `data` may be a Population; a function without data is about the network alone."""
+    data = inspect.signature(function).parameters.get("data")
+    return data is None or "Population" in str(data.annotation)
 
 
 def _reference(function: Callable[..., Any]) -> str:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import non_negative, real
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis, result
 from biasfree.theory.parts._linear_loss import least_squares_fit
+from biasfree.theory.parts._moments import strength
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def _neurons_missing(network: Network, data: Dataset) -> float:
+def _neurons_missing(network: Network, data: Dataset | Population) -> float:
     """Signs along β that neurons lack, summed over outputs, plus neurons missing for the rank of the map.
 
     Without an even part, neurons come in pairs of opposite sign, and a pair has rank one; a linear network
@@ -52,7 +53,7 @@ ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
     "square loss: training ends at the least-squares map, the global minimum",
     lambda: ASSUMES_LEAST_SQUARES,
 )
-def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
+def least_squares(data: Dataset | Population) -> Float[np.ndarray, "*K D"]:
     """The linear map at the end of training with the square loss, in the shape of `data.beta`.
 
     w* = Σ⁻¹β, the global minimum of a two-layer network of any leak. Where Σ is singular, the minimum of
@@ -68,7 +69,7 @@ def least_squares(data: Dataset) -> Float[np.ndarray, "*K D"]:
 
 
 @result("square loss with L2: the linear map at the end of training", lambda: ASSUMES_L2)
-def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
+def l2_solution(data: Dataset | Population, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
     """The linear map at the end of training with the square loss and L2 = λ.
 
     w* minimizes ⟨(y − w·x)²⟩/2 + (λ/c)|w|, c = (1+α)/2: zero if s ≤ λ/c, otherwise w* = (Σ + μI)⁻¹β with
@@ -80,15 +81,15 @@ def l2_solution(data: Dataset, l2: float, *, leak: float = 0.0) -> Float[np.ndar
     are checked by `coverage`, not here.
     Reference: [ZSL25] TMLR App. C.4; the form of w* is derived here.
     """
-    strength = non_negative("l2", l2) / _slope(leak)
+    penalty = non_negative("l2", l2) / _slope(leak)
     if data.outputs != 1:
         raise ValueError(f"l2_solution needs one output, got {data.outputs}; call it for each y[:, k].")
-    if strength == 0:
+    if penalty == 0:
         return least_squares(data)
     values, along, basis = _modes(data)
-    if np.linalg.norm(along) - strength <= ROUNDING * strength:
+    if np.linalg.norm(along) - penalty <= ROUNDING * penalty:
         return np.zeros(data.beta.shape)
-    mu = strength / _length(values, along, strength)
+    mu = penalty / _length(values, along, penalty)
     return (basis @ (along / (values + mu))).reshape(data.beta.shape)
 
 
@@ -114,22 +115,32 @@ def _slope(leak: float) -> float:
     return (1 + leak) / 2
 
 
-def _modes(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _modes(data: Dataset | Population) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nonzero eigenvalues of Σ, β along their eigenvectors, and these; from x itself, to keep small ones."""
+    if isinstance(data, Population):
+        return _population_modes(data)
     left, singular, right = np.linalg.svd(data.x, full_matrices=False)
     kept = singular > singular[0] * max(data.x.shape) * np.finfo(float).eps
     along = singular[kept] * (left.T[kept] @ data.targets[:, 0]) / len(data)
     return singular[kept] ** 2 / len(data), along, right[kept].T
 
 
-def _length(values: np.ndarray, along: np.ndarray, strength: float) -> float:
+def _population_modes(data: Population) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if data.variance is not None:  # every direction is an eigenvector, and only that of β counts
+        s = strength(data)
+        return np.array([data.variance]), np.array([s]), data.beta[:, None] / (s or 1.0)
+    values, basis = np.linalg.eigh(data.sigma)
+    return values, basis.T @ data.beta, basis
+
+
+def _length(values: np.ndarray, along: np.ndarray, penalty: float) -> float:
     """|w*|, the ρ with |(ρΣ + λ/c)⁻¹β| = 1: between (s − λ/c)/ν for the largest and the smallest ν of Σ."""
     from scipy.optimize import brentq
 
     def excess(rho: float) -> float:
-        return float(np.linalg.norm(along / (rho * values + strength))) - 1
+        return float(np.linalg.norm(along / (rho * values + penalty))) - 1
 
-    left = np.linalg.norm(along) - strength
+    left = np.linalg.norm(along) - penalty
     low, high = left / values.max() / 2, 2 * left / values.min()
     root: Any = brentq(excess, low, high, xtol=1e-14 * low, rtol=4 * np.finfo(float).eps)
     return float(root)

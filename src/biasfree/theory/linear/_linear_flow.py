@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import LINEAR, NO_BIASES, TWO_LAYERS, WHITE, Hypothesis, check, result
@@ -33,7 +33,7 @@ def _imbalance(network: Network) -> tuple[float, float]:
     return lam, float(np.linalg.norm(difference - lam * np.eye(len(difference))))
 
 
-def _balance_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _balance_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     return _imbalance(network)[1] if network.depth == 2 else np.nan
 
 
@@ -49,7 +49,9 @@ ASSUMES = (NO_BIASES, TWO_LAYERS, LINEAR, WHITE, LAMBDA_BALANCED)
 
 
 @result("closed form of the map for linear networks of any number of outputs", lambda: ASSUMES)
-def linear_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> MapTrajectory:
+def linear_flow(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> MapTrajectory:
     """Gradient flow of the square loss for a two-layer linear network of any width and number of outputs.
 
     In units √ν·W_l, with Q = [W₁ᵀ; W₂], λ of the initial weights and F = [[−λ/2·I, Σ_yxᵀ], [Σ_yx, λ/2·I]]:

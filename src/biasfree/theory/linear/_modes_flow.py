@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import generator, increasing_times, real, whole
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import LINEAR, NO_BIASES, WHITE, Hypothesis, check, result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _aligned_parts(
-    network: Network, data: Dataset
+    network: Network, data: Dataset | Population
 ) -> tuple[list[np.ndarray], Float[np.ndarray, "M"], Float[np.ndarray, "M"]]:
     """Frames V = R_0, R_1, …, R_L = U, the strengths per layer and s, for the modes present in the network.
 
@@ -50,7 +50,7 @@ def _unit(w: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
     return w / (np.abs(w).max() or 1.0)
 
 
-def _alignment_defect(network: Network, data: Dataset) -> float:
+def _alignment_defect(network: Network, data: Dataset | Population) -> float:
     """The largest of the defects of the layers, of Σ_yx on the modes present, and of the frames."""
     frames, strengths, s = _aligned_parts(network, data)
     beta, u, v = data.beta.reshape(data.outputs, -1), frames[-1], frames[0]
@@ -75,7 +75,9 @@ ASSUMES = (NO_BIASES, LINEAR, WHITE, ALIGNED)
 
 
 @result("one equation per mode for aligned linear networks of any depth", lambda: ASSUMES)
-def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
+def modes_flow(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> Trajectory:
     """Gradient flow of the square loss for a linear network of any depth whose layers are aligned.
 
     W_l(t) = R_l A(t)^{1/L} R_{l−1}ᵀ with R_0 = V, R_L = U of Σ_yx = USVᵀ and R_1, …, R_{L−1} fixed, so that
@@ -103,7 +105,9 @@ def modes_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     return Trajectory(ts, weights, loss, loss, leak=1.0, stats=stats, linear=maps)
 
 
-def aligned_modes(data: Dataset, *, width: int, depth: int, strengths: ArrayLike, seed: int = 0) -> Network:
+def aligned_modes(
+    data: Dataset | Population, *, width: int, depth: int, strengths: ArrayLike, seed: int = 0
+) -> Network:
     """A linear network of `depth` layers aligned with Σ_yx = USVᵀ, whose modes have the given `strengths`.
 
     W_l = R_l A^{1/L} R_{l−1}ᵀ, R_0 = V, R_L = U, the others random frames: W_L⋯W_1 = U A Vᵀ. `strengths` are

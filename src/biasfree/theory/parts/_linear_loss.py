@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import compressed
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.data._dataset import cached_per_dataset
 from biasfree.losses import Loss
+from biasfree.theory.parts._moments import times_sigma
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -18,7 +19,9 @@ LEAST_SQUARE = 1e-290  # below it squares of inputs underflow, and Σ loses digi
 _BLOCK = 2**22  # outputs in memory at a time
 
 
-def linear_loss(maps: Float[np.ndarray, "T K D"], data: Dataset, loss: Loss) -> Float[np.ndarray, "T"]:
+def linear_loss(
+    maps: Float[np.ndarray, "T K D"], data: Dataset | Population, loss: Loss
+) -> Float[np.ndarray, "T"]:
     """The mean loss of f(x) = Wx for every W in `maps`.
 
     Square loss: L_ols + Tr[(W − W*)Σ(W − W*)ᵀ]/2 with W* = least squares, which does not depend on the number
@@ -28,14 +31,17 @@ def linear_loss(maps: Float[np.ndarray, "T K D"], data: Dataset, loss: Loss) -> 
         check_scale(data)
         best, floor = least_squares_fit(data)
         away = maps - best
-        return floor + np.einsum("tkd,tkd->t", away @ data.sigma, away) / 2
+        return floor + np.einsum("tkd,tkd->t", times_sigma(away, data), away) / 2
+    data = samples(data)
     step = max(1, _BLOCK // data.targets.size)
     blocks = [maps[i : i + step] @ data.x.T for i in range(0, len(maps), step)]
     return np.concatenate([loss.value(f, data.targets.T).mean(axis=2).sum(axis=1) for f in blocks])
 
 
-def check_scale(data: Dataset) -> None:
+def check_scale(data: Dataset | Population) -> None:
     """Refuse inputs whose squares underflow."""
+    if isinstance(data, Population):
+        return
     largest = np.abs(data.x).max()
     if 0 < largest**2 < LEAST_SQUARE * len(data):
         raise ValueError(
@@ -44,9 +50,30 @@ def check_scale(data: Dataset) -> None:
         )
 
 
-@cached_per_dataset
-def least_squares_fit(data: Dataset) -> tuple[Float[np.ndarray, "K D"], float]:
+def check_targets(loss: Loss, data: Dataset | Population) -> None:
+    """Refuse targets that the loss does not take; infinite data has the square loss only."""
+    if loss.name != "square":
+        loss.check(samples(data).y)
+
+
+def samples(data: Dataset | Population) -> Dataset:
+    """The data, refused if they are infinite."""
+    if isinstance(data, Population):
+        raise ValueError(
+            'infinite data needs loss="square"; for other losses use samples, population.sample(n, seed).'
+        )
+    return data
+
+
+def least_squares_fit(data: Dataset | Population) -> tuple[Float[np.ndarray, "K D"], float]:
     """The map of least norm that minimizes ⟨|y − Wx|²⟩/2, and the minimum."""
+    if isinstance(data, Population):
+        return data.best_map[None], (data.odd_rest + data.even_mean_square) / 2
+    return _fit(data)
+
+
+@cached_per_dataset
+def _fit(data: Dataset) -> tuple[Float[np.ndarray, "K D"], float]:
     best = np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0].T
     best.flags.writeable = False
     return best, float(np.sum((data.targets - data.x @ best.T) ** 2) / (2 * len(data)))

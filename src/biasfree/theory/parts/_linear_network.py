@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.parts._integration import integrated
-from biasfree.theory.parts._linear_loss import check_scale, linear_loss
+from biasfree.theory.parts._linear_loss import check_scale, linear_loss, samples
+from biasfree.theory.parts._moments import times_sigma
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ class LinearNetwork:
     basis: Float[np.ndarray, "H k"]
     state: Float[np.ndarray, "k Q"]
     size: float
-    data: Dataset
+    data: Dataset | Population
     loss: Loss
     l2: float
 
     @classmethod
-    def of(cls, network: Network, data: Dataset, *, loss: Loss, l2: float) -> LinearNetwork:
+    def of(cls, network: Network, data: Dataset | Population, *, loss: Loss, l2: float) -> LinearNetwork:
         """The network in a basis of the span of its neurons."""
         stacked = np.hstack([network.weights[0], network.weights[1].T])
         size = float(np.abs(stacked).max())
@@ -104,13 +105,14 @@ class LinearNetwork:
 
 
 def negative_gradient(
-    loss: Loss, data: Dataset
+    loss: Loss, data: Dataset | Population
 ) -> Callable[[Float[np.ndarray, "K D"]], Float[np.ndarray, "K D"]]:
     """G(w) = −∂L/∂w of the linear function wx; the square loss needs only Σ and β."""
     if loss.name == "square":
         check_scale(data)
-        sigma, beta = data.sigma, data.beta.reshape(-1, data.dimensions)
-        return lambda w: beta - w @ sigma
+        beta = data.beta.reshape(-1, data.dimensions)
+        return lambda w: beta - times_sigma(w, data)
+    data = samples(data)
     x, y = data.x, data.targets
     return lambda w: loss.residual(x @ w.T, y).T @ x / len(y)
 

@@ -1,18 +1,57 @@
-"""Two moments of a dataset that closed forms use: s = |β|, and ν of Σ ≈ νI."""
+"""Moments of data that closed forms use, of samples and of infinite data: s = |β|, Σ, ν of Σ ≈ νI, ⟨y²⟩."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import row_norms
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
-def strength(data: Dataset) -> float:
+def strength(data: Dataset | Population) -> float:
     """s = |β|, also where its square under- or overflows."""
     return float(row_norms(data.beta.reshape(1, -1))[0])
 
 
-def whiteness(data: Dataset) -> float:
+def trace(data: Dataset | Population) -> float:
+    """Tr Σ; Σ = νI of infinite data is not written out."""
+    if isinstance(data, Population) and data.variance is not None:
+        return data.variance * data.dimensions
+    return float(np.trace(data.sigma))
+
+
+def whiteness(data: Dataset | Population) -> float:
     """ν of Σ ≈ νI: Tr Σ/D."""
-    return float(np.trace(data.sigma)) / data.dimensions
+    if isinstance(data, Population) and data.variance is not None:
+        return data.variance
+    return trace(data) / data.dimensions
+
+
+def largest_variance(data: Dataset | Population) -> float:
+    """|Σ|, the largest variance in any direction."""
+    if isinstance(data, Population) and data.variance is not None:
+        return data.variance
+    return float(np.linalg.norm(data.sigma, ord=2))
+
+
+def white_defect(data: Dataset | Population) -> float:
+    """|Σ − νI|/ν."""
+    if isinstance(data, Population) and data.variance is not None:
+        return 0.0
+    nu = whiteness(data)
+    return float(np.linalg.norm(data.sigma - nu * np.eye(data.dimensions), ord=2)) / nu
+
+
+def times_sigma(w: Float[np.ndarray, "*N D"], data: Dataset | Population) -> Float[np.ndarray, "*N D"]:
+    """wΣ."""
+    return data.times_sigma(w) if isinstance(data, Population) else w @ data.sigma
+
+
+def mean_square(data: Dataset | Population) -> float:
+    """⟨y²⟩, the mean over outputs too."""
+    return data.mean_square if isinstance(data, Population) else float(np.mean(data.targets**2))

@@ -15,7 +15,7 @@ from biasfree.trajectory import Factored, Stats, Trajectory
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-    from biasfree.data import Dataset
+    from biasfree.data import Dataset, Population
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class RankOne:
         ts: Float[np.ndarray, "T"],
         u: Float[np.ndarray, "T"],
         r: Float[np.ndarray, "T D"],
-        data: Dataset,
+        data: Dataset | Population,
         *,
         loss: Loss,
         l2: float = 0.0,

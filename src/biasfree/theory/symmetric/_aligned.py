@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import row_norms
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check, result
 from biasfree.theory.parts._moments import strength
@@ -21,7 +21,7 @@ _LEADS = 0.1  # a neuron's sign is decided where the rest of it is at most this 
 
 
 @result("small random initial weights train as a rank-one network", lambda: ASSUMES)
-def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
+def aligned(network: Network, data: Dataset | Population, **tolerances: float) -> Network:
     """The rank-one network whose training follows that of small random initial weights, from the same t = 0.
 
     W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ, with the ± parts of r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 rescaled to equal norm (|r₁| kept):
@@ -39,7 +39,7 @@ def aligned(network: Network, data: Dataset, **tolerances: float) -> Network:
     return balanced(growing_part(network, data)).network()
 
 
-def growing_part(network: Network, data: Dataset) -> RankOne:
+def growing_part(network: Network, data: Dataset | Population) -> RankOne:
     """r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2 of Theorem 13, as the rank-one network W₁ = r₁β̄ᵀ, W₂ = r₁ᵀ.
 
     The caller checks `SMALL_RANDOM`.
@@ -72,11 +72,11 @@ def balanced(growing: RankOne) -> RankOne:
     return replace(growing, neurons=(parts(growing) / sides(growing)).sum(axis=1) / np.sqrt(2))
 
 
-def _has_growing_part(network: Network, data: Dataset) -> bool:
+def _has_growing_part(network: Network, data: Dataset | Population) -> bool:
     return network.depth == 2 and network.sizes[-1] == 1 and strength(data) > 0
 
 
-def _neglected(network: Network, data: Dataset) -> float:
+def _neglected(network: Network, data: Dataset | Population) -> float:
     """The neglected part over the growing part at the end of the plateau, for the worse of the two signs.
 
     By then r₁ has grown by 1/√small, while the rest of neuron h is at most u_h = max(|w_h|, |a_h|); r₁ itself
@@ -100,7 +100,7 @@ def _neglected(network: Network, data: Dataset) -> float:
     return float(max(a / b if b > 0 else (np.inf if a > 0 else 0.0) for a, b in pairs))
 
 
-def _sign_imbalance(network: Network, data: Dataset) -> float:
+def _sign_imbalance(network: Network, data: Dataset | Population) -> float:
     """ε of r₁; infinite where r₁ has one sign only, 0 for a linear network, whose signs are equivalent."""
     if not _has_growing_part(network, data):
         return np.nan

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
-from biasfree.theory.parts._moments import strength
+from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._moments import mean_square, strength, times_sigma, trace
 from biasfree.theory.symmetric._aligned import EARLY, SMALL_RANDOM, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -74,7 +75,12 @@ def early_flow(
 
 @_growth
 def growth_rate(
-    network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
+    network: Network,
+    data: Dataset | Population,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    **tolerances: float,
 ) -> float:
     """The rate at which the weights grow while outputs are negligible: cs − λ, or cs/2 − λ (logistic).
 
@@ -86,14 +92,19 @@ def growth_rate(
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
     kind, l2 = loss_named(loss), non_negative("l2", l2)
-    kind.check(data.y)
+    check_targets(kind, data)
     check(ASSUMES_BOUND, network, data, tolerances)
     return _rate(network, data, kind) - l2
 
 
 @result("weights grow along one direction until the plateau ends", lambda: SMALL_RANDOM)
 def plateau_end(
-    network: Network, data: Dataset, *, loss: str = "square", l2: float = 0.0, **tolerances: float
+    network: Network,
+    data: Dataset | Population,
+    *,
+    loss: str = "square",
+    l2: float = 0.0,
+    **tolerances: float,
 ) -> float:
     """The time at which small random initial weights leave their plateau.
 
@@ -109,14 +120,14 @@ def plateau_end(
     Reference: derived here from [ZSL25] Thm. 13.
     """
     kind, l2 = loss_named(loss), non_negative("l2", l2)
-    kind.check(data.y)
+    check_targets(kind, data)
     check(SMALL_RANDOM, network, data, tolerances)
     growing, alpha = growing_part(network, data), network.leak
     rate, curvature = _rate(network, data, kind) - l2, _SLOPES[kind.name][1]
     smaller, larger = np.sort(sides(growing)) ** 2
     own = (
         curvature
-        * float(growing.r @ data.sigma @ growing.r)
+        * float(times_sigma(growing.r, data) @ growing.r)
         * ((1 + alpha**2) / 2 * larger + alpha * smaller)
     )
     if rate <= 0:
@@ -127,7 +138,12 @@ def plateau_end(
 
 @_lemma12
 def lemma12_bound(
-    network: Network, data: Dataset, ts: ArrayLike, *, any_data: bool = False, **tolerances: float
+    network: Network,
+    data: Dataset | Population,
+    ts: ArrayLike,
+    *,
+    any_data: bool = False,
+    **tolerances: float,
 ) -> Float[np.ndarray, "T"]:
     """The bound u(t) ≤ u(0)e^{(s + TrΣ)t/τ} on the larger norm of a layer, up to `lemma12_window`.
 
@@ -144,7 +160,9 @@ def lemma12_bound(
 
 
 @_lemma12
-def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, **tolerances: float) -> float:
+def lemma12_window(
+    network: Network, data: Dataset | Population, *, any_data: bool = False, **tolerances: float
+) -> float:
     """The time τ·ln(1/u(0))/(s + TrΣ) until which Lemma 12 holds: far shorter than the plateau.
 
     With `any_data` the rate is that of `lemma12_bound`. Infinity for zero weights or inputs: nothing moves.
@@ -159,7 +177,9 @@ def lemma12_window(network: Network, data: Dataset, *, any_data: bool = False, *
 
 
 @_growth
-def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
+def norm_bound(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> Float[np.ndarray, "T"]:
     """The bound u(t) ≤ u(0)e^{cst/τ} on the larger norm of a layer: sharper than Lemma 12, for all times.
 
     Assumes: two layers of one output, square loss, any weights; Condition 3 (symmetry_tolerance=1e-8).
@@ -171,7 +191,7 @@ def norm_bound(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
 
 @_growth
 def early_error(
-    network: Network, data: Dataset, ts: ArrayLike, **tolerances: float
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
 ) -> Float[np.ndarray, "T"]:
     """A bound on |W(t) − W̃(t)|, the distance of gradient flow from `early_flow`, valid at all times.
 
@@ -185,20 +205,22 @@ def early_error(
     kappa, ts = _rate(network, data, Square()), increasing_times(ts)
     with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0; an infinite bound is valid
         mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
-        factor = np.log(np.sqrt(2) * np.trace(data.sigma))
+        factor = np.log(np.sqrt(2) * trace(data))
         return np.exp(factor + 3 * (np.log(network.norms.max()) + kappa * ts) + mean)
 
 
-def _rate(network: Network, data: Dataset, kind: Loss) -> float:
+def _rate(network: Network, data: Dataset | Population, kind: Loss) -> float:
     """cκ₁s."""
     return (1 + network.leak) / 2 * _SLOPES[kind.name][0] * strength(data)
 
 
-def _lemma12_rate(network: Network, data: Dataset, any_data: bool, tolerances: Mapping[str, float]) -> float:
+def _lemma12_rate(
+    network: Network, data: Dataset | Population, any_data: bool, tolerances: Mapping[str, float]
+) -> float:
     check(SETTING if any_data else ASSUMES_BOUND, network, data, tolerances)
-    trace = float(np.trace(data.sigma))
-    target = np.sqrt(np.mean(data.targets**2) * trace) if any_data else strength(data)
-    return float(target) + trace
+    total = trace(data)
+    target = np.sqrt(mean_square(data) * total) if any_data else strength(data)
+    return float(target) + total
 
 
 def _grown(network: Network, exponents: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T"]:
@@ -227,7 +249,7 @@ def _modes(
 
 
 def _check_still_small(
-    network: Network, data: Dataset, t: float, tolerances: Mapping[str, float]
+    network: Network, data: Dataset | Population, t: float, tolerances: Mapping[str, float]
 ) -> dict[str, float]:
     late = replace(
         SMALL,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive, whole
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import HYPERPLANE, SETTING, SIGNS, SYMMETRY, Hypothesis, check, result, under
+from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._linear_network import LinearNetwork
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _direction_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
+def _direction_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     parts = RankOne.maybe(network)
     if parts is None:
         return np.nan
@@ -76,7 +77,7 @@ def from_linear_twin(network: Network, *, leak: float) -> Network:
 @_equivalence
 def equivalent_flow(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     ts: ArrayLike,
     *,
     loss: str = "square",
@@ -109,7 +110,7 @@ def equivalent_flow(
 @_equivalence
 def equivalent_descent(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     step: float,
     steps: int,
     *,
@@ -136,10 +137,10 @@ def equivalent_descent(
 
 
 def _twin(
-    network: Network, data: Dataset, loss: str, l2: float, tolerances: Mapping[str, float]
+    network: Network, data: Dataset | Population, loss: str, l2: float, tolerances: Mapping[str, float]
 ) -> tuple[LinearNetwork, dict[str, float]]:
     kind, l2 = loss_named(loss), non_negative("l2", l2)
-    kind.check(data.y)
+    check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import non_negative, real, whole
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, WHITE, Hypothesis, check, result
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, balanced, growing_part, sides
@@ -22,7 +22,7 @@ _LARGEST = np.sqrt(2 - np.sqrt(2))  # the error as the smaller of |r₁⁺| and 
 
 
 @result("the final distance from the linear twin, from the initial weights", lambda: SMALL_RANDOM)
-def final_weight_error(network: Network, data: Dataset, **tolerances: float) -> float:
+def final_weight_error(network: Network, data: Dataset | Population, **tolerances: float) -> float:
     """|√c·W − W_lin|/|W_lin| at t → ∞ from small random initial weights, W_lin the linear twin.
 
     err∞ = √((p − 1/√2)² + (m − 1/√2)²), p² = |r₁⁺|²/|r₁|², m² = 1 − p²: the linear network keeps its ±
@@ -108,7 +108,7 @@ def final_weight_error_law(width: int, *, leak: float = 0.0) -> WeightErrorLaw:
 
 
 @result("positive and negative neurons learn as two linear networks", lambda: ASSUMES_HALVES)
-def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Network, Network]:
+def halves(network: Network, data: Dataset | Population, **tolerances: float) -> tuple[Network, Network]:
     """The two aligned networks that a ReLU network from small random initial weights splits into.
 
     Their initial norms are √2·|r₁⁺| and √2·|r₁⁻| instead of |r₁|: with α = 0 the positive neurons are active
@@ -124,7 +124,9 @@ def halves(network: Network, data: Dataset, **tolerances: float) -> tuple[Networ
 
 
 @result("the loss of initial weights whose ± parts have unequal norms", lambda: ASSUMES_SPLIT)
-def split_loss(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Float[np.ndarray, "T"]:
+def split_loss(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> Float[np.ndarray, "T"]:
     """The square loss of a ReLU network from small random initial weights, including their ± imbalance.
 
     L(t) = ½[L₊(t) + L₋(t)], L± the loss of its `halves`. Exact as the scale → 0. For other Σ the halves turn
@@ -139,7 +141,7 @@ def split_loss(network: Network, data: Dataset, ts: ArrayLike, **tolerances: flo
     return (positive.loss + negative.loss) / 2
 
 
-def _halves(network: Network, data: Dataset) -> tuple[Network, Network]:
+def _halves(network: Network, data: Dataset | Population) -> tuple[Network, Network]:
     growing = growing_part(network, data)
     positive, negative = (
         replace(balanced(growing), norm=np.sqrt(2) * growing.norm * part).network() for part in sides(growing)
@@ -159,7 +161,7 @@ def _one_sided(leak: float) -> float:
     return float(1 - (1 + leak) / np.sqrt(2 * (1 + leak**2)))
 
 
-def _signs_missing(network: Network, data: Dataset) -> float:
+def _signs_missing(network: Network, data: Dataset | Population) -> float:
     if network.depth != 2 or network.sizes[-1] != 1 or not data.beta.any():
         return np.nan
     return float(np.sum(sides(growing_part(network, data)) == 0))

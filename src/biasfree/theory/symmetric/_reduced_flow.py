@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times, non_negative, positive
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, check, result, under
 from biasfree.theory.parts._integration import direction_flow
+from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Trajectory
@@ -26,7 +27,7 @@ ASSUMES = EQUIVALENCE
 @result("D + 1 equations, for any Σ and L2", lambda: ASSUMES, losses=("square", "logistic"))
 def reduced_flow(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     ts: ArrayLike,
     *,
     loss: str = "square",
@@ -52,7 +53,7 @@ def reduced_flow(
     """
     ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
     kind = loss_named(loss)
-    kind.check(data.y)
+    check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     start = RankOne.of(network)
     force = negative_gradient(kind, data)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times, real
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, WHITE, check, result
 from biasfree.theory.parts._linear_loss import least_squares_fit, linear_loss
-from biasfree.theory.parts._moments import strength, whiteness
+from biasfree.theory.parts._moments import strength, times_sigma, whiteness
 from biasfree.theory.symmetric import _aligned as alignment
 from biasfree.theory.symmetric._white_flow import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -28,7 +28,9 @@ _one_sigmoid = result("closed form from small random initial weights: one sigmoi
 
 
 @_one_sigmoid
-def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
+def sigmoid_flow(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> Trajectory:
     """Gradient flow from small random initial weights on white input: a sigmoid along one direction.
 
     w(t) = β̄ / (u₀^{−2}e^{−2st̃} + (ν/s)(1 − e^{−2st̃})), t̃ = ct/τ, u₀ = √c·|r₁|, r₁ = (W₁(0)β̄ + W₂(0)ᵀ)/2
@@ -51,7 +53,9 @@ def sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: f
 
 
 @result("closed form from small random initial weights at any width: two sigmoids", lambda: ASSUMES_TWO)
-def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerances: float) -> Trajectory:
+def two_sigmoid_flow(
+    network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
+) -> Trajectory:
     """Gradient flow of a ReLU network from small random initial weights on white input, at any width.
 
     f(x) = [(ρ₊+ρ₋)/2]·β̄·x + [(ρ₊−ρ₋)/2]·|β̄·x|, ρ± = 1/(|r₁±|^{−2}e^{−st} + (ν/s)(1 − e^{−st})): neurons of
@@ -83,7 +87,7 @@ def two_sigmoid_flow(network: Network, data: Dataset, ts: ArrayLike, **tolerance
 
 @_one_sigmoid
 def time_to_loss(
-    network: Network, data: Dataset, level: ArrayLike, **tolerances: float
+    network: Network, data: Dataset | Population, level: ArrayLike, **tolerances: float
 ) -> float | Float[np.ndarray, "*levels"]:
     """The time at which training from small random initial weights on white input reaches a loss `level`.
 
@@ -118,7 +122,7 @@ def time_to_loss(
     return float(found) if found.ndim == 0 else found
 
 
-def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np.ndarray, "T"]:
+def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset | Population) -> Float[np.ndarray, "T"]:
     """u(t) with u^{−2} = u₀^{−2}E² + (ν/s)(1 − E²), E = e^{−st}: Eq. 38 at r = β̄, where q₁ = 0 and q₂ = 2."""
     root = np.sqrt(whiteness(data))
     if start == 0:
@@ -127,9 +131,9 @@ def _sigmoid(start: float, t: Float[np.ndarray, "T"], data: Dataset) -> Float[np
 
 
 def _loss(
-    rho: Float[np.ndarray, "T 2"], direction: Float[np.ndarray, "D"], data: Dataset
+    rho: Float[np.ndarray, "T 2"], direction: Float[np.ndarray, "D"], data: Dataset | Population
 ) -> Float[np.ndarray, "T"]:
     """The square loss: the sum of those of the linear part and of the even part."""
     linear = linear_loss(rho.mean(axis=1)[:, None, None] * direction, data, Square())
     even = (rho[:, 0] - rho[:, 1]) / 2
-    return linear + even**2 * (direction @ data.sigma @ direction) / 2
+    return linear + even**2 * (times_sigma(direction, data) @ direction) / 2

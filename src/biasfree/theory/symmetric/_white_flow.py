@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import increasing_times
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, TARGET, WHITE, check, result
@@ -25,7 +25,7 @@ ASSUMES = (*EQUIVALENCE, WHITE, TARGET)
 @result("closed form on white input", lambda: ASSUMES)
 def white_flow(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     ts: ArrayLike,
     **tolerances: float,
 ) -> Trajectory:
