@@ -159,7 +159,7 @@ def test_condition_3_holds_for_odd_targets_and_not_for_a_relu_teacher():
     assert symmetry(Population(3, covariance=SIGMA, teacher=mirrored)) <= 1e-15  # the even part cancels
 
 
-def test_one_relu_neuron_has_the_asymmetry_of_many_samples():
+def test_the_asymmetry_of_one_relu_neuron():
     """y = max(v·x, 0): T_y = |E[sgn(v·x)|v·x|x]|/2/√(E[y²]TrΣ) = ½/√(½·3) at r = v, for |v| = 1, D = 3."""
     neuron = bf.Network(([[0.6, 0.0, 0.8]], [[1.0]]))
     population = Population(3, teacher=neuron)
