@@ -84,6 +84,12 @@ def test_cubes_on_a_sphere_have_their_closed_form(dimensions):
     assert found.rest == pytest.approx(15 * d**2 / ((d + 2) * (d + 4)) - slope**2, rel=1e-10)
 
 
+def test_a_function_needs_to_be_defined_on_the_sphere_only():
+    """In three dimensions x₁ is uniform on [−1, 1], and E[x₁·arcsin x₁] = π/8."""
+    population = Population(3, radius=1.0, odd=([1.0, 0, 0], np.arcsin))
+    np.testing.assert_allclose(population.beta, [np.pi / 8, 0, 0], rtol=1e-10, atol=1e-15)
+
+
 def exact_product(p, q):
     """E|p·x||q·x| and its gradient in p, with 50 digits."""
     p, q = mp.matrix([mp.mpf(float(v)) for v in p]), mp.matrix([mp.mpf(float(v)) for v in q])

@@ -325,3 +325,26 @@ def test_runs_that_cannot_end_say_so():
     kept = bf.gradient_descent(NETWORK, POPULATION, step=100.0, steps=100, keep_diverged=True)
     assert kept.stats.stopped.startswith("diverged at step")
     assert np.isfinite(kept.loss).all()
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    d=sampled_from([1, 2, 4]),
+    width=sampled_from([1, 3, 6]),
+    leak=sampled_from([0.0, 0.2, 1.0]),
+    scale=floats(1e-4, 1),
+    seed=integers(0, 2**31),
+)
+def test_flows_conserve_the_balance_of_every_neuron_and_lower_the_loss(d, width, leak, scale, seed):
+    """|w_h|² − a_h² is constant, through rests at w = 0 too. Errors of steps add up in it without growth, and
+    an error δ of a layer changes its squares by 2|W|δ; interpolation between steps has its own share."""
+    rng = np.random.default_rng(seed)
+    teacher = bf.networks.gaussian((d, 3, 1), scale=1.0, seed=seed)
+    population = Population(d, linear=rng.normal(size=d), teacher=teacher, noise=0.1)
+    network = bf.networks.gaussian((d, width, 1), scale=scale, leak=leak, seed=seed)
+    run = bf.gradient_flow(network, population, [0.0, 1.0, 5.0, 30.0])
+    balance = run.map(lambda net: np.sum(net.weights[0] ** 2, axis=1) - net.weights[1][0] ** 2)
+    largest = run.map(lambda net: max(np.sum(w**2) for w in net.weights)).max()
+    assert run.stats.error is not None
+    assert np.abs(balance - balance[0]).max() <= 4 * (run.stats.error + 1e-8) * largest
+    assert (np.diff(run.loss) <= 1e-12 * run.loss[0]).all()

@@ -89,7 +89,7 @@ class Population:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.odd is not None:
-            check_odd(self.odd[1], self._odd_size)
+            check_odd(self.odd[1], self._odd_size, self._sphere)
 
     def __reduce__(self) -> Any:
         state = reduce_to_fields(self)[1]
@@ -220,7 +220,12 @@ class Population:
     @cached_property
     def _ridge(self) -> RidgeMoments:
         assert self.odd is not None
-        return ridge_moments(self.odd[1], self._odd_size, None if self.radius is None else self.dimensions)
+        return ridge_moments(self.odd[1], self._odd_size, self._sphere)
+
+    @property
+    def _sphere(self) -> int | None:
+        """The dimensions of the sphere on which the inputs lie; None for Gaussian inputs."""
+        return None if self.radius is None else self.dimensions
 
 
 def _rebuilt(dimensions: int, *rest: Any) -> Population:

@@ -26,9 +26,13 @@ class RidgeMoments:
     rest: float
 
 
-def check_odd(g: Function, size: float) -> None:
-    """Refuse a function that is not odd, or does not return one finite number per entry."""
-    z = size * np.concatenate([np.linspace(0, 6, 101), np.geomspace(1e-6, 1, 7)])
+def check_odd(g: Function, size: float, dimensions: int | None) -> None:
+    """Refuse a function that is not odd, or does not return one finite number per entry.
+
+    Checked up to six standard deviations, or to the radius of the sphere.
+    """
+    reach = 6.0 if dimensions is None else min(6.0, np.sqrt(dimensions) * (1 - 1e-12))
+    z = size * np.concatenate([np.linspace(0, reach, 101), np.geomspace(1e-6, 1e-1, 6)])
     up, down = _values(g, z), _values(g, -z)
     largest = float(np.abs(up).max())
     if float(np.abs(up + down).max()) > _ODD * largest:

@@ -159,7 +159,7 @@ def test_condition_3_holds_for_odd_targets_and_not_for_a_relu_teacher():
     assert symmetry(Population(3, covariance=SIGMA, teacher=mirrored)) <= 1e-15  # the even part cancels
 
 
-def test_one_relu_neuron_has_the_asymmetry_of_many_samples():
+def test_the_asymmetry_of_one_relu_neuron():
     """y = max(v·x, 0): T_y = |E[sgn(v·x)|v·x|x]|/2/√(E[y²]TrΣ) = ½/√(½·3) at r = v, for |v| = 1, D = 3."""
     neuron = bf.Network(([[0.6, 0.0, 0.8]], [[1.0]]))
     population = Population(3, teacher=neuron)
@@ -195,3 +195,17 @@ def test_theory_in_many_dimensions_writes_no_matrix():
     flow = bf.gradient_flow(network, population, ts)
     np.testing.assert_allclose(flow.loss, solved.loss, rtol=0, atol=1e-7)
     np.testing.assert_allclose(reduced.loss, solved.loss, rtol=0, atol=1e-8)
+
+
+def test_linear_networks_in_closed_form():
+    """`linear_flow` from balanced weights and `modes_flow` from aligned ones, against the flow."""
+    population, ts = Population(3, covariance=1.5, linear=LINEAR, teacher=TEACHER), np.linspace(0, 8, 9)
+    balanced = bf.networks.lambda_balanced((3, 4, 1), balance=0.0, scale=0.5, seed=0)
+    run = bf.gradient_flow(balanced, population, ts, rtol=1e-11)
+    assert gap(run, bf.theory.linear_flow(balanced, population, ts)) <= 1e-8
+    modes = bf.theory.aligned_modes(population, width=4, depth=2, strengths=0.05)
+    run = bf.gradient_flow(modes, population, ts, rtol=1e-11)
+    assert gap(run, bf.theory.modes_flow(modes, population, ts)) <= 1e-8
+    assert {"linear_flow", "modes_flow"} <= {
+        name for net in (balanced, modes) for name in bf.theory.coverage(net, population).applies
+    }

@@ -17,7 +17,7 @@ from biasfree.dynamics.population._field import PopulationField
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
-_ASCENTS = 5  # from every direction that is tried
+_ASCENTS = 8  # from every direction that is tried
 _ROUNDING = 1e-12  # of the largest rate: a smaller one is zero
 
 
@@ -68,5 +68,5 @@ def _steepest(
         best = int(np.argmax(rates))
         if rates[best] > _ROUNDING * scale:
             return field.unwhitened(slopes[best])
-        tried = Rays.of(slopes)
+        tried = Rays.of(tried.units + Rays.of(slopes).units)  # half-way to the steepest direction
     return None
