@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import xarray
 
 import biasfree as bf
 from biasfree.tables import Table
@@ -27,7 +28,8 @@ def report(tmp_path_factory):
     made = [stub(holds=False, **long), stub("other", section=NEIGHBORS)]
     with pytest.MonkeyPatch.context() as patch:
         for figure in made:
-            patch.setitem(REGISTRY, figure.name, replace(figure, tables=lambda _: [wide]))
+            stated = [*figure.claims(xarray.Dataset()), wide]
+            patch.setitem(REGISTRY, figure.name, replace(figure, statements=lambda _, stated=stated: stated))
             make(REGISTRY[figure.name], figure.settle({"width": 7}), out, silent)
         write_report(out)
     return (out / "report.html").as_uri()

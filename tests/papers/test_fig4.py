@@ -110,4 +110,4 @@ def test_settings_are_checked(experiment):
         experiment.settle({"sets": (3,)})
     with pytest.raises(ValueError, match="times must be a whole number of at least 101, got 3"):
         experiment.settle({"times": 3})
-    assert experiment.settings["step"].default == 0.001
+    assert experiment.settings().step == 0.001

@@ -20,4 +20,4 @@ def test_outputs_grow_like_the_logarithm_of_time(numbers):
 
 def test_it_is_fig_8_with_its_printed_step(experiment, numbers):
     assert all("Fig. 8" in claim.source for claim in experiment.claims(numbers))
-    assert experiment.settings["step"].default == 0.004
+    assert experiment.settings().step == 0.004

@@ -414,6 +414,17 @@ def test_numbers_other_than_those_written_are_refused(tmp_path, changed):
     assert stored_numbers(tmp_path) is None
 
 
+def test_numbers_of_an_earlier_form_are_made_again(tmp_path):
+    """Their file does not say which axes arrays have."""
+    make_at(stub(), tmp_path)
+    file = tmp_path / "fig3" / "numbers.npz"
+    with np.load(file) as stored:
+        arrays = {name: stored[name] for name in stored if name != "axes"}
+    np.savez(file, **arrays)
+    assert finished_record(tmp_path / "fig3") is None
+    assert not make_at(stub(), tmp_path).reused
+
+
 def test_draw_takes_any_numbers_and_says_whether_they_are_current(tmp_path):
     make_at(stub(), tmp_path)
     assert is_current(draw(stub(), tmp_path))

@@ -11,24 +11,25 @@ import xarray
 
 from biasfree.networks import Network
 
-_AXES = "axes"
+#: The name of the array that says which axes the others have.
+AXES = "axes"
 
 
 def as_arrays(numbers: xarray.Dataset) -> dict[str, np.ndarray]:
     """The arrays of a Dataset, and one that says which axes they have."""
     arrays = {str(name): np.asarray(array.values) for name, array in numbers.variables.items()}
-    if _AXES in arrays:
-        raise ValueError(f"no number may be called {_AXES!r}: that name is taken; rename it.")
+    if AXES in arrays:
+        raise ValueError(f"no number may be called {AXES!r}: that name is taken; rename it.")
     if odd := [name for name, array in arrays.items() if array.dtype.kind not in "biufU"]:
         raise ValueError(f"numbers must be arrays of numbers, words or truth values, unlike {odd}.")
     axes = {str(name): list(map(str, array.dims)) for name, array in numbers.variables.items()}
     told = {"axes": axes, "coordinates": sorted(map(str, numbers.coords))}
-    return {**arrays, _AXES: np.array(json.dumps(told, sort_keys=True))}
+    return {**arrays, AXES: np.array(json.dumps(told, sort_keys=True))}
 
 
 def as_dataset(arrays: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """The Dataset that `as_arrays` made arrays of."""
-    told = json.loads(str(arrays[_AXES]))
+    told = json.loads(str(arrays[AXES]))
     parts = {name: (tuple(axes), arrays[name]) for name, axes in told["axes"].items()}
     coords = {name: parts.pop(name) for name in told["coordinates"]}
     return xarray.Dataset(parts, coords)

@@ -13,7 +13,7 @@ import numpy as np
 
 from biasfree.files import load_npz, replacing, save_npz
 from biasfree.tables import as_json
-from biasfree_papers.named_arrays import as_arrays, as_dataset
+from biasfree_papers.named_arrays import AXES, as_arrays, as_dataset
 
 if TYPE_CHECKING:
     import xarray
@@ -73,7 +73,7 @@ def save_numbers(folder: Path, numbers: xarray.Dataset, origin: Origin) -> None:
 
 def load_numbers(folder: Path) -> tuple[xarray.Dataset, Origin]:
     """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
-    arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
+    arrays = load_npz(folder / FILE, needs=(_ORIGIN, AXES))
     remedy = "they are damaged, or from another version; make them again with `biasfree run`."
     try:
         origin = Origin(**json.loads(str(arrays.pop(_ORIGIN))))

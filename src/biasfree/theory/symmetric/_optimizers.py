@@ -85,7 +85,7 @@ def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) 
 
     Reference: derived here.
     """
-    if optimizer not in _POWERS:
+    if not isinstance(optimizer, str) or optimizer not in _POWERS:
         raise ValueError(f"optimizer must be one of {', '.join(_POWERS)}, got {optimizer!r}.")
     if not 0 <= finite("leak", leak) <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
