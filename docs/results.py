@@ -159,7 +159,8 @@ shows. *Observed*: what we saw and cannot derive. Both are reported, over seeds 
 initial weights, and decide nothing. *Rebuilt*: settings, or the way a sentence is read, are ours,
 because the text is not available or does not say. A bound is *derived*, *stated* by the paper (its
 number, order or sign), *chosen* by us where the paper gives none, or *chosen with runs at hand*: such a
-claim says what we saw and tests little."""
+claim says what we saw and tests little. A *headline* is one of up to three claims that a reader of the
+figure should know."""
 
 
 def _versions(records: list[Record]) -> str:
@@ -173,7 +174,7 @@ def _link(record: Record) -> str:
 
 
 def _whose(claim: Record) -> str:
-    return ", ".join([claim["kind"], *marks(claim)])
+    return ", ".join([claim["kind"], *(["headline"] if claim["headline"] else []), *marks(claim)])
 
 
 def _holds(claim: Record) -> bool:
