@@ -73,7 +73,7 @@ def save_numbers(folder: Path, numbers: xarray.Dataset, origin: Origin) -> None:
 
 def load_numbers(folder: Path) -> tuple[xarray.Dataset, Origin]:
     """The numbers stored in a folder and their origin; changed or damaged ones are refused."""
-    arrays = load_npz(folder / FILE, needs=(_ORIGIN, AXES))
+    arrays = load_npz(folder / FILE, needs=(_ORIGIN,))
     remedy = "they are damaged, or from another version; make them again with `biasfree run`."
     try:
         origin = Origin(**json.loads(str(arrays.pop(_ORIGIN))))
@@ -81,7 +81,7 @@ def load_numbers(folder: Path) -> tuple[xarray.Dataset, Origin]:
         raise ValueError(
             f"{folder / FILE} does not name the origin of its numbers ({error}): {remedy}"
         ) from None
-    if origin.content != _content(arrays):
+    if AXES not in arrays or origin.content != _content(arrays):
         raise ValueError(f"{folder / FILE} does not contain the numbers written to it: {remedy}")
     return as_dataset(arrays), origin
 
