@@ -178,10 +178,8 @@ def equations():
 
 def test_results_list_every_claim(results, monkeypatch, tmp_path):
     """All claims of a run are on the page and counted; stale, missing and changed figures are refused."""
-    for figure in list(REGISTRY):
-        monkeypatch.delitem(REGISTRY, figure)
-    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title="a | b"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section="others", rebuilt="all"))
+    stubs = [stub(holds=False, title="a | b"), stub("fig9", section="others", rebuilt="all")]
+    monkeypatch.setattr(REGISTRY, "_found", {one.name: one for one in stubs})
     for one in REGISTRY.values():
         make(one, one.settle(), tmp_path, experiment.silent)
     write_report(tmp_path)

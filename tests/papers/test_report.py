@@ -18,12 +18,14 @@ from stubs import stub
 @pytest.fixture
 def records(monkeypatch, tmp_path):
     """The records of two of three figures, reported."""
-    monkeypatch.setattr(REGISTRY, "_found", {})  # figures deleted one by one would come back in another order
     rebuilt = {"rebuilt": "the labels <are> ours", "deviations": ("flow, not descent",)}
     title = "a < b (Somebody 1900)"
-    monkeypatch.setitem(REGISTRY, "fig3", stub(holds=False, title=title, caption="how to read it"))
-    monkeypatch.setitem(REGISTRY, "fig9", stub("fig9", section=NEIGHBORS, **rebuilt))
-    monkeypatch.setitem(REGISTRY, "fig10", stub("fig10"))
+    stubs = [
+        stub(holds=False, title=title, caption="how to read it"),
+        stub("fig9", section=NEIGHBORS, **rebuilt),
+        stub("fig10"),
+    ]
+    monkeypatch.setattr(REGISTRY, "_found", {one.name: one for one in stubs})
     for name in ("fig3", "fig9"):
         make(REGISTRY[name], REGISTRY[name].settle({"width": 7}), tmp_path, silent)
     records = write_report(tmp_path)
