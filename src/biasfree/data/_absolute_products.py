@@ -26,7 +26,7 @@ class Rays:
 
     @classmethod
     def of(cls, rows: Float[np.ndarray, "N D"]) -> Rays:
-        """The rows of a matrix."""
+        """The lengths and unit vectors of the rows of a matrix."""
         sizes = row_norms(rows)
         scale = np.where(sizes > 0, sizes, 1.0)[:, None]
         units = rows / scale

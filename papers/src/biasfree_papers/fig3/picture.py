@@ -25,7 +25,7 @@ def draw(n: xarray.Dataset) -> Figure:
 
 
 def _leaks(n: xarray.Dataset, objective: str) -> Any:
-    """The leaks that were run with a loss, each with its numbers and color."""
+    """For every leak that was trained with this loss: the numbers of its runs, and its color."""
     own = n.sel(objective=objective).dropna("leak", subset=["accuracy"])
     return [(one.squeeze("leak"), plots.leak_colors([leak])[0]) for leak, one in own.groupby("leak")]
 

@@ -75,7 +75,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
 
 
 def exponent(n: xarray.Dataset) -> Exponent:
-    """The power of the scale with which the distance from the linear model goes."""
+    """The exponent p in distance from the linear model ∝ scaleᵖ, fitted to initial scales of at most 1."""
     small = n.scale.values <= 1
     return fitted(n.scale.values[small], n.gap.transpose("scale", "seed").values[small])
 

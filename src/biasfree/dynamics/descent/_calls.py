@@ -96,7 +96,7 @@ def divergence(run: Run, at: int, step: float, curvature: float) -> DivergenceEr
 
 
 def _next_stops(schedule: np.ndarray, done: int, budget: int, slots: int) -> np.ndarray:
-    """The next saves that fit the budget of steps and the slots; none fits: as many steps as the budget."""
+    """The next steps to save at, as many as fit the budget and the slots; if none fits, the budget itself."""
     first = int(np.searchsorted(schedule, done, side="right"))
     ahead = schedule[first : first + slots]
     fitting = ahead[ahead <= done + budget]

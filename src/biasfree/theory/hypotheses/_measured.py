@@ -18,7 +18,7 @@ Measure = Callable[[Any, Any], float]
 
 
 class _Absent:
-    """Stands for a network or dataset that is not given: None has no weak references."""
+    """A key in place of a missing network or dataset; None cannot be a key, having no weak references."""
 
 
 _ABSENT = _Absent()

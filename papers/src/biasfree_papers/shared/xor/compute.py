@@ -94,7 +94,7 @@ class _Case:
         return self.step * (every * np.arange(times)), every
 
     def numbers(self, ts: np.ndarray, every: int, report: Report) -> tuple[list[Trajectory], xarray.Dataset]:
-        """The flows, and all numbers of the set."""
+        """The simulated flows of all seeds, and every number of this set of points that the figure stores."""
         solved = [self.solve(start, ts) for start in self.starts]
         unsorted = [self.solve(start, ts, sort=False) for start in self.starts]
         flows, accuracy = self._flows(ts, report)
