@@ -24,6 +24,7 @@ from biasfree.diagnostics._function import (
     nonlinear_share,
     outputs,
 )
+from biasfree.diagnostics._layers import LayerLinearity, LayerTable, layer_linearity
 from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight_movement
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
@@ -107,6 +108,9 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "BoundaryDistance",
     "adversarial_direction",
     "AdversarialDirection",
+    "layer_linearity",
+    "LayerTable",
+    "LayerLinearity",
     # weights
     "layer_summary",
     "LayerSummary",
