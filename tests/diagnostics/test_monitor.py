@@ -138,7 +138,7 @@ def test_the_csv_file_has_whole_lines_and_is_continued(tmp_path):
     path.write_text("a,b\n")
     with pytest.raises(ValueError, match=r"begins with 'a,b', not 'step,nonlinear,residual'; choose another"):
         LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)
-    with pytest.raises(ValueError, match="folder .* does not exist"):
+    with pytest.raises(ValueError, match=r"folder .* does not exist"):
         LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=tmp_path / "no" / "log.csv")
 
 
@@ -183,6 +183,7 @@ class Trainer:
         self.sanity_checking = True
         self.call("on_validation_end")
         self.sanity_checking = False
+        assert self.callback.history == []
         self.call("on_fit_start")
         for batch in range(2 * steps):  # two batches per step of the optimizer
             self.call("on_before_zero_grad", None)
