@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def page(report: Report) -> str:
     """The complete page, with embedded pictures and no external resources."""
     parts = [
-        pages.heading(f"Verdict: {report.verdict}", level=1),
-        pages.bullets(report.reasons),
+        pages.heading(report.answer, level=1),
+        pages.bullets(f"{reason} [{reason.page}]" for reason in report.reasons),
         *(_figure(caption, draw) for caption, draw in _pictures(report)),
         *(pages.table(table) for table in report.tables.values()),
         pages.note(f"Thresholds: {_thresholds(report)}"),
