@@ -107,7 +107,7 @@ def report_on(
     compare: bool,
 ) -> Report:
     """The report on these samples."""
-    given = None if samples is None else _task(subject, samples, task, classes)
+    given = None if samples is None else task_for(subject, samples, task, classes)
     outputs = _outputs(subject, samples)
     dataset = None if samples is None or given is None else given.dataset(samples.x, outputs)
     measured = Measurements(subject, dataset, flips, seed, given, compare)
@@ -156,7 +156,10 @@ def _outputs(subject: Subject | None, samples: Samples | None) -> int | None:
     return subject.function(samples.x[:2]).shape[1]
 
 
-def _task(subject: Subject | None, samples: Samples, task: str | None, classes: Sequence[Any] | None) -> Task:
+def task_for(
+    subject: Subject | None, samples: Samples, task: str | None, classes: Sequence[Any] | None
+) -> Task:
+    """The task that these targets are for this model; raises ValueError where its outputs do not fit."""
     outputs = _outputs(subject, samples)
     known = classes if classes is not None or subject is None else subject.classes
     found = task_of(

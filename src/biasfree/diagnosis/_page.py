@@ -18,7 +18,7 @@ def page(report: Report) -> str:
     parts = [
         pages.heading(report.answer, level=1),
         pages.bullets(f"{reason} [{reason.page}]" for reason in report.reasons),
-        *(_figure(caption, draw) for caption, draw in _pictures(report)),
+        *(figure(caption, draw) for caption, draw in _pictures(report)),
         *(pages.table(table) for table in report.tables.values()),
         pages.note(f"Thresholds: {_thresholds(report)}"),
         *(pages.note(note) for note in report.notes),
@@ -56,15 +56,16 @@ def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
         yield f"W{i + 1}, neurons sorted by sign", lambda axes, i=i: plots.weights(axes, network, layer=i)
 
 
-def _figure(caption: str, draw: Callable[[Axes], Any]) -> str:
+def figure(caption: str, draw: Callable[[Axes], Any]) -> str:
+    """A picture with its caption."""
     from matplotlib.figure import Figure
 
     with plots.style():
-        figure = Figure(figsize=(3.4, 2.8), layout="constrained")
-        axes = figure.add_subplot()
+        drawn = Figure(figsize=(3.4, 2.8), layout="constrained")
+        axes = drawn.add_subplot()
         draw(axes)
         if axes.get_legend() is None and axes.get_legend_handles_labels()[0]:
             axes.legend()
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=130)
+        drawn.savefig(buffer, format="png", dpi=130)
     return pages.picture(buffer.getvalue(), caption)

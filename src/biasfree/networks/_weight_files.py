@@ -130,7 +130,7 @@ def _safetensors(path: Path, dtypes: Mapping[str, str] = _DTYPES) -> dict[str, n
     if not 0 < size <= len(content) - 8:
         raise ValueError(f"{path} is not a readable .safetensors file: its header is incomplete.")
     header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
-    names = sorted(header, key=_natural)
+    names = sorted(header, key=natural_order)
     numbers = {name: _numbers(path, name, header[name], body, dtypes) for name in names}
     check_unpacked_size(path, sum(8 * value.size for value in numbers.values()))
     halves = {name for name in names if header[name]["dtype"] == "BF16"}
@@ -159,7 +159,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def natural_order(name: str) -> list[tuple[int, str]]:
     """A sort key that puts 2.weight before 10.weight; the files are sorted alphabetically."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
