@@ -6,6 +6,7 @@
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
+# make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
 PYTHON ?= python3
 VENV   := .venv
@@ -13,7 +14,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations results test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper pictures equations results gallery test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -26,6 +27,11 @@ equations: $(VENV)/.core
 
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
+
+gallery: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python docs/denoiser.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
 # one thread per worker: BLAS threads of several workers on the same cores wait for each other
 test: lint

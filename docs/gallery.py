@@ -82,6 +82,11 @@ def exhibits() -> list[Exhibit]:
     ]  # fmt: skip
 
 
+def named(name: str) -> Exhibit:
+    """The exhibit of that name."""
+    return next(one for one in exhibits() if one.name == name)
+
+
 def _friedman() -> data.Task:
     return data.from_scikit_learn("Friedman")
 

@@ -89,9 +89,9 @@ def _linear(classes):
 
 
 def _nonlinear(classes):
-    kernel = svm.SVC(C=5.0) if classes else kernel_ridge.KernelRidge(0.1, kernel="rbf")
+    kernel = svm.SVC(C=5.0) if classes else kernel_ridge.KernelRidge(kernel="rbf")
     forest = ensemble.RandomForestClassifier if classes else ensemble.RandomForestRegressor
-    return pipeline.make_pipeline(preprocessing.StandardScaler(), kernel), forest(100, random_state=0)
+    return pipeline.make_pipeline(preprocessing.StandardScaler(), kernel), forest(50, random_state=0)
 
 
 def real(name, x, y, *, classes=0, why="real data: measured with scikit-learn's models"):

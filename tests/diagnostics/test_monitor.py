@@ -119,10 +119,12 @@ def test_interrupts_pass():
         LinearityMonitor(interrupted, DATA.x, DATA.y)(0)
 
 
-def test_labels_are_counted():
+def test_labels_are_counted_and_what_softmax_does_not_see_is_not():
     labels = np.arange(60) % 3
-    monitor = LinearityMonitor(lambda x: np.eye(3)[0] + 0 * x, DATA.x, labels)
-    assert monitor(0).residual == pytest.approx(2 / 3)
+    monitor = LinearityMonitor(lambda x: x[:, :1] * np.array([0, 1, 3]) + np.abs(x[:, 1:2]), DATA.x, labels)
+    reading = monitor(0)
+    assert reading.nonlinear < 1e-20
+    assert reading.residual == pytest.approx(np.mean(np.where(DATA.x[:, 0] > 0, 2, 0) != labels))
 
 
 def test_the_csv_file_has_whole_lines_and_is_continued(tmp_path):

@@ -31,7 +31,8 @@ def residual_share(y: np.ndarray, f: np.ndarray) -> float:
 class Reading(NamedTuple):
     """A measurement at one step: N of the worst output, and the fraction of ⟨y²⟩ not fitted.
 
-    For labels 0 … K − 1 and a model of K outputs, `residual` is the share of wrong labels.
+    For labels 0 … K − 1 and a model of K outputs, `residual` is the share of wrong labels, and N is that of
+    the outputs less their mean, which softmax does not see.
     """
 
     step: int
@@ -155,16 +156,23 @@ class LinearityMonitor(TrainerCallback):
         now = f"at step {last.step} N = {last.nonlinear:.2g}, {last.residual:.2g} left to learn"
         return f"LinearityMonitor({state}; {now})"
 
+    def _labeled(self, f: np.ndarray) -> bool:
+        """Whether y are labels 0 … K − 1 and f has K columns."""
+        if self._y.shape[1] > 1 or f.shape[1] == 1:
+            return False
+        return bool(np.isin(self._y, np.arange(f.shape[1])).all())
+
     def _nonlinear(self, f: np.ndarray) -> float:
+        if self._labeled(f):
+            f = f - f.mean(axis=1, keepdims=True)  # which softmax does not see
         size = np.sum(f**2, axis=0)
         rest = np.sum((f - self._basis @ (self._basis.T @ f)) ** 2, axis=0)
         return float(np.max(np.divide(rest, size, out=np.zeros_like(rest), where=size > 0)))
 
     def _residual(self, f: np.ndarray) -> float:
         """The part not fitted; for labels 0 … K − 1 and K outputs the share of wrong labels."""
-        labels = self._y[:, 0]
-        if self._y.shape[1] == 1 < f.shape[1] and np.isin(labels, np.arange(f.shape[1])).all():
-            return float(np.mean(f.argmax(axis=1) != labels))
+        if self._labeled(f):
+            return float(np.mean(f.argmax(axis=1) != self._y[:, 0]))
         if f.shape != self._y.shape:
             raise ValueError(f"the model has {f.shape[1]} outputs, but y has {self._y.shape[1]} per sample.")
         return residual_share(self._y, f)
