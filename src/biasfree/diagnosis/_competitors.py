@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 FEWEST = 20  # pairs {x, −x} of samples below which no comparison is made
 _FOLDS = 5
 _CROSS_VALIDATED = 4000  # samples above which one fifth is held out once
-_KERNEL = 1500  # samples of the kernel machine
-_TRIAL = 300  # training samples that choose its bandwidth, scaling and ridge
+_KERNEL = 2000  # samples of the kernel machine
+_TRIAL = 250  # training samples that choose its bandwidth, scaling and ridge
 _ADDITIVE = 32  # inputs up to which a sum of functions of one input is tried
 _RIDGES = np.logspace(-8, 3, 12)
 _STEPS = 100  # of L-BFGS
 _PENALTIES = (10.0, 1.0, 0.1, 0.01)
-_TRIALS = 1500  # samples that choose the penalty
+_TRIALS = 1000  # samples that choose the penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,8 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
     parts = folds(groups, seed)
     if len(x) > _CROSS_VALIDATED:
         parts = parts[:1]
-    linear, affine = (held_out_linear(z, task, parts, intercept=one) for one in (False, True))
+    penalty = _penalty(z, task, parts[0]) if task.is_classes else 0.0
+    linear, affine = (held_out_linear(z, task, parts, penalty, intercept=one) for one in (False, True))
     tested = np.concatenate(parts)
     few = np.sort(np.random.default_rng([seed, 5]).permutation(len(x))[:_KERNEL])
     part, small = task.rows(few), [np.flatnonzero(np.isin(few, one)) for one in folds(groups, seed)]
@@ -72,7 +73,7 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
     plain = (
         max((linear, affine), key=lambda one: task.rows(tested).score(one).value)
         if same
-        else held_out_linear(z[few], part, small, intercept=True)
+        else held_out_linear(z[few], part, small, penalty, intercept=True)
     )
     scored = task.rows(tested)
     return Competitors(
@@ -104,28 +105,28 @@ def _coordinates(x: np.ndarray) -> np.ndarray:
 
 
 def held_out_linear(
-    z: np.ndarray, task: Task, parts: list[np.ndarray], *, intercept: bool
+    z: np.ndarray, task: Task, parts: list[np.ndarray], penalty: float, *, intercept: bool
 ) -> Float[np.ndarray, "T K"]:
     """Predictions for each part of the linear map fitted to the other samples, one part after the other."""
-    every, found, penalty = np.arange(len(z)), [], None
+    every, found = np.arange(len(z)), []
     for part in parts:
         train = np.setdiff1d(every, part)
-        if not task.is_classes:
-            found.append(_ridge(z[train], task.rows(train), z[part], intercept))
-            continue
-        if penalty is None:
-            penalty = _penalty(z[train], task.rows(train), intercept)
-        found.append(_logistic(z[train], task.rows(train), z[part], intercept, penalty))
+        given = task.rows(train)
+        if task.is_classes:
+            found.append(_logistic(z[train], given, z[part], intercept, penalty))
+        else:
+            found.append(_ridge(z[train], given, z[part], intercept))
     return np.concatenate(found)
 
 
-def _penalty(z: np.ndarray, task: Task, intercept: bool) -> float:
-    """The penalty with the least cross entropy on a fifth of these samples, after a fit to the others."""
-    few = np.random.default_rng(0).permutation(len(z))[:_TRIALS]
+def _penalty(z: np.ndarray, task: Task, held_out: np.ndarray) -> float:
+    """The penalty with the least cross entropy on a fifth of the samples that are not held out first."""
+    others = np.setdiff1d(np.arange(len(z)), held_out)
+    few = np.random.default_rng(0).permutation(others)[:_TRIALS]
     test, train = np.split(few, [len(few) // 5])
     wanted, given = task.rows(test), task.rows(train)
     lost = {
-        penalty: wanted.score(_logistic(z[train], given, z[test], intercept, penalty)).cross_entropy
+        penalty: wanted.score(_logistic(z[train], given, z[test], True, penalty)).cross_entropy
         for penalty in _PENALTIES
     }
     return min(lost, key=lambda penalty: lost[penalty] or 0.0)
@@ -177,7 +178,7 @@ def _logistic(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool, penalt
 
     found = minimize(
         objective, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B",
-        options={"maxiter": _STEPS, "gtol": 1e-5},
+        options={"maxiter": _STEPS, "gtol": 1e-4},
     )  # fmt: skip
     return at @ found.x.reshape(shape)
 

@@ -196,13 +196,15 @@ def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
     if measured.task is not None and measured.task.is_classes:
         read = f", and the outputs are read as {measured.reading}" if measured.subject is not None else ""
         notes.append(f'the targets are taken for classes{read}; task="regression" takes them for numbers.')
-    if seen is not None and seen.samples < len(data):
+    if measured.study is not data and measured.study is not None:
         notes.append(
-            f"the test of Condition 3 searched a random subset of {seen.samples} samples; the "
-            f"defects use all {len(data)} samples, in the half-spaces found."
+            f"symmetry, parts of the targets and preparation are measured on a random subset of "
+            f"{len(measured.study):,} of the {len(data):,} samples; scores and N use all."
         )
+    if seen is not None and not seen.exact and seen.samples < len(data):
+        notes.append(f"the test of Condition 3 searched {seen.samples:,} samples chosen at random.")
     if shares is not None and shares.samples < len(data):
-        notes.append(f"odd and even shares are estimated on a random subset of {shares.samples} samples.")
+        notes.append(f"odd and even shares are estimated on {shares.samples:,} samples chosen at random.")
     if measured.independent:
         notes.append(
             f"the {len(data)} samples in {data.dimensions} dimensions are linearly "

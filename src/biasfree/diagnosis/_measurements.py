@@ -12,10 +12,11 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.diagnosis._competitors import Competitors, competitors
 from biasfree.diagnosis._peers import Peers, peers
+from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnosis._subject import Subject
 from biasfree.diagnosis._task import Difference, Score, Task, difference, logits_of
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
-from biasfree.diagnostics._mirror_test import Symmetry, symmetry
+from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
 from biasfree.theory import Coverage, coverage
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 PROBES = 1000  # random inputs, besides their mirror images, on which a model without data is measured
+COVERED = 500  # samples on which the hypotheses of the theory are measured
 _HOMOGENEOUS = 0.02  # defect of f(ax) = a·f(x) that half precision leaves
 _MOMENTS = 1e-6  # symmetry defect that single precision leaves of one that is exactly zero
 
@@ -40,9 +42,16 @@ class Measurements:
     compare: bool = False
 
     @cached_property
+    def study(self) -> Dataset | None:
+        """The samples of costly measurements: all, or a random subset that keeps x and −x together."""
+        return None if self.data is None else study_of(self.data, STUDIED, seed=self.seed)
+
+    @cached_property
     def symmetry(self) -> Symmetry | None:
         """The measured defect of Condition 3 and its test."""
-        return None if self.data is None else symmetry(self.data, flips=self.flips, seed=self.seed)
+        if self.data is None or self.study is None:
+            return None
+        return symmetry_of(self.data, self.study, flips=self.flips, seed=self.seed)
 
     @cached_property
     def mirrored_by_design(self) -> bool:
@@ -52,10 +61,10 @@ class Measurements:
         mirror input and few a duplicate, the data were mirrored on purpose, but incompletely.
         """
         seen = self.symmetry
-        if seen is None or self.data is None or seen.exact or seen.evenness < 0.5:
+        if seen is None or self.study is None or seen.exact or seen.evenness < 0.5:
             return False
-        _, counts = np.unique(self.data.x, axis=0, return_counts=True)
-        return float(np.sum(counts[counts > 1])) / len(self.data) < seen.evenness / 2
+        _, counts = np.unique(self.study.x, axis=0, return_counts=True)
+        return float(np.sum(counts[counts > 1])) / len(self.study) < seen.evenness / 2
 
     @cached_property
     def moments_only(self) -> bool:
@@ -71,12 +80,12 @@ class Measurements:
     @cached_property
     def shares(self) -> TargetShares | None:
         """The linear, odd nonlinear and even shares of the targets."""
-        return None if self.data is None else target_shares(self.data, seed=self.seed)
+        return None if self.study is None else target_shares(self.study, subsample=1000, seed=self.seed)
 
     @cached_property
     def preparation(self) -> Preparation | None:
         """The data as given, centered and whitened."""
-        return None if self.data is None else preparation(self.data)
+        return None if self.study is None else preparation(self.study)
 
     @cached_property
     def independent(self) -> bool:
@@ -228,4 +237,4 @@ class Measurements:
             return None
         if self.task is not None and self.task.is_classes and self.data.outputs > 1:
             return None
-        return coverage(network, self.data)
+        return coverage(network, study_of(self.data, COVERED, seed=self.seed))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._measurements import Measurements
+from biasfree.diagnosis._measurements import COVERED, Measurements
 from biasfree.diagnosis._task import Difference, Score
 from biasfree.diagnosis._wording import measured_points
 from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
@@ -24,7 +24,7 @@ from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
 PARITY_SAMPLES = 1000  # at which a function without known weights is called again, at −x
-MARGIN_SAMPLES = 5000  # for more samples the hard-margin classifier takes too long
+MARGIN = 50_000  # numbers in the inputs above which the hard-margin classifier takes too long
 
 
 def tables(measured: Measurements) -> dict[str, Table]:
@@ -145,8 +145,9 @@ def _function(measured: Measurements) -> Table:
         met = linear_regions(subject.network, x)
         rows += [("linear regions with samples", met.count), ("share of samples in the largest", met.largest)]
     if data is not None and measured.outputs is not None and measured.outputs.shape[1] == data.outputs:
-        outputs = measured.outputs[: len(data)]
-        away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
+        study = measured.study
+        assert study is not None
+        away = map_distances(measured.function, study, margin=len(study) * data.dimensions <= MARGIN)
         for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
@@ -204,5 +205,7 @@ def _theory(measured: Measurements) -> Table:
         for row in measured.coverage
     ]
     brief = tuple(row for row in rows if row[2])
-    title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage lists all)"
+    assert measured.data is not None
+    on = f", measured on {COVERED} samples" if len(measured.data) > COVERED else ""
+    title = f"Theory: {len(brief)} of {len(rows)} results apply{on} (bf.theory.coverage lists all)"
     return Table(title, ("result", "call", "applies", "violated hypotheses"), tuple(rows), brief)

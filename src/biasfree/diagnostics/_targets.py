@@ -15,7 +15,7 @@ from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
 _ODD = (0.1, 0.5, 0.9)  # weights of the odd kernel; the even one has the rest
 _RIDGES = np.logspace(-6, 3, 10)
-_TRIAL = 400  # training samples that choose bandwidth, weight and ridge
+_TRIAL = 250  # training samples that choose bandwidth, weight and ridge
 _OVERLAP = 0.5  # correlation of odd and even predictions above which they are not identifiable
 
 
@@ -73,7 +73,7 @@ def target_shares(data: Dataset, *, folds: int = 5, subsample: int = 2000, seed:
     y_e = (y(x) + y(−x))/2, with means over equal x; they are exact and sum to 1. Otherwise kernel ridge
     regression of y − w·x, with the odd and even kernels (k(x, x′) ∓ k(x, −x′))/2 of a Gaussian k, predicts
     held-out samples; the share of f_o, or f_e, is the reduction of their mean squared error over ⟨y²⟩.
-    Leave-one-out errors on at most 400 training samples select bandwidth, ridge and the weights of the
+    Leave-one-out errors on at most 250 training samples select bandwidth, ridge and the weights of the
     kernels. At most `subsample` samples, chosen at random, are used.
 
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
