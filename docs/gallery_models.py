@@ -81,8 +81,11 @@ def cnn(*, bias, width=8):
     return nn.Sequential(convs[0], nn.ReLU(), convs[1], nn.ReLU(), convs[2])
 
 
-def train(model, x, y, *, classes, steps=300, lr=1e-2, decay=1e-3, small=1.0):
-    """AdamW on all samples, cross entropy for classes and squares for numbers; `small` scales the weights."""
+def train(model, x, y, *, classes, steps=300, lr=1e-2, decay=1e-3, small=1.0, batch=None):
+    """AdamW, with cross entropy for classes and squares for numbers.
+
+    `small` scales the initial weights; `batch` is the number of samples per step, by default all.
+    """
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(small)
@@ -92,8 +95,12 @@ def train(model, x, y, *, classes, steps=300, lr=1e-2, decay=1e-3, small=1.0):
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     for _ in range(steps):
         optimizer.zero_grad()
-        f = model(x)
-        loss = nn.functional.cross_entropy(f, y) if classes else ((f.reshape(y.shape) - y) ** 2).mean()
+        chosen = slice(None) if batch is None else torch.randint(len(x), (batch,))
+        f, wanted = model(x[chosen]), y[chosen]
+        if classes:
+            loss = nn.functional.cross_entropy(f, wanted)
+        else:
+            loss = ((f.reshape(wanted.shape) - wanted) ** 2).mean()
         loss.backward()
         optimizer.step()
         schedule.step()

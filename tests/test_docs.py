@@ -35,7 +35,16 @@ PAGES = [
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
 INDOORS = [
-    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    *(
+        ROOT / name
+        for name in (
+            "ARCHITECTURE.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "docs/results.md",
+            "docs/gallery.md",
+        )
+    ),
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]

@@ -37,7 +37,8 @@ def test_an_odd_target_on_mirrored_data(gallery, bias):
     [
         ("earns", True, 0.1, "right"),
         ("earns", True, -0.1, "wrong"),
-        ("earns", False, 0.1, "wrong"),
+        ("earns", False, 0.1, "right"),
+        ("earns", False, 0.002, "wrong"),
         ("needs none", False, 0.0, "right"),
         ("needs none", True, 0.0, "wrong"),
         ("needs none", False, -0.1, "wrong"),
