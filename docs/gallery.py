@@ -162,9 +162,7 @@ def table(rows: list[Judged]) -> str:
     counts = {kind: sum(row.right == kind for row in rows) for kind in ("right", "cannot tell", "wrong")}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     took = f"All of it took {sum(row.seconds for row in rows):.0f} s of one core."
-    return f"Of {len(rows)} answers: {summary}. Training, asking and judging took {took}.\n\n" + "\n".join(
-        lines
-    )
+    return "\n".join([f"Of {len(rows)} answers: {summary}. {took}", "", *lines])
 
 
 def main(names: list[str]) -> None:
