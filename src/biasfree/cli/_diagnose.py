@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from biasfree.cli._messages import show_progress
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Within this context Ctrl-C raises KeyboardInterrupt, upon which `diagnose` returns what is known."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    except ValueError:  # not the main thread, which alone receives signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def diagnose(
@@ -57,8 +72,8 @@ def diagnose(
     for file in (json_file, html_file):
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
-    show_progress("measuring")
-    report = diagnosed(network, data, target, compare=compare, unseen=unseen)
+    with _interruptible():
+        report = diagnosed(network, data, target, compare=compare, unseen=unseen)
     typer.echo(str(report))
     if model is not None and model.suffix.lower() != ".npz" and leak is None:
         typer.echo(f"Note: {model.name} does not store the activation; leak 0 (ReLU) is assumed, see --leak.")

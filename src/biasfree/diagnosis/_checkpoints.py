@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from biasfree import pages, tables
 from biasfree.arrays import positive
-from biasfree.diagnosis._diagnose import task_for
 from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnosis._samples import Samples, samples_of
+from biasfree.diagnosis._stages import Request, task_for
+from biasfree.diagnosis._state import Thresholds
 from biasfree.diagnosis._subject import subject_of
 from biasfree.diagnosis._wording import amount, percent
 from biasfree.diagnostics._function import outputs
@@ -167,11 +168,13 @@ def diagnose_checkpoints(
         raise ValueError("layers=True needs a torch.nn.Module; pass one as model.")
     samples = samples_of(data, y, seed=seed)
     known = steps(files)
+    limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
     rows, last = [], None
     with _each(model, leak) as load:
         for i, file in enumerate(files):
             subject = subject_of(load(file), samples, output=output)
-            given = task_for(subject, samples, task, classes)
+            request = Request(subject, samples, limits, 1, seed, task, classes, unseen=True, compare=False)
+            given = task_for(subject, samples, request)
             dataset = given.dataset(samples.x, outputs(subject.function, samples.x[:2]).shape[1])
             last = Measurements(subject, dataset, flips=1, seed=seed, task=given)
             made = _layers(model, samples, nonlinear_above, seed) if layers else None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FEWEST = 20  # pairs {x, −x} of samples below which no comparison is made
 _FOLDS = 5
 _CROSS_VALIDATED = 4000  # samples above which one fifth is held out once
+_LARGE = 2**20  # numbers in the inputs above which this is done for fewer samples, but more than
+_FEW = 1000
 _KERNEL = 2000  # samples of the kernel machine
 _TRIAL = 250  # training samples that choose its bandwidth, scaling and ridge
 _ADDITIVE = 32  # inputs up to which a sum of functions of one input is tried
@@ -59,7 +61,7 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
         return None
     z = _coordinates(x)
     parts = folds(groups, seed)
-    if len(x) > _CROSS_VALIDATED:
+    if len(x) > _CROSS_VALIDATED or (len(x) > _FEW and x.size > _LARGE):
         parts = parts[:1]
     penalty = _penalty(z, task, parts[0]) if task.is_classes else 0.0
     linear, affine = (held_out_linear(z, task, parts, penalty, intercept=one) for one in (False, True))

@@ -14,7 +14,7 @@ from biasfree.diagnosis._competitors import Competitors, competitors
 from biasfree.diagnosis._peers import Peers, peers
 from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnosis._subject import Subject
-from biasfree.diagnosis._task import Difference, Score, Task, difference, logits_of
+from biasfree.diagnosis._task import Difference, Score, Task, difference, logits_of, reading_of
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
@@ -40,6 +40,8 @@ class Measurements:
     seed: int
     task: Task | None = None
     compare: bool = False
+    brief: bool = False
+    """Whether to leave out what the answer does not need."""
 
     @cached_property
     def study(self) -> Dataset | None:
@@ -80,12 +82,22 @@ class Measurements:
     @cached_property
     def shares(self) -> TargetShares | None:
         """The linear, odd nonlinear and even shares of the targets."""
-        return None if self.study is None else target_shares(self.study, subsample=1000, seed=self.seed)
+        if self.study is None or self.brief:
+            return None
+        return target_shares(self.study, subsample=1000, seed=self.seed)
+
+    @cached_property
+    def linear_share(self) -> float | None:
+        """The share of ⟨y²⟩, over all outputs, that a linear map without intercept explains; None if y = 0."""
+        if self.study is None or not self.study.targets.any():
+            return None
+        energy = np.sum(self.study.targets**2, axis=0)
+        return float(1 - unexplained(self.study.x, self.study.targets) @ energy / energy.sum())
 
     @cached_property
     def preparation(self) -> Preparation | None:
         """The data as given, centered and whitened."""
-        return None if self.study is None else preparation(self.study)
+        return None if self.study is None or self.brief else preparation(self.study)
 
     @cached_property
     def independent(self) -> bool:
@@ -119,7 +131,7 @@ class Measurements:
         """How the outputs of a classifier are read."""
         if self.found is None or self.task is None or not self.task.is_classes or self.subject is None:
             return "numbers"
-        return logits_of(self.found, self.task, self.subject.kind or "logits")[1]
+        return reading_of(self.found, self.task, self.subject.kind)
 
     @property
     def function(self) -> Callable[[Any], Float[np.ndarray, "P K"]]:
@@ -127,22 +139,29 @@ class Measurements:
 
         One logit stays one column.
         """
-        subject, task = self.subject, self.task
+        subject = self.subject
         assert subject is not None
-        if task is None or not task.is_classes or self.found is None:
-            return subject.function
-        if self.found.shape[1] == 1 and self.reading != "probabilities":
-            return subject.function
-        return lambda x: logits_of(outputs(subject.function, x), task, subject.kind or "logits")[0]
+        return lambda x: self.read(outputs(subject.function, x))
+
+    def read(self, found: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P _"]:
+        """The outputs that a model returned as that function has them."""
+        if self.task is None or not self.task.is_classes or self.subject is None:
+            return found
+        if found.shape[1] == 1 and self.reading != "probabilities":
+            return found
+        return logits_of(found, self.reading)
 
     @cached_property
     def outputs(self) -> Float[np.ndarray, "P K"] | None:
         """f(x) on these inputs."""
         if self.subject is None or self.x is None:
             return None
-        if self.found is not None and self.function is self.subject.function and not self.independent:
-            return self.found
-        return outputs(self.function, self.x)
+        if self.found is None:
+            return outputs(self.subject.function, self.x)
+        here = self.read(self.found)
+        if not self.independent or self.data is None:
+            return here
+        return np.concatenate([here, self.function(-self.data.x)])
 
     @cached_property
     def nonlinear(self) -> Float[np.ndarray, "K"] | None:
@@ -167,7 +186,7 @@ class Measurements:
             return True
         if self.subject.network is not None:
             return self.subject.network.biases is None
-        return homogeneity_defect(self.function, self.x[:50]) < _HOMOGENEOUS
+        return homogeneity_defect(self.function, self.x[:20], (0.25, 4.0)) < _HOMOGENEOUS
 
     @cached_property
     def score(self) -> Score | None:
@@ -176,7 +195,7 @@ class Measurements:
             return None
         if not self.task.is_classes:
             return self.task.score(self.found)
-        fitted = self.task.score(logits_of(self.found, self.task, self.subject.kind or "logits")[0])
+        fitted = self.task.score(logits_of(self.found, self.reading))
         return Score(
             fitted.hits, None if self.reading not in ("logits", "probabilities") else fitted.cross_entropy
         )
@@ -233,7 +252,7 @@ class Measurements:
     def coverage(self) -> Coverage | None:
         """The results of the theory, with the defects of their hypotheses; for numbers and for labels ±1."""
         network = None if self.subject is None else self.subject.network
-        if network is None or self.data is None or network.sizes[-1] != self.data.outputs:
+        if network is None or self.data is None or self.brief or network.sizes[-1] != self.data.outputs:
             return None
         if self.task is not None and self.task.is_classes and self.data.outputs > 1:
             return None

@@ -122,8 +122,8 @@ def _verdict(
 
 def _unfinished(measured: Measurements, thresholds: Thresholds) -> bool:
     left = measured.residual
-    if measured.subject is None and measured.shares is not None:
-        left = 1 - measured.shares.total.linear
+    if measured.subject is None and measured.linear_share is not None:
+        left = 1 - measured.linear_share
     return left is None or not left <= thresholds.residual_above
 
 

@@ -23,7 +23,7 @@ from biasfree.networks import Network
 from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
-PARITY_SAMPLES = 1000  # at which a function without known weights is called again, at −x
+PARITY = 150  # samples at which a function without known weights is called again, at −x
 MARGIN = 50_000  # numbers in the inputs above which the hard-margin classifier takes too long
 
 
@@ -34,8 +34,10 @@ def tables(measured: Measurements) -> dict[str, Table]:
         made["scores"] = _scores(measured)
     if measured.data is not None:
         made["data"] = Table("Data", _MEASURED, tuple(_data(measured)))
-        made["targets"] = _targets(measured)
-        made["preparation"] = _preparation(measured)
+        if measured.shares is not None:
+            made["targets"] = _targets(measured)
+        if measured.preparation is not None:
+            made["preparation"] = _preparation(measured)
     if measured.nonlinear is not None:
         made["function"] = _function(measured)
     network = None if measured.subject is None else measured.subject.network
@@ -138,16 +140,19 @@ def _function(measured: Measurements) -> Table:
     rows: list[tuple[str, Any]] = [
         (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(measured.nonlinear)
     ]
-    some = x if subject.network is not None else x[:: max(1, len(x) // PARITY_SAMPLES)]
+    every = subject.network is not None
+    some = x[:: 1 if every else max(1, len(x) // PARITY)]
     rows += [("even fraction of the outputs", even_fraction(measured.function, some))]
-    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(measured.function, some[:200]))]
+    scaled = some[: 200 if every else 20]
+    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(measured.function, scaled))]
     if subject.network is not None:
         met = linear_regions(subject.network, x)
         rows += [("linear regions with samples", met.count), ("share of samples in the largest", met.largest)]
     if data is not None and measured.outputs is not None and measured.outputs.shape[1] == data.outputs:
         study = measured.study
         assert study is not None
-        away = map_distances(measured.function, study, margin=len(study) * data.dimensions <= MARGIN)
+        chosen = measured.outputs[: len(data)] if study is data else measured.function(study.x)
+        away = map_distances(lambda _: chosen, study, margin=len(study) * data.dimensions <= MARGIN)
         for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))

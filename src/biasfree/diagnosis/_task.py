@@ -211,38 +211,40 @@ def _named(flat: np.ndarray, classes: np.ndarray, *, given: bool, outputs: int |
     return Task(None, classes, np.array([index[label] for label in labels.tolist()]), notes)
 
 
-def logits_of(
-    found: Float[np.ndarray, "P _"], task: Task, kind: Kind
-) -> tuple[Float[np.ndarray, "P C"], str]:
-    """The outputs of a classifier as one logit per class with mean 0, and a word on how they were read.
+HALF = "numbers near 0 and 1, with threshold ½"
+
+
+def reading_of(found: Float[np.ndarray, "P _"], task: Task, kind: Kind | None) -> str:
+    """How the outputs of a classifier are read: by its `kind`, or by what they look like on the samples."""
+    if kind == "labels":
+        return "predicted labels"
+    if kind == "probabilities":
+        return "probabilities"
+    inside = found.min() >= 0 and found.max() <= 1
+    if found.shape[1] > 1:
+        sums = np.allclose(found.sum(axis=1), 1, atol=1e-2)  # half precision
+        return "probabilities" if inside and sums else "logits"
+    if inside and np.ptp(found) > 0:
+        return "probabilities"
+    assert task.classes is not None
+    if task.classes.dtype.kind != "U" and set(task.classes.tolist()) == {0, 1}:
+        zero, half = (np.mean((found[:, 0] > at) == (task.labels == 1)) for at in (0.0, 0.5))
+        return HALF if half > zero else "logits"  # labels 0 and 1 may be fitted as numbers
+    return "logits"
+
+
+def logits_of(found: Float[np.ndarray, "P _"], reading: str) -> Float[np.ndarray, "P C"]:
+    """The outputs of a classifier, so read, as one logit per class with mean 0.
 
     The mean over the classes, which softmax does not see, is removed. Probabilities become logarithms.
     """
-    assert task.classes is not None
-    classes = len(task.classes)
-    if kind == "labels":
-        return found, "predicted labels"
-    if found.shape[1] not in ((1, 2) if classes == 2 else (classes,)):
-        raise ValueError(f"the model has {found.shape[1]} outputs, but y has {classes} classes.")
+    if reading == "predicted labels":
+        return found
     if found.shape[1] == 1:
-        if kind == "probabilities" or (found.min() >= 0 and found.max() <= 1 and np.ptp(found) > 0):
-            return logits_of(np.hstack([1 - found, found]), task, "probabilities")
-        shift, read = _threshold(found[:, 0], task)
-        return np.hstack([shift - found, found - shift]) / 2, read
-    sums = found.sum(axis=1)
-    if kind == "probabilities" or (found.min() >= 0 and np.allclose(sums, 1, atol=1e-2)):  # half precision
-        least = found[found > 0].min(initial=1.0)
-        found, read = np.log(np.maximum(found, least / 2)), "probabilities"
-    else:
-        read = "logits"
-    return found - found.mean(axis=1, keepdims=True), read
-
-
-def _threshold(found: np.ndarray, task: Task) -> tuple[float, str]:
-    """0 for a logit; ½ where labels 0 and 1 are fitted as numbers, if that is right more often."""
-    assert task.classes is not None
-    assert task.labels is not None
-    if task.classes.dtype.kind == "U" or set(task.classes.tolist()) != {0, 1}:
-        return 0.0, "logits"
-    right = [np.mean((found > at) == (task.labels == 1)) for at in (0.0, 0.5)]
-    return (0.5, "numbers near 0 and 1, with threshold ½") if right[1] > right[0] else (0.0, "logits")
+        if reading != "probabilities":
+            shifted = found - (0.5 if reading == HALF else 0.0)
+            return np.hstack([-shifted, shifted]) / 2
+        found = np.hstack([1 - found, found])
+    if reading == "probabilities":
+        found = np.log(np.maximum(found, found[found > 0].min(initial=1.0) / 2))
+    return found - found.mean(axis=1, keepdims=True)

@@ -126,10 +126,10 @@ def _estimated(linear: float, explained: np.ndarray, energy: float, overlap: flo
 
 
 def _part(shares: np.ndarray, overlap: float) -> Part:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     value, error = shares.mean(), shares.std(ddof=1) / np.sqrt(len(shares))
-    beats = value > t.ppf(0.95, len(shares) - 1) * error and value > 0 and overlap <= _OVERLAP
+    beats = value > stdtrit(len(shares) - 1, 0.95) * error and value > 0 and overlap <= _OVERLAP
     return Part(float(value), float(error), "estimate" if beats else "not identifiable")
 
 
