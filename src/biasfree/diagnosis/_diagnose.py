@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from biasfree.arrays import non_negative, positive, whole
+from biasfree.diagnosis._modules import with_layers
 from biasfree.diagnosis._report import Report
 from biasfree.diagnosis._samples import Samples, samples_of
 from biasfree.diagnosis._stages import Request, refined
@@ -86,7 +87,7 @@ def diagnose(
     subject = None if model is None else subject_of(model, samples, leak=leak, output=output)
     _check_inputs(subject, samples)
     request = Request(subject, samples, thresholds, flips, seed, task, classes, unseen, compare)
-    return refined(request, watch)
+    return with_layers(refined(request, watch), model, samples, seed=seed)
 
 
 def _check_flips(flips: int, rejected_below: float) -> None:

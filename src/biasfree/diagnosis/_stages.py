@@ -69,9 +69,8 @@ def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool
     if samples is not None and len(samples) > _DIRECT:
         flips = max(39, int(1 / request.thresholds.rejected_below) + 1)
         few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
-        measured = _measured(
-            few, task_for(request.subject, few.samples, request, given), progress, brief=True
-        )
+        part = task_for(request.subject, few.samples, request, given)
+        measured = _measured(few, part, progress, brief=True)
         note = f"from {FIRST:,} of the {len(samples):,} samples, chosen at random (seed {request.seed})."
         yield _report(few, measured, note), False
     measured = _measured(request, given, progress)
