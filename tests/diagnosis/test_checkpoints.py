@@ -1,9 +1,13 @@
 """The trend over the checkpoints of a training run."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import biasfree as bf
+from biasfree.cli._command import app
 from biasfree.networks._checkpoint_files import checkpoint_files, steps
 
 torch = pytest.importorskip("torch")
@@ -65,6 +69,23 @@ def test_models_may_be_built_or_read_from_chains_and_layers_are_measured(run):
         [row.nonlinear for row in built.rows], rel=1e-5, abs=1e-12
     )
     assert (plain.left_at, built.left_at) == (100, 100)
+
+
+def test_the_command_gives_the_same(run, tmp_path):
+    _, folder, (x, y) = run
+    for step in (9, 100):
+        torch.save(torch.load(folder / f"step_{step}.pt")["state_dict"], folder / f"step_{step}.pt")
+    for step in (0, 10):
+        (folder / f"step_{step}.pt").unlink()
+    beside = tmp_path.parent / tmp_path.name  # not among the checkpoints
+    data, out = beside.with_suffix(".npz"), beside.with_suffix(".json")
+    np.savez(data, x=x, y=y)
+    shown = CliRunner().invoke(app, ["diagnose", str(data), "--model", str(folder), "--json", str(out)])
+    trend = bf.diagnose_checkpoints(None, folder, x, y)
+    assert trend.answer in shown.output
+    assert json.loads(out.read_text())["table"]["rows"] == [list(row) for row in trend.table().rows]
+    refused = CliRunner().invoke(app, ["diagnose", "--model", str(folder)])
+    assert "need data to be measured on" in refused.output
 
 
 def test_the_model_has_its_weights_again_also_after_an_error(run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from biasfree.files import replacing
 from biasfree.networks._checkpoint_files import borrowed, checkpoint_files, put_into, steps
 from biasfree.networks._pytorch import is_module
 from biasfree.networks._weight_files import load_network, load_state
-from biasfree.tables import Table
+from biasfree.tables import Table, as_json
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,18 @@ class Trend:
             for row in self.rows
         ]
         return Table("Checkpoints", (*columns, *(["nonlinear layers"] if with_layers else [])), tuple(rows))
+
+    def to_json(self) -> str:
+        """The trend as JSON."""
+        record = {
+            "answer": self.answer,
+            "measure": self.measure,
+            "linear": self.linear,
+            "table": self.table().record(),
+            "thresholds": {"nonlinear_above": self.nonlinear_above},
+            "notes": list(self.notes),
+        }
+        return json.dumps(as_json(record), indent=1, ensure_ascii=False, allow_nan=False)
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the trend as an HTML page with a picture."""
