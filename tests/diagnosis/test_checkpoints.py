@@ -117,6 +117,24 @@ def test_steps_are_read_from_names_in_natural_order(names, expected, tmp_path):
     assert steps([file.relative_to(tmp_path) for file in files]) == expected
 
 
+@pytest.mark.parametrize(
+    ("shares", "scores", "said"),
+    [
+        ([0, 0.5, 0], [0.1, 0.9, 0.5], ("effectively linear at the end", "it is not above a linear map")),
+        ([0.5, 0.5, 0.5], [0.7, 0.8, 0.9], ("nonlinear at every checkpoint", "above since step 0")),
+        ([0.5, 0, 0.5], [0.7, 0.2, 0.9], ("nonlinear since step 20", "above since step 20")),
+    ],
+)
+def test_the_answer_of_a_trend(shares, scores, said):
+    rows = [
+        bf.diagnosis.Checkpoint(10 * i, f"{i}.pt", score, share, share)
+        for i, (share, score) in enumerate(zip(shares, scores, strict=True))
+    ]
+    trend = bf.diagnosis.Trend(tuple(rows), "R²", 0.6, 0.01)
+    assert all(words in trend.answer for words in said)
+    assert "linear map" not in bf.diagnosis.Trend(tuple(rows), "R²", None, 0.01).answer
+
+
 def test_weights_of_wrappers_fit(run):
     model, folder, data = run
     torch.save({f"_orig_mod.module.{k}": v for k, v in model.state_dict().items()}, folder / "wrapped.pt")
