@@ -1,6 +1,7 @@
 """Answers where the truth is known by construction, and reports whose parts agree."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_numbers(model, y, case, said):
 def test_the_points_are_those_of_the_scores():
     """The nonlinearity earns the difference of two values of R², computed here from their definition."""
     report = bf.diagnose(lambda z: z @ W + 1.9 * np.abs(z[:, 0]), X, BENT, flips=20)
-    rows = {row[0]: row for row in report.tables["scores"].rows}
+    rows: dict[Any, Any] = {row[0]: row for row in report.tables["scores"].rows}
     off = BENT - (LINEAR + 1.9 * np.abs(X[:, 0]))
     assert rows["this model"][1] == pytest.approx(1 - np.sum(off**2) / np.sum((BENT - BENT.mean()) ** 2))
     gain = 100 * (rows["this model"][1] - rows["linear map with intercept"][1])
@@ -126,7 +127,7 @@ def test_compare_trains_networks_with_and_without_biases():
     y = np.abs(x[:, 0] - 0.5)
     model = bf.networks.gaussian((1, 8, 1), scale=1.0)
     report = bf.diagnose(model, x, y, compare=True, flips=20)
-    rows = {row[0]: row[1] for row in report.tables["scores"].rows}
+    rows: dict[Any, Any] = {row[0]: row[1] for row in report.tables["scores"].rows}
     assert rows["same shape, biases"] > 0.9 > rows["same shape, no biases"]
     assert re.search("Biases would add .* points?", report.answer)
     assert "With biases, the same network reaches" in report.answer

@@ -155,8 +155,9 @@ def test_labels_and_outputs_that_do_not_fit():
         (Y, {"task": "numbers"}, 'task must be "regression" or "classification", got \'numbers\''),
         ([None, *Y[1:]], {}, "got missing values; remove these samples"),
     ):
+        given: Any = options
         with pytest.raises(ValueError, match=message):
-            bf.diagnose(four, X, y, flips=20, **options)
+            bf.diagnose(four, X, y, flips=20, **given)
     ordered = bf.diagnose(
         lambda x: np.stack([-x @ np.ones(4), x @ np.ones(4)], axis=1),
         X,

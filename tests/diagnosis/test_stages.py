@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ Y = X[:, 0] + np.abs(X[:, 1])
 
 
 def test_the_first_answer_comes_from_a_sample_and_says_so():
-    seen = []
+    seen: list[Any] = []
     report = bf.diagnose(lambda x: x[:, 0], X, Y, flips=20, watch=seen.append)
     assert [len(one.data) for one in seen] == [200, 1200]
     assert seen[-1] is report
@@ -30,7 +31,7 @@ def test_ctrl_c_returns_what_is_known():
     def stop(_):
         raise KeyboardInterrupt
 
-    report = bf.diagnose(lambda x: x[:, 0], X, Y, flips=20, watch=stop)
+    report: Any = bf.diagnose(lambda x: x[:, 0], X, Y, flips=20, watch=stop)
     assert report.notes[0] == "interrupted: this is the last report that was complete."
     assert len(report.data) == 200
 
@@ -57,15 +58,16 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_shows_progress_and_an_estimate(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal, file = Terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
     bf.diagnose(lambda x: x[:, 0], X, Y, flips=20)
-    shown = sys.stderr.getvalue()
+    shown = terminal.getvalue()
     assert "From 200 samples: A linear map" in shown
     assert "measuring symmetry of the data on 1,200 samples, about" in shown
     assert shown.endswith("\r\x1b[K")  # the line is cleared
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", file)
     bf.diagnose(lambda x: x[:, 0], X, Y, flips=20)
-    assert sys.stderr.getvalue() == ""
+    assert file.getvalue() == ""
 
 
 def test_the_estimate_scales_the_times_of_the_stage_before(monkeypatch):
