@@ -42,6 +42,9 @@ def _not_trained(state: State, measured: Measurements, task: Task, versus: Compe
     begun = f"{_both(state, measured, task, versus)}: it is not trained yet"
     if not state.nonlinear_helps:
         return f"{begun}, and needs no nonlinearity."
+    if state.two_layers and state.mirrored:
+        kept = "Two layers without biases stay linear on these symmetric data (Theorem 5)"
+        return f"{begun}. {_flexible(measured, versus)}. {kept}: add biases or a layer."
     return f"{begun}. {_flexible(measured, versus)}: a nonlinear model is worth training."
 
 
@@ -190,15 +193,16 @@ def _would_add(state: State, measured: Measurements) -> str:
     peers = measured.peers
     if peers is None or state.case == "unconfirmed":
         return ""
-    said = []
-    for name, score in (("biases", peers.biased), ("one layer more", peers.deeper)):
-        more = score.minus(peers.plain)
-        if more.above(0.0):
-            said.append(f"{name} would add {points(more.value)}")
-        elif more.below(0.0):
-            said.append(f"{name} would cost {points(more.value)}")
-        else:
-            said.append(f"{name} would add nothing that these data can show")
     whose = "" if peers.known else f" to a network of {peers.sizes[1]} neurons"
+    changes = {"biases": peers.biased.minus(peers.plain), "one layer more": peers.deeper.minus(peers.plain)}
+    said = [
+        f"{name} would {'add' if more.value > 0 else 'cost'} {points(more.value)}"
+        for name, more in changes.items()
+        if more.above(0.0) or more.below(0.0)
+    ]
+    none = [name for name, more in changes.items() if not (more.above(0.0) or more.below(0.0))]
+    if len(none) == 2:
+        return f" Neither biases nor one layer more would add anything that these data can show{whose}."
+    said += [f"{name} would add nothing that these data can show" for name in none]
     text = "; ".join(said)
     return f" {text[0].upper()}{text[1:]}{whose}."

@@ -88,7 +88,7 @@ class Measurements:
 
     @cached_property
     def linear_share(self) -> float | None:
-        """The share of ⟨y²⟩, over all outputs, that a linear map without intercept explains; None if y = 0."""
+        """The share of ⟨y²⟩ of all outputs that a linear map without intercept explains; None if y = 0."""
         if self.study is None or not self.study.targets.any():
             return None
         energy = np.sum(self.study.targets**2, axis=0)
@@ -196,14 +196,12 @@ class Measurements:
         if not self.task.is_classes:
             return self.task.score(self.found)
         fitted = self.task.score(logits_of(self.found, self.reading))
-        return Score(
-            fitted.hits, None if self.reading not in ("logits", "probabilities") else fitted.cross_entropy
-        )
+        return fitted if self.reading in ("logits", "probabilities") else Score(fitted.hits)
 
     def score_on(self, chosen: np.ndarray) -> Score:
         """The same on some of the samples."""
         assert self.score is not None
-        return Score(self.score.hits[chosen])
+        return self.score.of(chosen)
 
     @cached_property
     def competitors(self) -> Competitors | None:

@@ -105,7 +105,7 @@ def _what(measured: Measurements) -> str:
     assert score is not None
     if task.classes is None or (measured.found is not None and measured.found.shape[1] == 1):
         several = measured.data is not None and measured.data.outputs > 1
-        return "of the targets is not fitted" + (" in the worst output" if several else "")
+        return "of ⟨y²⟩ is not fitted" + (" in the worst output" if several else "")
     if score.cross_entropy is None:
         return "of the samples is put in another class"
     return "of the cross entropy of guessing is left"
@@ -113,11 +113,15 @@ def _what(measured: Measurements) -> str:
 
 def _of_targets(measured: Measurements) -> Iterator[Reason]:
     shares = measured.shares
-    if shares is None or np.isnan(shares.total.linear):
+    if shares is None:
+        return
+    if np.isnan(shares.total.linear):
+        yield Reason("all targets are zero, so they have no parts.", _EXPRESSIVITY)
         return
     total = shares.total
     yield Reason(
-        f"of ⟨y²⟩, a linear map without intercept explains {percent(total.linear)} on all samples; the odd "
+        f"of ⟨y²⟩, a linear map without intercept, fitted to all samples, explains {percent(total.linear)}; "
+        "the odd "
         f"nonlinear part, which two bias-free layers cannot express, is {_part(total.odd)}; the part that is "
         "even "
         f"in x is {_part(total.even)}.",

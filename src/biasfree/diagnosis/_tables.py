@@ -61,9 +61,13 @@ def _scores(measured: Measurements) -> Table:
             away = "" if more is None else measured_points(more)
             rows.append((name, value, *([lost] if task.is_classes else []), away, samples))
 
-    add("this model", measured.score, measured.gain, f"all {task.count:,}")
-    if versus is not None:
+    if versus is None:
+        add("this model", measured.score, None, f"all {task.count:,}")
+    else:
         how = f"{versus.folds} folds" if versus.folds > 1 else f"{len(versus.tested):,} held out"
+        if measured.score is not None:
+            where = f"all {task.count:,}" if versus.folds > 1 else f"the same {len(versus.tested):,}"
+            add("this model", measured.score_on(versus.tested), measured.gain, where)
         few = f"5 folds of {versus.flexible_samples:,}"
         best = versus.best
         add("linear map", versus.linear, versus.linear.minus(best), how)

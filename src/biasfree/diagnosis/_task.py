@@ -24,7 +24,17 @@ class Score:
     """How well predictions fit: one number per sample, whose mean is R² or the accuracy."""
 
     hits: Float[np.ndarray, "P"]
-    cross_entropy: float | None = None
+    lost: Float[np.ndarray, "P"] | None = None
+    """The cross entropy of every sample, where predictions are logits."""
+
+    @property
+    def cross_entropy(self) -> float | None:
+        """Its mean."""
+        return None if self.lost is None else float(np.mean(self.lost))
+
+    def of(self, chosen: Int[np.ndarray, "_"]) -> Score:
+        """The score on some of the samples."""
+        return Score(self.hits[chosen], None if self.lost is None else self.lost[chosen])
 
     @property
     def value(self) -> float:
@@ -122,7 +132,7 @@ class Task:
         top = predicted.max(axis=1)
         rest = np.log(np.sum(np.exp(predicted - top[:, None]), axis=1))
         lost = rest + top - predicted[np.arange(len(predicted)), self.labels]
-        return Score(right.astype(float), float(np.mean(lost)))
+        return Score(right.astype(float), lost)
 
     @cached_property
     def baseline(self) -> float:

@@ -49,4 +49,6 @@ def points(value: float) -> str:
 
 def measured_points(difference: Difference) -> str:
     """A difference with its standard error."""
-    return f"{100 * difference.value:+.2g} ± {100 * difference.error:.1g} points".replace("-", "−")
+    value, error = 100 * difference.value, 100 * difference.error
+    shown = f"{value:+.2g}" if abs(value) >= 0.01 else "+0"
+    return f"{shown} ± {f'{error:.1g}' if error >= 0.01 else '0'} points".replace("-", "−")
