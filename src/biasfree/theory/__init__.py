@@ -16,6 +16,7 @@ from biasfree.theory._expressivity import (
     separation_network,
     two_layer_gap,
 )
+from biasfree.theory.asymmetric._extremal_directions import ExtremalDirections, extremal_directions
 from biasfree.theory.asymmetric._gated_flow import (
     PatternClasses,
     activation_patterns,
@@ -134,6 +135,8 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "deep_linear_twin",
     "DeepParts",
     # without symmetry
+    "extremal_directions",
+    "ExtremalDirections",
     "independent_flow",
     "independent_network",
     "learning_times",
