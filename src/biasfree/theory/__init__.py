@@ -41,11 +41,11 @@ from biasfree.theory.symmetric._aligned import aligned
 from biasfree.theory.symmetric._early_phase import (
     early_error,
     early_flow,
+    escape_time,
     growth_rate,
     lemma12_bound,
     lemma12_window,
     norm_bound,
-    plateau_end,
 )
 from biasfree.theory.symmetric._equivalence import (
     equivalent_descent,
@@ -104,7 +104,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "mode_time",
     # the early phase
     "early_flow",
-    "plateau_end",
+    "escape_time",
     "aligned",
     "lemma12_bound",
     "lemma12_window",

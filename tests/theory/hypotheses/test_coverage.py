@@ -32,7 +32,7 @@ def calls(network, data):
         "two_neuron_flow": lambda: theory.two_neuron_flow(network, data, TS),
         "linear_flow": lambda: theory.linear_flow(network, data, TS),
         "modes_flow": lambda: theory.modes_flow(network, data, TS),
-        "plateau_end": lambda: theory.plateau_end(network, data),
+        "escape_time": lambda: theory.escape_time(network, data),
         "aligned": lambda: theory.aligned(network, data),
         "norm_bound": lambda: theory.norm_bound(network, data, TS),
         "halves": lambda: theory.halves(network, data),

@@ -67,8 +67,8 @@ def extremal_directions(
 
     In the plane, and wherever the inputs span at most two dimensions, all extrema are returned, exact up to
     rounding. Above that each one returned is certified: the moment of its activation pattern lies inside its
-    cone or, on hyperplanes, no direction leads up. They are the ends of ascents from `starts` directions, half
-    of them samples, so some may be missing.
+    cone or, on hyperplanes, no direction leads up. They are the ends of ascents from `starts` directions,
+    half of them samples, so some may be missing.
 
     A neuron whose a changes sign ends at an extremum of the new sign; |a| ≥ |w| at t = 0 excludes that. Where
     a moment lies exactly on a hyperplane, as on orthogonal inputs, neurons can also end at one-sided extrema,
