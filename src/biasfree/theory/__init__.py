@@ -1,6 +1,6 @@
 """The theory: closed forms and reduced equations for learning, each refused where its hypotheses fail.
 
-`coverage(network, data)` lists the results that apply, and the failed hypotheses of the others. Results that
+`coverage(network, data)` has the results that apply, and the failed hypotheses of the others. Results that
 serve one neighboring paper are in `bf.theory.neighbors`.
 """
 

@@ -116,8 +116,8 @@ def escape_time(
     Accuracy: the relative error of r₁, given by the `growing` defect, shifts t by that error over κ.
 
     The plateau that `bf.diagnostics.plateaus` measures ends earlier, by some multiple of 1/κ: where the loss
-    begins to fall. This is the first escape, from zero outputs; `six_point_escape` is about a second one, from
-    least squares.
+    begins to fall. This is the first escape, from zero outputs; `six_point_escape` is about a second one,
+    from least squares.
 
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
