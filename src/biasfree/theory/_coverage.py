@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
-from biasfree.theory._coverage_text import screen, table
+from biasfree.theory._coverage_text import html, screen, table
 from biasfree.theory.hypotheses import Hypothesis, Result, results
 
 _FITS = Hypothesis(
@@ -120,6 +120,9 @@ class Coverage:
 
     def __str__(self) -> str:
         return screen(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def coverage(network: Network, data: Dataset | Population) -> Coverage:
