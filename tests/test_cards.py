@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
 
@@ -135,6 +135,7 @@ def test_signs_have_colors_and_shapes():
 
 @settings(deadline=None, max_examples=60)
 @given(x=arrays(float, (4, 2), elements=floats(-1e308, 1e308)), n=integers(1, 4))
+@example(x=1e308 * np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]), n=4)  # differences overflow
 def test_any_numbers_stay_in_the_picture(x, n):
     picture = scatter(x[:n], x[:n, 0], "samples")
     drawn = np.concatenate([points(picture, i) for i in range(picture.count("<path"))])
