@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +14,6 @@ from hypothesis.strategies import floats, integers
 
 import biasfree as bf
 from biasfree.cards import bars, card, curve, scatter
-from biasfree.diagnosis import Report
 from biasfree.trajectory import Stats
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,7 +76,7 @@ def test_texts_are_escaped():
     network = bf.networks.gaussian((2, 3, 1), scale=1.0)
     weights = tuple(w[None] for w in network.weights)
     run = bf.Trajectory([0.0], weights, [1.0], [1.0], leak=0.0, stats=Stats(EVIL, stopped=EVIL))
-    found = Report("nonlinear", (EVIL,), {}, {}, (EVIL,), data=six)
+    found = replace(bf.diagnose(network, six), reasons=(EVIL,), notes=(EVIL,))
     for one in (run, found):
         text = one._repr_html_()
         assert "<script" not in text
