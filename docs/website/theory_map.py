@@ -7,6 +7,8 @@ from typing import Any
 
 from uses import link, plain
 
+import biasfree as bf
+
 HEAD = """# Which result needs what
 
 Which results can I use for my network and my data? {coverage} answers for yours. This table answers in
