@@ -64,7 +64,7 @@ def prepare(source: Path) -> None:
             made = page(text, path, known, reference.known, runs=runs)
             if path.parent.name == "theory" and path.parts[0] == "docs":
                 made += _contents(text) if path.stem == "README" else footer(path.stem)
-            target.write_text(_download(made, target.stem, source, text))
+            target.write_text(_download(made, place, source, text))
     for path in sorted(HERE.glob("*.md")):
         place = PurePosixPath("docs") / path.name
         text = page(path.read_text(), place, {**known, place: path.name}, reference.known, runs=True)
@@ -81,8 +81,9 @@ def _contents(text: str) -> str:
     return "\n\n```{toctree}\n:hidden:\n\nmap\n" + "\n".join(names) + "\n```\n"
 
 
-def _download(made: str, name: str, source: Path, text: str) -> str:
+def _download(made: str, place: str, source: Path, text: str) -> str:
     """The page with links to its notebook and script, if it is a tutorial."""
+    name = place.removesuffix(".md")
     if name not in TUTORIALS:
         return made
     folder = source / "_extra" / "downloads"
