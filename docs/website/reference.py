@@ -11,9 +11,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from uses import plain, uses
-
 from references import resolved
+from uses import plain, uses
 
 #: Room → the first words of its page.
 ROOMS = {

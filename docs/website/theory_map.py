@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from uses import link, plain
-
 import biasfree as bf
+from uses import link, plain
 
 HEAD = """# Which result needs what
 

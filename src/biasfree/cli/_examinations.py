@@ -34,10 +34,9 @@ def _release() -> tuple[str, bool]:
 
 
 def _devices() -> tuple[str, bool]:
-    import jax
+    from biasfree.dynamics.descent._batches import devices
 
-    found = ", ".join(f"{device.platform} {device.id} ({device.device_kind})" for device in jax.devices())
-    return f"{found}; flows run on {os.cpu_count()} processors, descent on the first device", True
+    return f"{', '.join(devices())}; flows run on {os.cpu_count()} processors, descent on the first device", True
 
 
 def _cache() -> tuple[str, bool]:
