@@ -81,9 +81,9 @@ class Trend:
             said += f"the model is nonlinear since step {self.left_at}."
         if self.linear is None:
             return said
-        said += (
-            f" The best linear map reaches {amount(self.linear)}, the model {amount(last.score)} at the end"
-        )
+        verb = "explains" if self.measure == "R²" else "is right for"
+        best, mine = amount(self.linear), amount(last.score)
+        said += f" The best linear map {verb} {best}, the model {mine} at the end"
         if self.passed_at is None:
             return f"{said}: it is not above a linear map."
         return f"{said}: it is above since step {self.passed_at}."

@@ -85,13 +85,12 @@ class LayerTable:
 
     def table(self) -> Table:
         """The rows as a table for a terminal or a page."""
-        rows, brief = [], []
+        rows = []
         for row in self.rows:
             names = (row.name or "(model)", row.kind, _shape(row), row.acts)
             numbers = (row.nonlinear, row.nonaffine, row.additivity, row.scale, row.switching, row.from_input)
-            rows.append((*names, *numbers))
-            brief.append((*names, *map(_short, numbers)))
-        return Table("Layers as functions of their inputs, on the data", _COLUMNS, tuple(rows), tuple(brief))
+            rows.append((*names, *map(_rounded, numbers)))
+        return Table("Layers as functions of their inputs, on the data", _COLUMNS, tuple(rows))
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the table as an HTML page."""
@@ -220,9 +219,9 @@ def _acts(numbers: Mapping[str, Any], above: float) -> str:
     return "affine" if numbers[shifted] <= above else "nonlinear"
 
 
-def _short(share: float | None) -> str | None:
-    """Two digits; what rounding leaves of zero is shown as 0."""
-    return None if share is None else ("0" if share < 1e-9 else f"{share:.2g}")
+def _rounded(share: float | None) -> float | None:
+    """The share; 0 for what rounding leaves of it."""
+    return None if share is None else (0.0 if share < 1e-9 else float(share))
 
 
 def _shape(row: LayerLinearity) -> str:
