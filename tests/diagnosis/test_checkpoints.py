@@ -43,7 +43,9 @@ def test_the_trend_of_a_folder(run, tmp_path):
     assert trend.rows[-1].nonlinear == pytest.approx(share[0], rel=1e-5)
     assert (trend.left_at, trend.passed_at) == (10, 100)
     assert "nonlinear since step 10." in trend.answer
-    assert "it is above since step 100." in trend.answer
+    assert f"a gain is seen since step {trend.passed_at}." in trend.answer
+    assert trend.linear is not None
+    assert trend.rows[-1].gain == pytest.approx(1 - trend.linear, abs=1e-9)
     assert all(torch.equal(value, before[name]) for name, value in other.state_dict().items())
     assert other.training
     trend.save_html(tmp_path / "trend.html")
@@ -120,14 +122,18 @@ def test_steps_are_read_from_names_in_natural_order(names, expected, tmp_path):
 @pytest.mark.parametrize(
     ("shares", "scores", "said"),
     [
-        ([0, 0.5, 0], [0.1, 0.9, 0.5], ("effectively linear at the end", "it is not above a linear map")),
-        ([0.5, 0.5, 0.5], [0.7, 0.8, 0.9], ("nonlinear at every checkpoint", "above since step 0")),
-        ([0.5, 0, 0.5], [0.7, 0.2, 0.9], ("nonlinear since step 20", "above since step 20")),
+        (
+            [0, 0.5, 0],
+            [0.1, 0.9, 0.65],
+            ("effectively linear at the end", "no gain over a linear map"),
+        ),
+        ([0.5, 0.5, 0.5], [0.7, 0.8, 0.9], ("nonlinear at every checkpoint", "a gain is seen since step 0")),
+        ([0.5, 0, 0.5], [0.7, 0.2, 0.9], ("nonlinear since step 20", "a gain is seen since step 20")),
     ],
 )
 def test_the_answer_of_a_trend(shares, scores, said):
     rows = [
-        bf.diagnosis.Checkpoint(10 * i, f"{i}.pt", score, share, share)
+        bf.diagnosis.Checkpoint(10 * i, f"{i}.pt", score, score - 0.6, 0.04, share, share)
         for i, (share, score) in enumerate(zip(shares, scores, strict=True))
     ]
     trend = bf.diagnosis.Trend(tuple(rows), "R²", 0.6, 0.01)

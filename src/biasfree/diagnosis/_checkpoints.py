@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from biasfree import pages, tables
 from biasfree.arrays import positive
+from biasfree.diagnosis._competitors import Competitors
 from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnosis._samples import Samples, samples_of
 from biasfree.diagnosis._stages import Request, task_for
@@ -31,13 +32,17 @@ from biasfree.tables import Table, as_json
 class Checkpoint:
     """One checkpoint: its step, its score, and how linear it is.
 
-    `step` is the number in the file's name, else its place in the order. `nonlinear` is N, for the worst
-    output; `nonaffine` the same with an intercept. `layers` is None unless it was asked for.
+    `step` is the number in the file's name, else its place in the order. `gain` is the score less that of the
+    best linear map, on samples held out from its fit, `error` its standard error; None where there are too
+    few samples. `nonlinear` is N, for the worst output; `nonaffine` the same with an intercept. `layers` is
+    None unless it was asked for.
     """
 
     step: int
     name: str
     score: float
+    gain: float | None
+    error: float | None
     nonlinear: float
     nonaffine: float
     layers: LayerTable | None = None
@@ -64,8 +69,8 @@ class Trend:
 
     @property
     def passed_at(self) -> int | None:
-        """The first step since which the score is above that of the best linear map; None if it is not."""
-        return self._since([self.linear is not None and row.score > self.linear for row in self.rows])
+        """The first step since which the gain over the best linear map is above two standard errors."""
+        return self._since([row.gain is not None and row.gain > 2 * (row.error or 0.0) for row in self.rows])
 
     @property
     def answer(self) -> str:
@@ -85,15 +90,15 @@ class Trend:
         best, mine = amount(self.linear), amount(last.score)
         said += f" The best linear map {verb} {best}, the model {mine} at the end"
         if self.passed_at is None:
-            return f"{said}: it is not above a linear map."
-        return f"{said}: it is above since step {self.passed_at}."
+            return f"{said}: no gain over a linear map is seen."
+        return f"{said}: a gain is seen since step {self.passed_at}."
 
     def table(self) -> Table:
         """The checkpoints as a table for a terminal or a page."""
-        columns = ("step", "file", self.measure, "best linear", "N", "affine N")
+        columns = ("step", "file", self.measure, "gain over linear", "standard error", "N", "affine N")
         with_layers = any(row.layers is not None for row in self.rows)
         rows = [
-            (row.step, row.name, row.score, self.linear, row.nonlinear, row.nonaffine, *_bent(row))
+            (row.step, row.name, row.score, row.gain, row.error, row.nonlinear, row.nonaffine, *_bent(row))
             for row in self.rows
         ]
         return Table("Checkpoints", (*columns, *(["nonlinear layers"] if with_layers else [])), tuple(rows))
@@ -182,7 +187,7 @@ def diagnose_checkpoints(
     samples = samples_of(data, y, seed=seed)
     known = steps(files)
     limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
-    rows, last = [], None
+    rows, last, versus = [], None, None
     with _each(model, leak) as load:
         for i, file in enumerate(files):
             subject = subject_of(load(file), samples, output=output)
@@ -190,20 +195,25 @@ def diagnose_checkpoints(
             given = task_for(subject, samples, request)
             dataset = given.dataset(samples.x, outputs(subject.function, samples.x[:2]).shape[1])
             last = Measurements(subject, dataset, flips=1, seed=seed, task=given)
+            versus = versus or last.competitors  # of the data, the same for all checkpoints
             made = _layers(model, samples, nonlinear_above, seed) if layers else None
-            rows.append(_row(last, known[i] if known else i + 1, file.name, made))
+            rows.append(_row(last, versus, known[i] if known else i + 1, file.name, made))
     assert last is not None
     assert last.task is not None
-    linear = None if last.competitors is None else last.competitors.best.value
+    linear = None if versus is None else versus.best.value
     return Trend(tuple(rows), last.task.measure, linear, nonlinear_above, _notes(samples, known is not None))
 
 
-def _row(found: Measurements, step: int, name: str, layers: LayerTable | None) -> Checkpoint:
+def _row(
+    found: Measurements, versus: Competitors | None, step: int, name: str, layers: LayerTable | None
+) -> Checkpoint:
     assert found.score is not None
     assert found.nonlinear is not None
     assert found.beyond_affine is not None
     shares = float(found.nonlinear.max()), float(found.beyond_affine.max())
-    return Checkpoint(step, name, found.score.value, *shares, layers)
+    gain = None if versus is None else found.score_on(versus.tested).minus(versus.best)
+    gains = (None, None) if gain is None else (gain.value, gain.error)
+    return Checkpoint(step, name, found.score.value, *gains, *shares, layers)
 
 
 def _layers(model: Any, samples: Samples, above: float, seed: int) -> LayerTable:
