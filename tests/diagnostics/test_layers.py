@@ -159,6 +159,34 @@ def test_positions_count_as_samples_where_a_module_treats_them_alone():
     assert [row.acts for row in rows] == ["nonlinear", "affine", "nonlinear", "linear"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision(dtype):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8, bias=False), nn.ReLU(), nn.Linear(8, 1, bias=False)).to(dtype)
+    found = layers(model, gaussian(200, 6))
+    assert [row.acts for row in found.rows] == ["nonlinear", "linear", "nonlinear", "linear"]
+    assert [row.scale for row in found.rows] == [0] * 4
+
+
+def test_layers_that_pytorch_would_fuse_and_outputs_of_any_form():
+    """In evaluation mode a TransformerEncoderLayer takes a path that calls none of its modules."""
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+            self.memory = nn.GRU(4, 3, batch_first=True)
+
+        def forward(self, x):
+            return {"states": self.memory(self.encoder(x))}
+
+    torch.manual_seed(0)
+    found = layers(Recurrent(), gaussian(60, 3, 4))
+    assert found["encoder.linear1"].acts == "affine"
+    assert found["memory"].outputs == found[""].outputs == (3, 3)
+    assert found["memory"].acts == "nonlinear"
+
+
 def test_the_model_is_left_as_it_was_also_if_it_raises():
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.ReLU(), nn.Linear(4, 1))
     model[1].eval()

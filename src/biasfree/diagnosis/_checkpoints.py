@@ -86,9 +86,9 @@ class Trend:
             said += f"the model is nonlinear since step {self.left_at}."
         if self.linear is None:
             return said
-        verb = "explains" if self.measure == "R²" else "is right for"
+        verb, by = ("explains", "") if self.measure == "R²" else ("is right for", "for ")
         best, mine = amount(self.linear), amount(last.score)
-        said += f" The best linear map {verb} {best}, the model {mine} at the end"
+        said += f" The best linear map {verb} {best}, the model {by}{mine} at the end"
         if self.passed_at is None:
             return f"{said}: no gain over a linear map is seen."
         return f"{said}: a gain is seen since step {self.passed_at}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,8 @@ class LayerTable:
 
     def __str__(self) -> str:
         lines = (*_LEGEND, *(f"Note: {note}" for note in self.notes))
-        return f"{self._headline()}\n\n{tables.printed(self.table())}\n" + "\n".join(lines) + "\n"
+        below = "\n".join(textwrap.fill(line, 110) for line in lines)
+        return f"{self._headline()}\n\n{tables.printed(self.table())}\n{below}\n"
 
     def _headline(self) -> str:
         bent = [row.name or "(model)" for row in self.rows if row.acts == "nonlinear"]
