@@ -165,7 +165,8 @@ def test_half_precision(dtype):
     model = nn.Sequential(nn.Linear(6, 8, bias=False), nn.ReLU(), nn.Linear(8, 1, bias=False)).to(dtype)
     found = layers(model, gaussian(200, 6))
     assert [row.acts for row in found.rows] == ["nonlinear", "linear", "nonlinear", "linear"]
-    assert [row.scale for row in found.rows] == [0] * 4
+    # numbers below 6e-5 lose bits when halved in float16
+    assert max(row.scale for row in found.rows) < 1e-9
 
 
 def test_layers_that_pytorch_would_fuse_and_outputs_of_any_form():
