@@ -46,11 +46,23 @@ def layers(model, x, **options) -> Any:
 def test_a_linear_function_leaves_nothing_unless_samples_are_too_few(d, spare, m, affine, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(max(1, d + spare), d))
-    fit = linear_fit(x, rounding=EPS, centered=affine)
+    fit = linear_fit(x, rounding=EPS)
+    fit = fit.with_intercept() if affine else fit
     left = fit.unexplained(x @ rng.normal(size=(d, m)) + 5 * affine)
-    known = d + spare >= min(d, max(1, d + spare)) + affine + SPARE
+    known = d + spare >= d + affine + SPARE
     assert (left is not None) is known
     assert left is None or left < 1e-20  # squares of rounding, times few dimensions
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_a_constant_is_affine_and_an_input_that_is_constant_adds_no_intercept(size):
+    x = np.column_stack([gaussian(40, 2), np.ones(40)])
+    plain, fit = linear_fit(x[:, :2], rounding=EPS), linear_fit(x, rounding=EPS)
+    assert (plain.rank, plain.with_intercept().rank, fit.rank, fit.with_intercept().rank) == (2, 3, 3, 3)
+    constant = np.full((40, 1), size)
+    assert plain.with_intercept().unexplained(constant) == 0
+    assert plain.unexplained(constant) > 0.5  # type: ignore[operator]
+    assert fit.unexplained(constant) < 1e-20  # type: ignore[operator]
 
 
 def test_the_correction_keeps_the_share_as_inputs_become_many():

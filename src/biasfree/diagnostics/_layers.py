@@ -197,7 +197,8 @@ def _row(blank: LayerLinearity, call: Call, fits: _Fits, samples: int, above: fl
         return replace(blank, note=str(error))
     numbers: dict[str, Any] = {"inputs": inputs.shape[1:], "outputs": f.shape[1:]}
     flat = positions if positions is not None else (inputs.reshape(len(inputs), -1), f.reshape(len(f), -1))
-    linear, affine = (linear_fit(flat[0], rounding=fits.rounding, centered=c) for c in (False, True))
+    linear = linear_fit(flat[0], rounding=fits.rounding)
+    affine = linear.with_intercept()
     numbers |= {"nonlinear": linear.unexplained(flat[1]), "nonaffine": affine.unexplained(flat[1])}
     numbers |= {"from_input": fits.of_model(f.reshape(len(f), -1)), "switching": switching(call)}
     notes = []

@@ -20,20 +20,33 @@ _BLOCK = 2**22  # numbers per block of outputs
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Linear maps of given inputs, fitted to any outputs; affine maps if `centered`.
+    """Linear maps of given inputs, fitted to any outputs; affine maps if there is an `intercept`.
 
-    `basis` has orthonormal columns that span those of the inputs; `rank` counts them, and the constant of an
-    affine map. The leverage h of a sample is how much the fit at this sample depends on its own output.
+    `basis` has orthonormal columns that span the inputs and, for affine maps, the constant. The leverage h of
+    a sample is how much the fit at this sample depends on its own output.
     """
 
     basis: Float[np.ndarray, "P R"]
-    rank: int
-    centered: bool
+    intercept: bool = False
+
+    @property
+    def rank(self) -> int:
+        """The number of independent inputs, the constant included."""
+        return self.basis.shape[1]
 
     @property
     def known(self) -> bool:
         """Whether there are enough samples to tell a linear function from another."""
         return len(self.basis) - self.rank >= SPARE
+
+    def with_intercept(self) -> LinearFit:
+        """Affine maps of the same inputs."""
+        constant = np.full(len(self.basis), 1 / np.sqrt(len(self.basis)))
+        constant -= self.basis @ (self.basis.T @ constant)
+        size = np.linalg.norm(constant)
+        if size < _LONE:  # the inputs hold a constant already
+            return LinearFit(self.basis, intercept=True)
+        return LinearFit(np.column_stack([self.basis, constant / size]), intercept=True)
 
     def unexplained(self, f: Float[np.ndarray, "P M"]) -> float | None:
         """The share of ⟨|f|²⟩, or of the variance for affine maps, that the best map leaves; None if unknown.
@@ -43,25 +56,24 @@ class LinearFit:
         """
         if not self.known:
             return None
-        spare = 1 - np.sum(self.basis**2, axis=1) - self.centered / len(self.basis)
+        spare = 1 - np.sum(self.basis**2, axis=1)
         kept = spare > _LONE
         rest = energy = 0.0
         for part in _blocks(f):
-            part = part - part.mean(axis=0) if self.centered else part
             left = part - self.basis @ (self.basis.T @ part)
             rest += float(np.sum(left[kept] ** 2 / spare[kept, None]))
-            energy += float(np.sum(part[kept] ** 2))
-        if self.centered:
+            energy += float(np.sum((part - part.mean(axis=0) if self.intercept else part)[kept] ** 2))
+        if self.intercept:
             energy /= 1 - 1 / len(self.basis)
+            if energy <= (len(f) * np.finfo(float).eps) ** 2:  # a constant, to rounding
+                return 0.0
         return min(1.0, rest / energy) if energy > 0 else 0.0
 
 
-def linear_fit(x: Float[np.ndarray, "P D"], *, rounding: float, centered: bool = False) -> LinearFit:
+def linear_fit(x: Float[np.ndarray, "P D"], *, rounding: float) -> LinearFit:
     """Linear maps of the inputs x, whose entries have a relative rounding error of size `rounding`."""
     x = np.asarray(x, dtype=np.float64)
     x = x / (np.abs(x).max(initial=0) or 1.0)
-    mean = x.mean(axis=0) if centered else np.zeros(x.shape[1])
-    x = x - mean
     if x.shape[1] <= len(x):
         u, s, _ = np.linalg.svd(x, full_matrices=False)
         least = _ROUNDINGS * rounding
@@ -69,9 +81,7 @@ def linear_fit(x: Float[np.ndarray, "P D"], *, rounding: float, centered: bool =
         squares, u = np.linalg.eigh(x @ x.T)
         s = np.sqrt(np.maximum(squares, 0))
         least = max(_ROUNDINGS * rounding, np.sqrt(len(x) * np.finfo(float).eps))
-    size = max(s.max(initial=0), np.sqrt(len(x)) * np.linalg.norm(mean))  # the mean was rounded too
-    basis = u[:, s > least * size]
-    return LinearFit(basis, basis.shape[1] + int(centered), centered)
+    return LinearFit(u[:, s > least * s.max(initial=0)])
 
 
 def _blocks(f: np.ndarray) -> Iterator[np.ndarray]:
