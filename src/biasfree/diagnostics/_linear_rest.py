@@ -63,11 +63,11 @@ class LinearFit:
             left = part - self.basis @ (self.basis.T @ part)
             rest += float(np.sum(left[kept] ** 2 / spare[kept, None]))
             energy += float(np.sum((part - part.mean(axis=0) if self.intercept else part)[kept] ** 2))
-        if self.intercept:
-            energy /= 1 - 1 / len(self.basis)
-            if energy <= (len(f) * np.finfo(float).eps) ** 2:  # a constant, to rounding
-                return 0.0
-        return min(1.0, rest / energy) if energy > 0 else 0.0
+        if (
+            energy <= (len(f) * np.finfo(float).eps) ** 2
+        ):  # zero or, for an affine map, a constant, to rounding
+            return 0.0
+        return min(1.0, rest / energy)
 
 
 def linear_fit(x: Float[np.ndarray, "P D"], *, rounding: float) -> LinearFit:
