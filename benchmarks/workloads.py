@@ -25,6 +25,7 @@ NAMES = (
     "closed_form",
     "integrators",
     "monitor",
+    "diagnose",
     "sweeps",
     "start_up",
 )
