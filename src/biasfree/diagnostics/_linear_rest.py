@@ -63,9 +63,7 @@ class LinearFit:
             left = part - self.basis @ (self.basis.T @ part)
             rest += float(np.sum(left[kept] ** 2 / spare[kept, None]))
             energy += float(np.sum((part - part.mean(axis=0) if self.intercept else part)[kept] ** 2))
-        if (
-            energy <= (len(f) * np.finfo(float).eps) ** 2
-        ):  # zero or, for an affine map, a constant, to rounding
+        if energy <= (len(f) * np.finfo(float).eps) ** 2:  # zero or a constant, to rounding
             return 0.0
         return min(1.0, rest / energy)
 
