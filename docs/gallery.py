@@ -61,7 +61,7 @@ def exhibits() -> list[Exhibit]:
     digits, cancer, wine, iris, diabetes = (lambda i=i: list(data.sets())[i] for i in range(5))
     gelu, deep = {"act": torch.nn.GELU}, {"depth": 3}
     return [
-        Exhibit("digits", "2 layers, ReLU", digits, _mlp()),
+        Exhibit("digits", "convolution, ReLU, linear", digits, _classifier),
         Exhibit("breast cancer", "2 layers, ReLU", cancer, _mlp(), {"steps": 100}),
         Exhibit("wine", "2 layers, BatchNorm, GELU", wine, models.normed, {"steps": 100}),
         Exhibit("iris", "3 layers, LeakyReLU", iris, _mlp(act=torch.nn.LeakyReLU, **deep), {"steps": 100}),
@@ -145,6 +145,10 @@ def _mlp(**options):
 
 def _cnn(_inputs, _outputs, *, bias):
     return models.cnn(bias=bias)
+
+
+def _classifier(_inputs, _outputs, *, bias):
+    return models.classifier(bias=bias)
 
 
 def _transformer(tokens, size):

@@ -81,6 +81,17 @@ def cnn(*, bias, width=8):
     return nn.Sequential(convs[0], nn.ReLU(), convs[1], nn.ReLU(), convs[2])
 
 
+def classifier(*, bias):
+    """One convolution, ReLU and a linear layer from images of 8 × 8 pixels to ten classes."""
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 8, 8)),
+        nn.Conv2d(1, 4, 3, bias=bias),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(144, 10, bias=bias),
+    )
+
+
 def train(model, x, y, *, classes, steps=300, lr=1e-2, decay=1e-3, small=1.0, batch=None):
     """AdamW, with cross entropy for classes and squares for numbers.
 
