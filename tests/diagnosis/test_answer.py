@@ -33,7 +33,13 @@ def fitted(z):
             lambda z: 0.1 * z @ W,
             LINEAR,
             "not trained",
-            "100 % .* this model 18.8 %: it is not trained yet, and needs",
+            "model 18.8 %: it is not trained yet .*: rescaled, they explain 100 %",
+        ),
+        (
+            lambda z: np.abs(z[:, 1]),
+            LINEAR,
+            "not trained",
+            "not trained yet or too small, and needs no",
         ),
         (lambda z: np.abs(z[:, 1]), BENT, "not trained", "a nonlinear model is worth training"),
         (lambda z: z @ W, LINEAR, "needs none", "effectively linear, and nothing nonlinear is seen"),
@@ -57,6 +63,17 @@ def test_numbers(model, y, case, said):
     assert report.case == case
     assert re.search(said, report.answer)
     assert "annot tell" in report.answer or "%" in report.answer
+
+
+def test_a_small_nonlinear_share_that_matters_is_not_called_linear():
+    """A large mean makes N small, as of any bounded function plus a large linear part."""
+    x = X + 20
+    y = x @ np.ones(3) + 3 * np.abs(X[:, 0])
+    report = bf.diagnose(lambda z: z @ np.ones(3) + 3 * np.abs(z[:, 0] - 20), x, y, flips=20)
+    rows: Any = report.tables["function"].rows
+    assert dict(rows)["nonlinear share N, output 0"] < 0.01
+    assert (report.case, report.verdict) == ("earns", "nonlinear")
+    assert any("small as this is, it matters" in reason for reason in report.reasons)
 
 
 def test_the_points_are_those_of_the_scores():
@@ -91,7 +108,12 @@ CURVED = (np.abs(X[:, 0]) + np.abs(X[:, 1]) > 1.4).astype(int)
     ("model", "y", "case", "said"),
     [
         (lambda z: z @ W, LABELS, "needs none", "correctly held out from its fit, this model 100 %"),
-        (lambda z: -z @ W, LABELS, "not trained", "this model 0 %: it is not trained yet, and needs no"),
+        (
+            lambda z: -z @ W,
+            LABELS,
+            "not trained",
+            "model 0 %: it is not trained yet or too small, and needs no",
+        ),
         (lambda z: np.stack([-z @ W, z @ W], axis=1), LABELS, "needs none", "this model 100 %"),
         (lambda z: 1 / (1 + np.exp(-z @ W)), LABELS, "needs none", "this model 100 %"),
         (lambda z: np.abs(z[:, 0]) + np.abs(z[:, 1]) - 1.4, CURVED, "earns", "the nonlinearity earns"),
@@ -196,7 +218,8 @@ def check_agreement(report, model):
     answer, all_reasons = report.answer, " ".join(report.reasons)
     linear = report.verdict in ("effectively linear", "linear so far")
     if model is not None:
-        assert linear is ("unexplained, not more than" in re.sub(r" \(output.*?\)", "", all_reasons))
+        small = "unexplained, not more than" in re.sub(r" \(output.*?\)", "", all_reasons)
+        assert linear is (small and "small as this is, it matters" not in all_reasons)
         assert ("ffectively linear" in answer) <= linear
         assert ("ffectively a linear map with" in answer) <= (report.verdict == "effectively affine")
     symmetric, none, not_symmetric = (

@@ -39,7 +39,12 @@ def answer(state: State, measured: Measurements) -> str:
 
 
 def _not_trained(state: State, measured: Measurements, task: Task, versus: Competitors) -> str:
-    begun = f"{_both(state, measured, task, versus)}: it is not trained yet"
+    network = None if measured.subject is None else measured.subject.network
+    small = "" if network is not None else " or too small"
+    begun = f"{_both(state, measured, task, versus)}: it is not trained yet{small}"
+    if measured.rescaled is not None and not measured.rescaled.minus(versus.best).below(0.0):
+        more = amount(measured.rescaled.value)
+        return f"{begun}, or its outputs are in other units: rescaled, they explain {more}."
     if not state.nonlinear_helps:
         return f"{begun}, and needs no nonlinearity."
     if state.two_layers and state.mirrored:

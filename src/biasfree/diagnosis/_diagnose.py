@@ -50,8 +50,8 @@ def diagnose(
     these
     samples. The verdict is
 
-    - *nonlinear* if N > `nonlinear_above`, N = 1 − R² of the best linear map to the worst of the outputs;
-      *effectively affine* if an intercept makes N small;
+    - *nonlinear* if N > `nonlinear_above`, N = 1 − R² of the best linear map to the worst of the outputs, or
+      if that map in place of the model scores worse; *effectively affine* if an intercept makes N small;
     - otherwise *linear so far* if more than `residual_above` of the targets is not fitted and nothing keeps
       the model linear: Condition 3 is rejected (p < `rejected_below`, or most but not all samples have mirror
       images), or the model is not known to have two bias-free layers;

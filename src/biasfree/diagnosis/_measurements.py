@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import compressed
 from biasfree.data import Dataset
 from biasfree.diagnosis._competitors import Competitors, competitors
 from biasfree.diagnosis._peers import Peers, peers
@@ -197,6 +198,29 @@ class Measurements:
             return self.task.score(self.found)
         fitted = self.task.score(logits_of(self.found, self.reading))
         return fitted if self.reading in ("logits", "probabilities") else Score(fitted.hits)
+
+    def replaced(self, *, intercept: bool) -> Score | None:
+        """The score of the best linear map to the model's outputs, in place of the model."""
+        if self.score is None or self.task is None or self.data is None or self.outputs is None:
+            return None
+        x, f = self.data.x, self.outputs[: len(self.data)]
+        if intercept:
+            x = np.column_stack([x, np.full(len(x), np.abs(x).max() or 1.0)])
+        fitted = x @ np.linalg.lstsq(*compressed(x, f), rcond=None)[0]
+        if not self.task.is_classes:
+            return self.task.score(fitted)
+        one = fitted.shape[1] == 1
+        return self.task.score(logits_of(fitted, self.reading) if one else fitted)
+
+    @cached_property
+    def rescaled(self) -> Score | None:
+        """The score of the model's outputs times a number plus another, for each output; None for classes."""
+        if self.found is None or self.task is None or self.task.numbers is None:
+            return None
+        f, y = (part - part.mean(axis=0) for part in (self.found, self.task.numbers))
+        size = np.sum(f**2, axis=0)
+        slope = np.divide(np.sum(f * y, axis=0), size, out=np.zeros_like(size), where=size > 0)
+        return self.task.score(f * slope + self.task.numbers.mean(axis=0))
 
     def score_on(self, chosen: np.ndarray) -> Score:
         """The same on some of the samples."""

@@ -83,11 +83,19 @@ def _of_function(state: State, measured: Measurements, thresholds: Thresholds) -
     worst = int(np.argmax(measured.nonlinear))
     several = len(measured.nonlinear) > 1
     which = f" (output {worst}, the worst of {len(measured.nonlinear)})" if several else ""
-    compared = "not more" if state.linear else "more"
+    small = measured.nonlinear[worst] <= thresholds.nonlinear_above
+    compared = "not more" if small else "more"
     yield Reason(
         f"the best linear map leaves N = {percent(measured.nonlinear[worst])} of the model's outputs "
         f"unexplained{which}, {compared} than {percent(thresholds.nonlinear_above)}."
     )
+    close = measured.beyond_affine is not None and measured.beyond_affine.max() <= thresholds.nonlinear_above
+    if not state.linear and not state.affine and (small or (close and not measured.bias_free)):
+        replaced = measured.replaced(intercept=not small)
+        assert replaced is not None
+        assert measured.score is not None
+        lost = measured_points(measured.score.minus(replaced))
+        yield Reason(f"small as this is, it matters: the model minus its best linear map scores {lost}.")
     if state.affine and measured.beyond_affine is not None:
         left = percent(measured.beyond_affine.max())
         yield Reason(f"with an intercept it leaves {left}: the model is a linear map plus a constant.")

@@ -48,7 +48,7 @@ class State:
     has_model: bool
     has_data: bool
     linear: bool
-    """Whether a linear map without intercept computes the model, N ≤ `nonlinear_above`."""
+    """Whether a linear map without intercept stands for the model: N is small, and it scores as well."""
     affine: bool
     """Whether a linear map with an intercept does, but none without."""
     two_layers: bool
@@ -79,6 +79,8 @@ def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = F
         measured.beyond_affine is not None and measured.beyond_affine.max() <= thresholds.nonlinear_above
     )
     seen, versus, gain = measured.symmetry, measured.competitors, thresholds.gain_above
+    if _matters(measured, linear, affine, gain):
+        linear = affine = False
     rejected = (
         seen is not None
         and not seen.exact
@@ -125,6 +127,14 @@ def _unfinished(measured: Measurements, thresholds: Thresholds) -> bool:
     if measured.subject is None and measured.linear_share is not None:
         left = 1 - measured.linear_share
     return left is None or not left <= thresholds.residual_above
+
+
+def _matters(measured: Measurements, linear: bool, affine: bool, gain: float) -> bool:
+    """Whether a model that is nearly linear scores better than the linear map that it nearly is."""
+    if not (linear or affine) or measured.score is None:
+        return False
+    replaced = measured.replaced(intercept=affine)
+    return replaced is not None and measured.score.minus(replaced).above(gain)
 
 
 def _peers_gain(measured: Measurements, gain: float) -> bool:
