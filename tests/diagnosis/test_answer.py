@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from biasfree.diagnosis._competitors import folds
+from biasfree.diagnosis._study import study_of, symmetry_of
+from biasfree.diagnostics._mirror_test import sample_lines
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))
@@ -249,3 +252,47 @@ def check_agreement(report, model):
     assert report.case == "constant" or unknown == any(
         reason.startswith("not identifiable") for reason in report.reasons
     )
+
+
+def test_mirror_images_are_never_separated():
+    """Noise whose mirror images are also samples: held-out maps do not know it."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(31, 10)), rng.normal(size=31)
+    x, y = np.concatenate([x, -x]), np.concatenate([y, -y])
+    parts = folds(sample_lines(x)[0], seed=0)
+    assert sorted(np.concatenate(parts)) == list(range(62))
+    assert all(set(part) == {(i + 31) % 62 for i in part} for part in parts)
+    report = bf.diagnose(data=(x, y), flips=20)
+    assert report.case == "no signal"
+
+
+def test_a_sample_without_mirror_image_counts_though_the_study_lacks_it():
+    mirrored = bf.data.odd_sine(n=20, d=3, seed=0)
+    data = bf.Dataset(np.r_[mirrored.x, [[1.0, 2.0, 3.0]]], np.r_[mirrored.y, 1.0])
+    found = symmetry_of(data, mirrored, flips=20, seed=0)
+    assert (found.exact, found.evenness) == (False, 40 / 41)
+    assert symmetry_of(mirrored, mirrored, flips=20, seed=0).exact
+
+
+def test_a_study_keeps_mirror_images_together():
+    data = bf.data.odd_sine(n=100, d=3, seed=0)
+    study = study_of(data, 61, seed=0)
+    assert len(study) == 60
+    assert bf.data.mirror_pairs(study) is not None
+    assert study_of(data, 200, seed=0) is data
+
+
+def test_the_projected_test_finds_an_asymmetry_in_many_dimensions():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 60)) + 3 * np.eye(60)[0]
+    for data, rejected in (
+        (bf.Dataset(x, x[:, :4]), True),
+        (bf.Dataset(x - 3 * np.eye(60)[0], x[:, 1:5]), False),
+    ):
+        found = symmetry_of(data, data, flips=39, seed=0)
+        assert (found.p_value < 0.05) is rejected
+        assert found.witness_inputs is not None
+        assert found.witness_inputs.shape == (60,)
+        signs = np.sign(data.x @ found.witness_inputs)
+        split, whole = (np.linalg.norm((s[:, None] * data.x).T @ data.x, 2) for s in (signs, np.ones(300)))
+        assert found.inputs == pytest.approx(split / whole)
