@@ -124,10 +124,17 @@ def _right(case: str, task: data.Task, gap: np.ndarray, *, bias: bool, samples: 
         "needs none": not pays and gain > -MARGIN - visible,
         "not yet": pays and gain < MARGIN + visible,
         "held back": pays and gain < MARGIN + visible and task.mirrored and not bias,
+        "no signal": not pays and task.linear.mean() < _baseline(task) + visible,
         "not trained": gain < -sure,
         "intercept": gain < -sure and not bias,
     }
     return "right" if true[case] else "wrong"
+
+
+def _baseline(task: data.Task) -> float:
+    """The score of the best constant."""
+    y = task.fresh[1]
+    return float(np.bincount(y).max() / len(y)) if task.classes else 0.0
 
 
 def _predictions(model: Any, task: data.Task) -> Callable[[np.ndarray], np.ndarray]:

@@ -48,12 +48,14 @@ def test_an_odd_target_on_mirrored_data(gallery, bias):
         ("not trained", True, -0.1, "right"),
         ("not trained", True, 0.0, "wrong"),
         ("intercept", False, -0.1, "right"),
+        ("no signal", False, -0.5, "right"),
+        ("no signal", True, 0.0, "wrong"),
         ("unconfirmed", False, 0.1, "cannot tell"),
         ("too few", True, 0.0, "cannot tell"),
     ],
 )
 def test_the_judge(gallery, case, pays, gain, right):
-    task = SimpleNamespace(known=pays, mirrored=True)
+    task = SimpleNamespace(known=pays, mirrored=True, classes=0, fresh=(None, None), linear=np.zeros(9))
     gap = gain + 0.1 * np.random.default_rng(0).normal(size=6000)
     gap += gain - gap.mean()
     assert gallery._right(case, task, gap, bias=False, samples=600) == right
