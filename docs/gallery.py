@@ -75,7 +75,7 @@ def exhibits() -> list[Exhibit]:
         Exhibit("offset", "2 layers, ReLU", lambda: data.law("offset"), _mlp(), {"small": 0.1}),
         Exhibit("threshold", "2 layers, GELU", lambda: data.law("threshold"), _mlp(**gelu), {"steps": 60}),
         Exhibit("odd", "2 layers, ReLU", lambda: data.law("odd", mirrored=True), _mlp(), {"small": 0.3}),
-        Exhibit("parity", "2 layers, ReLU", lambda: data.law("parity", d=3, mirrored=True), _mlp()),
+        Exhibit("mirrored digits", "2 layers, ReLU", data.mirrored_digits, _mlp(), {"small": 0.3}),
         Exhibit("even", "2 layers, ReLU", lambda: data.law("even"), _mlp()),
         Exhibit("XOR", "3 layers, ReLU", lambda: data.law("XOR", d=3), _mlp(**deep)),
         Exhibit("moons", "3 layers, ReLU", lambda: data.from_scikit_learn("moons"), _mlp(**deep)),

@@ -153,12 +153,6 @@ LAWS = {
     ),
     "even": (lambda x, _: np.abs(x @ _slope()) - 0.5, "y = |w·x| − ½: even", True, 0),
     "XOR": (lambda x, _: (x[:, 0] * x[:, 1] > 0).astype(int), "the sign of x₁x₂: even", True, 2),
-    "parity": (
-        lambda x, _: (x[:, 0] * x[:, 1] * x[:, 2] > 0).astype(int),
-        "the sign of x₁x₂x₃: odd, which two layers without biases cannot fit",
-        True,
-        2,
-    ),
     "threshold": (
         lambda x, rng: (x @ _slope() + 0.3 * rng.normal(size=len(x)) > 0).astype(int),
         "the sign of w·x + noise: a linear map is the best classifier",
@@ -190,6 +184,18 @@ def from_scikit_learn(name):
     parts = [slice(0, 600), slice(600, 1200), slice(1200, 7200)]
     (a, b), (c, e), more = ((x[part], y[part]) for part in parts)
     return Task(name, a, b, c, e, more, why, True, classes)
+
+
+def mirrored_digits():
+    """Even or odd digits, centered, and with (−x, other class) added to every sample."""
+    x, y = datasets.load_digits(return_X_y=True)
+    task = real("mirrored digits", x - x.mean(axis=0), y % 2, classes=2)
+    both = [
+        (np.concatenate([a, -a]), np.concatenate([b, 1 - b]))
+        for a, b in ((task.x, task.y), (task.test_x, task.test_y))
+    ]
+    why = "whether a digit is even, with mirror images added: measured with scikit-learn's models"
+    return Task(task.name, *both[0], *both[1], both[1], why, classes=2, mirrored=True)
 
 
 def denoising(noise=0.3):

@@ -89,6 +89,13 @@ def _unconfirmed(state: State, measured: Measurements, task: Task, versus: Compe
             "samples held out from them: the model may have memorized these samples, and no nonlinearity is "
             "seen that it needs. Diagnose it on samples that it was not trained on, with unseen=True."
         )
+    if state.unseen:
+        less = amount(versus.best.value - versus.growth)
+        return (
+            f"Cannot tell. {_both(state, measured, task, versus)}, but the linear map is fitted to "
+            f"{versus.fitted:,} samples only, and still improves: with half of them it reaches {less}. The "
+            "model may have had more. Pass more samples."
+        )
     return (
         f"Cannot tell. {_both(state, measured, task, versus)}, but a kernel machine is no better than linear "
         "on "

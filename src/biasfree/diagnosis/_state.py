@@ -179,7 +179,10 @@ def _case(
     if over_best.below(gain):
         return "intercept" if measured.bias_free else "not trained"
     if not linear and over_best.above(gain):
-        return "earns" if unseen or helps else "unconfirmed"
+        # the excess error of a linear map falls as 1/n, so that endless samples would add as much again as
+        # the last doubling; a model that was trained on others may have had them
+        sure = over_best.value > versus.growth if unseen else helps
+        return "earns" if sure else "unconfirmed"
     if helps:
         return "held back" if linear and kept else "not yet"
     return "needs none"

@@ -26,6 +26,8 @@ class Score:
     hits: Float[np.ndarray, "P"]
     lost: Float[np.ndarray, "P"] | None = None
     """The cross entropy of every sample, where predictions are logits."""
+    groups: Int[np.ndarray, "P"] | None = None
+    """Samples of one group, such as x and −x, are no independent evidence."""
 
     @property
     def cross_entropy(self) -> float | None:
@@ -34,7 +36,8 @@ class Score:
 
     def of(self, chosen: Int[np.ndarray, "_"]) -> Score:
         """The score on some of the samples."""
-        return Score(self.hits[chosen], None if self.lost is None else self.lost[chosen])
+        lost, groups = (None if one is None else one[chosen] for one in (self.lost, self.groups))
+        return Score(self.hits[chosen], lost, groups)
 
     @property
     def value(self) -> float:
@@ -43,7 +46,7 @@ class Score:
 
     def minus(self, other: Score) -> Difference:
         """The difference of two scores on the same samples."""
-        return difference(self.hits - other.hits)
+        return difference(self.hits - other.hits, other.groups if self.groups is None else self.groups)
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,25 @@ class Difference:
         return self.value >= least and self.value > 2 * self.error
 
     def below(self, least: float) -> bool:
-        """Whether the difference is at most −`least` and larger than two standard errors."""
-        return Difference(-self.value, self.error).above(least)
+        """Whether the difference is at most −`least` and larger than three standard errors.
+
+        Three, since the other score is the better of two on the same samples.
+        """
+        return -self.value >= least and -self.value > 3 * self.error
 
 
-def difference(per_sample: Float[np.ndarray, "P"]) -> Difference:
-    """The mean of paired differences, and its standard error."""
-    n = len(per_sample)
-    error = float(np.std(per_sample, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    return Difference(float(np.mean(per_sample)), error)
+def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] | None = None) -> Difference:
+    """The mean of paired differences, and its standard error, from independent groups of samples."""
+    n, mean = len(per_sample), float(np.mean(per_sample))
+    if groups is None:
+        error = float(np.std(per_sample, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+        return Difference(mean, error)
+    _, index = np.unique(groups, return_inverse=True)
+    sums = np.bincount(index, per_sample - mean)
+    count = len(sums)
+    return Difference(
+        mean, float(np.sqrt(np.sum(sums**2) * count / (count - 1)) / n) if count > 1 else np.inf
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +92,8 @@ class Task:
     notes: tuple[str, ...] = ()
     size: float | None = None
     """The variance to which squared errors are relative, if these are some of the samples."""
+    groups: Int[np.ndarray, "P"] | None = None
+    """Samples of one group, such as x and −x, are no independent evidence."""
 
     @property
     def is_classes(self) -> bool:
@@ -99,7 +114,9 @@ class Task:
         """The same task for some of the samples."""
         numbers = None if self.numbers is None else self.numbers[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        return Task(numbers, self.classes, labels, self.notes, None if numbers is None else self.spread)
+        size, groups = None if numbers is None else self.spread, self.groups
+        groups = None if groups is None else groups[chosen]
+        return Task(numbers, self.classes, labels, self.notes, size, groups)
 
     @cached_property
     def one_hot(self) -> Float[np.ndarray, "P C"]:
@@ -127,12 +144,13 @@ class Task:
         if self.labels is None:
             assert self.numbers is not None
             size = self.spread or 1.0
-            return Score(1 - np.sum(((self.numbers - predicted) / np.sqrt(size)) ** 2, axis=1))
+            hits = 1 - np.sum(((self.numbers - predicted) / np.sqrt(size)) ** 2, axis=1)
+            return Score(hits, groups=self.groups)
         right = np.argmax(predicted, axis=1) == self.labels
         top = predicted.max(axis=1)
         rest = np.log(np.sum(np.exp(predicted - top[:, None]), axis=1))
         lost = rest + top - predicted[np.arange(len(predicted)), self.labels]
-        return Score(right.astype(float), lost)
+        return Score(right.astype(float), lost, self.groups)
 
     @cached_property
     def baseline(self) -> float:
