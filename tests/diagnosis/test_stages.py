@@ -101,3 +101,26 @@ def test_a_report_takes_more_tables():
     more = report.with_table("layers by name", table)
     assert list(more.tables) == [*report.tables, "layers by name"]
     assert "layers by name" in more.to_json()
+
+
+def test_the_first_answer_calls_the_model_on_few_samples():
+    """A model that takes 0.3 s for 200 samples then takes about a second before the first answer."""
+    asked, before = [0], []
+
+    def counted(x):
+        asked[0] += len(x)
+        return x[:, 0]
+
+    bf.diagnose(counted, X, Y, flips=20, watch=lambda _: before.append(asked[0]))
+    assert before[0] <= 800
+    assert before[1] - before[0] <= len(X) + 800
+
+
+def test_of_many_samples_a_fifth_is_held_out_once():
+    x = np.random.default_rng(4).normal(size=(4100, 2))
+    report = bf.diagnose(lambda z: 0.1 * z[:, 0] - 3, x, x[:, 0], flips=20)
+    assert "rescaled, they explain 100 %" in report.answer
+    assert [row[-1] for row in report.tables["scores"].rows] == [
+        "the same 820", "820 held out", "820 held out", "5 folds of 2,000", "",
+    ]  # fmt: skip
+    assert any("on 820 samples held out from their fit" in reason for reason in report.reasons)

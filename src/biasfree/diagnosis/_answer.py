@@ -5,7 +5,7 @@ from __future__ import annotations
 from biasfree.diagnosis._competitors import FEWEST, Competitors
 from biasfree.diagnosis._measurements import PROBES, Measurements
 from biasfree.diagnosis._state import State
-from biasfree.diagnosis._task import Task
+from biasfree.diagnosis._task import Score, Task
 from biasfree.diagnosis._wording import amount, does, points
 
 
@@ -42,7 +42,8 @@ def _not_trained(state: State, measured: Measurements, task: Task, versus: Compe
     network = None if measured.subject is None else measured.subject.network
     small = "" if network is not None else " or too small"
     begun = f"{_both(state, measured, task, versus)}: it is not trained yet{small}"
-    if measured.rescaled is not None and not measured.rescaled.minus(versus.best).below(0.0):
+    if _as_good(measured.rescaled, versus):
+        assert measured.rescaled is not None
         more = amount(measured.rescaled.value)
         return f"{begun}, or its outputs are in other units: rescaled, they explain {more}."
     if not state.nonlinear_helps:
@@ -51,6 +52,11 @@ def _not_trained(state: State, measured: Measurements, task: Task, versus: Compe
         kept = "Two layers without biases stay linear on these symmetric data (Theorem 5)"
         return f"{begun}. {_flexible(measured, versus)}. {kept}: add biases or a layer."
     return f"{begun}. {_flexible(measured, versus)}: a nonlinear model is worth training."
+
+
+def _as_good(score: Score | None, versus: Competitors) -> bool:
+    """Whether a score is no worse than that of the better linear map, as far as is seen."""
+    return score is not None and not score.of(versus.tested).minus(versus.best).below(0.0)
 
 
 def _needs_none(state: State, measured: Measurements, task: Task, versus: Competitors) -> str:
