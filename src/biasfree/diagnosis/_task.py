@@ -60,12 +60,9 @@ class Difference:
         """Whether the difference is at least `least` and larger than two standard errors."""
         return self.value >= least and self.value > 2 * self.error
 
-    def below(self, least: float) -> bool:
-        """Whether the difference is at most −`least` and larger than three standard errors.
-
-        Three, since the other score is the better of two on the same samples.
-        """
-        return -self.value >= least and -self.value > 3 * self.error
+    def below(self, least: float, *, errors: float = 2) -> bool:
+        """Whether the difference is at most −`least` and larger than so many standard errors."""
+        return -self.value >= least and -self.value > errors * self.error
 
 
 def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] | None = None) -> Difference:
