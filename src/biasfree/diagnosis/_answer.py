@@ -62,11 +62,12 @@ def _as_good(score: Score | None, versus: Competitors) -> bool:
 def _needs_none(state: State, measured: Measurements, task: Task, versus: Competitors) -> str:
     if state.linear or state.affine:
         kind = "linear" if state.linear else "a linear map with an intercept"
+        linear = _linear(state, task, versus)
         return (
-            f"The model is effectively {kind}, and nothing nonlinear is seen that it could learn. "
-            f"{_linear(state, task, versus)} held out from its fit, this model {_mine(measured, versus)}, "
-            "and a "
-            "kernel machine does no better."
+            f"The model is effectively {kind}, and nothing nonlinear is seen that it could learn. Tested on "
+            f"held-out samples, {linear[0].lower()}{linear[1:]}, and a kernel machine does no better; this "
+            "model "
+            f"{_mine(measured, versus)} on the samples given."
         )
     return (
         f"{_both(state, measured, task, versus)}: no difference that these data can show, so it needs no "
@@ -204,7 +205,6 @@ def _would_add(state: State, measured: Measurements) -> str:
     peers = measured.peers
     if peers is None or state.case == "unconfirmed":
         return ""
-    whose = "" if peers.known else f" to a network of {peers.sizes[1]} neurons"
     changes = {"biases": peers.biased.minus(peers.plain), "one layer more": peers.deeper.minus(peers.plain)}
     said = [
         f"{name} would {'add' if more.value > 0 else 'cost'} {points(more.value)}"
@@ -213,7 +213,9 @@ def _would_add(state: State, measured: Measurements) -> str:
     ]
     none = [name for name, more in changes.items() if not (more.above(0.0) or more.below(0.0))]
     if len(none) == 2:
-        return f" Neither biases nor one layer more would add anything that these data can show{whose}."
-    said += [f"{name} would add nothing that these data can show" for name in none]
-    text = "; ".join(said)
-    return f" {text[0].upper()}{text[1:]}{whose}."
+        text = "neither biases nor one layer more would add anything that these data can show"
+    else:
+        text = "; ".join([*said, *(f"{name} would add nothing that these data can show" for name in none)])
+    if not peers.known:
+        return f" To a network of {peers.sizes[1]} neurons trained here, {text}."
+    return f" {text[0].upper()}{text[1:]}."
