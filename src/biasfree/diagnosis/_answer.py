@@ -66,8 +66,7 @@ def _needs_none(state: State, measured: Measurements, task: Task, versus: Compet
         return (
             f"The model is effectively {kind}, and nothing nonlinear is seen that it could learn. Tested on "
             f"held-out samples, {linear[0].lower()}{linear[1:]}, and a kernel machine does no better; this "
-            "model "
-            f"{_mine(measured, versus)} on the samples given."
+            f"model {_mine(measured, versus)} on the samples given."
         )
     return (
         f"{_both(state, measured, task, versus)}: no difference that these data can show, so it needs no "
@@ -84,8 +83,7 @@ def _earns(state: State, measured: Measurements, task: Task, versus: Competitors
         return f"{_both(state, measured, task, versus)}: the nonlinearity earns {points(gain.value)}."
     return (
         f"{_both(state, measured, task, versus)}: the nonlinearity earns up to {points(gain.value)}; on "
-        "held-out "
-        f"samples a kernel machine earns {points(confirmed.value)}."
+        f"held-out samples a kernel machine earns {points(confirmed.value)}."
     )
 
 
@@ -98,10 +96,8 @@ def _unconfirmed(state: State, measured: Measurements, task: Task, versus: Compe
         )
     return (
         f"Cannot tell. {_both(state, measured, task, versus)}, but a kernel machine is no better than linear "
-        "on "
-        "samples held out from it: the model may have memorized these samples. Diagnose it on samples that "
-        "it "
-        "was not trained on, with unseen=True, or with compare=True."
+        "on samples held out from it: the model may have memorized these samples. Diagnose it on samples "
+        "that it was not trained on, with unseen=True, or with compare=True."
     )
 
 
@@ -167,8 +163,7 @@ def _cannot_compare(state: State, measured: Measurements) -> str:
         begun = "Effectively linear, and must stay so: the data are symmetric (Theorem 5). "
     return (
         f"{begun}Cannot tell whether a linear model would do as well: {samples} samples are too few to hold "
-        "some "
-        f"out; at least {FEWEST} are needed, where x and −x count as one."
+        f"some out; at least {FEWEST} are needed, where x and −x count as one."
     )
 
 
@@ -195,8 +190,7 @@ def _flexible(measured: Measurements, versus: Competitors) -> str:
         return f"A kernel machine reaches {amount(versus.flexible.value)} on held-out samples"
     return (
         f"A kernel machine fitted to {versus.flexible_samples:,} samples does better than a linear map "
-        "fitted to "
-        f"them, by {points(versus.flexible_gain.value)}"
+        f"fitted to them, by {points(versus.flexible_gain.value)}"
     )
 
 
