@@ -62,11 +62,11 @@ def _as_good(score: Score | None, versus: Competitors) -> bool:
 def _needs_none(state: State, measured: Measurements, task: Task, versus: Competitors) -> str:
     if state.linear or state.affine:
         kind = "linear" if state.linear else "a linear map with an intercept"
+        linear = _linear(state, task, versus)
         return (
-            f"The model is effectively {kind}, and nothing nonlinear is seen that it could learn. "
-            f"{_linear(state, task, versus)} held out from its fit, this model {_mine(measured, versus)}, "
-            "and a "
-            "kernel machine does no better."
+            f"The model is effectively {kind}, and nothing nonlinear is seen that it could learn. Tested on "
+            f"held-out samples, {linear[0].lower()}{linear[1:]}, and a kernel machine does no better; this "
+            f"model {_mine(measured, versus)} on the samples given."
         )
     return (
         f"{_both(state, measured, task, versus)}: no difference that these data can show, so it needs no "
@@ -83,8 +83,7 @@ def _earns(state: State, measured: Measurements, task: Task, versus: Competitors
         return f"{_both(state, measured, task, versus)}: the nonlinearity earns {points(gain.value)}."
     return (
         f"{_both(state, measured, task, versus)}: the nonlinearity earns up to {points(gain.value)}; on "
-        "held-out "
-        f"samples a kernel machine earns {points(confirmed.value)}."
+        f"held-out samples a kernel machine earns {points(confirmed.value)}."
     )
 
 
@@ -104,10 +103,8 @@ def _unconfirmed(state: State, measured: Measurements, task: Task, versus: Compe
         )
     return (
         f"Cannot tell. {_both(state, measured, task, versus)}, but a kernel machine is no better than linear "
-        "on "
-        "samples held out from it: the model may have memorized these samples. Diagnose it on samples that "
-        "it "
-        "was not trained on, with unseen=True, or with compare=True."
+        "on samples held out from it: the model may have memorized these samples. Diagnose it on samples "
+        "that it was not trained on, with unseen=True, or with compare=True."
     )
 
 
@@ -173,8 +170,7 @@ def _cannot_compare(state: State, measured: Measurements) -> str:
         begun = "Effectively linear, and must stay so: the data are symmetric (Theorem 5). "
     return (
         f"{begun}Cannot tell whether a linear model would do as well: {samples} samples are too few to hold "
-        "some "
-        f"out; at least {FEWEST} are needed, where x and −x count as one."
+        f"some out; at least {FEWEST} are needed, where x and −x count as one."
     )
 
 
@@ -201,8 +197,7 @@ def _flexible(measured: Measurements, versus: Competitors) -> str:
         return f"A kernel machine reaches {amount(versus.flexible.value)} on held-out samples"
     return (
         f"A kernel machine fitted to {versus.flexible_samples:,} samples does better than a linear map "
-        "fitted to "
-        f"them, by {points(versus.flexible_gain.value)}"
+        f"fitted to them, by {points(versus.flexible_gain.value)}"
     )
 
 
@@ -211,7 +206,6 @@ def _would_add(state: State, measured: Measurements) -> str:
     peers = measured.peers
     if peers is None or state.case == "unconfirmed":
         return ""
-    whose = "" if peers.known else f" to a network of {peers.sizes[1]} neurons"
     changes = {"biases": peers.biased.minus(peers.plain), "one layer more": peers.deeper.minus(peers.plain)}
     said = [
         f"{name} would {'add' if more.value > 0 else 'cost'} {points(more.value)}"
@@ -220,7 +214,9 @@ def _would_add(state: State, measured: Measurements) -> str:
     ]
     none = [name for name, more in changes.items() if not (more.above(0.0) or more.below(0.0))]
     if len(none) == 2:
-        return f" Neither biases nor one layer more would add anything that these data can show{whose}."
-    said += [f"{name} would add nothing that these data can show" for name in none]
-    text = "; ".join(said)
-    return f" {text[0].upper()}{text[1:]}{whose}."
+        text = "neither biases nor one layer more would add anything that these data can show"
+    else:
+        text = "; ".join([*said, *(f"{name} would add nothing that these data can show" for name in none)])
+    if not peers.known:
+        return f" To a network of {peers.sizes[1]} neurons trained here, {text}."
+    return f" {text[0].upper()}{text[1:]}."

@@ -55,8 +55,7 @@ def _folder(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if odd is not None:
         raise ValueError(
             f"all images must have one size, got {images[0].shape} for {files[0]} and {images[odd].shape} "
-            "for "
-            f"{files[odd]}; resize them."
+            f"for {files[odd]}; resize them."
         )
     x = np.stack(images) / 255
     channels_first = np.moveaxis(x, -1, 1) if x.ndim == 4 else x[:, None]

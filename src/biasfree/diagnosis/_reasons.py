@@ -55,8 +55,7 @@ def _of_scores(state: State, measured: Measurements) -> Iterator[Reason]:
         yield Reason(
             f"linear maps are scored {how}. Kernel machine minus linear map: "
             f"{measured_points(versus.flexible_gain)} ({versus.flexible_samples:,} samples). A difference "
-            "counts if it "
-            "exceeds two standard errors, which follow the ±."
+            "counts if it exceeds two standard errors, which follow the ±."
         )
     if state.intercept_helps:
         yield Reason(f"an intercept adds {measured_points(versus.intercept_gain)} to the linear map.")
@@ -71,8 +70,7 @@ def _of_peers(measured: Measurements) -> Iterator[Reason]:
     limit = "" if peers.finished else " Some trainings ended at their time limit, so these scores may be low."
     yield Reason(
         f"networks {shape} ({whose}) trained here on the same samples, tested on held-out ones: with biases "
-        "minus "
-        f"without {measured_points(peers.biased.minus(peers.plain))}, one layer more minus the same "
+        f"minus without {measured_points(peers.biased.minus(peers.plain))}, one layer more minus the same "
         f"{measured_points(peers.deeper.minus(peers.plain))}.{limit}"
     )
 
@@ -129,10 +127,8 @@ def _of_targets(measured: Measurements) -> Iterator[Reason]:
     total = shares.total
     yield Reason(
         f"of ⟨y²⟩, a linear map without intercept, fitted to all samples, explains {percent(total.linear)}; "
-        "the odd "
-        f"nonlinear part, which two bias-free layers cannot express, is {_part(total.odd)}; the part that is "
-        "even "
-        f"in x is {_part(total.even)}.",
+        f"the odd nonlinear part, which two bias-free layers cannot express, is {_part(total.odd)}; the "
+        f"part that is even in x is {_part(total.even)}.",
         _EXPRESSIVITY,
     )
     unknown = [
@@ -153,15 +149,13 @@ def _why(shares: TargetShares, unknown: list[str]) -> str:
     if shares.overlap > 0.5:
         return (
             "odd and even functions look alike on these inputs (their predictions correlate by "
-            f"{shares.overlap:.2f}, "
-            "more than 0.5), as where the inputs lie on one side of 0. Center the inputs, or add samples "
-            "near −x."
+            f"{shares.overlap:.2f}, more than 0.5), as where the inputs lie on one side of 0. Center the "
+            "inputs, or add samples near −x."
         )
     errors = " and ".join(percent(getattr(shares.total, name).error) for name in unknown)
     return (
         f"on held-out samples it is smaller than its error allows to see (standard error {errors} of ⟨y²⟩, "
-        "from "
-        f"{shares.samples:,} samples). It may be zero; four times as many samples halve the error."
+        f"from {shares.samples:,} samples). It may be zero; four times as many samples halve the error."
     )
 
 
@@ -180,10 +174,9 @@ def _of_centering(measured: Measurements) -> Iterator[Reason]:
         return
     if made.centered.symmetry <= seen.defect / 2:
         yield Reason(
-            f"the inputs are not centered: bf.data.center would reduce the asymmetry of the data from "
+            "the inputs are not centered: bf.data.center would reduce the asymmetry of the data from "
             f"{percent(seen.defect)} to {percent(made.centered.symmetry)}, and so make a bias-free network "
-            "more "
-            "nearly linear."
+            "more nearly linear."
         )
 
 
@@ -205,31 +198,27 @@ def _of_symmetry(state: State, measured: Measurements) -> Iterator[Reason]:
     if measured.moments_only:
         yield Reason(
             "the data are symmetric in second moments only: this suffices for the square loss, but the "
-            "logistic loss "
-            "also needs mirror images (−x, −y), which are missing (Condition 3, TMLR 3).",
+            "logistic loss also needs mirror images (−x, −y), which are missing (Condition 3, TMLR 3).",
             _EQUIVALENCE,
         )
     elif measured.mirrored_by_design:
         odd = "their targets are not odd" if seen.evenness == 1 else "the others do not"
         yield Reason(
             f"the data are not symmetric: {percent(seen.evenness)} of the samples have a mirror input, more "
-            "than by "
-            f"chance, but {odd}; {off}. Condition 3 (TMLR 3) is rejected (p = {seen.p_value:.3g} for "
-            "independent "
-            "samples).",
+            f"than by chance, but {odd}; {off}. Condition 3 (TMLR 3) is rejected (p = {seen.p_value:.3g} "
+            "for independent samples).",
             _EQUIVALENCE,
         )
     elif state.rejected:
         yield Reason(
-            f"the data are not symmetric: {off}, more than by chance. Condition 3 (TMLR 3) is rejected, "
-            f"p = {seen.p_value:.3g}.",
+            f"the data are not symmetric: {off}, more than by chance. Condition 3 (TMLR 3) is rejected, p = "
+            f"{seen.p_value:.3g}.",
             _EQUIVALENCE,
         )
     else:
         yield Reason(
             f"the data show no asymmetry: {off}, which chance explains. Condition 3 (TMLR 3) is not "
-            "rejected, "
-            f"p = {seen.p_value:.3g}.",
+            f"rejected, p = {seen.p_value:.3g}.",
             _EQUIVALENCE,
         )
 

@@ -21,8 +21,7 @@ _STREAMED = 10  # times as many samples as are kept are read from a stream
 _LARGEST = 1e100
 _FORMS = (
     "a bf.Dataset, a pair (x, y), x and y as two arguments, a data frame and the name of its target column, "
-    "a "
-    "PyTorch Dataset or DataLoader, or the name of a .csv or .npz file or of a folder of images"
+    "a PyTorch Dataset or DataLoader, or the name of a .csv or .npz file or of a folder of images"
 )
 
 

@@ -183,7 +183,7 @@ def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
         notes.append(f'the targets are taken for classes{read}; task="regression" takes them for numbers.')
     if measured.study is not data and measured.study is not None:
         notes.append(
-            f"symmetry, parts of the targets and preparation are measured on a random subset of "
+            "symmetry, parts of the targets and preparation are measured on a random subset of "
             f"{len(measured.study):,} of the {len(data):,} samples; scores and N use all."
         )
     if seen is not None and not seen.exact and seen.samples < len(data):
@@ -192,9 +192,9 @@ def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
         notes.append(f"odd and even shares are estimated on {shares.samples:,} samples chosen at random.")
     if measured.independent:
         notes.append(
-            f"the {len(data)} samples in {data.dimensions} dimensions are linearly "
-            "independent, so every function is linear on them. N is measured on them and their mirror "
-            "images, and detects only the even part; use more samples to detect the odd part."
+            f"the {len(data)} samples in {data.dimensions} dimensions are linearly independent, so every "
+            "function is linear on them. N is measured on them and their mirror images, and detects only "
+            "the even part; use more samples to detect the odd part."
         )
     if np.any(np.all(data.targets == 0, axis=0)):
         notes.append("a target is zero on every sample.")
