@@ -19,6 +19,13 @@ def test_samples_of_one_group_are_one_piece_of_evidence():
     assert difference(d, np.zeros(50)).error == np.inf
 
 
+def test_huge_differences_do_not_overflow():
+    d = np.random.default_rng(0).normal(size=50)
+    huge, plain = difference(1e200 * d), difference(d)
+    assert (huge.value, huge.error) == pytest.approx((1e200 * plain.value, 1e200 * plain.error), rel=1e-12)
+    assert plain.error == pytest.approx(np.std(d, ddof=1) / np.sqrt(50), rel=1e-12)
+
+
 def test_mirror_images_are_grouped():
     x = np.random.default_rng(0).normal(size=(40, 3))
     found = competitors(np.concatenate([x, -x]), Task(np.concatenate([x, -x])[:, :1]), seed=0)

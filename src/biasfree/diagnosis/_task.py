@@ -67,16 +67,15 @@ class Difference:
 
 def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] | None = None) -> Difference:
     """The mean of paired differences, and its standard error, from independent groups of samples."""
-    n, mean = len(per_sample), float(np.mean(per_sample))
-    if groups is None:
-        error = float(np.std(per_sample, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-        return Difference(mean, error)
-    _, index = np.unique(groups, return_inverse=True)
-    sums = np.bincount(index, per_sample - mean)
-    count = len(sums)
-    return Difference(
-        mean, float(np.sqrt(np.sum(sums**2) * count / (count - 1)) / n) if count > 1 else np.inf
-    )
+    size = float(np.abs(per_sample).max()) or 1.0
+    scaled = per_sample / size  # no square overflows
+    n, mean = len(scaled), float(np.mean(scaled))
+    index = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(index, scaled - mean)
+    if len(sums) == 1:
+        return Difference(size * mean, np.inf)
+    error = float(np.sqrt(np.sum(sums**2) * len(sums) / (len(sums) - 1)) / n)
+    return Difference(size * mean, size * error)
 
 
 @dataclass(frozen=True, eq=False)
