@@ -124,3 +124,12 @@ def test_of_many_samples_a_fifth_is_held_out_once():
         "the same 820", "820 held out", "820 held out", "5 folds of 2,000", "",
     ]  # fmt: skip
     assert any("on 820 samples held out from their fit" in reason for reason in report.reasons)
+
+
+def test_the_first_answer_keeps_mirror_images_together():
+    data, seen = bf.data.odd_sine(n=600, d=2, seed=0), []
+    best = bf.networks.rank_one(np.linalg.lstsq(data.x, data.y)[0], width=4, scale=1.0)
+    bf.diagnose(best, data, flips=20, watch=seen.append)
+    assert len(seen) == 2
+    for report in seen:
+        assert any("every sample has its mirror image" in reason for reason in report.reasons)

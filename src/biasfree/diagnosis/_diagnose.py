@@ -36,19 +36,15 @@ def diagnose(
     """Diagnose whether a linear model would do as well, whether a model is linear, and what keeps it so.
 
     `model` is a `bf.Network`, a `torch.nn.Module`, a scikit-learn estimator, a list of weights or any
-    function
-    of the samples. `data` is a `bf.Dataset`, a pair (x, y), x with `y` as the third argument, a data frame
-    with
-    the name of its target column as `y`, a PyTorch Dataset or DataLoader, or the name of a file. Samples and
-    outputs have any shape. At least one of model and data is needed.
+    function of the samples. `data` is a `bf.Dataset`, a pair (x, y), x with `y` as the third argument, a data
+    frame with the name of its target column as `y`, a PyTorch Dataset or DataLoader, or the name of a file.
+    Samples and outputs have any shape. At least one of model and data is needed.
 
     `report.answer` compares the model with linear maps and a kernel machine, which are fitted to some samples
     and tested on others: by R² for numbers, by accuracy and cross entropy for classes. Differences count if
     they exceed two standard errors and `gain_above`. `compare=True` also trains networks of the model's
-    shape,
-    without and with biases and with one layer more. `unseen=True` says that the model was not trained on
-    these
-    samples. The verdict is
+    shape, without and with biases and with one layer more. `unseen=True` says that the model was not trained
+    on these samples. The verdict is
 
     - *nonlinear* if N > `nonlinear_above`, N = 1 − R² of the best linear map to the worst of the outputs, or
       if that map in place of the model scores worse; *effectively affine* if an intercept makes N small;

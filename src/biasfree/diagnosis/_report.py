@@ -27,9 +27,8 @@ class Report:
     `answer` says whether a linear model would do as well and what to change; `case` is that in two words.
     `verdict` is `effectively linear`, `effectively affine`, `linear so far` or `nonlinear`. `reasons` are
     sentences, each with a `page` of the documentation that explains it; `tables` contain all measured
-    numbers;
-    `thresholds` are those of the decisions; `notes` list limitations, such as subsamples and models of which
-    only outputs are known.
+    numbers; `thresholds` are those of the decisions; `notes` list limitations, such as subsamples and models
+    of which only outputs are known.
     """
 
     answer: str

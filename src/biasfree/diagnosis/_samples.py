@@ -12,6 +12,7 @@ import numpy as np
 
 from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
+from biasfree.diagnosis._study import chosen_pairs
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -42,10 +43,10 @@ class Samples:
         return len(self.x)
 
     def some(self, n: int, seed: int) -> Samples:
-        """At most n samples, chosen at random; all of them where there are no more."""
+        """At most n samples, chosen at random, x and −x together; all of them where there are no more."""
         if len(self) <= n:
             return self
-        chosen = np.sort(np.random.default_rng([seed, 3]).choice(len(self), n, replace=False))
+        chosen = chosen_pairs(self.x, n, seed=seed)
         total = self.total or len(self)
         return Samples(self.x[chosen], self.y[chosen], self.shape, self.columns, total, self.notes)
 

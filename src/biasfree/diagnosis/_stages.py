@@ -71,7 +71,9 @@ def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool
         few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
         part = task_for(request.subject, few.samples, request, given)
         measured = _measured(few, part, progress, brief=True)
-        note = f"from {FIRST:,} of the {len(samples):,} samples, chosen at random (seed {request.seed})."
+        assert few.samples is not None
+        note = f"from {len(few.samples):,} of the {len(samples):,} samples, chosen at random "
+        note += f"(seed {request.seed})."
         yield _report(few, measured, note), False
     measured = _measured(request, given, progress)
     yield _report(request, measured), not request.compare

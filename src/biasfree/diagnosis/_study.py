@@ -12,7 +12,7 @@ from biasfree.diagnostics._mirror_test import Symmetry, mirror_inputs, sample_li
 from biasfree.theory.hypotheses._symmetry_defect import half_space_defect
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float
 
 STUDIED = 2000  # samples of the study
 TESTED = 1000  # samples of the test of symmetry, in more than two dimensions
@@ -24,13 +24,19 @@ def study_of(data: Dataset, samples: int, *, seed: int) -> Dataset:
     """At most about `samples` samples at random; samples at x and −x are taken together."""
     if len(data) <= samples:
         return data
-    lines = sample_lines(data.x)[0]
+    chosen = chosen_pairs(data.x, samples, seed=seed)
+    return Dataset(data.x[chosen], data.y[chosen])
+
+
+def chosen_pairs(x: Float[np.ndarray, "P D"], samples: int, *, seed: int) -> Bool[np.ndarray, "P"]:
+    """Which samples belong to a random choice of at most `samples`, where x and −x come together."""
+    lines = sample_lines(x)[0]
     _, index, counts = np.unique(lines, return_inverse=True, return_counts=True)
     order = np.random.default_rng([seed, 9]).permutation(len(counts))
     last = max(1, int(np.searchsorted(np.cumsum(counts[order]), samples, side="right")))
     chosen = np.zeros(len(counts), bool)
     chosen[order[:last]] = True
-    return Dataset(data.x[chosen[index]], data.y[chosen[index]])
+    return chosen[index]
 
 
 def symmetry_of(data: Dataset, study: Dataset, *, flips: int, seed: int) -> Symmetry:

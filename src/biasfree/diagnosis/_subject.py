@@ -27,8 +27,7 @@ _BATCH = 2**18  # numbers per call of a PyTorch module, whose activations may be
 class Subject:
     """A model: its function of flat samples (P, D), its network if it can be converted, and notes.
 
-    `kind` says what its outputs are, None if that is not known; `classes` are their classes, if it knows
-    them.
+    `kind` says what its outputs are, None if that is not known; `classes` are their classes, if known.
     """
 
     name: str
