@@ -52,8 +52,10 @@ def places() -> dict[PurePosixPath, str]:
 def prepare(source: Path) -> None:
     """Write the pages of the site, ready for Sphinx, into an empty folder."""
     shutil.rmtree(source, ignore_errors=True)
-    known = places()
-    for path, place in known.items():
+    repository = places()
+    made_here = (*(path.name for path in HERE.glob("*.md")), "theory/map.md", "reference/index.md")
+    known = repository | {PurePosixPath("docs") / name: name for name in made_here}
+    for path, place in repository.items():
         target = source / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix != ".md":
@@ -67,7 +69,7 @@ def prepare(source: Path) -> None:
             target.write_text(_download(made, place, source, text))
     for path in sorted(HERE.glob("*.md")):
         place = PurePosixPath("docs") / path.name
-        text = page(path.read_text(), place, {**known, place: path.name}, reference.known, runs=True)
+        text = page(path.read_text(), place, known, reference.known, runs=True)
         (source / path.name).write_text(text)
     (source / "reference").mkdir()
     for name, text in reference.pages().items():
