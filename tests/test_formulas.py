@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("sphinx")
 
-
-from mathml import prepared
+from mathml import converted, prepared
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "theory").glob("*.md")), DOCS / "notation.md"]
