@@ -7,8 +7,10 @@ from pathlib import PurePosixPath
 
 import pytest
 
+import biasfree as bf
 import pages
 import reference
+from build import own_pages
 from theory_map import theory_map
 from uses import footer, plain, uses
 
@@ -87,3 +89,12 @@ def test_the_map_has_every_result_with_its_hypotheses():
 
 def test_only_code_and_emphasis_stay_markup():
     assert plain("[ZSL25] `a[0]` $x$ *b*") == "\\[ZSL25\\] `a[0]` \\$x\\$ *b*"
+
+
+def test_every_plot_has_a_page():
+    """Colors and widths are constants, not plots."""
+    shown = {
+        name.removeprefix("plots/").removesuffix(".md") for name in own_pages() if name.startswith("plots/")
+    }
+    functions = {name for name in bf.plots.__all__ if not name.isupper()}
+    assert shown == functions | {"index"}

@@ -53,7 +53,7 @@ def prepare(source: Path) -> None:
     """Write the pages of the site, ready for Sphinx, into an empty folder."""
     shutil.rmtree(source, ignore_errors=True)
     repository = places()
-    made_here = (*(path.name for path in HERE.glob("*.md")), "theory/map.md", "reference/index.md")
+    made_here = (*own_pages(), "theory/map.md", "reference/index.md")
     known = repository | {PurePosixPath("docs") / name: name for name in made_here}
     for path, place in repository.items():
         target = source / place
@@ -67,14 +67,24 @@ def prepare(source: Path) -> None:
             if path.parent.name == "theory" and path.parts[0] == "docs":
                 made += _contents(text) if path.stem == "README" else footer(path.stem)
             target.write_text(_download(made, place, source, text))
-    for path in sorted(HERE.glob("*.md")):
-        place = PurePosixPath("docs") / path.name
-        text = page(path.read_text(), place, known, reference.known, runs=True)
-        (source / path.name).write_text(text)
+    for name, text in own_pages().items():
+        place = PurePosixPath("docs") / name
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(page(text, place, known, reference.known, runs=True))
     (source / "reference").mkdir()
     for name, text in reference.pages().items():
         (source / "reference" / f"{name}.md").write_text(text)
     (source / "theory" / "map.md").write_text(theory_map())
+
+
+def own_pages() -> dict[str, str]:
+    """The pages that only the site has, by name; each section of plots.md is a page of its own."""
+    found = {path.name: path.read_text() for path in sorted(HERE.glob("*.md"))}
+    head, *sections = found.pop("plots.md").split("\n## ")
+    titles = [section.partition("\n")[0] for section in sections]
+    tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(titles) + "\n```\n"
+    found |= {f"plots/{title}.md": f"# {text}\n" for title, text in zip(titles, sections, strict=True)}
+    return {**found, "plots/index.md": f"{head}\n\n{tree}"}
 
 
 def _contents(text: str) -> str:

@@ -25,6 +25,7 @@ nitpicky = True  # a name that leads nowhere fails the build
 nb_execution_mode = "cache"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 
