@@ -33,7 +33,8 @@ def lazy_flow(
 
     f(t) = y + e^{−Θt/P}(f₀ − y),  θ(t) = θ₀ + JᵀΘ⁺(I − e^{−Θt/P})(y − f₀),  Θ = JJᵀ, J = ∂f₀/∂θ.
     `loss` and `saved`, (T, P, K), are loss and outputs of the linearized model; `run[i]` is the network at
-    weights θ(t). `ts` may end at infinity: the least-squares fit of the linearized model nearest to θ₀.
+    weights θ(t). `ts` may end at infinity: the least-squares fit of the linearized model nearest to θ₀. Modes
+    slower than P·ε times the fastest one, ε that of floating-point numbers, count as still.
     `stats.defects["lazy"]` is the largest |θ − θ₀|/|θ₀|: the relative error is of this order unless a neuron
     reaches the hyperplane of a sample, along which it may slide.
 
