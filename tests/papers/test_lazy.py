@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 from biasfree_papers.lazy import points
-from biasfree_papers.lazy.compute import predicted_exponent
+from biasfree_papers.lazy.points import predicted_exponent
 
 
 def test_each_theory_holds_at_its_end_of_the_scales(numbers):

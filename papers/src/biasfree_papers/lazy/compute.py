@@ -113,23 +113,11 @@ def _phases(found: xarray.Dataset) -> xarray.Dataset:
     slopes = logs.assign_coords(exponent_width=np.log(found.exponent_width)).polyfit("exponent_width", 1)
     exponent = slopes.polyfit_coefficients.sel(degree=1, drop=True)
     size, ratio = xarray.broadcast(found["size"], found.ratio)
-    predicted = xarray.apply_ufunc(np.vectorize(predicted_exponent), size, ratio)
+    predicted = xarray.apply_ufunc(np.vectorize(points.predicted_exponent), size, ratio)
     regime = xarray.where(
         (size < 1) | (ratio > size - 1), -1, xarray.where((size > 1) & (ratio < size - 1), 1, 0)
     )
     return xarray.Dataset({"exponent": exponent, "predicted_exponent": predicted, "regime": regime})
-
-
-def predicted_exponent(size: float, ratio: float) -> float:
-    """The exponent S of |W₁ − W₁(0)|/|W₁(0)| ~ H^S, by orders of magnitude, for f = 0 at t = 0.
-
-    With u, v the exponents of 1/(Hσ_w²), 1/(Hσ_a²): training lasts for t ~ H^min(u, v) unless both exceed 0,
-    where weights first grow to H^−½. Meanwhile Δw ~ at, and a grows by wt.
-    """
-    u, v = size - ratio - 1, size + ratio - 1
-    if min(u, v) >= 0:
-        return u / 2
-    return max(u - ratio, 2 * u) if ratio >= 0 else size - 1
 
 
 def _line(found: xarray.Dataset, kind: str, name: str) -> xarray.Dataset:

@@ -112,8 +112,8 @@ def _exponents(axes: Axes, n: xarray.Dataset) -> None:
     for point in n.exponent.stack(point=("size", "ratio")):
         color = "w" if abs(float(point)) > 0.6 * most else "k"
         shown = f"{float(point):.1f}".replace("-", "−")
-        place: Any = {"xytext": (-10, 7), "textcoords": "offset points", "ha": "center", "va": "center"}
-        axes.annotate(shown, (float(point["size"]), float(point.ratio)), fontsize=6, color=color, **place)
+        place: Any = {"xytext": (-7, 7), "textcoords": "offset points", "ha": "center", "va": "center"}
+        axes.annotate(shown, (float(point["size"]), float(point.ratio)), fontsize=5.5, color=color, **place)
     limits = axes.get_xlim(), axes.get_ylim()
     far = limits[0][1]
     axes.plot([1, 1, far], [limits[1][0], 0, far - 1], color="k", lw=1.5)

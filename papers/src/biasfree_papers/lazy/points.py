@@ -104,9 +104,22 @@ def first_layer_movement(
     layers = [rng.normal(size=shape) * float(width) ** -e for shape, e in zip(shapes, exponents, strict=True)]
     network = paired(*layers)
     floor, first = least_loss(data), float(np.mean(data.y**2) / 2)
-    run = bf.gradient_flow(network, data, [0.0, LAST], until=floor + LEFT * (first - floor), rtol=1e-8)
+    rtol = min(1e-6, 1e-3 * float(width) ** predicted_exponent(size, ratio))  # weights may hardly move
+    run = bf.gradient_flow(network, data, [0.0, LAST], until=floor + LEFT * (first - floor), rtol=rtol)
     start, end = (one.weights[0] for one in (run[0], run[-1]))
     return {"first_movement": float(np.linalg.norm(end - start) / np.linalg.norm(start))}
+
+
+def predicted_exponent(size: float, ratio: float) -> float:
+    """The exponent S of |W₁ − W₁(0)|/|W₁(0)| ~ H^S, by orders of magnitude, for f = 0 at t = 0.
+
+    With u, v the exponents of 1/(Hσ_w²), 1/(Hσ_a²): training lasts for t ~ H^min(u, v) unless both exceed 0,
+    where weights first grow to H^−½. Meanwhile Δw ~ at, and a grows by wt.
+    """
+    u, v = size - ratio - 1, size + ratio - 1
+    if min(u, v) >= 0:
+        return u / 2
+    return max(u - ratio, 2 * u) if ratio >= 0 else size - 1
 
 
 def least_loss(data: bf.Dataset) -> float:
