@@ -63,6 +63,15 @@ EXPECTED = {
     "optimizers": Expected(
         (2, 0, 2), (21,), "abcd", (("distance", plus(1e-9), {0, 1}),)
     ),
+    "lazy": Expected(
+        (2, 1, 5), (4, 2, 4), "abcdef",
+        (
+            ("excess", plus(-1e-3), {0}),
+            ("movement", times(30), {1}),
+            ("six_longest_path", times(1e-3), {1}),
+        ),
+        "six_(rich|fall)_error",  # κ may underflow
+    ),
     "phases": Expected(
         (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
         (("law_distance", plus(2.0), {0}),),

@@ -24,7 +24,13 @@ from biasfree.diagnostics._function import (
     nonlinear_share,
     outputs,
 )
-from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight_movement
+from biasfree.diagnostics._lazy import (
+    Laziness,
+    kernel_alignment,
+    kernel_movement,
+    laziness,
+    weight_movement,
+)
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
 from biasfree.diagnostics._orthogonality import OrthogonalSeparability, orthogonal_separability
@@ -142,6 +148,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "AlignmentTime",
     "divergence_time",
     "DivergenceTime",
+    "laziness",
+    "Laziness",
     "conserved_drift",
     "margins",
     "Margins",
