@@ -39,7 +39,7 @@ INDOORS = [
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
 #: Pages of results that are still to be given a question and formulas in LaTeX.
-IN_UNICODE = {"infinite_data", "lazy", "optimizers"}
+IN_UNICODE = {"infinite_data", "optimizers"}
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
 NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
