@@ -23,6 +23,7 @@ from biasfree.diagnostics._function import (
     map_distances,
     nonlinear_share,
     outputs,
+    square_loss,
 )
 from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight_movement
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
@@ -93,6 +94,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "OrthogonalSeparability",
     # function
     "outputs",
+    "square_loss",
     "even_fraction",
     "nonlinear_share",
     "linear_r2",
