@@ -63,6 +63,11 @@ EXPECTED = {
     "optimizers": Expected(
         (2, 0, 2), (21,), "abcd", (("distance", plus(1e-9), {0, 1}),)
     ),
+    "population": Expected(
+        (2, 0, 3), (2, 2, 3), "abcdef",
+        (("infinite_gap", plus(1e-6), {0}), ("early_distance", times(1.6, 1e-9), {1})),
+        legend="simulated, infinite data",
+    ),
     "phases": Expected(
         (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
         (("law_distance", plus(2.0), {0}),),

@@ -24,6 +24,7 @@ FIGURES = {
         "biasfree_papers.realdata",
         "biasfree_papers.phases",
         "biasfree_papers.optimizers",
+        "biasfree_papers.population",
     ),
     "Its neighbors": (
         "biasfree_papers.frei2022",
