@@ -64,6 +64,23 @@ def test_the_symmetry_defect_is_zero_for_odd_targets_only():
     assert bf.diagnostics.symmetry_defect(POPULATIONS["Gaussian"]) > 0.01
 
 
+@pytest.mark.parametrize("law", POPULATIONS)
+def test_the_worst_half_space_is_that_of_many_samples(law):
+    """T_y at the direction found, |E[sgn(r·x)yx]|/√(E[y²]TrΣ), on samples; and p is certain."""
+    population = POPULATIONS[law]
+    found = bf.diagnostics.symmetry(population)
+    data, r = population.sample(SAMPLES, seed=4), found.witness_targets
+    assert r is not None
+    scale = np.sqrt(population.mean_square * np.trace(population.sigma))
+    moments = np.sign(data.x @ r)[:, None] * data.y[:, None] * data.x / scale
+    mean = moments.mean(axis=0)
+    near(found.targets, moments @ (mean / np.linalg.norm(mean)))
+    assert found.defect == bf.diagnostics.symmetry_defect(population)
+    assert (found.exact, found.inputs, found.p_value, found.p_inputs) == (False, 0.0, 0.0, 1.0)
+    odd = bf.diagnostics.symmetry(Population.odd_sine(3))
+    assert (odd.exact, odd.defect, odd.p_value, odd.witness_targets) == (True, 0.0, 1.0, None)
+
+
 def test_a_teacher_is_fitted_by_itself():
     """The loss has no rest but rounding of E[y²]; so two networks are compared without samples."""
     population = Population(3, covariance=SIGMA, teacher=TEACHER)
@@ -105,8 +122,8 @@ def test_one_layer_is_a_linear_map():
 def test_plateaus_on_infinite_data():
     """The map on the plateau of zero outputs, and at the end the least-squares map."""
     population = Population(3, linear=TERMS["linear"], odd=TERMS["odd"])
-    network = bf.networks.gaussian((3, 20, 1), scale=1e-6, seed=0)
-    run = bf.gradient_flow(network, population, np.linspace(0, 80, 161))
+    network = bf.networks.gaussian((3, 6, 1), scale=1e-6, seed=0)
+    run = bf.gradient_flow(network, population, np.linspace(0, 80, 161), rtol=1e-4)
     first, last = bf.diagnostics.plateaus(run, population)
     assert (first.nearest, last.nearest) == ("zero", "least squares")
     assert last.map is not None

@@ -59,6 +59,15 @@ def test_it_works_or_says_that_samples_help(path):
     raise AssertionError(f"no network of two layers is taken: {ends}")
 
 
+def test_the_loss_of_runs_on_infinite_data_is_drawn():
+    """Simulated as markers, solved as a line; both have the name of their method."""
+    axes, ts = plt.figure().gca(), np.linspace(0, 10, 11)
+    for run in (bf.gradient_flow(SMALL, POPULATION, ts), bf.theory.two_neuron_flow(SMALL, POPULATION, ts)):
+        bf.plots.loss(axes, run)
+    assert [line.get_label() for line in axes.lines] == ["gradient flow", "two neuron flow"]
+    assert [line.get_linestyle() for line in axes.lines] == ["None", "-"]
+
+
 def test_what_needs_two_layers_says_so():
     deep, wide = bf.networks.gaussian((3, 4, 4, 1), scale=1.0), bf.networks.gaussian((3, 4, 2), scale=1.0)
     biased = bf.Network(RANK_ONE.weights, biases=(np.ones(4), np.ones(1)))
