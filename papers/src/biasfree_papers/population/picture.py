@@ -51,6 +51,7 @@ def _distance(axes: Axes, n: xarray.Dataset) -> None:
         axes.plot(n.fine, np.sqrt(n.law_of_one / samples), color=color, lw=1)
         found = np.sqrt(n.square.sel(samples=samples).mean("seed"))
         axes.plot(n.time, found, "o", mfc="none", ms=3, color=color, label=f"$P$ = {samples}")
+    axes.axvline(float(n.transition), color="0.5", ls=":", lw=0.8)
     axes.set(yscale="log", ylim=(1e-4, 3), xlabel="time $t/\\tau$", ylabel="distance / final map")
     axes.legend(ncols=2, fontsize=6)
 
@@ -81,6 +82,7 @@ def _teaching(axes: Axes, n: xarray.Dataset) -> None:
     axes.plot(n.teaching, n.exact_loss, color=_EXACT, lw=1.5, label="infinite data")
     plots.level(axes, 2 * float(n.level), "all neurons parallel")
     axes.set(yscale="log", ylim=(1e-4, 1), xlabel="time $t/\\tau$", ylabel="loss on infinite data")
+    axes.set_title(f"scale {float(n.shown_scale):g}", fontsize=7, loc="right")
     axes.legend(loc="lower left")
 
 
