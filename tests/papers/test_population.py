@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 from biasfree_papers.population import teachers
-from biasfree_papers.population.response import Response
+from biasfree_papers.population.response import Response, transition
 
 
 def test_numbers(numbers):
@@ -20,7 +20,7 @@ def test_the_response_is_the_derivative_of_the_sampled_flow():
     x, moves = np.sqrt(2) * np.vstack([np.eye(2), -np.eye(2)]), rng.normal(size=(4, 3))
     population = bf.data.Population(2, linear=beta)
     network = bf.networks.rank_one(beta, width=2, scale=1e-2)
-    ts = bf.theory.plateau_end(network, population) * np.linspace(0.2, 2.5, 9)
+    ts = transition(network, population) * np.linspace(0.2, 2.5, 9)
     response, missed = Response.of(network, population, ts), []
     exact = bf.theory.white_flow(network, population, ts).maps[:, 0]
     for size in (1e-3, 1e-4):
@@ -37,7 +37,7 @@ def test_the_mean_over_samples_is_the_law():
     """Of predicted squares, from the moments of 400 samples, within five standard errors."""
     population = bf.data.Population(3, linear=[0.5, 0.4, 0.2], noise=0.3)
     network = bf.networks.rank_one(population.beta, width=2, scale=1e-2)
-    ts = bf.theory.plateau_end(network, population) * np.linspace(0.3, 2.5, 6)
+    ts = transition(network, population) * np.linspace(0.3, 2.5, 6)
     response = Response.of(network, population, ts)
     squares = np.array([response.distance(population.sample(50, seed=i)) ** 2 for i in range(400)])
     error = squares.std(axis=0) / np.sqrt(len(squares))

@@ -21,10 +21,10 @@ FIGURES = {
         "biasfree_papers.conjecture",
         "biasfree_papers.augment",
         "biasfree_papers.relax",
+        "biasfree_papers.population",
         "biasfree_papers.realdata",
         "biasfree_papers.phases",
         "biasfree_papers.optimizers",
-        "biasfree_papers.population",
     ),
     "Its neighbors": (
         "biasfree_papers.frei2022",

@@ -71,13 +71,14 @@ def target_shares(
 ) -> TargetShares:
     """The linear, odd nonlinear and even shares of ⟨y²⟩, and the rest.
 
+    Of a `bf.data.Population` all shares are known, the noise among them, and no sample is used.
+
     If every sample has a mirror input, p(x) = p(−x), the shares follow from y_o = (y(x) − y(−x))/2 and
     y_e = (y(x) + y(−x))/2, with means over equal x; they are exact and sum to 1. Otherwise kernel ridge
     regression of y − w·x, with the odd and even kernels (k(x, x′) ∓ k(x, −x′))/2 of a Gaussian k, predicts
     held-out samples; the share of f_o, or f_e, is the reduction of their mean squared error over ⟨y²⟩.
     Leave-one-out errors on at most 400 training samples select bandwidth, ridge and the weights of the
-    kernels. At most `subsample` samples, chosen at random, are used. Of a `bf.data.Population` all shares are
-    known, the noise among them, and no sample is used.
+    kernels. At most `subsample` samples, chosen at random, are used.
 
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
     """

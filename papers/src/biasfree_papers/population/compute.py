@@ -12,7 +12,7 @@ import biasfree as bf
 from biasfree.arrays import positive
 from biasfree.sweeps import level_line, tabulate
 from biasfree_papers.population import teachers
-from biasfree_papers.population.response import Response
+from biasfree_papers.population.response import Response, transition
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.types import Report
 
@@ -79,7 +79,7 @@ def _sampling(settings: Settings, report: Report) -> xarray.Dataset:
     """The distance of sampled runs from that of infinite data: measured, predicted, its mean and its line."""
     population = bf.data.Population.odd_sine(settings.dimensions, seed=0)
     network = bf.networks.rank_one(population.beta, width=2, scale=settings.scale)
-    end = bf.theory.plateau_end(network, population)
+    end = transition(network, population)
     ts = end * np.linspace(0, END, TIMES)[1:]
     early = end * np.linspace(0, PLATEAU, 6)[1:]
     response, target = Response.of(network, population, ts), float(np.linalg.norm(population.best_map))

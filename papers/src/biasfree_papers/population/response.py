@@ -21,6 +21,17 @@ import biasfree as bf
 _NODES = 300  # of the quadrature over z
 
 
+def transition(network: bf.Network, population: bf.data.Population) -> float:
+    """The time at which infinite data leaves its plateau: ω = s/2, where e^{st} = A."""
+    s = float(np.linalg.norm(population.beta))
+    return float(np.log(_left(network, s)) / s)
+
+
+def _left(network: bf.Network, s: float) -> float:
+    """A = s/u₀² − 1, u₀ the norm of the linear twin."""
+    return 2 * s / float(network.norms[0]) ** 2 - 1
+
+
 @dataclass(frozen=True, eq=False)
 class Response:
     """The factors a_β, a_S, b_β, b_S and ω at every time."""
@@ -35,8 +46,7 @@ class Response:
     def of(cls, network: bf.Network, population: bf.data.Population, ts: np.ndarray) -> Response:
         """The response of a ReLU network of rank one along β, whose layers have equal norms."""
         s = float(np.linalg.norm(population.beta))
-        tau, u = ts / 2, np.sqrt(0.5) * float(network.norms[0])
-        left = s / u**2 - 1
+        tau, left = ts / 2, _left(network, s)
         e, grown, root = left * np.exp(-2 * s * tau), np.exp(-s * tau), np.sqrt(left)
         reached = 1 - grown**2
         along = np.stack([2 * s * tau * e + reached, s * reached]) / (1 + e) ** 2
