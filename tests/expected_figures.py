@@ -206,6 +206,11 @@ EXPECTED = {
     "kou2023": Expected(
         (2, 4, 1), (6,), "abcd", (("unpredicted", plus(0.01), {0}), ("z", times(1.01), {1})),
     ),
+    "population": Expected(
+        (2, 0, 3), (2, 2, 3), "abcdef",
+        (("infinite_gap", plus(1e-6), {0}), ("early_distance", times(1.6, 1e-9), {1})),
+        legend="simulated, infinite data",
+    ),
     "boursier2022": Expected(
         (2, 3, 1), (2,), "abcd",
         (("pair_least", plus(0.01), {0}), ("least", plus(3.0), {0}), ("gained", plus(1), {1})),

@@ -21,6 +21,7 @@ FIGURES = {
         "biasfree_papers.conjecture",
         "biasfree_papers.augment",
         "biasfree_papers.relax",
+        "biasfree_papers.population",
         "biasfree_papers.realdata",
         "biasfree_papers.phases",
         "biasfree_papers.optimizers",

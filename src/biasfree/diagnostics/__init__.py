@@ -23,6 +23,7 @@ from biasfree.diagnostics._function import (
     map_distances,
     nonlinear_share,
     outputs,
+    square_loss,
 )
 from biasfree.diagnostics._lazy import (
     Laziness,
@@ -100,6 +101,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "OrthogonalSeparability",
     # function
     "outputs",
+    "square_loss",
     "even_fraction",
     "nonlinear_share",
     "linear_r2",
