@@ -38,8 +38,6 @@ INDOORS = [
     *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
-#: Pages of results that are still to be given a question and formulas in LaTeX.
-IN_UNICODE = {"infinite_data", "optimizers"}
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
 NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
@@ -97,7 +95,7 @@ def test_a_page_of_a_result_has_its_parts(page):
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
 
 
-@pytest.mark.parametrize("page", [page for page in RESULTS if page.stem not in IN_UNICODE], ids=name)
+@pytest.mark.parametrize("page", RESULTS, ids=name)
 def test_a_page_of_a_result_opens_with_its_question(page):
     """In at most three sentences of plain words; then come the setting, formulas, and what is refused."""
     text = page.read_text()
