@@ -13,8 +13,8 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import slack
-from biasfree.dynamics.flow.native._field import forward, input_sizes, row_size, velocity
-from biasfree.dynamics.flow.native._layout import ROUNDING, slope
+from biasfree.dynamics.flow.native._field import beyond_rounding, forward, input_size, velocity
+from biasfree.dynamics.flow.native._layout import slope
 from biasfree.dynamics.flow.native._loop import TRIAL, dense
 from biasfree.dynamics.flow.native._vectors import copy, norm
 
@@ -48,14 +48,13 @@ def wrong_units(theta, signs, shape, rays, room, wrong):
     """Mark the units that are wrong after `forward`; in the first layer the first ray stands for its line."""
     count, found = len(rays.orient), 0
     for layer in range(len(shape.sizes) - 2):
-        sizes = input_sizes(layer, shape, rays, room)
         for h in range(shape.sizes[layer + 1]):
-            bound = ROUNDING * row_size(layer, h, theta, shape)
             for r in range(count):
                 u = shape.units_at[layer] + h * count + r
-                wrong[u] = signs[u] * room.z[u] < -bound * sizes[r]
-                if layer == 0 and r != rays.first[rays.line[r]]:
-                    wrong[u] = False
+                z = room.z[u]
+                wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
+                if wrong[u]:
+                    wrong[u] = beyond_rounding(layer, h, r, z, theta, shape, rays, room)
                 found += wrong[u]
     return found
 
@@ -79,6 +78,7 @@ def jumps_of(theta, signs, shape, rays, room, jumps):
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
     count, k = len(rays.orient), 1 - shape.leak
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
+    inputs = np.zeros(count)  # |a|² of what a layer sees
     reach = np.zeros(count)  # bounds of forces on a layer that sees nothing of a ray
     for r in range(count):
         reach[r] = norm(room.e[:, r].copy())
@@ -87,9 +87,8 @@ def jumps_of(theta, signs, shape, rays, room, jumps):
         _scale(reach, norm(theta[at : at + size]))
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        inputs = input_sizes(layer, shape, rays, room)
         for r in range(count):
-            inputs[r] = inputs[r] ** 2 if shape.train[layer] else 0.0
+            inputs[r] = input_size(layer, r, shape, rays, room) ** 2 if shape.train[layer] else 0.0
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
