@@ -7,7 +7,7 @@ import numpy as np
 from biasfree.dynamics.flow.native._classes import class_inputs, layers
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import matrix
-from biasfree.dynamics.flow.native._loop import TRIAL, dense
+from biasfree.dynamics.flow.native._march import TRIAL, dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 #: A step is searched at this many points, and then by bisection.

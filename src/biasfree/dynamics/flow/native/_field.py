@@ -22,14 +22,24 @@ from biasfree.dynamics.flow.native._vectors import fill
 @inner
 def forward(theta, signs, shape, rays, room):
     """Inputs, activations and outputs into `room`; returns how many units are wrong."""
-    last, count, wrong = len(shape.sizes) - 2, len(rays.orient), 0
-    for layer in range(last + 1):
-        width = shape.sizes[layer + 1]
-        at = shape.units_at[layer] if layer < last else 0
-        z = room.f if layer == last else matrix(room.z, at, width, count)
+    last = len(shape.sizes) - 2
+    wrong = hidden_inputs(theta, signs, shape, rays, room)
+    if last > 0:
+        wrong += _activate(last - 1, theta, signs, shape, rays, room)
+    _preactivate(last, theta, shape, rays, room, room.f)
+    return wrong
+
+
+@inner
+def hidden_inputs(theta, signs, shape, rays, room):
+    """The inputs of all hidden units into `room`, and the activations below the last of them; returns how
+    many units below the last layer are wrong."""
+    wrong = 0
+    for layer in range(len(shape.sizes) - 2):
+        if layer > 0:
+            wrong += _activate(layer - 1, theta, signs, shape, rays, room)
+        z = matrix(room.z, shape.units_at[layer], shape.sizes[layer + 1], len(rays.orient))
         _preactivate(layer, theta, shape, rays, room, z)
-        if layer < last:
-            wrong += _activate(layer, theta, signs, shape, rays, room)
     return wrong
 
 
@@ -58,7 +68,8 @@ def _activate(layer, theta, signs, shape, rays, room):
     count, leak, wrong = len(rays.orient), shape.leak, 0
     for h in range(shape.sizes[layer + 1]):
         begin = shape.units_at[layer] + h * count
-        zs, row, a = room.z[begin : begin + count], signs[begin : begin + count], room.a[begin : begin + count]
+        end = begin + count
+        zs, row, a = room.z[begin:end], signs[begin:end], room.a[begin:end]
         for r in range(count):
             z = zs[r]
             if shape.follow:
