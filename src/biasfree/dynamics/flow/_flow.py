@@ -86,7 +86,7 @@ class Flow:
             stages=np.zeros((STAGES, len(theta))),
             arrival=np.zeros(len(theta)),
             state=np.zeros(len(theta)),
-            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
+            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
             whole=np.zeros(PLACES, np.int64),
         )
         self.march.whole[MOST_EVENTS] = np.iinfo(np.int64).max

@@ -18,7 +18,7 @@ from biasfree.dynamics.flow.native._classes import class_velocity
 from biasfree.dynamics.flow.native._desk import Groups, desk_for
 from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import FRESH, LENGTH, SPREAD, Saves
+from biasfree.dynamics.flow.native._march import FRESH, LENGTH, SPREAD, STILL, Saves
 from biasfree.dynamics.flow.native._signs import give_signs, take_signs
 
 #: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
@@ -34,6 +34,7 @@ class ClassFlow(FirstLayerFlow):
         super().__init__(*given, **problem)
         self._patience = self._next_look = PATIENCE
         self._share, self._renewed = np.inf, -1
+        self.march.whole[STILL] = self.shape.sizes[2] == 1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
         """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""

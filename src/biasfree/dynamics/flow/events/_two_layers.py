@@ -91,6 +91,8 @@ class TwoLayerFlow(ClassFlow):
 
     def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
         """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""
+        if np.count_nonzero(signs == 0) == 1:  # the normals of two hyperplanes are independent
+            return []
         also = np.flatnonzero(self.decisions.implied(signs == 0) & (signs != 0))
         if not len(also) or self._settled.get(h) == tuple(signs):
             return []

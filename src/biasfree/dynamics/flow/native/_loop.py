@@ -12,7 +12,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import class_loss, class_velocity, keep_forces
+from biasfree.dynamics.flow.native._classes import (
+    class_loss,
+    class_velocity,
+    keep_forces,
+    still_velocity,
+)
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._events import KINK_SHARE, budget_of, first_event, pass_kinks
@@ -20,6 +25,7 @@ from biasfree.dynamics.flow.native._field import loss, velocity
 from biasfree.dynamics.flow.native._march import (
     ACCEPTED,
     BY_CLASS,
+    DRIFT,
     EVALUATIONS,
     FRESH,
     LAST_ERROR,
@@ -31,6 +37,7 @@ from biasfree.dynamics.flow.native._march import (
     SAVED,
     SPREAD,
     STAGES,
+    STILL,
     TIME,
     TRIAL,
     TRIAL_ERROR,
@@ -57,6 +64,10 @@ ERROR = np.array(
     [0.0017800110522257773, 0.0008164344596567463, -0.007880878010261994, 0.1447110071732629,
      -0.5823571654525552, 0.45808210592918686, -0.015151515151515152]
 )  # fmt: skip
+
+
+#: The share of a step's tolerance that residuals may cost which stand still between its ends.
+STILL_SHARE = 0.1
 
 
 class Code(IntEnum):
@@ -96,6 +107,11 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             if i == 1:
                 real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
             combine_stages(march, WEIGHTS[i, :i], march.arrival)
+            if whole[STILL] and groups.active and i > 0:
+                target = march.stages[i] if i < STAGES - 1 else march.state
+                still_velocity(march.arrival, shape, desk, target)
+                if i < STAGES - 1:
+                    continue
             whole[EVALUATIONS] += 1
             if groups.active:
                 whole[BY_CLASS] += groups.classes > 0
@@ -106,6 +122,12 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
                 _begin(march, room, desk)
             else:
                 whole[WRONG] = max(whole[WRONG], wrong)
+        real[DRIFT] = 0.0
+        if whole[STILL] and groups.active:
+            real[DRIFT] = _drift(march, shape, rtol, floors)
+            if not real[DRIFT] <= STILL_SHARE:
+                whole[STILL] = 0
+                continue
         error = _error(march, shape, rtol, floors)
         if not error <= 1:
             whole[REJECTED] += 1
@@ -113,7 +135,7 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             real[LENGTH] = shrink * real[TRIAL]
             if not real[TIME] + real[LENGTH] > real[TIME]:
                 return _BROKEN
-            if not error < np.inf:
+            if not error < np.inf or (whole[STILL] and groups.active):
                 whole[FRESH] = 0
             continue
         real[TRIAL_ERROR] = error
@@ -173,6 +195,21 @@ def _error(march, shape, rtol, floors):
     return worst
 
 
+@summing
+def _drift(march, shape, rtol, floors):
+    """The error of a step by pulls that stood still between its ends, over the error allowed: at most the
+    length of the step times the change of the velocity at its end; the largest of both layers."""
+    moved, still, there, worst = march.stages[STAGES - 1], march.state, march.arrival, 0.0
+    for layer in range(2):
+        change, size = 0.0, 0.0
+        for j in range(shape.weights_at[layer], shape.biases_at[layer]):
+            change += (moved[j] - still[j]) ** 2
+            size += there[j] ** 2
+        allowed = rtol * (math.sqrt(size) + floors[2 * layer])
+        worst = max(worst, march.real[TRIAL] * math.sqrt(change) / allowed)
+    return worst
+
+
 @inner
 def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
@@ -197,6 +234,6 @@ def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * real[LAST_ERROR] ** 0.08, 0.2), 5.0)
     real[LENGTH] = max(real[LENGTH], h * factor) if h < real[LENGTH] else h * factor
     real[LAST_ERROR] = max(error, 1e-4)
-    real[LOCAL] += error * rtol
+    real[LOCAL] += (error + real[DRIFT]) * rtol
     real[TIME] = t
     whole[ACCEPTED] += 1

@@ -28,9 +28,9 @@ DENSE = np.array(
 )  # fmt: skip
 
 # places of `real` and `whole`
-TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR = range(6)
+TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR, DRIFT = range(7)
 ACCEPTED, REJECTED, EVALUATIONS, BY_CLASS, SAVED, FRESH, WRONG, LOOSE, LOW, SPREAD = range(10)
-CROSSINGS, STEPPED_OVER, EVENTS, MOST_EVENTS, PLACES = range(10, 15)
+CROSSINGS, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, PLACES = range(10, 16)
 
 
 class March(NamedTuple):
@@ -41,8 +41,8 @@ class March(NamedTuple):
     stages: Float[np.ndarray, "7 N"]
     arrival: Float[np.ndarray, "N"]
     state: Float[np.ndarray, "N"]
-    real: Float[np.ndarray, "6"]
-    whole: Int[np.ndarray, "14"]
+    real: Float[np.ndarray, "7"]
+    whole: Int[np.ndarray, "15"]
 
 
 class Saves(NamedTuple):
