@@ -102,32 +102,8 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         if tried == most:
             return _TIRED
         tried += 1
-        whole[WRONG], groups.stay[0] = 0, 1
-        for i in range(whole[FRESH], STAGES):
-            if i == 1:
-                real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
-            combine_stages(march, WEIGHTS[i, :i], march.arrival)
-            if whole[STILL] and groups.active and i > 0:
-                target = march.stages[i] if i < STAGES - 1 else march.state
-                still_velocity(march.arrival, shape, desk, target)
-                if i < STAGES - 1:
-                    continue
-            whole[EVALUATIONS] += 1
-            if groups.active:
-                whole[BY_CLASS] += groups.classes > 0
-                wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
-            else:
-                wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
-            if i == 0:
-                _begin(march, room, desk)
-            else:
-                whole[WRONG] = max(whole[WRONG], wrong)
-        real[DRIFT] = 0.0
-        if whole[STILL] and groups.active:
-            real[DRIFT] = _drift(march, shape, rtol, floors)
-            if not real[DRIFT] <= STILL_SHARE:
-                whole[STILL] = 0
-                continue
+        if not _evaluate_stages(march, saves.ts[-1], shape, rays, room, held, groups, desk, rtol, floors):
+            continue
         error = _error(march, shape, rtol, floors)
         if not error <= 1:
             whole[REJECTED] += 1
@@ -149,6 +125,38 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             budget = budget_of(march.theta, shape, rtol, floors)
             fraction, cost = first_event(march, shape, rays, room, groups, desk, budget)
             cost *= KINK_SHARE * rtol / budget
+
+
+@inner
+def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, floors):
+    """The stages of the next step; returns whether residuals could stand still within it where they were
+    taken to do so."""
+    real, whole = march.real, march.whole
+    still = whole[STILL] and groups.active
+    whole[WRONG], groups.stay[0], real[DRIFT] = 0, 1, 0.0
+    for i in range(whole[FRESH], STAGES):
+        if i == 1:
+            real[TRIAL] = min(real[LENGTH], end - real[TIME])
+        combine_stages(march, WEIGHTS[i, :i], march.arrival)
+        if still and i > 0:
+            at_end = i == STAGES - 1
+            still_velocity(march.arrival, shape, desk, march.state if at_end else march.stages[i])
+            if not at_end:
+                continue
+        whole[EVALUATIONS] += 1
+        if groups.active:
+            whole[BY_CLASS] += groups.classes > 0
+            wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
+        else:
+            wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
+        if i == 0:
+            _begin(march, room, desk)
+        else:
+            whole[WRONG] = max(whole[WRONG], wrong)
+    if still:
+        real[DRIFT] = _drift(march, shape, rtol, floors)
+        whole[STILL] = real[DRIFT] <= STILL_SHARE
+    return not still or whole[STILL]
 
 
 @inner

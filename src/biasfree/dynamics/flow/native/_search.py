@@ -151,7 +151,7 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
                 jumps[u] = max(jumps[u], reach[r] * size[r])
 
 
-@native
+@inner
 def search(march, shape, rays, room, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
     h, neurons, low, high = march.real[TRIAL], 0, room.low, room.high
