@@ -8,6 +8,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -94,7 +95,18 @@ class Factored(Sequence[np.ndarray]):
         self.layers = tuple(
             tuple(real(f"a factor of W_{i}", factor) for factor in layer) for i, layer in enumerate(layers, 1)
         )
-        self.times = max(len(factor) for layer in self.layers for factor in layer)
+        shapes = [factor.shape for factor in self._chain()]
+        self.times = max(shape[0] for shape in shapes)
+        fit = all(len(shape) == 3 and shape[0] in (1, self.times) for shape in shapes)
+        if not fit or any(left[2] != right[1] for left, right in pairwise(shapes)):
+            raise ValueError(
+                f"factors of shapes {shapes}, from the last layer to the first, have no product at every "
+                "time; each must be (times, rows, columns), or (1, rows, columns) if it is constant."
+            )
+
+    def _chain(self) -> list[Float[np.ndarray, "_ _ _"]]:
+        """The factors of W_L⋯W_1, from the left."""
+        return [factor for layer in reversed(self.layers) for factor in layer]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Factored, self.layers
@@ -123,7 +135,7 @@ class Factored(Sequence[np.ndarray]):
         with thin factors are never formed.
         """
         factors: list[np.ndarray] = []
-        for factor in (factor for layer in reversed(self.layers) for factor in layer):
+        for factor in self._chain():
             if factors and len(factors[-1]) == len(factor) == 1:
                 factors[-1] = factors[-1] @ factor
             else:
@@ -183,7 +195,8 @@ class Trajectory:
         _check_lengths(self)
         if not self.weights and self.last is None:
             raise ValueError("a trajectory without weights needs its last network.")
-        _ = self[-1]  # Network checks the shapes of its layers
+        if not isinstance(self.weights, Factored):
+            _ = self[-1]  # Network checks the shapes of its layers
 
     __reduce__ = reduce_to_fields
 

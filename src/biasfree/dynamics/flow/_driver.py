@@ -9,7 +9,8 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.native._layout import parts_of
-from biasfree.dynamics.flow.native._loop import STAGES, Code
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import STAGES
 
 #: Steps per native call at most, and operations, so that progress can be shown and Ctrl-C has an effect.
 CALL_STEPS, CALL_OPERATIONS = 500, 2e8

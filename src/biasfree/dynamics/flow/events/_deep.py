@@ -13,12 +13,14 @@ import numpy as np
 
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._apply import Neuron
-from biasfree.dynamics.flow.events._event_flow import onward
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._units import Unit, held_by, place_of, set_sign, unit_at
 from biasfree.dynamics.flow.native._constraints import pin
+from biasfree.dynamics.flow.native._events import onward
 from biasfree.dynamics.flow.native._layout import room_for
-from biasfree.dynamics.flow.native._loop import FRESH, LOCAL, Saves
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import FRESH, LOCAL, Saves
+from biasfree.dynamics.flow.native._search import flip_wrong
 
 #: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
 OWN_SHARE = 1e-2
@@ -51,11 +53,28 @@ class DeepFlow(FirstLayerFlow):
         unit whose hyperplane began to repel."""
         return tuple(sorted({*super().branch_times, *self._left, *self.decisions.branch_times}))
 
-    def _look(self, saves: Saves, levels: Levels) -> None:
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, and decide the event."""
-        super()._look(saves, levels)
+        super()._attend(code, saves, levels)
         if not self.march.whole[FRESH]:
             self._stay_at_zero()
+
+    def _go_on(self, fraction: float, code: Code) -> None:  # noqa: ARG002
+        if fraction == 1.0:
+            self._step_over()
+        else:
+            self._settle()
+
+    def _step_over(self) -> None:
+        """Give the units that are wrong at the end of a whole step the signs of their sides."""
+        for _ in range(len(self.shape.sizes)):  # a change in one layer may change the sides of the next
+            crossed = int(flip_wrong(self.march.theta, self.march.signs, self.shape, self.rays, self.room))
+            if not crossed:
+                return
+            for u in np.flatnonzero(self.room.wrong):
+                self._wake_around(unit_at(int(u), self.shape, self.rays))
+            self.counts["stepped over"] += crossed
+            self.march.whole[FRESH] = 0
 
     def _stay_at_zero(self) -> None:
         """After a change: a unit that sees a ray with an input of exactly zero, as weights with blocks of
@@ -206,10 +225,6 @@ class DeepFlow(FirstLayerFlow):
         self._hold([*others, *(self._unit(h, q) for q in np.flatnonzero(column == 0).tolist())], rest)
         for line in range(len(column)):
             self._wake_around(self._unit(h, line))
-
-    def _after_flips(self, places: np.ndarray) -> None:
-        for u in places:
-            self._wake_around(unit_at(int(u), self.shape, self.rays))
 
     def _wake_around(self, unit: Unit) -> None:
         """After a change of a unit: it, or one that slides on its ray, may be the only one that sees the
