@@ -27,6 +27,7 @@ from biasfree.dynamics.flow.native._march import (
     FRESH,
     LOOSE,
     MOST_EVENTS,
+    SLIDES,
     STEPPED_OVER,
     TRIAL,
     WRONG,
@@ -65,7 +66,7 @@ class EventFlow(Flow):
     @property
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
-        native = {"crossings": CROSSINGS, "stepped over": STEPPED_OVER}
+        native = {"crossings": CROSSINGS, "slides": SLIDES, "stepped over": STEPPED_OVER}
         counts = self.counts + Counter({kind: int(self.march.whole[at]) for kind, at in native.items()})
         return {kind: counts[kind] for kind in KINDS}
 

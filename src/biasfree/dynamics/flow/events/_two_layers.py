@@ -12,6 +12,7 @@ from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
 from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
 from biasfree.dynamics.flow.native._events import cross
+from biasfree.dynamics.flow.native._march import UNHELD
 from biasfree.dynamics.flow.native._signs import first_signs
 from biasfree.networks import Network
 
@@ -42,6 +43,7 @@ class TwoLayerFlow(ClassFlow):
 
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:  # noqa: ARG002
         if len(wrong) and cross(self.march, self.shape, self.rays, self.room, self.held, self._out):
+            self._hold_new()
             return True
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
         happened: set[str] = set()
@@ -55,6 +57,17 @@ class TwoLayerFlow(ClassFlow):
         self._put_hidden(hidden)
         self._hold(signs)
         return True
+
+    def _settle(self) -> None:
+        """Decide, densely, everything that is wrong or can no longer be held."""
+        self._hold_new()
+        super()._settle()
+
+    def _hold_new(self) -> None:
+        """Hold the neurons that native code has put on a hyperplane."""
+        if self.march.whole[UNHELD]:
+            self.march.whole[UNHELD] = 0
+            self._hold(self._line_signs())
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""

@@ -30,7 +30,7 @@ DENSE = np.array(
 # places of `real` and `whole`
 TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR, DRIFT = range(7)
 ACCEPTED, REJECTED, EVALUATIONS, BY_CLASS, SAVED, FRESH, WRONG, LOOSE, LOW, SPREAD = range(10)
-CROSSINGS, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, PLACES = range(10, 16)
+CROSSINGS, SLIDES, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, UNHELD, PLACES = range(10, 18)
 
 
 class March(NamedTuple):
@@ -42,7 +42,7 @@ class March(NamedTuple):
     arrival: Float[np.ndarray, "N"]
     state: Float[np.ndarray, "N"]
     real: Float[np.ndarray, "7"]
-    whole: Int[np.ndarray, "15"]
+    whole: Int[np.ndarray, "17"]
 
 
 class Saves(NamedTuple):
