@@ -13,7 +13,7 @@ _COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "er
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal for a ratio (×), a share (%) or a time (s): ≥, ≤ or < a number."""
+    """A goal for a ratio (×), a share (%), a time (s) or memory (GB): ≥, ≤ or < a number."""
 
     sense: str
     number: float
@@ -91,6 +91,8 @@ class Row:
 def _amount(value: float, unit: str) -> str:
     if unit == "%":
         return f"{100 * value:.3g} %"
+    if unit == "GB":
+        return f"{value:.3g} GB"
     return f"{value:.3g} s" if unit == "s" else f"{value:.3g}×" if value < 100 else f"{value:,.0f}×"
 
 

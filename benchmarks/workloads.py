@@ -28,6 +28,7 @@ NAMES = (
     "closed_form",
     "integrators",
     "monitor",
+    "diagnose",
     "sweeps",
     "start_up",
 )

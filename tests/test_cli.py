@@ -250,12 +250,33 @@ def test_diagnose_shows_and_writes_its_report(tmp_path):
     options = ["--model", str(model), "--json", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html")]
     shown = RUNNER.invoke(app, ["diagnose", str(data), *options])
     assert shown.exit_code == 0
-    assert shown.output.startswith("Verdict: nonlinear")
-    assert json.loads((tmp_path / "r.json").read_text())["verdict"] == "nonlinear"
+    assert "Verdict: nonlinear" in shown.output
+    record = json.loads((tmp_path / "r.json").read_text())
+    assert " ".join(shown.output.split()).startswith(record["answer"])
+    assert record["verdict"] == "nonlinear"
     assert "data:image/png" in (tmp_path / "r.html").read_text()
     alone = RUNNER.invoke(app, ["diagnose", str(data)])
     assert "Verdict: effectively linear" in alone.output
     assert "Verdict: nonlinear" in RUNNER.invoke(app, ["diagnose", "--model", str(model)]).output
+
+
+def test_diagnose_gives_what_python_gives(tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    rows = [f"{a},{'up' if a > b else 'down'},{b}" for a, b in x.tolist()]
+    (tmp_path / "d.csv").write_text("\n".join(["a,kind,b", *rows]))
+    biasfree.networks.gaussian((2, 5, 1), scale=1.0).save(tmp_path / "m.npz")
+    options = ["--target", "kind", "--model", str(tmp_path / "m.npz"), "--unseen", "--compare"]
+    options += ["--json", str(tmp_path / "r.json")]
+    shown = RUNNER.invoke(app, ["diagnose", str(tmp_path / "d.csv"), *options])
+    assert shown.exit_code == 0, shown.output
+    network = biasfree.Network.load(tmp_path / "m.npz")
+    report = biasfree.diagnose(
+        network, x, np.where(x[:, 0] > x[:, 1], "up", "down"), unseen=True, compare=True
+    )
+    assert (tmp_path / "r.json").read_text() == report.to_json()
+    assert shown.output.strip() == str(report).strip()
+    refused = RUNNER.invoke(app, ["diagnose", "--target", "kind"])
+    assert (refused.exit_code, "--target needs a .csv file" in refused.output) == (2, True)
 
 
 def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):

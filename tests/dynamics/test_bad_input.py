@@ -25,7 +25,7 @@ COMMON = [
     ({"network": [NETWORK, DEEP]}, "networks in a list must have equal shapes"),
     ({"network": [NETWORK, oracles.with_biases(NETWORK)]}, "networks in a list must have equal shapes"),
     ({"data": NETWORK}, "data must be a Dataset or a list of them, got Network"),
-    ({"data": (DATA.x, DATA.y)}, "data must be .* got a list with a ndarray"),
+    ({"data": (DATA.x, DATA.y, DATA.y)}, "data must be .* got a list with a ndarray"),
     ({"data": []}, "data must be a Dataset or a list of them, got an empty list"),
     ({"data": [DATA]}, "one network takes one Dataset, got a list"),
     ({"network": [NETWORK] * 3, "data": [DATA] * 2}, "got 3 networks but 2 datasets"),

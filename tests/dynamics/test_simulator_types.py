@@ -5,7 +5,7 @@ The type checker verifies `assert_type` and the calls it must refuse; pytest ver
 # pyright: reportUnnecessaryTypeIgnoreComment=error
 
 import inspect
-from typing import Required, assert_type, get_origin, get_type_hints
+from typing import Any, Required, assert_type, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -49,6 +49,18 @@ def test_long_descent():
 
 def test_sharpness():
     assert_type(bf.sharpness(NETWORK, DATA), float)
+
+
+def test_a_pair_of_arrays_is_a_dataset():
+    pair: Any = (DATA.x, DATA.y)
+    flow, same = (bf.gradient_flow(NETWORK, data, [0.0, 1.0]) for data in (pair, DATA))
+    assert all((a == b).all() for a, b in zip(flow.weights, same.weights, strict=True))
+    descent, same = (bf.gradient_descent(NETWORK, data, step=0.1, steps=2) for data in (pair, DATA))
+    assert all((a == b).all() for a, b in zip(descent.weights, same.weights, strict=True))
+    two: Any = [DATA, DATA]
+    assert len(bf.gradient_flow([NETWORK, NETWORK], two, [1.0])) == 2
+    with pytest.raises(ValueError, match="x and y must have the same length"):
+        bf.gradient_flow(NETWORK, (DATA.x, DATA.y[:1]), [1.0])  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def test_wrong_calls_are_refused_by_the_type_checker_too():

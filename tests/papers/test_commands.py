@@ -198,4 +198,4 @@ def test_without_this_package_the_command_says_what_to_install():
 def test_without_this_package_diagnose_works(tmp_path):
     biasfree.data.odd_sine(n=20, d=3, seed=0).save(tmp_path / "data.npz")
     told = alone("diagnose", tmp_path / "data.npz")
-    assert (told.returncode, told.stdout.startswith("Verdict: effectively linear")) == (0, True), told.stderr
+    assert (told.returncode, "Verdict: effectively linear" in told.stdout) == (0, True), told.stderr

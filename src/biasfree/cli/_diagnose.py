@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from biasfree.cli._messages import show_progress
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Within this context Ctrl-C raises KeyboardInterrupt, upon which `diagnose` returns what is known."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    except ValueError:  # not the main thread, which alone receives signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def diagnose(
     data: Annotated[
-        Path | None, typer.Argument(help="Data: a .npz file with arrays x and y, or a .csv file.")
+        Path | None,
+        typer.Argument(
+            help="Data: a .npz file with arrays x and y, a .csv file, or a folder with images, one "
+            "folder per class."
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column of the .csv file to predict, numbers or labels (default: the last)."),
     ] = None,
     model: Annotated[
         Path | None,
@@ -22,6 +45,13 @@ def diagnose(
         float | None,
         typer.Option(help="Slope of the activation below 0, for files without it (default 0, ReLU)."),
     ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Train networks of this shape without and with biases, and deeper."),
+    ] = False,
+    unseen: Annotated[
+        bool, typer.Option("--unseen", help="The model was not trained on these samples.")
+    ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write all numbers to this JSON file.")
     ] = None,
@@ -29,8 +59,7 @@ def diagnose(
         Path | None, typer.Option("--html", help="Write a page with pictures to this file.")
     ] = None,
 ) -> None:
-    """Diagnose whether a network is effectively linear and whether data are symmetric."""
-    from biasfree.data import load
+    """Diagnose whether a linear model would do as well, and what keeps a network linear."""
     from biasfree.diagnosis import diagnose as diagnosed
     from biasfree.files import replacing
     from biasfree.networks._weight_files import load_network
@@ -38,11 +67,13 @@ def diagnose(
     network = None if model is None else load_network(model, leak=leak)
     if model is None and leak is not None:
         raise ValueError("--leak needs a model; pass one with --model.")
+    if data is None and target is not None:
+        raise ValueError("--target needs a .csv file; pass one.")
     for file in (json_file, html_file):
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
-    show_progress("measuring")
-    report = diagnosed(network, None if data is None else load(data))
+    with _interruptible():
+        report = diagnosed(network, data, target, compare=compare, unseen=unseen)
     typer.echo(str(report))
     if model is not None and model.suffix.lower() != ".npz" and leak is None:
         typer.echo(f"Note: {model.name} does not store the activation; leak 0 (ReLU) is assumed, see --leak.")

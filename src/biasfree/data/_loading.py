@@ -48,6 +48,24 @@ def _csv(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
     return np.delete(rows, column, axis=1), rows[:, column]
 
 
+def read_columns(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of a `.csv` file whose target may be text: then y holds strings."""
+    lines = _lines(path)
+    names = _names(path, lines)
+    column = _column(path, names, target)
+    short = next((number for number, cells in lines if len(cells) <= column), None)
+    if short is not None or len(lines) < 2 or _all_numbers(lines, column):
+        return _csv(path, target)
+    kept = [(number, cells[:column] + cells[column + 1 :]) for number, cells in lines]
+    rest = names[:column] + names[column + 1 :]
+    rows = np.array([_numbers(path, number, rest, cells) for number, cells in kept[1:]])
+    return rows, np.array([cells[column] for _, cells in lines[1:]])
+
+
+def _all_numbers(lines: list[tuple[int, list[str]]], column: int) -> bool:
+    return all(_number(cells[column]) is not None for _, cells in lines[1:])
+
+
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """(line number, cells) of every line that is not blank; a byte-order mark is skipped."""
     try:

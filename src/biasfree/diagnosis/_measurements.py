@@ -1,17 +1,23 @@
-"""The measurements of a report: of the data, the function and the theory that applies."""
+"""The measurements of a report: of the data, the function, its competitors and the theory that applies."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import compressed
 from biasfree.data import Dataset
+from biasfree.diagnosis._competitors import Competitors, competitors
+from biasfree.diagnosis._peers import Peers, peers
+from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnosis._subject import Subject
-from biasfree.diagnostics._function import outputs, unexplained
-from biasfree.diagnostics._mirror_test import Symmetry, symmetry
+from biasfree.diagnosis._task import Difference, Score, Task, difference, logits_of, reading_of
+from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
+from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
 from biasfree.theory import Coverage, coverage
@@ -20,6 +26,9 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 PROBES = 1000  # random inputs, besides their mirror images, on which a model without data is measured
+COVERED = 500  # samples on which the hypotheses of the theory are measured
+_HOMOGENEOUS = 0.02  # defect of f(ax) = a·f(x) that half precision leaves
+_MOMENTS = 1e-6  # symmetry defect that single precision leaves of one that is exactly zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +39,22 @@ class Measurements:
     data: Dataset | None
     flips: int
     seed: int
+    task: Task | None = None
+    compare: bool = False
+    brief: bool = False
+    """Whether to leave out what the answer does not need."""
+
+    @cached_property
+    def study(self) -> Dataset | None:
+        """The samples of costly measurements: all, or a random subset that keeps x and −x together."""
+        return None if self.data is None else study_of(self.data, STUDIED, seed=self.seed)
 
     @cached_property
     def symmetry(self) -> Symmetry | None:
         """The measured defect of Condition 3 and its test."""
-        return None if self.data is None else symmetry(self.data, flips=self.flips, seed=self.seed)
+        if self.data is None or self.study is None:
+            return None
+        return symmetry_of(self.data, self.study, flips=self.flips, seed=self.seed)
 
     @cached_property
     def mirrored_by_design(self) -> bool:
@@ -44,10 +64,10 @@ class Measurements:
         mirror input and few a duplicate, the data were mirrored on purpose, but incompletely.
         """
         seen = self.symmetry
-        if seen is None or self.data is None or seen.exact or seen.evenness < 0.5:
+        if seen is None or self.study is None or seen.exact or seen.evenness < 0.5:
             return False
-        _, counts = np.unique(self.data.x, axis=0, return_counts=True)
-        return float(np.sum(counts[counts > 1])) / len(self.data) < seen.evenness / 2
+        _, counts = np.unique(self.study.x, axis=0, return_counts=True)
+        return float(np.sum(counts[counts > 1])) / len(self.study) < seen.evenness / 2
 
     @cached_property
     def moments_only(self) -> bool:
@@ -56,19 +76,29 @@ class Measurements:
         Second moments suffice for the square loss. The logistic loss, usual for labels, needs mirror images.
         """
         seen = self.symmetry
-        if seen is None or self.data is None or seen.exact or seen.defect > 1e-8:  # of theory's Condition 3
+        if seen is None or self.data is None or seen.exact or seen.defect > _MOMENTS:
             return False
         return bool(np.isin(self.data.targets, (-1.0, 1.0)).all())
 
     @cached_property
     def shares(self) -> TargetShares | None:
         """The linear, odd nonlinear and even shares of the targets."""
-        return None if self.data is None else target_shares(self.data, seed=self.seed)
+        if self.study is None or self.brief:
+            return None
+        return target_shares(self.study, subsample=1000, seed=self.seed)
+
+    @cached_property
+    def linear_share(self) -> float | None:
+        """The share of ⟨y²⟩ of all outputs that a linear map without intercept explains; None if y = 0."""
+        if self.study is None or not self.study.targets.any():
+            return None
+        energy = np.sum(self.study.targets**2, axis=0)
+        return float(1 - unexplained(self.study.x, self.study.targets) @ energy / energy.sum())
 
     @cached_property
     def preparation(self) -> Preparation | None:
         """The data as given, centered and whitened."""
-        return None if self.data is None else preparation(self.data)
+        return None if self.study is None or self.brief else preparation(self.study)
 
     @cached_property
     def independent(self) -> bool:
@@ -91,9 +121,48 @@ class Measurements:
         return np.concatenate([drawn, -drawn])
 
     @cached_property
+    def found(self) -> Float[np.ndarray, "P _"] | None:
+        """The model's outputs on the samples, as it returns them."""
+        if self.subject is None or self.data is None:
+            return None
+        return outputs(self.subject.function, self.data.x)
+
+    @cached_property
+    def reading(self) -> str:
+        """How the outputs of a classifier are read."""
+        if self.found is None or self.task is None or not self.task.is_classes or self.subject is None:
+            return "numbers"
+        return reading_of(self.found, self.task, self.subject.kind)
+
+    @property
+    def function(self) -> Callable[[Any], Float[np.ndarray, "P K"]]:
+        """The function that is compared with linear maps: the outputs, or logits with mean 0 for classes.
+
+        One logit stays one column.
+        """
+        subject = self.subject
+        assert subject is not None
+        return lambda x: self.read(outputs(subject.function, x))
+
+    def read(self, found: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P _"]:
+        """The outputs that a model returned as that function has them."""
+        if self.task is None or not self.task.is_classes or self.subject is None:
+            return found
+        if found.shape[1] == 1 and self.reading != "probabilities":
+            return found
+        return logits_of(found, self.reading)
+
+    @cached_property
     def outputs(self) -> Float[np.ndarray, "P K"] | None:
         """f(x) on these inputs."""
-        return None if self.subject is None or self.x is None else outputs(self.subject.function, self.x)
+        if self.subject is None or self.x is None:
+            return None
+        if self.found is None:
+            return outputs(self.subject.function, self.x)
+        here = self.read(self.found)
+        if not self.independent or self.data is None:
+            return here
+        return np.concatenate([here, self.function(-self.data.x)])
 
     @cached_property
     def nonlinear(self) -> Float[np.ndarray, "K"] | None:
@@ -103,16 +172,110 @@ class Measurements:
         return unexplained(self.x, self.outputs)
 
     @cached_property
-    def residual(self) -> float | None:
-        """The fraction of ⟨y²⟩ that the model has not fitted, for the worst output."""
-        if self.outputs is None or self.data is None:
+    def beyond_affine(self) -> Float[np.ndarray, "K"] | None:
+        """The same for the best linear map with an intercept, relative to the same ⟨f²⟩."""
+        if self.outputs is None or self.x is None:
             return None
-        return residual_share(self.data.targets, self.outputs[: len(self.data)])
+        return unexplained(
+            np.column_stack([self.x, np.full(len(self.x), np.abs(self.x).max() or 1.0)]), self.outputs
+        )
+
+    @cached_property
+    def bias_free(self) -> bool:
+        """Whether the model has no biases, as far as is known: f(ax) = a·f(x) for a > 0."""
+        if self.subject is None or self.x is None:
+            return True
+        if self.subject.network is not None:
+            return self.subject.network.biases is None
+        return homogeneity_defect(self.function, self.x[:20], (0.25, 4.0)) < _HOMOGENEOUS
+
+    @cached_property
+    def score(self) -> Score | None:
+        """How well the model fits the targets, on all samples."""
+        if self.found is None or self.task is None or self.subject is None:
+            return None
+        if not self.task.is_classes:
+            return self.task.score(self.found)
+        fitted = self.task.score(logits_of(self.found, self.reading))
+        return fitted if self.reading in ("logits", "probabilities") else Score(fitted.hits)
+
+    def replaced(self, *, intercept: bool) -> Score | None:
+        """The score of the best linear map to the model's outputs, in place of the model."""
+        if self.score is None or self.task is None or self.data is None or self.outputs is None:
+            return None
+        x, f = self.data.x, self.outputs[: len(self.data)]
+        if intercept:
+            x = np.column_stack([x, np.full(len(x), np.abs(x).max() or 1.0)])
+        fitted = x @ np.linalg.lstsq(*compressed(x, f), rcond=None)[0]
+        if not self.task.is_classes:
+            return self.task.score(fitted)
+        one = fitted.shape[1] == 1
+        return self.task.score(logits_of(fitted, self.reading) if one else fitted)
+
+    @cached_property
+    def rescaled(self) -> Score | None:
+        """The score of the model's outputs times a number plus another, for each output; None for classes."""
+        if self.found is None or self.task is None or self.task.numbers is None:
+            return None
+        f, y = (part - part.mean(axis=0) for part in (self.found, self.task.numbers))
+        size = np.sum(f**2, axis=0)
+        slope = np.divide(np.sum(f * y, axis=0), size, out=np.zeros_like(size), where=size > 0)
+        return self.task.score(f * slope + self.task.numbers.mean(axis=0))
+
+    def score_on(self, chosen: np.ndarray) -> Score:
+        """The same on some of the samples."""
+        assert self.score is not None
+        return self.score.of(chosen)
+
+    @cached_property
+    def competitors(self) -> Competitors | None:
+        """Linear maps and a kernel machine, tested on held-out samples."""
+        if self.data is None or self.task is None:
+            return None
+        return competitors(self.data.x, self.task, seed=self.seed)
+
+    @cached_property
+    def peers(self) -> Peers | None:
+        """Networks of the model's shape, trained here; None unless they are asked for."""
+        if not self.compare or self.competitors is None or self.data is None or self.task is None:
+            return None
+        network = None if self.subject is None else self.subject.network
+        return peers(self.data.x, self.task, network, seed=self.seed)
+
+    @cached_property
+    def gain(self) -> Difference | None:
+        """The score of the model minus that of the better linear map, on held-out samples."""
+        if self.competitors is None or self.score is None:
+            return None
+        return self.score_on(self.competitors.tested).minus(self.competitors.best)
+
+    def against_linear(self, tested: np.ndarray, score: Score) -> Difference:
+        """A score on the samples `tested` minus that of the better linear map, where both were tested."""
+        versus = self.competitors
+        assert versus is not None
+        _, here, there = np.intersect1d(tested, versus.tested, return_indices=True)
+        return difference(score.hits[here] - versus.best.hits[there])
+
+    @cached_property
+    def residual(self) -> float | None:
+        """The part of the targets that the model has not fitted.
+
+        For numbers ⟨(y − f)²⟩/⟨y²⟩ of the worst output; for labels ±1 and one output ⟨max(0, 1 − yf)²⟩; for
+        other classes the cross entropy over that of guessing, or the error rate of predicted labels.
+        """
+        if self.found is None or self.task is None or self.score is None or self.data is None:
+            return None
+        if self.task.classes is None or (self.found.shape[1] == 1 and self.reading == "logits"):
+            return residual_share(self.data.targets, self.found)
+        lost = self.score.cross_entropy
+        return 1 - self.score.value if lost is None else lost / np.log(max(2, len(self.task.classes)))
 
     @cached_property
     def coverage(self) -> Coverage | None:
-        """The results of the theory, with the defects of their hypotheses."""
-        known = self.subject is not None and self.subject.network is not None and self.data is not None
-        if not known:
+        """The results of the theory, with the defects of their hypotheses; for numbers and for labels ±1."""
+        network = None if self.subject is None else self.subject.network
+        if network is None or self.data is None or self.brief or network.sizes[-1] != self.data.outputs:
             return None
-        return coverage(self.subject.network, self.data)  # type: ignore[union-attr,arg-type]
+        if self.task is not None and self.task.is_classes and self.data.outputs > 1:
+            return None
+        return coverage(network, study_of(self.data, COVERED, seed=self.seed))

@@ -1,4 +1,4 @@
-"""The report as a self-contained HTML page."""
+"""The report as a self-contained HTML page: answer, reasons, pictures, tables, and the words used."""
 
 from __future__ import annotations
 
@@ -8,22 +8,59 @@ from typing import TYPE_CHECKING, Any
 
 from biasfree import pages, plots
 from biasfree.diagnosis._report import Report
+from biasfree.diagnosis._wording import Reason
+from biasfree.diagnosis._words import WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_PICTURED = 2000  # samples in a picture
+
 
 def page(report: Report) -> str:
     """The complete page, with embedded pictures and no external resources."""
+    rest = {name: table for name, table in report.tables.items() if name != "scores"}
     parts = [
-        pages.heading(f"Verdict: {report.verdict}", level=1),
-        pages.bullets(report.reasons),
-        *(_figure(caption, draw) for caption, draw in _pictures(report)),
-        *(pages.table(table) for table in report.tables.values()),
-        pages.note(f"Thresholds: {_thresholds(report)}"),
+        *_answer(report.answer),
+        pages.table(report.tables["scores"]) if "scores" in report.tables else "",
+        pages.heading("Why"),
+        pages.bullets(_linked(reason) for reason in report.reasons),
+        pages.tag("p", "In the words of the theory: ", pages.tag("strong", report.verdict), "."),
         *(pages.note(note) for note in report.notes),
+        pages.heading("Pictures"),
+        *(_figure(caption, draw) for caption, draw in _pictures(report)),
+        pages.heading("All numbers"),
+        *(pages.folded(table.title, pages.rows(table)) for table in rest.values()),
+        pages.note(f"Thresholds: {_thresholds(report)}"),
+        pages.heading("What the words mean"),
+        *_words(report),
     ]
     return pages.page(f"biasfree: {report.verdict}", parts)
+
+
+def _answer(text: str) -> Iterator[pages.Markup]:
+    """The first sentence as the heading, and the others below it."""
+    first, dot, rest = text.partition(". ")
+    yield pages.heading(first + dot.strip(), level=1)
+    if rest:
+        yield pages.tag("p", pages.tag("strong", rest))
+
+
+def _linked(reason: Reason) -> pages.Markup:
+    """The sentence, with a link to the explanation of its words on this page."""
+    text = f"{reason[0].upper()}{reason[1:]} "
+    return pages.joined([text, pages.tag("a", WORDS[reason.page][0], href=f"#{_anchor(reason.page)}")])
+
+
+def _words(report: Report) -> Iterator[pages.Markup]:
+    for name in dict.fromkeys(reason.page for reason in report.reasons):
+        title, text = WORDS[name]
+        yield pages.heading(title, level=3, id=_anchor(name))
+        yield pages.tag("p", text, " More in ", pages.tag("code", name), ".")
+
+
+def _anchor(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(".md")
 
 
 def _thresholds(report: Report) -> str:
@@ -37,11 +74,12 @@ def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
         return
     network = subject.network
     if data is not None:
+        x = data.x[:: max(1, len(data) // _PICTURED)]
         yield (
             "the outputs against the best linear map",
-            lambda axes: plots.parity(axes, subject.function, data.x),
+            lambda axes: plots.parity(axes, subject.function, x),
         )
-        yield "even against odd energy", lambda axes: plots.energies(axes, subject.function, data.x)
+        yield "even against odd energy", lambda axes: plots.energies(axes, subject.function, x)
         if data.dimensions == 2:
             yield "outputs in the plane", lambda axes: plots.output_map(axes, subject.function, data=data)
     if network is None:

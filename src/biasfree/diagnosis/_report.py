@@ -1,11 +1,11 @@
-"""The report of a diagnosis: verdict, reasons and tables, as text, JSON or an HTML page."""
+"""The report of a diagnosis: answer, verdict, reasons and tables, as text, JSON or an HTML page."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from biasfree.cards import card, scatter
@@ -15,21 +15,26 @@ from biasfree.tables import Table, shown
 if TYPE_CHECKING:
     from biasfree.data import Dataset
     from biasfree.diagnosis._subject import Subject
+    from biasfree.diagnosis._wording import Reason
 
-VERDICTS = ("effectively linear", "linear so far", "nonlinear")
+VERDICTS = ("effectively linear", "effectively affine", "linear so far", "nonlinear")
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The result of `bf.diagnose`; `verdict` is `effectively linear`, `linear so far` or `nonlinear`.
+    """The result of `bf.diagnose`.
 
-    `reasons` are sentences, the last with advice; `tables` contain all measured numbers; `thresholds` are
-    those of the verdict; `notes` list limitations, such as subsamples and models of which only outputs are
-    known.
+    `answer` says whether a linear model would do as well and what to change; `case` is that in two words.
+    `verdict` is `effectively linear`, `effectively affine`, `linear so far` or `nonlinear`. `reasons` are
+    sentences, each with a `page` of the documentation that explains it; `tables` contain all measured
+    numbers; `thresholds` are those of the decisions; `notes` list limitations, such as subsamples and models
+    of which only outputs are known.
     """
 
+    answer: str
+    case: str
     verdict: str
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     tables: Mapping[str, Table]
     thresholds: Mapping[str, float]
     notes: tuple[str, ...] = ()
@@ -40,12 +45,19 @@ class Report:
         if self.verdict not in VERDICTS:
             raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, got {self.verdict!r}.")
 
+    def with_table(self, name: str, table: Table) -> Report:
+        """The same report with one more table."""
+        return replace(self, tables={**self.tables, name: table})
+
     def to_json(self) -> str:
         """The report without pictures, as JSON."""
         tables = {name: table.record() for name, table in self.tables.items()}
         record = {
+            "answer": self.answer,
+            "case": self.case,
             "verdict": self.verdict,
             "reasons": list(self.reasons),
+            "pages": [reason.page for reason in self.reasons],
             "tables": tables,
             "thresholds": dict(self.thresholds),
             "notes": list(self.notes),
@@ -74,9 +86,10 @@ class Report:
 
         console = Console(width=110, color_system=None)
         with console.capture() as captured:
-            console.print(Text(f"Verdict: {self.verdict}"))
+            console.print(Text(self.answer))
+            console.print(Text(f"\nVerdict: {self.verdict}"))
             for reason in self.reasons:
-                console.print(Text(f"  • {reason}"))
+                console.print(Text(f"  • {reason} [{reason.page}]"))
             for table in self.tables.values():
                 drawn = Drawn(
                     *table.columns, title=table.title, title_justify="left", box=None, pad_edge=False

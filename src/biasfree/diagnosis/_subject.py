@@ -1,15 +1,17 @@
-"""The subject of a diagnosis: a model as a function and, if possible, as a network, and its data."""
+"""The model of a diagnosis, as a function of samples and, if possible, as a network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.arrays import as_array, real
-from biasfree.data import Dataset
+from biasfree.diagnosis._estimators import as_estimator
+from biasfree.diagnosis._samples import Samples
+from biasfree.diagnosis._task import Kind
 from biasfree.networks import Network
 from biasfree.networks._pytorch import function_of, is_module, network_of
 
@@ -17,57 +19,65 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
-_LARGEST = 1e100
+_NUMBERS = 2**20  # numbers per call of a function
+_BATCH = 2**18  # numbers per call of a PyTorch module, whose activations may be much larger than its inputs
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model: its function of flat samples (P, D), its network if it can be converted, and notes."""
+    """A model: its function of flat samples (P, D), its network if it can be converted, and notes.
+
+    `kind` says what its outputs are, None if that is not known; `classes` are their classes, if known.
+    """
 
     name: str
     function: Callable[[ArrayLike], Float[np.ndarray, "P K"]]
     network: Network | None
     notes: tuple[str, ...] = ()
+    kind: Kind | None = None
+    classes: tuple[Any, ...] | None = None
 
 
 def subject_of(
-    model: Any, data: Dataset | None, *, leak: float | None, shape: tuple[int, ...] | None
+    model: Any, samples: Samples | None, *, leak: float | None = None, output: int | str | None = None
 ) -> Subject:
-    """The subject for a Network, a PyTorch module, a sequence of weights or any function of samples.
-
-    `shape` is the shape of one sample that the model expects, None if it is flat.
-    """
+    """The subject for a Network, a PyTorch module, an estimator, a list of weights or any function."""
     if isinstance(model, Network):
+        _check_no_output("a bf.Network", output)
         return _of_network(_agreed(model, leak), ())
     if is_module(model):
-        return _of_module(model, data, leak, shape)
+        return _of_module(model, samples, leak, output)
+    if (estimator := as_estimator(model, None if samples is None else samples.columns)) is not None:
+        _check_no_output(estimator.name, output)
+        if estimator.network is None:
+            _check_no_leak(estimator.name, leak)
+            note = f"only the outputs of {estimator.name} are measured: it has no layers to read."
+        else:
+            _agreed(estimator.network, leak)
+            note = None
+        function = estimator.network or _shaped(estimator.function, samples, None, _NUMBERS)
+        return Subject(
+            estimator.name,
+            function,
+            estimator.network,
+            (note,) if note else (),
+            estimator.kind,
+            estimator.classes,
+        )
     if isinstance(model, Sequence) and not isinstance(model, str):
+        _check_no_output("a list of weights", output)
         return _of_weights(model, leak)
     if callable(model) and not isinstance(model, type):
         name = getattr(model, "__name__", type(model).__name__)
+        name = "the function" if name == "<lambda>" else name
         _check_no_leak(name, leak)
         note = f"only the outputs of {name} are measured: it is a function without known weights."
-        return Subject(name, _shaped(model, shape), None, (note,))
+        return Subject(name, _shaped(model, samples, output, _NUMBERS), None, (note,))
     raise ValueError(
-        "a model must be a bf.Network, a torch.nn.Module, a list of weights (W_1, …, W_L) or a function of "
-        f"the samples, got {model if isinstance(model, type) else f'a {type(model).__name__}'}; pass data as "
-        "data=."
+        "a model must be a bf.Network, a torch.nn.Module, a scikit-learn estimator, a list of weights "
+        f"(W_1, …, W_L) or a function of the samples, got "
+        f"{model if isinstance(model, type) else f'a {type(model).__name__}'}; pass data as data=."
     )
-
-
-def dataset_of(data: Any) -> tuple[Dataset, tuple[int, ...] | None]:
-    """The dataset for a Dataset or a pair (x, y), and the shape of one sample, None if it is flat."""
-    if isinstance(data, Dataset):
-        return data, None
-    if not isinstance(data, Sequence | tuple) or len(data) != 2:
-        raise ValueError(f"data must be a bf.Dataset or a pair (x, y), got a {type(data).__name__}.")
-    x, y = (real(name, part) for name, part in zip("xy", data, strict=True))
-    largest = max(max(part.max(initial=0), -part.min(initial=0)) for part in (x, y))
-    if largest > _LARGEST:
-        raise ValueError(f"the data have entries up to {largest:g}, whose squares overflow; rescale them.")
-    if x.ndim < 2 or 0 in x.shape:
-        return Dataset(x, y), None  # raises the error that names the wrong shape
-    return Dataset(x.reshape(len(x), -1), y), x.shape[1:] if x.ndim > 2 else None
 
 
 def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
@@ -83,15 +93,14 @@ def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
     return _of_network(network, note)
 
 
-def _of_module(
-    model: Any, data: Dataset | None, leak: float | None, shape: tuple[int, ...] | None
-) -> Subject:
+def _of_module(model: Any, samples: Samples | None, leak: float | None, output: int | str | None) -> Subject:
     """A module as a network, if that has the same outputs; otherwise as a function."""
-    name, function = type(model).__name__, _shaped(function_of(model), shape)
+    name = type(model).__name__
+    function = _shaped(function_of(model, lambda found: picked(found, output)), samples, None, _BATCH)
     try:
         network = network_of(model)
-        if data is not None and data.dimensions == network.sizes[0]:
-            _check_same(network, function, data.x[:20])
+        if samples is not None and samples.x.shape[1] == network.sizes[0]:
+            _check_same(network, function, samples.x[:20])
     except ValueError as error:
         _check_no_leak(name, leak)
         note = f"only the outputs of {name} are measured, not its layers: {error}"
@@ -116,6 +125,11 @@ def _check_no_leak(name: str, leak: float | None) -> None:
         )
 
 
+def _check_no_output(name: str, output: int | str | None) -> None:
+    if output is not None:
+        raise ValueError(f"{name} returns one array, so output={output!r} has no meaning; leave it out.")
+
+
 def _agreed(network: Network, leak: float | None) -> Network:
     if leak is not None and leak != network.leak:
         raise ValueError(
@@ -124,24 +138,65 @@ def _agreed(network: Network, leak: float | None) -> Network:
     return network
 
 
+class WrongOutput(ValueError):
+    """The entry of a model's outputs that was asked for is missing, or none was asked for."""
+
+
+def picked(found: Any, output: int | str | None) -> Any:
+    """The outputs in what a model returns: an array, or the entry `output` of a tuple or a dict."""
+    entries: dict[Any, Any] = {}
+    if isinstance(found, Mapping):
+        entries = dict(found)
+    elif isinstance(found, tuple | list) and found and all(getattr(one, "ndim", 0) for one in found):
+        entries = {**dict(enumerate(found)), **dict(zip(getattr(found, "_fields", ()), found, strict=False))}
+    elif output is not None:
+        raise WrongOutput(f"the model returns one array, so output={output!r} has no meaning; leave it out.")
+    if not entries:
+        return found
+    named = ", ".join(map(repr, entries))
+    if output is None:
+        if len(found) == 1:
+            return next(iter(entries.values()))
+        kind = "dict" if isinstance(found, Mapping) else "tuple"
+        raise WrongOutput(f"the model returns a {kind} with the entries {named}; choose one with output=.")
+    if output not in entries:
+        raise WrongOutput(f"the model returns no output {output!r}; its entries are {named}.")
+    return entries[output]
+
+
 def _shaped(
-    function: Callable[[Any], Any], shape: tuple[int, ...] | None
+    function: Callable[[Any], Any], samples: Samples | None, output: int | str | None, numbers: int
 ) -> Callable[[ArrayLike], Float[np.ndarray, "P K"]]:
-    """The function of flat samples, with an output axis."""
+    """The function of flat samples, with an output axis, called for `numbers` numbers at a time."""
+    shape = None if samples is None else samples.shape
 
     def flat(x: ArrayLike) -> Float[np.ndarray, "P K"]:
         x = np.array(real("x", x))  # a copy: the model may write to its argument
-        sample = shape or x.shape[1:]
-        try:
-            found = as_array("the model's outputs", function(x.reshape(len(x), *sample)))
-        except Exception as error:  # a user's model may raise anything
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error
-        if found.dtype == object or found.ndim == 0 or len(found) != len(x):
-            raise ValueError(
-                "the model must return one output or row of outputs per sample, got "
-                f"{type(found).__name__} of shape {found.shape} for {len(x)} samples."
-            )
-        return real("the model's outputs", found.reshape(len(x), -1))
+        rows = max(1, numbers // max(1, x[0].size)) if len(x) else 1
+        return np.concatenate(
+            [_called(function, x[i : i + rows], shape, output) for i in range(0, len(x), rows)]
+        )
 
     return flat
+
+
+def _called(
+    function: Callable[[Any], Any], x: np.ndarray, shape: tuple[int, ...] | None, output: int | str | None
+) -> np.ndarray:
+    sample = shape or x.shape[1:]
+    try:
+        found = function(x.reshape(len(x), *sample))
+    except WrongOutput:
+        raise
+    except Exception as error:  # a user's model may raise anything
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ValueError(f"the model fails on samples of shape {tuple(sample)}: {reason}") from error
+    array = as_array("the model's outputs", picked(found, output))
+    if array.dtype.kind == "V" and "float" in array.dtype.name:  # bfloat16 of JAX
+        array = array.astype(np.float64)
+    if array.dtype == object or array.ndim == 0 or len(array) != len(x):
+        raise ValueError(
+            "the model must return one output or row of outputs per sample, got "
+            f"{type(array).__name__} of shape {array.shape} for {len(x)} samples."
+        )
+    return real("the model's outputs", array.reshape(len(x), -1))

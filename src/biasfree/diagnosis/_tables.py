@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._measurements import Measurements
+from biasfree.diagnosis._measurements import COVERED, Measurements
+from biasfree.diagnosis._task import Difference, Score
+from biasfree.diagnosis._wording import measured_points
 from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
 from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import Part, Shares
@@ -21,16 +23,21 @@ from biasfree.networks import Network
 from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
-MARGIN_SAMPLES = 5000  # for more samples the hard-margin classifier takes too long
+PARITY = 150  # samples at which a function without known weights is called again, at −x
+MARGIN = 50_000  # numbers in the inputs above which the hard-margin classifier takes too long
 
 
 def tables(measured: Measurements) -> dict[str, Table]:
     """The tables for which the model and the data are given."""
     made: dict[str, Table] = {}
+    if measured.task is not None:
+        made["scores"] = _scores(measured)
     if measured.data is not None:
         made["data"] = Table("Data", _MEASURED, tuple(_data(measured)))
-        made["targets"] = _targets(measured)
-        made["preparation"] = _preparation(measured)
+        if measured.shares is not None:
+            made["targets"] = _targets(measured)
+        if measured.preparation is not None:
+            made["preparation"] = _preparation(measured)
     if measured.nonlinear is not None:
         made["function"] = _function(measured)
     network = None if measured.subject is None else measured.subject.network
@@ -40,6 +47,48 @@ def tables(measured: Measurements) -> dict[str, Table]:
     if measured.coverage is not None:
         made["theory"] = _theory(measured)
     return made
+
+
+def _scores(measured: Measurements) -> Table:
+    """How well the model and its competitors do, and on which samples."""
+    task, versus, peers = measured.task, measured.competitors, measured.peers
+    assert task is not None
+    rows: list[tuple[Any, ...]] = []
+
+    def add(name: str, score: Score | None, more: Difference | None, samples: str) -> None:
+        if score is not None:
+            value, lost = score.value, score.cross_entropy
+            away = "" if more is None else measured_points(more)
+            rows.append((name, value, *([lost] if task.is_classes else []), away, samples))
+
+    if versus is None:
+        add("this model", measured.score, None, f"all {task.count:,}")
+    else:
+        how = f"{versus.folds} folds" if versus.folds > 1 else f"{len(versus.tested):,} held out"
+        if measured.score is not None:
+            where = f"all {task.count:,}" if versus.folds > 1 else f"the same {len(versus.tested):,}"
+            add("this model", measured.score_on(versus.tested), measured.gain, where)
+        few = f"5 folds of {versus.flexible_samples:,}"
+        best = versus.best
+        add("linear map", versus.linear, versus.linear.minus(best), how)
+        add("linear map with intercept", versus.affine, versus.affine.minus(best), how)
+        kernel = Score(versus.flexible.hits)  # its outputs are no logits
+        add("kernel machine", kernel, versus.flexible_gain, few)
+    if peers is not None:
+        how = f"{peers.folds} folds" if peers.folds > 1 else f"{len(peers.tested):,} held out"
+        shape = "same shape" if peers.known else f"{peers.sizes[1]} neurons"
+        kinds = (
+            (f"{shape}, no biases", peers.plain),
+            (f"{shape}, biases", peers.biased),
+            ("one layer more, no biases", peers.deeper),
+        )
+        for name, score in kinds:
+            add(name, score, measured.against_linear(peers.tested, score), how)
+    constant = ("the best constant", task.baseline, *([None] if task.is_classes else []), "", "")
+    rows.append(constant)
+    lost = ("cross entropy",) if task.is_classes else ()
+    columns = ("model", task.measure, *lost, "minus the better linear map", "samples")
+    return Table("How well it does", columns, tuple(rows))
 
 
 def _data(measured: Measurements) -> Iterator[tuple[str, Any]]:
@@ -95,18 +144,24 @@ def _function(measured: Measurements) -> Table:
     rows: list[tuple[str, Any]] = [
         (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(measured.nonlinear)
     ]
-    rows += [("even fraction of the outputs", even_fraction(subject.function, x))]
-    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(subject.function, x[:1000]))]
+    every = subject.network is not None
+    some = x[:: 1 if every else max(1, len(x) // PARITY)]
+    rows += [("even fraction of the outputs", even_fraction(measured.function, some))]
+    scaled = some[: 200 if every else 20]
+    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(measured.function, scaled))]
     if subject.network is not None:
         met = linear_regions(subject.network, x)
         rows += [("linear regions with samples", met.count), ("share of samples in the largest", met.largest)]
-    if data is not None and measured.outputs is not None:
-        outputs = measured.outputs[: len(data)]
-        away = map_distances(lambda _: outputs, data, margin=len(data) <= MARGIN_SAMPLES)
+    if data is not None and measured.outputs is not None and measured.outputs.shape[1] == data.outputs:
+        study = measured.study
+        assert study is not None
+        chosen = measured.outputs[: len(data)] if study is data else measured.function(study.x)
+        away = map_distances(lambda _: chosen, study, margin=len(study) * data.dimensions <= MARGIN)
         for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
             rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
             rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
         rows.append(("effective map to the maximum margin: angle (degrees)", away.margin_angle))
+    if measured.residual is not None:
         rows.append(("share of the targets not fitted", measured.residual))
     return Table("Function, measured on the data" if data is not None else "Function", _MEASURED, tuple(rows))
 
@@ -159,5 +214,7 @@ def _theory(measured: Measurements) -> Table:
         for row in measured.coverage
     ]
     brief = tuple(row for row in rows if row[2])
-    title = f"Theory: {len(brief)} of {len(rows)} results apply (bf.theory.coverage lists all)"
+    assert measured.data is not None
+    on = f", measured on {COVERED} samples" if len(measured.data) > COVERED else ""
+    title = f"Theory: {len(brief)} of {len(rows)} results apply{on} (bf.theory.coverage lists all)"
     return Table(title, ("result", "call", "applies", "violated hypotheses"), tuple(rows), brief)

@@ -15,7 +15,7 @@ from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
 _ODD = (0.1, 0.5, 0.9)  # weights of the odd kernel; the even one has the rest
 _RIDGES = np.logspace(-6, 3, 10)
-_TRIAL = 400  # training samples that choose bandwidth, weight and ridge
+_TRIAL = 250  # training samples that choose bandwidth, weight and ridge
 _OVERLAP = 0.5  # correlation of odd and even predictions above which they are not identifiable
 
 
@@ -77,7 +77,7 @@ def target_shares(
     y_e = (y(x) + y(−x))/2, with means over equal x; they are exact and sum to 1. Otherwise kernel ridge
     regression of y − w·x, with the odd and even kernels (k(x, x′) ∓ k(x, −x′))/2 of a Gaussian k, predicts
     held-out samples; the share of f_o, or f_e, is the reduction of their mean squared error over ⟨y²⟩.
-    Leave-one-out errors on at most 400 training samples select bandwidth, ridge and the weights of the
+    Leave-one-out errors on at most 250 training samples select bandwidth, ridge and the weights of the
     kernels. At most `subsample` samples, chosen at random, are used.
 
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
@@ -142,10 +142,10 @@ def _estimated(linear: float, explained: np.ndarray, energy: float, overlap: flo
 
 
 def _part(shares: np.ndarray, overlap: float) -> Part:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     value, error = shares.mean(), shares.std(ddof=1) / np.sqrt(len(shares))
-    beats = value > t.ppf(0.95, len(shares) - 1) * error and value > 0 and overlap <= _OVERLAP
+    beats = value > stdtrit(len(shares) - 1, 0.95) * error and value > 0 and overlap <= _OVERLAP
     return Part(float(value), float(error), "estimate" if beats else "not identifiable")
 
 

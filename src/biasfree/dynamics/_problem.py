@@ -44,6 +44,7 @@ def problem_of(
     """The arguments as a Problem, or a ValueError that names the wrong one."""
     if has_populations(data):
         raise ValueError("this simulator needs samples, got a Population; use population.sample(n, seed).")
+    data = dataset_of_pair(data)
     single = isinstance(network, Network)
     networks = (network,) if isinstance(network, Network) else items_of("network", network, Network)
     shared = isinstance(data, Dataset)
@@ -61,6 +62,15 @@ def problem_of(
         loss_named(loss).check(one.y)
     trained = trained_layers(train, networks[0].depth)
     return Problem(networks, datasets, loss, non_negative("l2", l2), trained, single)
+
+
+def dataset_of_pair(data: Any) -> Any:
+    """The Dataset of a pair (x, y) of arrays; anything else is returned as it is."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        return data
+    if any(isinstance(part, Dataset | Population | str) or not hasattr(part, "__len__") for part in data):
+        return data
+    return Dataset(*data)
 
 
 def has_populations(data: Any) -> bool:

@@ -37,10 +37,13 @@ def network_of(model: torch.nn.Module) -> Network:
     return Network(weights, leak=slopes[0] if slopes else 1.0, biases=_filled(biases, weights))
 
 
-def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
+def function_of(
+    model: torch.nn.Module, pick: Callable[[Any], Any] | None = None
+) -> Callable[[np.ndarray], np.ndarray]:
     """The model in evaluation mode as a NumPy function, (samples, …) → (samples, outputs).
 
-    A call changes neither the model (modes of submodules, parameters, buffers, gradients) nor the state of
+    `pick` chooses the outputs from what the model returns, such as a tuple or a dict. A call changes neither
+    the model (modes of submodules, parameters, buffers, gradients) nor the state of
     the random generator.
     """
     torch = _torch()
@@ -54,6 +57,7 @@ def function_of(model: torch.nn.Module) -> Callable[[np.ndarray], np.ndarray]:
             try:
                 model.eval()
                 found = model(inputs)
+                found = found if pick is None else pick(found)
             finally:
                 for module, training in modes:
                     module.training = training

@@ -1,0 +1,62 @@
+"""Samples from files: `.csv` with a column of labels, `.npz`, and folders of images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biasfree.data._loading import read_columns
+from biasfree.files import existing_file, load_npz
+
+_IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+
+
+def read(path: Path, target: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of a file or a folder; `target` names the column y of a `.csv` file, by default the last."""
+    if target is not None and not isinstance(target, str):
+        raise ValueError(f"y must be the name of a column of {path}, got a {type(target).__name__}.")
+    if path.is_dir():
+        return _folder(path)
+    path = existing_file(path)
+    kind = path.suffix.lower()
+    if kind not in (".npz", ".csv"):
+        raise ValueError(f"cannot read {path}: it must be a .npz or a .csv file, or a folder of images.")
+    if kind == ".csv":
+        return read_columns(path, target)
+    if target is not None:
+        raise ValueError(f"a target names a column of a .csv file, but {path} is a .npz file; leave it out.")
+    arrays = load_npz(path, needs=("x", "y"))
+    return arrays["x"], arrays["y"]
+
+
+def _folder(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Images in one folder per class, as numbers from 0 to 1, and the names of their folders."""
+    files = sorted(
+        file for folder in path.iterdir() if folder.is_dir() for file in folder.iterdir()
+        if file.suffix.lower() in _IMAGES
+    )  # fmt: skip
+    if not files:
+        raise ValueError(
+            f"{path} has no images in folders, one per class; put them into {path}/CLASS/NAME.png."
+        )
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ValueError(
+            f"reading the images of {path} needs Pillow; install it with pip install pillow."
+        ) from None
+    images = []
+    for file in files:
+        with Image.open(file) as opened:
+            images.append(np.asarray(opened))
+    odd = next((i for i, one in enumerate(images) if one.shape != images[0].shape), None)
+    if odd is not None:
+        raise ValueError(
+            f"all images must have one size, got {images[0].shape} for {files[0]} and {images[odd].shape} "
+            f"for {files[odd]}; resize them."
+        )
+    x = np.stack(images) / 255
+    channels_first = np.moveaxis(x, -1, 1) if x.ndim == 4 else x[:, None]
+    return channels_first, np.array([file.parent.name for file in files])

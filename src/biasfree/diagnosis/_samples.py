@@ -1,0 +1,278 @@
+"""The samples of a diagnosis, read from arrays, data frames, files, and PyTorch datasets and loaders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.arrays import as_array, real
+from biasfree.data import Dataset
+from biasfree.diagnosis._study import chosen_pairs
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Shaped
+
+NUMBERS = 2**24  # numbers in the inputs that are kept in memory: 134 MB
+_STREAMED = 10  # times as many samples as are kept are read from a stream
+_LARGEST = 1e100
+_FORMS = (
+    "a bf.Dataset, a pair (x, y), x and y as two arguments, a data frame and the name of its target column, "
+    "a PyTorch Dataset or DataLoader, or the name of a .csv or .npz file or of a folder of images"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Inputs as rows, targets or labels as they were given, and the shape of one sample, None if flat."""
+
+    x: Float[np.ndarray, "P D"]
+    y: Shaped[np.ndarray, "P *_"]
+    shape: tuple[int, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    """The names of the columns of a data frame."""
+    total: int | None = None
+    """The number of samples that there were to choose from; None if it is not known."""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def some(self, n: int, seed: int) -> Samples:
+        """At most n samples, chosen at random, x and −x together; all of them where there are no more."""
+        if len(self) <= n:
+            return self
+        chosen = chosen_pairs(self.x, n, seed=seed)
+        total = self.total or len(self)
+        return Samples(self.x[chosen], self.y[chosen], self.shape, self.columns, total, self.notes)
+
+
+def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBERS) -> Samples:
+    """The samples for data in any of the forms that `bf.diagnose` takes.
+
+    Where the inputs have more than `numbers` numbers, rows chosen at random are kept, and a note says so.
+    """
+    if isinstance(data, str | Path):
+        from biasfree.diagnosis._files import read
+
+        x, y = read(Path(data), y)
+        return _of_arrays(x, y, seed, numbers)
+    if isinstance(data, Dataset):
+        if y is not None:
+            raise ValueError("y was given twice: a bf.Dataset has its own targets; leave y out.")
+        return _of_arrays(data.x, data.y, seed, numbers)
+    if _is_frame(data):
+        return _of_frame(data, y, seed, numbers)
+    if y is not None:
+        return _of_arrays(data, y, seed, numbers)
+    if isinstance(data, Sequence) and len(data) == 2:
+        return samples_of(data[0], data[1], seed=seed, numbers=numbers)
+    if hasattr(data, "dataset") and hasattr(data, "batch_size"):
+        return _of_loader(data, seed, numbers)
+    if isinstance(data, np.ndarray) or hasattr(data, "__array__"):
+        raise ValueError("the targets are missing: pass them as y, diagnose(model, x, y), or pass (x, y).")
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, Sequence | dict):
+        return _of_items(data, None, seed, numbers)
+    if isinstance(data, Iterable) and not isinstance(data, Sequence | dict | set):
+        return _of_stream(iter(data), seed, numbers)
+    raise ValueError(
+        f"data must be a bf.Dataset or a pair (x, y), got a {type(data).__name__}; allowed are {_FORMS}."
+    )
+
+
+def _is_frame(data: Any) -> bool:
+    """Whether data are a pandas.DataFrame, or like one; does not import pandas."""
+    return hasattr(data, "columns") and hasattr(data, "to_numpy")
+
+
+def _of_frame(frame: Any, y: Any, seed: int, numbers: int) -> Samples:
+    names = [str(name) for name in frame.columns]
+    if y is None:
+        raise ValueError(
+            f"the targets are missing: pass the name of their column as y, one of {', '.join(names)}."
+        )
+    if isinstance(y, str):
+        if y not in names:
+            raise ValueError(f"the data frame has no column {y!r}; its columns are {', '.join(names)}.")
+        names.remove(y)
+        y, frame = frame[y], frame[[name for name in frame.columns if str(name) in names]]
+    text = [
+        name for name, kind in zip(names, frame.dtypes, strict=True) if np.dtype(object) == _numpy_kind(kind)
+    ]
+    if text:
+        raise ValueError(
+            f"the columns {', '.join(text)} of the data frame do not hold numbers; encode them, as "
+            "pandas.get_dummies does, or leave them out."
+        )
+    found = _of_arrays(frame.to_numpy(), y, seed, numbers)
+    return Samples(found.x, found.y, None, tuple(names), found.total, found.notes)
+
+
+def _numpy_kind(kind: Any) -> np.dtype:
+    """The dtype of a column as NumPy would hold it; object for text and categories."""
+    return (
+        kind
+        if isinstance(kind, np.dtype) and kind.kind in "fiub"
+        else np.dtype(getattr(kind, "numpy_dtype", object))
+    )
+
+
+def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
+    x, y = _thin(x), labels_or_numbers(y)
+    if x.ndim > 0 and y.ndim > 0 and len(x) != len(y):
+        raise ValueError(f"x and y must have the same length, got {len(x)} and {len(y)} samples.")
+    if x.ndim < 2 or y.ndim == 0 or 0 in x.shape or 0 in y.shape:
+        Dataset(real("x", x), np.zeros(len(x) if x.ndim else 1) if y.dtype.kind not in "fiub" else y)
+        raise ValueError(
+            f"x must have one row per sample, got shape {x.shape}, and y one target, got {y.shape}."
+        )
+    total, notes = len(x), ()
+    kept = max(1, numbers // max(1, x[0].size))
+    if total > kept:
+        chosen = np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))
+        x, y = x[chosen], y[chosen]
+        notes = (
+            f"{kept:,} of the {total:,} samples, chosen at random (seed {seed}), are used: more do not fit.",
+        )
+    x = real("x", x)
+    numeric = y if y.dtype.kind == "f" else np.zeros(1)
+    largest = max(float(part.max()) if part.size else 0.0 for part in map(np.abs, (x, real("y", numeric))))
+    if largest > _LARGEST:
+        raise ValueError(f"the data have entries up to {largest:g}, whose squares overflow; rescale them.")
+    shape = x.shape[1:] if x.ndim > 2 else None
+    return Samples(x.reshape(len(x), -1), y, shape, None, total, notes)
+
+
+def _thin(x: Any) -> np.ndarray:
+    """The inputs as an array that may still be a file on disk or of another precision."""
+    array = as_array("x", x)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"x must hold real numbers, got an array of dtype {array.dtype}; encode text as numbers."
+        )
+    return array
+
+
+def labels_or_numbers(y: Any) -> np.ndarray:
+    """Targets as an array of numbers, booleans or strings; objects and categories become strings."""
+    array = np.asarray(y) if hasattr(y, "cat") or hasattr(y, "categories") else as_array("y", y)
+    if array.dtype.kind == "O":
+        plain = array.tolist()
+        if any(item is None or item != item for item in plain):
+            raise ValueError(
+                "y must hold real numbers or labels, got missing values; remove these samples first."
+            )
+        array = (
+            np.array([str(item) for item in plain])
+            if any(isinstance(i, str) for i in plain)
+            else np.array(plain)
+        )
+    if array.dtype.kind in "ST" or str(array.dtype).startswith("Str"):
+        array = array.astype(str)
+    if array.dtype.kind not in "fiubU":
+        raise ValueError(f"y must hold real numbers or labels, got an array of dtype {array.dtype}.")
+    return array if array.dtype.kind != "f" else real("y", array)
+
+
+def _of_loader(loader: Any, seed: int, numbers: int) -> Samples:
+    """Samples of a PyTorch DataLoader: items of its dataset by index, else of the stream of its batches."""
+    source = loader.dataset
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        return _of_items(source, getattr(loader, "collate_fn", None), seed, numbers)
+    return _of_stream(iter(loader), seed, numbers)
+
+
+def _of_items(source: Any, collate: Any, seed: int, numbers: int) -> Samples:
+    """Samples of a dataset whose items are pairs, chosen by index; its random state is left as it was."""
+    total = len(source)
+    if total == 0:
+        raise ValueError("the dataset is empty.")
+    with _random_state_kept():
+        first = _pair(source[0] if collate is None else collate([source[0]]))
+        size = max(1, as_array("x", first[0]).size)
+        kept = min(total, max(1, numbers // size))
+        order = np.arange(total)
+        if kept < total:
+            order = np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))
+        batches = (order[i : i + 256] for i in range(0, kept, 256))
+        if collate is None:
+            pairs = (_stacked([_pair(source[int(i)]) for i in batch]) for batch in batches)
+        else:
+            pairs = (_pair(collate([source[int(i)] for i in batch])) for batch in batches)
+        xs, ys = zip(*(_arrays(pair) for pair in pairs), strict=True)
+    found = _of_arrays(np.concatenate(xs), np.concatenate(ys), seed, numbers)
+    said = f"{kept:,} of the {total:,} samples of the dataset are used"
+    notes = () if kept == total else (f"{said}, chosen at random (seed {seed}).",)
+    return Samples(found.x, found.y, found.shape, None, total, notes)
+
+
+def _of_stream(batches: Iterator[Any], seed: int, numbers: int) -> Samples:
+    """Samples of an iterable of batches (x, y): all of them, or a random choice of those that were read."""
+    rng, begun = np.random.default_rng([seed, 4]), next(batches, None)
+    if begun is None:
+        raise ValueError("the iterable of batches (x, y) is empty.")
+    x, y = _arrays(_pair(begun))
+    kept = max(1, numbers // max(1, x[0].size))
+    keys, read, ended = rng.random(len(x)), len(x), True
+    for batch in batches:
+        more_x, more_y = _arrays(_pair(batch))
+        x, y = np.concatenate([x, more_x]), np.concatenate([y, more_y])
+        keys, read = np.concatenate([keys, rng.random(len(more_x))]), read + len(more_x)
+        if len(x) > 2 * kept:
+            x, y, keys = _smallest(kept, keys, x, y)
+        if read >= _STREAMED * kept:
+            ended = False
+            break
+    if len(x) > kept:
+        x, y, keys = _smallest(kept, keys, x, y)
+    found = _of_arrays(x, y, seed, numbers)
+    of = f"the {read:,} samples" if ended else f"the first {read:,} samples"
+    notes = () if len(x) == read and ended else (
+        f"{len(x):,} of {of} of the loader are used, chosen at random (seed {seed}).",
+    )  # fmt: skip
+    return Samples(found.x, found.y, found.shape, None, read if ended else None, notes)
+
+
+def _smallest(kept: int, keys: np.ndarray, *arrays: np.ndarray) -> Any:
+    """The rows with the smallest keys: a sample of the stream in which every row is as likely."""
+    chosen = np.sort(np.argpartition(keys, kept - 1)[:kept])
+    return (*(array[chosen] for array in arrays), keys[chosen])
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    if isinstance(item, dict):
+        raise ValueError(
+            f"an item of the data is a dict with the keys {', '.join(map(str, item))}; pass items (x, y)."
+        )
+    if not isinstance(item, Sequence | tuple) or isinstance(item, str) or len(item) != 2:
+        raise ValueError(f"an item of the data must be a pair (x, y), got a {type(item).__name__}.")
+    return item[0], item[1]
+
+
+def _arrays(pair: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    return _thin(pair[0]), labels_or_numbers(pair[1])
+
+
+def _stacked(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    xs = [as_array("x", x) for x, _ in pairs]
+    return np.stack(xs), [y.item() if getattr(y, "ndim", 1) == 0 else y for _, y in pairs]
+
+
+class _random_state_kept:
+    """A context in which the random generators of PyTorch and NumPy may be used, and are then as before."""
+
+    def __enter__(self):
+        torch = sys.modules.get("torch")
+        self._fork = None if torch is None else torch.random.fork_rng()
+        self._numpy = np.random.get_state()  # noqa: NPY002 - the dataset's transformations may use it
+        if self._fork is not None:
+            self._fork.__enter__()
+
+    def __exit__(self, *error: Any):
+        np.random.set_state(self._numpy)  # noqa: NPY002
+        if self._fork is not None:
+            self._fork.__exit__(*error)

@@ -1,0 +1,202 @@
+"""The stages of a diagnosis: reports on growing parts of the data, until all are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from biasfree.diagnosis._answer import answer
+from biasfree.diagnosis._measurements import PROBES, Measurements
+from biasfree.diagnosis._progress import PARTS, Progress
+from biasfree.diagnosis._reasons import reasons
+from biasfree.diagnosis._report import Report
+from biasfree.diagnosis._samples import Samples
+from biasfree.diagnosis._state import Thresholds, state_of
+from biasfree.diagnosis._subject import Subject
+from biasfree.diagnosis._tables import tables
+from biasfree.diagnosis._task import Task, task_of
+
+FIRST = 200  # samples of the first answer
+_DIRECT = 1000  # samples up to which there is no first answer
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to diagnose, and how."""
+
+    subject: Subject | None
+    samples: Samples | None
+    thresholds: Thresholds
+    flips: int
+    seed: int
+    task: str | None
+    classes: Sequence[Any] | None
+    unseen: bool
+    compare: bool
+
+
+def refined(
+    request: Request, watch: Callable[[Report], object] | None = None, progress: Progress | None = None
+) -> Report:
+    """The report on all samples; the last complete one if Ctrl-C ends it before."""
+    progress = Progress() if progress is None else progress
+    report: Report | None = None
+    try:
+        for one, last in _stages(request, progress):
+            report = one
+            if not last:
+                progress.answer(report, 0 if report.data is None else len(report.data))
+            if watch is not None:
+                watch(report)
+    except KeyboardInterrupt:
+        if report is None:
+            raise
+        note = "interrupted: this is the last report that was complete."
+        report = replace(report, notes=(note, *report.notes))
+    finally:
+        progress.end()
+    assert report is not None
+    return report
+
+
+def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool]]:
+    """Reports on some samples and on all, then with the networks of `compare`; and whether it is the last."""
+    samples = request.samples
+    given = None if samples is None else _task(request.subject, samples, request)
+    if samples is not None and len(samples) > _DIRECT:
+        flips = max(39, int(1 / request.thresholds.rejected_below) + 1)
+        few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
+        measured = _measured(few, _task(request.subject, few.samples, request, given), progress, brief=True)
+        assert few.samples is not None
+        note = f"from {len(few.samples):,} of the {len(samples):,} samples, chosen at random "
+        note += f"(seed {request.seed})."
+        yield _report(few, measured, note), False
+    measured = _measured(request, given, progress)
+    yield _report(request, measured), not request.compare
+    if request.compare:
+        more = replace(measured, compare=True)
+        known = {name: value for name, value in vars(measured).items() if name not in ("compare", "peers")}
+        vars(more).update(known)
+        _measure(more, progress)
+        yield _report(request, more), True
+
+
+def _measured(
+    request: Request, task: Task | None, progress: Progress, *, brief: bool = False
+) -> Measurements:
+    subject, samples = request.subject, request.samples
+    data = None
+    if samples is not None and task is not None:
+        data = task.dataset(samples.x, _outputs(subject, samples))
+    measured = Measurements(subject, data, request.flips, request.seed, task, brief=brief)
+    progress.begin(PROBES if samples is None else len(samples))
+    _measure(measured, progress)
+    return measured
+
+
+def _measure(measured: Measurements, progress: Progress) -> None:
+    """Make the costly measurements one after the other; what follows reads them."""
+    for name in PARTS:
+        progress.part(name)
+        getattr(measured, name)
+        progress.done(name)
+
+
+def _report(request: Request, measured: Measurements, note: str | None = None) -> Report:
+    state = state_of(measured, request.thresholds, unseen=request.unseen)
+    return Report(
+        answer=answer(state, measured),
+        case=state.case,
+        verdict=state.verdict,
+        reasons=reasons(state, measured, request.thresholds),
+        tables=tables(measured),
+        thresholds=request.thresholds.named(),
+        notes=(*([] if note is None else [note]), *_notes(measured, request.samples)),
+        subject=request.subject,
+        data=measured.data,
+    )
+
+
+def _outputs(subject: Subject | None, samples: Samples | None) -> int | None:
+    """The number of outputs of the model, None without one."""
+    if subject is None or samples is None:
+        return None
+    if subject.network is not None:
+        return subject.network.sizes[-1]
+    return subject.function(samples.x[:2]).shape[1]
+
+
+def _task(
+    subject: Subject | None, samples: Samples | None, request: Request, of_all: Task | None = None
+) -> Task:
+    """What the targets are; a part of the samples has the classes of all."""
+    assert samples is not None
+    outputs = _outputs(subject, samples)
+    known = request.classes
+    if known is None and subject is not None:
+        known = subject.classes
+    kind, task = None if subject is None else subject.kind, request.task
+    if of_all is not None:
+        if of_all.classes is None:
+            task = "regression"
+        elif samples.y.ndim == 1 or samples.y.shape[1:] == (1,):
+            known = of_all.classes.tolist()
+    found = task_of(samples.y, outputs=outputs, kind=kind, known=known, task=task)
+    _check_outputs(subject, samples, found, outputs)
+    return found
+
+
+def _check_outputs(subject: Subject | None, samples: Samples, found: Task, outputs: int | None) -> None:
+    if subject is None:
+        return
+    if found.numbers is not None and found.numbers.shape[1] != outputs:
+        if found.numbers.shape[1] == 1 and samples.y.dtype.kind in "iu":
+            raise ValueError(
+                f"{subject.name} has {outputs} outputs, but the labels go from {samples.y.min()} to "
+                f"{samples.y.max()}; labels must be below the number of outputs, or pass classes=."
+            )
+        raise ValueError(
+            f"{subject.name} has {outputs} outputs, but the data have {found.numbers.shape[1]} targets per "
+            "sample."
+        )
+    if found.classes is not None:
+        count = len(found.classes)
+        if outputs not in ((1, 2) if count == 2 else (count,)):
+            raise ValueError(f"{subject.name} has {outputs} outputs, but y has {count} classes.")
+
+
+def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
+    notes = [] if samples is None else list(samples.notes)
+    notes += [] if measured.subject is None else measured.subject.notes
+    notes += [] if measured.task is None else measured.task.notes
+    data, seen, shares = measured.data, measured.symmetry, measured.shares
+    if data is None:
+        return (
+            *notes,
+            f"no data were given: the function is measured on {PROBES} Gaussian inputs and their mirror "
+            "images, and the residual of the targets is unknown.",
+        )
+    if measured.task is not None and measured.task.is_classes:
+        read = f", and the outputs are read as {measured.reading}" if measured.subject is not None else ""
+        notes.append(f'the targets are taken for classes{read}; task="regression" takes them for numbers.')
+    if measured.study is not data and measured.study is not None:
+        notes.append(
+            "symmetry, parts of the targets and preparation are measured on a random subset of "
+            f"{len(measured.study):,} of the {len(data):,} samples; scores and N use all."
+        )
+    if seen is not None and not seen.exact and seen.samples < len(data):
+        notes.append(f"the test of Condition 3 searched {seen.samples:,} samples chosen at random.")
+    if shares is not None and shares.samples < len(data):
+        notes.append(f"odd and even shares are estimated on {shares.samples:,} samples chosen at random.")
+    if measured.independent:
+        notes.append(
+            f"the {len(data)} samples in {data.dimensions} dimensions are linearly independent, so every "
+            "function is linear on them. N is measured on them and their mirror images, and detects only "
+            "the even part; use more samples to detect the odd part."
+        )
+    if np.any(np.all(data.targets == 0, axis=0)):
+        notes.append("a target is zero on every sample.")
+    return tuple(notes)

@@ -1,0 +1,147 @@
+"""The data that people have: frames, files, images, datasets and loaders, more than fits in memory."""
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+from biasfree.diagnosis._samples import samples_of
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(40, 3))
+Y = X @ np.array([1.0, -1.0, 2.0])
+
+
+def model(x):
+    return x.reshape(len(x), -1)[:, 0]
+
+
+def test_pairs_and_three_arguments_give_the_same():
+    reports = [
+        bf.diagnose(model, *data, flips=20) for data in ((X, Y), ((X, Y),), (bf.Dataset(X, Y),), ([X, Y],))
+    ]
+    assert len({report.to_json() for report in reports}) == 1
+    with pytest.raises(ValueError, match="y was given twice"):
+        bf.diagnose(model, bf.Dataset(X, Y), Y)
+    with pytest.raises(ValueError, match="targets are missing: pass them as y"):
+        bf.diagnose(model, X)
+    with pytest.raises(ValueError, match="x and y must have the same length, got 40 and 3"):
+        bf.diagnose(model, X, Y[:3])
+
+
+def test_data_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc")).assign(
+        y=Y, kind=pandas.Categorical(np.where(Y > 0, "u", "v"))
+    )
+    found = samples_of(frame.drop(columns="kind"), "y")
+    assert np.array_equal(found.x, X)
+    assert np.array_equal(found.y, Y)
+    assert found.columns == ("a", "b", "c")
+    labels = samples_of(frame.drop(columns="y"), "kind")
+    assert labels.y.tolist() == np.where(Y > 0, "u", "v").tolist()
+    assert np.array_equal(samples_of(frame[list("abc")], frame["y"]).y, Y)
+    for y, message in (
+        ("z", "no column 'z'; its columns are a, b, c, y, kind"),
+        (None, "pass the name of their column as y, one of a, b, c, y, kind"),
+        ("y", "columns kind of the data frame do not hold numbers; encode them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            samples_of(frame, y)
+
+
+def test_files(tmp_path):
+    rows = [f"{a},{b},{c},{'cat' if y > 0 else 'dog'}" for (a, b, c), y in zip(X.tolist(), Y, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,c,kind", *rows]))
+    found = samples_of(str(tmp_path / "a.csv"))
+    assert np.array_equal(found.x, X)
+    assert set(found.y) == {"cat", "dog"}
+    assert samples_of(tmp_path / "a.csv", "kind").y.tolist() == found.y.tolist()
+    with pytest.raises(ValueError, match=r"column 'kind' of .* is '(cat|dog)', which is not a finite number"):
+        samples_of(tmp_path / "a.csv", "b")
+    np.savez(tmp_path / "a.npz", x=X, y=np.where(Y > 0, "cat", "dog"))
+    assert samples_of(tmp_path / "a.npz").y.tolist() == found.y.tolist()
+    for name, y, message in (
+        ("a.npz", "kind", "a target names a column of a .csv file"),
+        ("a.txt", None, "must be a .npz or a .csv file, or a folder of images"),
+        ("a.csv", 3, "must be the name of a column"),
+    ):
+        (tmp_path / "a.txt").touch()
+        with pytest.raises(ValueError, match=message):
+            samples_of(tmp_path / name, y)
+
+
+def test_a_folder_of_images(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for i, kind in enumerate(("cat", "dog", "cat")):
+        (tmp_path / kind).mkdir(exist_ok=True)
+        image.fromarray(np.full((2, 3), 85 * i, np.uint8)).save(tmp_path / kind / f"{i}.png")
+    found = samples_of(tmp_path)
+    assert found.y.tolist() == ["cat", "cat", "dog"]
+    assert found.shape == (1, 2, 3)
+    assert found.x[:, 0].tolist() == [0, 170 / 255, 85 / 255]
+    image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "dog" / "9.png")
+    with pytest.raises(ValueError, match=r"all images must have one size, got \(2, 3\) for .* and \(4, 4\)"):
+        samples_of(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="has no images in folders, one per class"):
+        samples_of(tmp_path / "empty")
+
+
+def test_datasets_and_loaders_of_pytorch_are_sampled_by_seed():
+    torch = pytest.importorskip("torch")
+    data = torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
+    loader = torch.utils.data.DataLoader(data, batch_size=7, shuffle=True)
+    state = torch.get_rng_state()
+    for source in (data, loader):
+        whole = samples_of(source)
+        assert np.array_equal(whole.x, X)
+        assert whole.notes == ()
+        some, again, other = (samples_of(source, numbers=30, seed=seed) for seed in (3, 3, 4))
+        assert len(some) == 10
+        assert np.array_equal(some.x, again.x)
+        assert not np.array_equal(some.x, other.x)
+        assert some.notes == ("10 of the 40 samples of the dataset are used, chosen at random (seed 3).",)
+        assert all(np.any(np.all(row == X, axis=1)) for row in some.x)
+    assert torch.equal(torch.get_rng_state(), state)
+    report = bf.diagnose(lambda x: x[:, 0], loader, flips=20)
+    assert report.to_json() == bf.diagnose(lambda x: x[:, 0], X, Y, flips=20).to_json()
+
+
+def test_streams_keep_a_sample_in_which_every_row_is_as_likely():
+    def batches(n):
+        for i in range(n):
+            yield np.full((5, 1), 5.0 * i) + np.arange(5.0)[:, None], np.arange(5.0)
+
+    whole = samples_of(batches(4))
+    assert whole.x[:, 0].tolist() == list(range(20))
+    kept = np.concatenate([samples_of(batches(12), numbers=10, seed=seed).x[:, 0] for seed in range(60)])
+    counts = np.bincount(kept.astype(int), minlength=60)
+    assert len(kept) == 600
+    # 60 independent choices of 10 from 60: mean 10, variance 60·(1/6)(5/6) = 8.3; six deviations of 60 rows
+    assert np.all(np.abs(counts - 10) < 6 * np.sqrt(60 * 5 / 36))
+    endless = samples_of(batches(10**9), numbers=10)
+    assert endless.total is None
+    assert "of the first 100 samples of the loader are used" in endless.notes[0]
+
+
+def test_arrays_larger_than_memory_are_sampled(tmp_path):
+    big = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float32, (1000, 3))
+    big[:] = RNG.normal(size=big.shape)
+    found = samples_of(big, np.arange(1000), numbers=300)
+    assert len(found) == 100
+    assert np.array_equal(found.x, big[found.y].astype(float))
+    assert "100 of the 1,000 samples, chosen at random (seed 0), are used" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (iter([]), "the iterable of batches .* is empty"),
+        (iter([{"x": 1, "y": 2}]), "a dict with the keys x, y; pass items"),
+        (iter([X]), "must be a pair"),
+        ({"x": X}, r"data must be a bf\.Dataset or a pair .* got a dict"),
+    ],
+)
+def test_other_data_are_refused(data, message):
+    with pytest.raises(ValueError, match=message):
+        samples_of(data)
