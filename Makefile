@@ -78,7 +78,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable '.[torch,cluster]' --editable papers --group dev
+	$(PIP) --editable '.[torch,cluster,lab]' --editable papers --group dev
 	@touch $@
 
 clean:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +23,7 @@ from biasfree.dynamics.flow.native._layout import room_for
 from biasfree.dynamics.flow.native._loop import EVALUATIONS, FRESH, LOCAL, LOOSE, TRIAL, WRONG, Saves
 from biasfree.dynamics.flow.native._search import examine, flip_wrong, jumps_of, search
 from biasfree.networks import Network
+from biasfree.trajectory import Event
 
 #: The share of a step's tolerance that may be spent on kinks stepped over.
 KINK_SHARE = 0.3
@@ -51,6 +53,7 @@ class EventFlow(Flow):
         super().__init__(network, data, limits, **problem)
         self.counts: Counter[str] = Counter()
         self.units: list[Unit] = []
+        self._located: list[Event] = []
         self._out = np.zeros(len(self.march.theta))
         self._events, self._most_events = 0, most_events
 
@@ -66,6 +69,16 @@ class EventFlow(Flow):
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
         return {kind: self.counts[kind] for kind in KINDS}
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._located)
+
+    def _note(self, kinds: Iterable[str], layer: int, neuron: int) -> None:
+        """Keep the events of one neuron; crossings are only counted."""
+        kept = sorted(set(kinds) - {"crossings"})
+        self._located += [Event(self.t, kind, layer, neuron) for kind in kept]
 
     @abstractmethod
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:

@@ -49,6 +49,7 @@ class TwoLayerFlow(ClassFlow):
         happened: set[str] = set()
         for neuron in self._neurons(signs, hidden, self._restless()):
             changes = self.decisions.decide(neuron, self.t, signs, hidden)
+            self._note(changes, 0, neuron.h)
             self._settled.pop(neuron.h, None)
             if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
                 self._settled[neuron.h] = tuple(signs[:, neuron.h])

@@ -1,0 +1,141 @@
+"""A run as numbers that the page draws: losses, neurons, the function on the circle, boundaries, layers.
+
+A function without biases is known from its values on the unit circle, f(x) = |x|f(x/|x|).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biasfree.data import Dataset
+from biasfree.diagnostics import even_fraction, nonlinear_share, sorted_by_sign
+from biasfree.networks import Network
+from biasfree.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+#: Directions in which the function is sent, and in which the boundary is searched.
+ANGLES, SEARCH = 180, 720
+#: A neuron slides where its angle with a hyperplane is at most this; the flow keeps it there to rounding.
+ON_HYPERPLANE = 1e-9
+#: Times at which boundary, verdict and layers are measured; singular values that are sent.
+MOMENTS, SINGULAR = 41, 6
+_HALVINGS = 40
+
+
+def replay(run: Trajectory, data: Dataset, *, angles: int = ANGLES) -> dict[str, Any]:
+    """The part of a run that the page needs to draw it at every saved time."""
+    first, second = run.weights[0], upper(run)
+    circle = _directions(angles)
+    values = np.stack([network(circle).ravel() for network in run])
+    return {
+        "ts": run.ts.tolist(),
+        "loss": _finite(run.loss),
+        "width": int(first.shape[1]),
+        "depth": len(run.weights),
+        "leak": float(run.leak),
+        "angles": angles,
+        "w": packed(first, "<f4"),
+        "a": packed(second, "<f4"),
+        "f": packed(values, "<f4"),
+        "sliding": packed(sliding(first, data), "u1"),
+        "events": [[e.time, e.kind, e.layer, e.neuron] for e in run.stats.located],
+        "branches": list(run.stats.branch_times),
+        "method": run.stats.method,
+        "error": run.stats.error,
+        "samples": [[*map(float, x), float(y)] for x, y in zip(data.x, data.y, strict=True)],
+    }
+
+
+def upper(run: Trajectory) -> Float[np.ndarray, "T H"]:
+    """W_L⋯W₂ of one output: the weight of each neuron of the first layer, in sign and size."""
+    product = run.weights[-1]
+    for w in run.weights[-2:0:-1]:
+        product = product @ w
+    return product[:, 0, :]
+
+
+def sliding(w: Float[np.ndarray, "T H 2"], data: Dataset) -> np.ndarray:
+    """1 + the sample whose hyperplane each neuron is on, 0 for none and for neurons at zero; (T, H)."""
+    sizes = np.linalg.norm(data.x, axis=1)
+    normals = data.x / np.where(sizes > 0, sizes, 1.0)[:, None]
+    lengths = np.linalg.norm(w, axis=2)
+    on = np.abs(w @ normals.T) <= ON_HYPERPLANE * lengths[:, :, None]
+    on &= (lengths > 0)[:, :, None] & (sizes > 0) & (np.arange(len(data)) < 255)
+    return np.where(on.any(axis=2), on.argmax(axis=2) + 1, 0).astype(np.uint8)
+
+
+def measures(run: Trajectory, data: Dataset, *, pause: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """What is measured at some of the saved times; `pause` is called between them and may raise."""
+    places = np.unique(np.searchsorted(run.ts, np.linspace(run.ts[0], run.ts[-1], MOMENTS)))
+    found = []
+    for i in places.tolist():
+        pause()
+        found.append(_moment(run[i], data))
+    return {"places": places.tolist(), "moments": found}
+
+
+def _moment(network: Network, data: Dataset) -> dict[str, Any]:
+    zeros = boundary(network)
+    moment: dict[str, Any] = {
+        "zeros": zeros.tolist(),
+        "distance": distances(zeros, data.x).tolist(),
+        "nonlinear": float(np.max(nonlinear_share(network, data.x))),
+        "even": float(even_fraction(network, data.x)),
+        "singular": [np.linalg.svd(w, compute_uv=False)[:SINGULAR].tolist() for w in network.weights[:-1]],
+    }
+    if network.depth == 3:
+        middle = sorted_by_sign(network).weights[1]
+        largest = float(np.abs(middle).max()) or 1.0
+        moment |= {"largest": largest, "matrix": packed(np.rint(127 * middle / largest), "i1")}
+    return moment
+
+
+def boundary(network: Network) -> Float[np.ndarray, "B"]:
+    """The angles of the rays on which f changes sign, to rounding."""
+    left = 2 * np.pi * np.arange(SEARCH) / SEARCH
+    right = np.append(left[1:], 2 * np.pi)
+    values = network(_at(np.append(left, left[0]))).ravel()
+    change = np.signbit(values[:-1]) != np.signbit(values[1:])
+    change &= np.maximum(np.abs(values[:-1]), np.abs(values[1:])) > 0
+    left, right, low = left[change], right[change], np.signbit(values[:-1])[change]
+    for _ in range(_HALVINGS):
+        if not len(left):
+            break
+        middle = (left + right) / 2
+        same = np.signbit(network(_at(middle)).ravel()) == low
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    return (left + right) / 2
+
+
+def distances(zeros: Float[np.ndarray, "B"], x: Float[np.ndarray, "P 2"]) -> Float[np.ndarray, "P"]:
+    """The distance of each sample to the nearest ray of the boundary; |x| if none is within a right angle."""
+    sizes = np.linalg.norm(x, axis=1)
+    if not len(zeros):
+        return sizes
+    rays = _at(zeros)
+    along = np.clip(x @ rays.T, 0, None)
+    return np.linalg.norm(x[:, None, :] - along[:, :, None] * rays, axis=2).min(axis=1)
+
+
+def packed(values: np.ndarray, kind: str) -> str:
+    """An array as base64 of its bytes, little-endian."""
+    return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
+
+
+def _directions(count: int) -> Float[np.ndarray, "A 2"]:
+    return _at(2 * np.pi * np.arange(count) / count)
+
+
+def _at(angles: Float[np.ndarray, "A"]) -> Float[np.ndarray, "A 2"]:
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _finite(values: np.ndarray) -> list[float | None]:
+    """For JSON, which has no NaN and no infinity."""
+    return [float(v) if np.isfinite(v) else None for v in values]
