@@ -19,13 +19,7 @@ def lab(
     ] = False,
 ) -> None:
     """Open the laboratory: drag a point, watch the network learn. Ctrl-C ends it."""
-    try:
-        from biasfree.lab import serve
-    except ModuleNotFoundError as error:
-        if error.name != "tornado":
-            raise
-        raise ValueError(
-            "the laboratory needs Tornado, which is not installed; run `pip install 'biasfree[lab]'`."
-        ) from None
+    from biasfree.lab import serve
+
     with STOP.deferred():
         serve(link, port=port, browser=not no_browser, ended=lambda: STOP.signal)

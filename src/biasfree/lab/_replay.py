@@ -84,7 +84,7 @@ def _moment(network: Network, data: Dataset) -> dict[str, Any]:
     zeros = boundary(network)
     moment: dict[str, Any] = {
         "zeros": zeros.tolist(),
-        "distance": distances(zeros, data.x).tolist(),
+        "distance": distances(network, zeros, data.x).tolist(),
         "nonlinear": float(np.max(nonlinear_share(network, data.x))),
         "even": float(even_fraction(network, data.x)),
         "singular": [np.linalg.svd(w, compute_uv=False)[:SINGULAR].tolist() for w in network.weights[:-1]],
@@ -97,30 +97,38 @@ def _moment(network: Network, data: Dataset) -> dict[str, Any]:
 
 
 def boundary(network: Network) -> Float[np.ndarray, "B"]:
-    """The angles of the rays on which f changes sign, to rounding."""
-    left = 2 * np.pi * np.arange(SEARCH) / SEARCH
-    right = np.append(left[1:], 2 * np.pi)
-    values = network(_at(np.append(left, left[0]))).ravel()
-    change = np.signbit(values[:-1]) != np.signbit(values[1:])
-    change &= np.maximum(np.abs(values[:-1]), np.abs(values[1:])) > 0
-    left, right, low = left[change], right[change], np.signbit(values[:-1])[change]
-    for _ in range(_HALVINGS):
-        if not len(left):
-            break
+    """The angles of the rays on which the sign of f changes, to rounding; the sign 0 of a wedge counts.
+
+    Between kinks two layers are linear, and change their sign once at most; three layers may change it twice
+    between two of the `SEARCH` directions, and then neither is found.
+    """
+    w = network.weights[0]
+    kinks = np.arctan2(w[:, 1], w[:, 0])[:, None] + np.array([-np.pi / 2, np.pi / 2])
+    even = 2 * np.pi * np.arange(SEARCH) / SEARCH
+    left = np.unique(np.append(even, kinks % (2 * np.pi)))
+    right = np.append(left[1:], left[0] + 2 * np.pi)
+    signs = np.sign(network(_at(left)).ravel())
+    change = signs != np.roll(signs, -1)
+    left, right, sign = left[change], right[change], signs[change]
+    for _ in range(_HALVINGS if len(left) else 0):
         middle = (left + right) / 2
-        same = np.signbit(network(_at(middle)).ravel()) == low
+        same = np.sign(network(_at(middle)).ravel()) == sign
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     return (left + right) / 2
 
 
-def distances(zeros: Float[np.ndarray, "B"], x: Float[np.ndarray, "P 2"]) -> Float[np.ndarray, "P"]:
-    """The distance of each sample to the nearest ray of the boundary; |x| if none is within a right angle."""
+def distances(network: Network, zeros: Float[np.ndarray, "B"], x: Float[np.ndarray, "P 2"]) -> np.ndarray:
+    """The distance of each sample to the nearest ray of the boundary; |x| if none is within a right angle.
+
+    It is 0 where f(x) = 0, as in a wedge that no neuron sees.
+    """
     sizes = np.linalg.norm(x, axis=1)
     if not len(zeros):
-        return sizes
+        return np.where(network(x).ravel() == 0, 0.0, sizes)
     rays = _at(zeros)
     along = np.clip(x @ rays.T, 0, None)
-    return np.linalg.norm(x[:, None, :] - along[:, :, None] * rays, axis=2).min(axis=1)
+    found = np.linalg.norm(x[:, None, :] - along[:, :, None] * rays, axis=2).min(axis=1)
+    return np.where(network(x).ravel() == 0, 0.0, found)
 
 
 def packed(values: np.ndarray, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import webbrowser
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from biasfree.lab._state import from_fragment
@@ -18,6 +19,10 @@ def serve(
     `link` is an experiment: an address with #v1…, or that part alone. The address has a random token, which
     becomes a cookie; links to share have none. Port 0 is a free one.
     """
+    if find_spec("tornado") is None:
+        raise ValueError(
+            "the laboratory needs Tornado, which is not installed; run `pip install 'biasfree[lab]'`."
+        )
     from biasfree.lab._server import Lab, serve_until
 
     experiment, notes = from_fragment(link)

@@ -9,12 +9,12 @@ import asyncio
 import hmac
 import json
 import secrets
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
@@ -43,13 +43,13 @@ class Lab:
     """The server: its sockets, its token, its processes."""
 
     def __init__(self, port: int = 0, *, limit: float | None = None):
-        sockets = bind_sockets(port, address=ADDRESS)
-        self.port = int(sockets[0].getsockname()[1])
+        listening = _listening(port)
+        self.port = int(listening.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
         self.processes = Processes(limit)
         self.pages: set[Talk] = set()
         self._server = HTTPServer(self._application())
-        self._server.add_sockets(sockets)
+        self._server.add_sockets([listening])
 
     @property
     def origin(self) -> str:
@@ -75,6 +75,20 @@ class Lab:
             page.close()
         await self.processes.close()
         await self._server.close_all_connections()
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket that listens on this machine only; closed again if the port is taken."""
+    found = socket.socket()
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setblocking(False)
+        found.bind((ADDRESS, port))
+        found.listen()
+    except OSError:
+        found.close()
+        raise
+    return found
 
 
 def _unlogged(_: RequestHandler) -> None:

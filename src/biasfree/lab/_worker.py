@@ -103,9 +103,8 @@ def _read(inbox: Inbox, voice: Voice) -> None:
     for line in sys.stdin:
         message = json.loads(line)
         inbox.put(message)
-        if not inbox.ready and not {"want", "cancel"} & set(
-            message
-        ):  # the samples are shown while programs are loaded
+        idle = {"want", "cancel"} & set(message)
+        if not inbox.ready and not idle:  # the samples are shown while programs are loaded
             voice.say(state_answer(*received(message, Experiment())), message.get("id"))
     os._exit(0)  # the parent has closed the pipe, or is gone
 

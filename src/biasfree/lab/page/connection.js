@@ -36,15 +36,17 @@ export function connect(hear, changed) {
   function post(message) {
     waiting = null;
     underWay = true;
-    socket.send(JSON.stringify({ id: (number += 1), ...message }));
+    socket.send(JSON.stringify(message));
   }
 
   open();
   return {
-    /** Sends a state, or keeps it until the present preview is here; a newer one takes its place. */
+    /** Sends a state, or keeps it until the present preview is here; a newer one takes its place. Returns its number. */
     propose(message) {
-      if (socket.readyState !== WebSocket.OPEN || underWay) waiting = message;
-      else post(message);
+      const numbered = { id: (number += 1), ...message };
+      if (socket.readyState !== WebSocket.OPEN || underWay) waiting = numbered;
+      else post(numbered);
+      return number;
     },
     /** Asks for a file; it does not disturb the run. */
     want(kind, at) {

@@ -6,7 +6,7 @@ const KEY = "biasfree-lab-hints";
 const HINTS = [
   ["drag", "plane", "Drag a point"],
   ["scrub", "loss", "Press play, or drag in time"],
-  ["change", "settings", "Change a setting: the run follows"],
+  ["change", "settings", "Change a setting"],
 ];
 
 /** Shows the hints that were not followed yet; returns the function that dismisses one. */

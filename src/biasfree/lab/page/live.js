@@ -28,9 +28,8 @@ function propose(changes, rest = true) {
   if (!values.state) return;
   if (rest) keepEarlier();
   const state = { ...values.state, ...changes };
-  store.set({ state, busy: true });
   const { given, samples, ...sent } = state;
-  connection.propose({ state: given ? { ...sent, samples } : sent, rest });
+  store.set({ state, busy: true, proposed: connection.propose({ state: given ? { ...sent, samples } : sent, rest }) });
 }
 
 function place(samples, rest) {
@@ -73,7 +72,7 @@ const handlers = {
   },
   state({ state, fragment, notes }) {
     history.replaceState(null, "", `#${fragment}`);
-    store.set({ state, notes, growing: null, ...(dragged() ? {} : { samples: state.samples }) });
+    store.set({ state, notes, growing: null, horizon: state.horizon, ...(dragged() ? {} : { samples: state.samples }) });
     showSettings(state);
     at("preset").value = state.preset;
     at("about").textContent = at("preset").title = values.presets[state.preset] ?? "Your own samples.";
@@ -86,7 +85,7 @@ const handlers = {
 const dragged = () => document.querySelector(".sample:active") !== null;
 
 function hear(answer) {
-  if (answer.stage === "preview" || answer.stage === "exact") performance.mark("lab-answer");
+  if (answer.stage === "preview" || answer.stage === "exact") store.set({ answered: answer.id });
   (handlers[answer.stage] ?? ((one) => take(store, one)))(answer);
 }
 

@@ -23,8 +23,8 @@ export function lossPanel(home, store) {
   ];
   let x = null, y = null;
 
-  function scales({ run, growing, state, logTime, logLoss, earlier }) {
-    const end = state?.horizon ?? run?.ts[run.ts.length - 1] ?? 1;
+  function scales({ run, growing, horizon, logTime, logLoss, earlier }) {
+    const end = horizon ?? run?.ts[run.ts.length - 1] ?? 1;
     const ts = run?.ts ?? growing?.ts ?? [], losses = (run?.loss ?? growing?.loss ?? []).filter((v) => v !== null);
     const first = [...ts].find((t) => t > 0) ?? end / 1000;
     const high = Math.max(...losses, ...earlier.slice(-1).map((one) => one.loss[0] ?? 0), 1e-300);
@@ -36,6 +36,7 @@ export function lossPanel(home, store) {
   function draw(values) {
     if (!size.width || !(values.run || values.growing)) return;
     picture.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
+    picture.setAttribute("data-answered", values.answered);
     scales(values);
     drawFrame(values);
     drawCurves(values);
@@ -162,7 +163,7 @@ export function lossPanel(home, store) {
   picture.addEventListener("pointerleave", () => tip("", null));
 
   store.listen((values, changed) => {
-    const mine = ["run", "growing", "lines", "twin", "plateaus", "earlier", "logTime", "logLoss", "exact", "state"];
+    const mine = ["run", "growing", "lines", "twin", "plateaus", "earlier", "logTime", "logLoss", "exact", "horizon"];
     if (mine.some((name) => changed.has(name))) draw(values);
     else if (changed.has("time") && x) drawCursor(values);
   });

@@ -39,6 +39,7 @@ export function planePanel(home, store, edit = {}) {
 
   function draw(values) {
     if (!size.width || !values.samples.length) return;
+    picture.setAttribute("data-proposed", values.proposed);
     fit(values.samples);
     drawGrid();
     drawSpokes(values);

@@ -19,6 +19,8 @@ import { unpack } from "./numbers.js";
  * @property {object[]} earlier      the last three runs: times and losses
  * @property {number} time           where the handle is; infinity is the end
  * @property {boolean} playing
+ * @property {number} proposed       the number of the last state sent to Python
+ * @property {number} answered       the number of the state whose run is shown
  */
 
 /** @returns {Shown} */
@@ -26,7 +28,7 @@ function initial() {
   return {
     state: null, samples: [], selected: -1, run: null, exact: false, label: "starting", growing: null, lines: [], twin: null,
     plateaus: [], measures: null, words: [], notes: [], earlier: [], time: Infinity, playing: false,
-    logTime: false, logLoss: false, part: "whole", view: "plane", busy: true,
+    proposed: 0, answered: 0, horizon: null, scheme: false, scrubbed: false, logTime: false, logLoss: false, part: "whole", view: "plane", busy: true,
   };
 }
 
