@@ -26,7 +26,7 @@ let showSettings = null, opened = false;
 /** Proposes the present state with changes; while something moves, only a preview is asked for. */
 function propose(changes, rest = true) {
   if (!values.state) return;
-  if (rest) keepEarlier();
+  keepEarlier();
   const state = { ...values.state, ...changes };
   const { given, samples, ...sent } = state;
   store.set({ state, busy: true, proposed: connection.propose({ state: given ? { ...sent, samples } : sent, rest }) });
