@@ -7,19 +7,23 @@
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
+# make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations results test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures equations results test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
 
 pictures: paper
 	$(BIN)/python docs/pictures.py $(OUT)
+
+lab-picture: $(VENV)/.dev
+	$(BIN)/python docs/lab_picture.py
 
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py

@@ -26,6 +26,7 @@ NAMES = (
     "integrators",
     "monitor",
     "sweeps",
+    "lab",
     "start_up",
 )
 

@@ -92,6 +92,13 @@ export function mixed(value, { positive, negative, zero }) {
   return zero.map((part, i) => Math.round(part + (end[i] - part) * share));
 }
 
+/** Shades from −1 to 1 as pixels, 511 of them, for pictures with many. */
+export function shades(palette) {
+  const pixels = new Uint32Array(511), bytes = new Uint8ClampedArray(pixels.buffer);
+  for (let i = 0; i < 511; i++) bytes.set([...mixed((i - 255) / 255, palette), 255], 4 * i);
+  return pixels;
+}
+
 /** Calls `draw(width, height)` when the element's size changes, and returns the latest size. */
 export function sized(element, draw) {
   const size = { width: 0, height: 0 };

@@ -1,6 +1,6 @@
 // The function at the present time: a map of the plane or a curve over the angle; whole, odd or even part.
 
-import { colors, mixed, pathOf, scale, sized, svg, switches, tip } from "./drawing.js";
+import { colors, pathOf, scale, shades, sized, svg, switches, tip } from "./drawing.js";
 import { circleValues, momentOf, placeOf, shown } from "./numbers.js";
 import { marker } from "./plane.js";
 import { presentTime } from "./store.js";
@@ -61,12 +61,12 @@ export function functionPanel(home, store) {
   }
 
   function paint(f, factor) {
-    const pen = canvas.getContext("2d"), picture = pen.createImageData(GRID, GRID), palette = colors(), n = f.length;
+    const pen = canvas.getContext("2d"), picture = pen.createImageData(GRID, GRID), n = f.length;
+    const pixels = new Uint32Array(picture.data.buffer), palette = shades(colors());
     for (let i = 0; i < GRID * GRID; i++) {
       const at = polar.angle[i] * n, k = Math.floor(at), share = at - k;
       const value = polar.length[i] * factor * (f[k % n] * (1 - share) + f[(k + 1) % n] * share);
-      const [r, g, b] = mixed(value, palette);
-      picture.data.set([r, g, b, 255], 4 * i);
+      pixels[i] = palette[255 + Math.round(255 * Math.max(-1, Math.min(1, value)))];
     }
     pen.putImageData(picture, 0, 0);
   }
