@@ -31,7 +31,7 @@ def main(path: Path) -> None:
             browser.close()
         finally:
             server.send_signal(signal.SIGINT)
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(128).save(path, optimize=True)
+    Image.open(io.BytesIO(png)).convert("RGB").save(path, optimize=True)  # without the transparency
 
 
 def taken(page: Page) -> bytes:
@@ -40,6 +40,7 @@ def taken(page: Page) -> bytes:
     page.evaluate("document.querySelectorAll('.hint').forEach(each => each.remove())")
     slider = page.get_by_role("slider", name="Time of the run")
     slider.fill(str(PLACE))
+    slider.blur()
     page.get_by_text("predicted").wait_for()  # the last words of the run
     return page.screenshot()
 

@@ -26,7 +26,7 @@ def test_a_gif_has_a_picture_per_saved_time(run, tmp_path):
 
     bf.lab.animate(run, bf.data.six_points(), tmp_path / "run.gif")
     with Image.open(tmp_path / "run.gif") as image:
-        assert image.n_frames == len(run)
+        assert getattr(image, "n_frames", 1) == len(run)
 
 
 def test_what_cannot_be_drawn_is_refused(run, tmp_path):

@@ -18,6 +18,8 @@ from biasfree.lab._script import script
 from biasfree.lab._session import Session
 from biasfree.lab._state import Experiment, of_preset
 from biasfree.lab._words import before_the_run, moved_back, verdict
+from biasfree.lab._worker import Inbox, in_time
+from biasfree.trajectory import Stats
 
 SMALL = Experiment(width=8, horizon=20.0, scale=0.1)
 FAR = ((30.0, 5.0, 20.0), (-3.0, 40.0, -9.0))
@@ -89,6 +91,35 @@ def test_a_newer_message_stops_the_answers_between_stages():
         session.answer({"state": {"width": 5}})
     assert [answer["stage"] for answer in heard] == ["state", "preview"]
     assert session.shown is None
+
+
+def test_a_run_that_takes_too_long_ends_with_a_sentence():
+    inbox, heard = Inbox(limit=0.0), []
+
+    def stopped():
+        return inbox.stop.wait(10)  # until the clock has run out
+
+    last = in_time(Session(heard.append, stopped), {"state": {"width": 5}}, inbox)
+    assert [answer["stage"] for answer in heard] == ["state"]
+    assert last is not None
+    assert last["stage"] == "failed"
+    assert last["text"].startswith(
+        "The run was stopped after 0 s; the curve ends where it was. Shorten the horizon"
+    )
+    inbox.put({"id": 1})
+    assert inbox.take() == {"id": 1}
+    assert in_time(Session(heard.append), {"state": {"width": 5}, "rest": False}, inbox) is None
+
+
+def test_events_of_neurons_survive_json():
+    run = run_of(SMALL, network_of(SMALL), SMALL.data)
+    assert run.stats.located
+    assert Stats.from_json(run.stats.to_json()) == run.stats
+    kinds = {event.kind for event in run.stats.located}
+    assert kinds <= {"slides", "releases", "collapses", "departures"}
+    assert {kind for kind in kinds if not run.stats.events[kind]} == set()
+    times = [event.time for event in run.stats.located]
+    assert times == sorted(times)
 
 
 def test_the_replay_has_the_numbers_of_the_run():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ from biasfree.trajectory import Trajectory
 
 #: Directions in which a preview sends the function.
 PREVIEW_ANGLES = 60
+#: Seconds between two pieces of a growing curve.
+BETWEEN = 0.1
 Answer = dict[str, Any]
 
 
@@ -105,19 +108,19 @@ class Session:
             for i, one in zip(measured["places"], measured["moments"], strict=True)
         ]
         late = after_the_run(experiment, network, data, run, found)
-        words = [one.to_json() for one in (*early, *late)]
+        words = [one.to_json() for one in (*late, *early)]
         kept["measures"] = {"stage": "measures", "measures": measured, "words": words}
         self.shown = Shown(experiment, data, run, kept)
         yield kept["measures"]
 
     def _watched(self, experiment: Experiment, network: Network, data: Dataset) -> Trajectory:
         """The exact run; the losses saved so far are sent as they come."""
-        sent = 0
+        sent, at = 0, -np.inf
 
         def grow(ts: np.ndarray, losses: np.ndarray) -> None:
-            nonlocal sent
-            if len(ts) > sent:
-                sent = len(ts)
+            nonlocal sent, at
+            if len(ts) > sent and time.monotonic() - at > BETWEEN:
+                sent, at = len(ts), time.monotonic()
                 self._send({"stage": "growing", "ts": ts.tolist(), "loss": losses.tolist()})
 
         watch_losses(grow)

@@ -133,7 +133,8 @@ def _theorem(experiment: Experiment, network: Network, found: theory.Coverage) -
         result = others[0].result
         yield Sentence("theorem", f"Applies: {result.title} ({_short(result.reference)}).")
     missing = [finding.hypothesis.key for finding in row.missing]
-    reasons = list(dict.fromkeys(_MISSING[key] for key in missing if key in _MISSING))
+    stated = ["depth"] if "depth" in missing else missing
+    reasons = list(dict.fromkeys(_MISSING[key] for key in stated if key in _MISSING))
     text = f"Theorem 5 (TMLR 8), the linear twin, does not apply: {'; '.join(reasons)}."
     yield Sentence("theorem", text, *_remedy(experiment, network, missing))
 
@@ -174,7 +175,7 @@ def _plateaus(
     long = [p for p in plateaus(run, data) if p.end - p.start > 0.02 * run.ts[-1]]
     if long:
         spans = ", ".join(
-            f"{p.start:.3g} to {p.end:.3g} at loss {p.level:.3g}"
+            f"{p.start:.4g} to {p.end:.4g} at loss {p.level:.3g}"
             + (f" ({p.nearest})" if p.nearest not in (None, "other") else "")
             for p in long[:3]
         )

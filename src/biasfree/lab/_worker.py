@@ -10,10 +10,13 @@ import os
 import sys
 import threading
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from biasfree.lab._state import Experiment, greeting, received, state_answer
 from biasfree.stopping import SIGNALS, end_with_parent
+
+if TYPE_CHECKING:
+    from biasfree.lab._session import Session
 
 #: Seconds that the answers to one message may take.
 LIMIT = 20.0
@@ -110,7 +113,7 @@ def _read(inbox: Inbox, voice: Voice) -> None:
 
 
 def _answer(inbox: Inbox, voice: Voice) -> None:
-    from biasfree.dynamics._progress import Halted, stop_when_set
+    from biasfree.dynamics._progress import stop_when_set
     from biasfree.lab._files import file_of
     from biasfree.lab._session import Session
 
@@ -122,19 +125,24 @@ def _answer(inbox: Inbox, voice: Voice) -> None:
         number = message.get("id")
         if "want" in message:
             voice.say(file_of(session, str(message["want"]), message.get("at")), number)
-            continue
-        inbox.start_clock()
-        try:
-            session.answer(message)
-        except Halted:
-            if inbox.late:
-                voice.say({"stage": "failed", "text": _too_long(inbox.limit)}, number)
-            else:
-                voice.say({"stage": "stopped"}, number)
-        except (ValueError, ArithmeticError) as error:
-            voice.say({"stage": "failed", "text": f"This experiment cannot be run: {error}"}, number)
-        finally:
-            inbox.end_clock()
+        elif (last := in_time(session, message, inbox)) is not None:
+            voice.say(last, number)
+
+
+def in_time(session: Session, message: dict[str, Any], inbox: Inbox) -> dict[str, Any] | None:
+    """Let a session answer a message within the limit; if it could not, the answer that says why."""
+    from biasfree.dynamics._progress import Halted
+
+    inbox.start_clock()
+    try:
+        session.answer(message)
+    except Halted:
+        return {"stage": "failed", "text": _too_long(inbox.limit)} if inbox.late else {"stage": "stopped"}
+    except (ValueError, ArithmeticError) as error:
+        return {"stage": "failed", "text": f"This experiment cannot be run: {error}"}
+    finally:
+        inbox.end_clock()
+    return None
 
 
 def _too_long(limit: float) -> str:

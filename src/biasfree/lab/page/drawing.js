@@ -25,10 +25,10 @@ export function html(name, attributes = {}, ...children) {
 }
 
 /**
- * A scale from values to pixels.
+ * A scale from values to pixels; linear ticks are about `spacing` pixels apart.
  * @returns {{(value: number): number, invert: (pixel: number) => number, ticks: number[], log: boolean}}
  */
-export function scale(low, high, begin, end, log = false) {
+export function scale(low, high, begin, end, log = false, spacing = 70) {
   const to = log ? Math.log10 : (value) => value;
   const [a, b] = [to(low), to(high)];
   const span = b - a || 1;
@@ -37,7 +37,7 @@ export function scale(low, high, begin, end, log = false) {
     const at = a + span * ((pixel - begin) / (end - begin));
     return log ? 10 ** at : at;
   };
-  map.ticks = log ? decades(a, b) : evenTicks(low, high, Math.max(2, Math.abs(end - begin) / 70));
+  map.ticks = log ? decades(a, b) : evenTicks(low, high, Math.max(2, Math.abs(end - begin) / spacing));
   map.log = log;
   return map;
 }
@@ -50,10 +50,11 @@ function evenTicks(low, high, count) {
   return ticks;
 }
 
+/** Powers of ten between 10^a and 10^b; over less than two decades also 2 and 5 times them. */
 function decades(a, b) {
-  const every = Math.max(1, Math.ceil((b - a) / 6)), ticks = [];
-  for (let i = Math.ceil(a - 1e-9); i <= b + 1e-9; i += every) ticks.push(10 ** i);
-  return ticks.length > 1 ? ticks : [10 ** a, 10 ** b];
+  const every = Math.max(1, Math.ceil((b - a) / 6)), ticks = [], inside = (value) => Math.log10(value) > a - 1e-9 && Math.log10(value) < b + 1e-9;
+  for (let i = Math.floor(a); i <= b + 1e-9; i += every) ticks.push(...(b - a < 2 ? [1, 2, 5] : [1]).map((one) => one * 10 ** i));
+  return ticks.filter(inside);
 }
 
 /** The path through the points whose two coordinates are finite. */

@@ -87,10 +87,10 @@ export function functionPanel(home, store) {
     const left = 40, right = size.width - 8, top = 8, bottom = size.height - 24, n = f.length;
     const points = values.samples.filter(([x, y]) => x || y).map(([x, y, target]) => [(Math.atan2(y, x) * 180) / Math.PI, target / Math.hypot(x, y), target]);
     const most = 1.1 * Math.max(...Array.from(f, Math.abs), ...points.map((point) => Math.abs(point[1])), 1e-12);
-    const x = scale(-180, 180, left, right), y = scale(-most, most, bottom, top), parts = [];
+    const x = scale(-180, 180, left, right), y = scale(-most, most, bottom, top, false, 35), parts = [];
     for (const degrees of [-180, -90, 0, 90, 180]) {
       parts.push(svg("line", { class: "grid", x1: x(degrees), x2: x(degrees), y1: top, y2: bottom }));
-      parts.push(svg("text", { x: x(degrees), y: bottom + 15, "text-anchor": "middle" }, `${shown(degrees)}°`));
+      parts.push(svg("text", { x: x(degrees), y: bottom + 15, "text-anchor": degrees === 180 ? "end" : "middle" }, `${shown(degrees)}°`));
     }
     for (const v of y.ticks) parts.push(svg("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, shown(v)));
     parts.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(0), y2: y(0) }));

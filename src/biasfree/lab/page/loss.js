@@ -30,7 +30,7 @@ export function lossPanel(home, store) {
     const high = Math.max(...losses, ...earlier.slice(-1).map((one) => one.loss[0] ?? 0), 1e-300);
     const low = logLoss ? Math.max(Math.min(...losses.filter((v) => v > 0), high / 2), high * 1e-12) : 0;
     x = scale(logTime ? first : 0, end, MARGIN.left, size.width - MARGIN.right, logTime);
-    y = scale(low, logLoss ? high * 1.4 : high * 1.06, size.height - MARGIN.bottom, MARGIN.top, logLoss);
+    y = scale(low, logLoss ? high * 1.4 : high * 1.06, size.height - MARGIN.bottom, MARGIN.top, logLoss, 50);
   }
 
   function draw(values) {
@@ -122,6 +122,18 @@ export function lossPanel(home, store) {
       row.append(keyOf(name), text);
       return row;
     }));
+    placeLegend(run);
+  }
+
+  /** Puts the legend into the corner in which it covers the fewest points of the run. */
+  function placeLegend(run) {
+    if (!run) return;
+    const { offsetWidth: width, offsetHeight: height } = legend, gap = 6, xs = xsOf(run.ts), ys = ysOf(run.loss);
+    const right = size.width - MARGIN.right - width - gap, left = MARGIN.left + gap, top = MARGIN.top + 2, bottom = size.height - MARGIN.bottom - height - gap;
+    const covered = ([x0, y0]) => xs.filter((at, i) => at > x0 - gap && at < x0 + width + gap && ys[i] > y0 - gap && ys[i] < y0 + height + gap).length;
+    const corners = [[right, top], [left, bottom], [right, bottom], [left, top]], counts = corners.map(covered);
+    const [x0, y0] = corners[counts.indexOf(Math.min(...counts))];
+    Object.assign(legend.style, { left: `${x0}px`, top: `${y0}px` });
   }
 
   function keyOf(name) {
