@@ -16,6 +16,7 @@ from browsing import faint, heading_levels, levels_in_order, overflow
 DESKTOP, TABLET, LARGE = (1280, 720), (1024, 768), (1920, 1080)
 #: Seconds that a page may take for anything.
 PATIENCE = 30
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 #: A run of some hundredths of a second.
 SMALL = "v1&preset=six_points&width=12&horizon=60.0&scale=0.05"
 
@@ -56,6 +57,7 @@ def until(page, expression, arg=None):
 
 def exact(page):
     """Wait until the exact run of the present state is shown, with all that belongs to it."""
+    page.evaluate(FRAMES)  # what the user has just done is shown in the next frame
     until(
         page,
         "document.querySelector('#status.exact') && document.querySelector('#plane svg').dataset.proposed <= "
@@ -231,7 +233,7 @@ def test_time_moves_by_slider_keys_play_and_the_curve(opened):
     until(page, "text => document.querySelector('#loss-note').textContent == text", end)
     box = page.locator("#loss > svg").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 50)
-    assert page.locator("#loss-note").inner_text() != end
+    until(page, "text => document.querySelector('#loss-note').textContent != text", end)
     assert "loss:" in page.locator("#tip").inner_text()
     page.get_by_role("button", name="log t").click()
     page.get_by_role("button", name="log L").click()

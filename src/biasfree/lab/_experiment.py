@@ -18,7 +18,7 @@ from biasfree.trajectory import Trajectory
 #: Saved times of a run: evenly spaced ones, and ones in equal ratios from a share of the horizon on.
 EVEN, RATIOS, FIRST = 201, 61, 1e-4
 #: Saved times of a preview and of a descent.
-PREVIEW_SAVES, DESCENT_SAVES = 100, 240
+PREVIEW_SAVES, DESCENT_SAVES = 60, 240
 #: Steps of a preview, its largest step, and its work at most: steps times samples times neurons.
 PREVIEW_STEPS, PREVIEW_STEP, PREVIEW_WORK = 8000, 0.25, 1.5e7
 #: A diverging preview is tried again with a fourth of the step, so many times.

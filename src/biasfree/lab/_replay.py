@@ -26,13 +26,14 @@ ON_HYPERPLANE = 1e-9
 #: Times at which boundary, verdict and layers are measured; singular values that are sent.
 MOMENTS, SINGULAR = 41, 6
 _HALVINGS = 40
+#: Activations that are computed at once (16 MB).
+BLOCK = 2**21
 
 
 def replay(run: Trajectory, data: Dataset, *, angles: int = ANGLES) -> dict[str, Any]:
     """The part of a run that the page needs to draw it at every saved time."""
     first, second = run.weights[0], upper(run)
-    circle = _directions(angles)
-    values = np.stack([network(circle).ravel() for network in run])
+    values = _on_circle(run, angles)
     return {
         "ts": run.ts.tolist(),
         "loss": _finite(run.loss),
@@ -136,8 +137,18 @@ def packed(values: np.ndarray, kind: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
 
 
-def _directions(count: int) -> Float[np.ndarray, "A 2"]:
-    return _at(2 * np.pi * np.arange(count) / count)
+def _on_circle(run: Trajectory, angles: int) -> Float[np.ndarray, "T A"]:
+    """f in evenly spaced directions at every saved time, for several times at once."""
+    circle = _at(2 * np.pi * np.arange(angles) / angles).T
+    times = max(1, BLOCK // (angles * max(w.shape[1] for w in run.weights)))
+    blocks = []
+    for begin in range(0, len(run), times):
+        h = circle
+        for w in run.weights[:-1]:
+            z = w[begin : begin + times] @ h
+            h = np.where(z > 0, z, run.leak * z)
+        blocks.append((run.weights[-1][begin : begin + times] @ h)[:, 0, :])
+    return np.concatenate(blocks)
 
 
 def _at(angles: Float[np.ndarray, "A"]) -> Float[np.ndarray, "A 2"]:
