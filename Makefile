@@ -6,6 +6,8 @@
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
+# make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
+# make release-check  build both packages, install them alone in clean environments, try them
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
@@ -14,7 +16,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures equations results test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures equations results docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -30,6 +32,16 @@ equations: $(VENV)/.core
 
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/website/build.py $(OUT)/site
+
+docs-check: docs browser
+	BIASFREE_SITE=$(OUT)/site BIASFREE_REQUIRE_BROWSER=1 $(BIN)/python -m pytest -q -p no:xdist tests/browser/site_pages.py
+
+release-check: $(VENV)/.dev
+	$(PIP) --group release
+	$(BIN)/python release/check.py $(OUT)/release
 
 # one thread per worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
@@ -83,6 +95,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 
 $(VENV)/.dev: $(VENV)/.core
 	$(PIP) --editable '.[torch,cluster,lab]' --editable papers --group dev
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 clean:

@@ -12,10 +12,10 @@ from biasfree.theory import (
     aligned,
     early_error,
     early_flow,
+    escape_time,
     lemma12_bound,
     lemma12_window,
     norm_bound,
-    plateau_end,
     reduced_flow,
 )
 
@@ -39,11 +39,9 @@ def draw() -> Figure:
         _draw_error(right, network, data, run)
         for axes, letter, low in ((left, "a", 0.48), (right, "b", 0.0)):
             axes.set(xlabel="time $t/\\tau$", yscale="log")
-            end = plateau_end(network, data)
+            end = escape_time(network, data)
             axes.axvline(end, ymin=low, color="0.5", lw=0.8, ls=":")
-            axes.annotate(
-                "plateau_end", (end, 1.02), xycoords=("data", "axes fraction"), ha="center", fontsize=7
-            )
+            axes.annotate("escape", (end, 1.02), xycoords=("data", "axes fraction"), ha="center", fontsize=7)
             panel_label(axes, letter)
     return figure
 
@@ -78,7 +76,7 @@ def _draw_error(axes: Axes, network: bf.Network, data: bf.Dataset, run: bf.Traje
 
 def _while_small(network: bf.Network, data: bf.Dataset, ts: np.ndarray) -> np.ndarray:
     """The times up to 0.7 of the plateau."""
-    return ts[ts <= 0.7 * plateau_end(network, data)]
+    return ts[ts <= 0.7 * escape_time(network, data)]
 
 
 def _norms(trajectory: bf.Trajectory) -> np.ndarray:

@@ -1,43 +1,18 @@
 """HTML pages without scripts or outside resources, for screens of any width and for paper.
 
-All text is escaped unless it is `Markup`.
+All text is escaped unless it is `Markup`. Elements are those of `markup`.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 from collections.abc import Iterable
 from pathlib import Path
 
+from biasfree.markup import Markup, joined, tag
 from biasfree.tables import Table, shown
 
 _STYLE = Path(__file__).with_suffix(".css")
-#: Elements that have no contents and no end tag.
-_VOID = ("img", "meta", "link")
-
-
-class Markup(str):
-    """Trusted HTML: made by this module or written in a source file, never read from input."""
-
-    __slots__ = ()
-
-
-def joined(parts: Iterable[object]) -> Markup:
-    """The concatenated parts; those that are not `Markup` are escaped."""
-    return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
-
-
-def tag(name: str, /, *contents: object, **attributes: object) -> Markup:
-    """An HTML element. Attributes that are None or "" are omitted; in their names a trailing underscore is
-    dropped and others become hyphens, as in `class_` and `aria_label`."""
-    written = (
-        f" {key.rstrip('_').replace('_', '-')}='{joined([value])}'"
-        for key, value in attributes.items()
-        if value is not None and value != ""
-    )
-    begin = f"<{name}{''.join(written)}>"
-    return Markup(begin if name in _VOID else f"{begin}{joined(contents)}</{name}>")
 
 
 def page(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from biasfree.arrays import as_array, frozen, increasing_times, real, reduce_to_fields
+from biasfree.cards import card, curve
 from biasfree.files import load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
@@ -229,6 +230,9 @@ class Trajectory:
             f"loss {self.loss[0]:.3g} → {self.loss[-1]:.3g}, {self.stats.method}: {self.stats.stopped})"
         )
 
+    def _repr_html_(self) -> str:
+        return _card(self, f"Trajectory of {self[-1]!r}")
+
     @property
     def maps(self) -> Float[np.ndarray, "T K D"]:
         """The linear map of the network at every saved time.
@@ -355,6 +359,9 @@ class MapTrajectory:
             f"loss {self.loss[0]:.3g} → {self.loss[-1]:.3g}, {self.stats.method})"
         )
 
+    def _repr_html_(self) -> str:
+        return _card(self, f"MapTrajectory, {self.maps.shape[2]}→{self.maps.shape[1]}")
+
     def map(self, measure: Callable[[np.ndarray], Any]) -> np.ndarray:
         """Apply `measure` to the linear map at every saved time; results are stacked along a time axis."""
         return np.array([measure(w) for w in self.maps])
@@ -379,6 +386,16 @@ class MapTrajectory:
         arrays = load_npz(path, needs=("ts", "maps", "loss", "stats"))
         stats = Stats.from_json(single(path, arrays, "stats"))
         return cls(arrays["ts"], arrays["maps"], arrays["loss"], stats, arrays.get("gram"))
+
+
+def _card(trajectory: Trajectory | MapTrajectory, title: str) -> str:
+    ts, loss, stats = trajectory.ts, trajectory.loss, trajectory.stats
+    lines = [
+        f"{len(ts)} times from {ts[0]:g} to {ts[-1]:g}",
+        f"loss {loss[0]:.3g} → {loss[-1]:.3g}",
+        f"{stats.method}: {stats.stopped}",
+    ]
+    return card(title, lines, curve(ts, loss, "loss"))
 
 
 def _time_of(ts: np.ndarray, loss: np.ndarray, level: ArrayLike) -> float | np.ndarray:

@@ -1,4 +1,4 @@
-"""Checks of gated networks and of independent points."""
+"""Checks of extremal directions, gated networks and independent points."""
 
 import mpmath
 import numpy as np
@@ -8,7 +8,7 @@ import biasfree as bf
 import oracles
 from biasfree import theory
 from biasfree.trajectory import Stats
-from edges.cases import Case, anything, on_case, points, some_network
+from edges.cases import Case, anything, on_case, planar, points, some_network, unit
 
 
 def check_patterns(case, found):
@@ -132,7 +132,28 @@ def check_escape(case, found):  # noqa: ARG001
     assert found.loss([end])[0] == pytest.approx(0.5 * found.plateau + fallen, rel=1e-9)
 
 
+def extremal(case):
+    return theory.extremal_directions(case.data, leak=case.network.leak, starts=6)
+
+
+def check_extremal(case, found):
+    """Rates are ±⟨yσ(r·x)⟩, and no direction nearby has a larger one."""
+    leak, (x, size) = case.network.leak, unit(case.data.x)
+    weights = [mpmath.mpf(float(y)) * float(s) for y, s in zip(case.data.targets[:, 0], size, strict=True)]
+    largest = float(max(map(abs, weights))) or 1.0
+
+    def force(r):
+        return np.maximum(x @ r, leak * (x @ r)) @ np.array([float(w / largest) for w in weights]) / len(x)
+
+    for r, sign, rate in zip(found.directions, found.signs, found.rates, strict=True):
+        assert sign * force(r) == pytest.approx(rate / largest, rel=1e-9, abs=1e-13)
+        for near in r + 1e-6 * case.rng.normal(size=(20, len(r))):
+            # a coordinate of r is off by at most 1e-9, and G by its square; sums of products ≤ 1 are rounded
+            assert sign * force(near / np.linalg.norm(near)) <= rate / largest + 1e-14 or len(r) == 1
+
+
 TABLE = {
+    "extremal_directions": (planar, extremal, check_extremal),
     "six_point_escape": (on_six_points, asked_escape, check_escape),
     "activation_patterns": (
         anything,

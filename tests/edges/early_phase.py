@@ -90,7 +90,7 @@ TABLE = {
     ),
     "aligned": (value_of("aligned"), judge_aligned),
     "growth_rate": (value_of("growth_rate"), judge_rate),
-    "plateau_end": (value_of("plateau_end"), judge_plateau),
+    "escape_time": (value_of("escape_time"), judge_plateau),
     "lemma12_bound": (flow_of("lemma12_bound"), judge_bound),
     "lemma12_bound, any data": (
         lambda ref: T.lemma12_bound(ref.network, ref.data, ref.ts, any_data=True),

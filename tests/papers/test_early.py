@@ -13,15 +13,15 @@ START = networks.gaussian((3, 20, 1), scale=1e-5, seed=0)
 def test_numbers(numbers):
     assert numbers.norm.sizes == numbers.residual.sizes == {"leak": 1, "seed": 2, "time": 62}
     assert numbers.window[0, 0] == theory.lemma12_window(START, DATA)
-    assert numbers.plateau[0, 0] == theory.plateau_end(START, DATA)
+    assert numbers.escape[0, 0] == theory.escape_time(START, DATA)
     assert (numbers.ts == numbers.window).any("time").all()
     assert (((numbers.ts > 0) & (numbers.ts <= numbers.window)).sum("time") >= 20).all()
 
 
-def test_rank_one_is_what_the_plateau_leaves(numbers):
+def test_rank_one_is_what_the_early_phase_leaves(numbers):
     """While outputs are negligible the distance from rank one is that of Eq. 23."""
     one = numbers.isel(leak=0, seed=0)
-    early_on = one.ts < 0.5 * one.plateau
+    early_on = one.ts < 0.5 * one.escape
     # 1e-7 per step, some hundred steps, and a map W₂W₁ that may be ten times shorter than |W₁||W₂|
     np.testing.assert_allclose(one.residual[early_on], one.linear_residual[early_on], atol=1e-4)
     assert numbers.residual.isel(time=0).min() > 0.3
@@ -43,6 +43,6 @@ def test_the_theorem_is_judged_in_its_window_alone(experiment, numbers):
     assert not experiment.claims(numbers.assign(lead_gap=3 * numbers.lead_gap))[2].holds
 
 
-def test_a_span_that_ends_on_the_plateau_is_refused(experiment):
-    with pytest.raises(ValueError, match=r"span must be at least 1, the length of the plateau, got 0\.5"):
+def test_a_span_that_ends_before_the_escape_is_refused(experiment):
+    with pytest.raises(ValueError, match=r"span must be at least 1, the time of escape, got 0\.5"):
         experiment.settle({"span": 0.5})

@@ -94,7 +94,38 @@ def test_losses_that_cannot_be_drawn_are_refused(blank):
         bf.plots.loss(blank, run(np.zeros(1), np.ones(1)), log_time=True)
 
 
-@pytest.mark.parametrize("draw", [bf.plots.weights, bf.plots.directions, bf.plots.spectra])
+def test_a_run_chooses_its_axes(axes):
+    """The loss falls by four decades, half of it in a hundredth of the time: logarithmic, both."""
+    ts = np.linspace(0, 100, 401)
+    line = bf.plots.trajectory(axes, run(ts, np.exp(-ts) + 1e-4))
+    assert (axes.get_xscale(), axes.get_yscale(), line.get_label()) == ("log", "log", "gradient descent")
+    bf.plots.trajectory(axes, run(ts, 1 - ts / 200, "reduced_flow"), color="k")  # on the axes of the first
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.lines[-1].get_color() == "k"
+
+
+@pytest.mark.parametrize(
+    ("loss", "scales"),
+    [
+        (lambda t: 1 - t / 20, ("linear", "linear")),
+        (lambda t: np.exp(-t), ("linear", "log")),
+        (lambda t: 1 + np.exp(-t / 0.1), ("log", "linear")),
+        (lambda t: np.ones_like(t), ("linear", "linear")),
+        (lambda t: np.maximum(1 - t / 5, 0), ("linear", "linear")),  # a loss of zero has no logarithm
+    ],
+)
+def test_axes_show_where_the_loss_falls(axes, loss, scales):
+    ts = np.linspace(0, 10, 201)
+    bf.plots.trajectory(axes, run(ts, loss(ts)))
+    assert (axes.get_xscale(), axes.get_yscale()) == scales
+
+
+def test_one_saved_time_is_drawn_on_linear_axes(axes):
+    bf.plots.trajectory(axes, run(np.zeros(1), np.ones(1)))
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+
+
+@pytest.mark.parametrize("draw", [bf.plots.weights, bf.plots.spectra])
 def test_other_objects_than_networks_are_refused(blank, draw):
     with pytest.raises(
         ValueError, match=r"network must be a bf.Network, got a Trajectory; .*trajectory\[-1\]"

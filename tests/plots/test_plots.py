@@ -19,6 +19,8 @@ PLANE = bf.networks.gaussian((2, 6, 1), scale=1.0, seed=1)
         lambda axes, run, _: bf.plots.spectra(axes, run[-1]),
         lambda axes, run, data: bf.plots.parity(axes, run[-1], data.x),
         lambda axes, run, _: bf.plots.loss(axes, run, log_time=True),
+        lambda axes, run, _: bf.plots.trajectory(axes, run),
+        lambda axes, run, data: bf.plots.directions(axes, run, data=data),
     ],
 )
 def test_a_trained_network_is_drawn_with_a_legend(axes, draw):
@@ -31,7 +33,16 @@ def test_a_trained_network_is_drawn_with_a_legend(axes, draw):
 
 
 def test_names_are_public_documented_and_light():
-    for name in ("loss", "weights", "directions", "spectra", "output_map", "parity", "energies"):
+    for name in (
+        "loss",
+        "trajectory",
+        "weights",
+        "directions",
+        "spectra",
+        "output_map",
+        "parity",
+        "energies",
+    ):
         assert name in bf.plots.__all__
         assert getattr(bf.plots, name).__doc__
     check = "import biasfree as bf; bf.plots.loss\nimport sys\n"

@@ -215,13 +215,13 @@ def test_erratum_10_in_the_table_and_in_the_diagnosis():
 
 
 @pytest.mark.parametrize(
-    "call", ["plateau_end", "growth_rate", "reduced_flow", "two_neuron_flow", "early_flow"]
+    "call", ["escape_time", "growth_rate", "reduced_flow", "two_neuron_flow", "early_flow"]
 )
 def test_labels_other_than_one_are_refused(call):
     data = bf.data.odd_sine(n=5, d=2, seed=0)
     threes = bf.Dataset(data.x, 3 * np.sign(data.y))
     network = bf.networks.rank_one(threes.beta, width=4, scale=1e-6)
-    ts = [] if call in ("plateau_end", "growth_rate") else [[0.0, 1.0]]
+    ts = [] if call in ("escape_time", "growth_rate") else [[0.0, 1.0]]
     with pytest.raises(ValueError, match="labels -1 and \\+1, got"):
         getattr(bf.theory, call)(network, threes, *ts, loss="logistic")
 
@@ -260,7 +260,7 @@ def test_erratum_11_the_plateau_of_one_sign_ends_sooner():
     one, two = (
         bf.Network((1e-6 * np.outer(v, direction), 1e-6 * np.array([v]))) for v in ([1.0, 1.0], [1.0, -1.0])
     )
-    ends = [bf.theory.plateau_end(network, data) for network in (one, two)]
+    ends = [bf.theory.escape_time(network, data) for network in (one, two)]
     assert ends[1] - ends[0] == pytest.approx(np.log(2) / s, rel=1e-9)
     for network, end in zip((one, two), ends, strict=True):
         path = oracles.kinked_flow(network, data, [0, end, 10 * end])

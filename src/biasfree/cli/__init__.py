@@ -1,4 +1,4 @@
-"""The command line `biasfree …`: `diagnose`, `sweep`, and the commands that other packages add."""
+"""The command line `biasfree …`: `diagnose`, `doctor`, `sweep`, and the commands that other packages add."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from biasfree.arrays import real, reduce_to_fields
+from biasfree.cards import card, scatter
 from biasfree.files import save_npz
 
 if TYPE_CHECKING:
@@ -75,6 +76,15 @@ class Dataset:
     def __repr__(self) -> str:
         outputs = "" if self.y.ndim == 1 else f", outputs={self.outputs}"
         return f"Dataset(samples={len(self)}, dimensions={self.dimensions}{outputs})"
+
+    def _repr_html_(self) -> str:
+        y = self.targets[:, 0]
+        across = self.x[:, :2] if self.dimensions > 1 else np.column_stack([self.x[:, 0], y])
+        axes = "first two inputs" if self.dimensions > 1 else "input and target"
+        lines = [f"first target from {y.min():.3g} to {y.max():.3g}, {np.mean(y > 0):.0%} positive"]
+        return card(
+            repr(self), lines, scatter(across, y, f"{axes} of the samples, by the sign of the target")
+        )
 
     @property
     def dimensions(self) -> int:

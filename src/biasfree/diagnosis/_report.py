@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from biasfree.cards import card, scatter
 from biasfree.files import replacing
 from biasfree.tables import Table, shown
 
@@ -58,6 +59,13 @@ class Report:
         text = page(self)
         with replacing(path) as file:
             file.write(text.encode())
+
+    def _repr_html_(self) -> str:
+        picture = None
+        if self.data is not None and self.data.dimensions > 1:
+            sign = self.data.targets[:, 0]
+            picture = scatter(self.data.x[:, :2], sign, "first two inputs, by the sign of the target")
+        return card(f"Verdict: {self.verdict}", (), picture, items=(*self.reasons, *self.notes))
 
     def __str__(self) -> str:
         from rich.console import Console

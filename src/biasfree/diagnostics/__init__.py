@@ -28,6 +28,7 @@ from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
 from biasfree.diagnostics._orthogonality import OrthogonalSeparability, orthogonal_separability
+from biasfree.diagnostics._overlaps import Overlaps, overlaps
 from biasfree.diagnostics._structure import (
     RowAlignment,
     Structure,
@@ -127,6 +128,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "path_norm",
     "direction_clusters",
     "Clusters",
+    "overlaps",
+    "Overlaps",
     "weight_movement",
     "kernel_movement",
     "kernel_alignment",

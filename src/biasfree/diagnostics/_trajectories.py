@@ -33,6 +33,8 @@ class Plateau:
     the saved time nearest to the middle, `map` is the effective linear map of the network on the data, (D,)
     or (K, D), `nonlinear_share` is N of the worst output, and `nearest` tells whether the network is near
     "zero", "least squares" or "other". These three are None without data or saved weights.
+
+    At `end` the loss begins to fall. `bf.theory.escape_time` predicts a later time, the middle of the fall.
     """
 
     start: float

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from biasfree.arrays import non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
@@ -66,6 +68,14 @@ def has_populations(data: Any) -> bool:
     if isinstance(data, Sequence) and not isinstance(data, str):
         return any(isinstance(one, Population) for one in data)
     return isinstance(data, Population)
+
+
+def times_of(network: Network | Sequence[Network], ts: Any) -> list[Any]:
+    """One list of times per network if `ts` is a list of lists and `network` a list, else one for all."""
+    if isinstance(network, Network) or not isinstance(ts, Sequence | np.ndarray) or isinstance(ts, str):
+        return [ts]
+    lists = [isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts]
+    return list(ts) if lists and all(lists) else [ts]
 
 
 def items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:

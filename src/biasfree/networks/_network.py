@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
+from biasfree.cards import bars, card
 from biasfree.files import load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
     import torch
     from jaxtyping import Float
     from numpy.typing import ArrayLike
+
+_QUICK = 10**8  # multiplications of a singular value decomposition that takes less than a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,14 @@ class Network:
     def __repr__(self) -> str:
         biased = "" if self.biases is None else ", with biases"
         return f"Network({'→'.join(map(str, self.sizes))}, leak={self.leak:g}{biased})"
+
+    def _repr_html_(self) -> str:
+        shapes = [f"W_{i}: {len(w)} × {w.shape[1]}" for i, w in enumerate(self.weights, 1)]
+        lines = [f"{shape}, |W| = {norm:.3g}" for shape, norm in zip(shapes, self.norms, strict=True)]
+        small = [w for w in self.weights if w.size * min(w.shape) <= _QUICK]
+        some = "" if len(small) == self.depth else " of the smaller layers"
+        values = [np.linalg.svd(w, compute_uv=False) for w in small]
+        return card(repr(self), (), bars(values, f"singular values per layer{some}"), items=lines)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -5,11 +5,12 @@ They use the caller's Matplotlib settings or, inside `with style():`, those of t
 
 from biasfree.arguments import public
 from biasfree.plots._curves import leak_legend, level, simulated_points, spaced_indices, theory_curve
+from biasfree.plots._directions import NEGATIVE, POSITIVE, directions
 from biasfree.plots._functions import energies, output_map, parity
-from biasfree.plots._networks import NEGATIVE, POSITIVE, directions, spectra, weights
+from biasfree.plots._networks import spectra, weights
 from biasfree.plots._phase_diagrams import brackets, phase_diagram
 from biasfree.plots._style import WIDTH, leak_colors, panel_label, style
-from biasfree.plots._trajectories import loss
+from biasfree.plots._trajectories import loss, trajectory
 
 __all__ = [
     "NEGATIVE",
@@ -31,6 +32,7 @@ __all__ = [
     "spectra",
     "style",
     "theory_curve",
+    "trajectory",
     "weights",
 ]
 

@@ -1,4 +1,4 @@
-"""Plots of the weights of a network: matrices sorted by sign, neuron directions, spectra."""
+"""Plots of the weights of a network: matrices sorted by sign, and spectra."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import DeepParts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from matplotlib.axes import Axes
-    from matplotlib.collections import PathCollection, QuadMesh
+    from matplotlib.collections import QuadMesh
     from matplotlib.lines import Line2D
 
-POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two ends of the color map RdBu_r
 _NAMED = 12  # at most so many neurons get a tick each
 
 
@@ -35,7 +33,7 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
         raise ValueError(f"layer must be a whole number from 0 to {network.depth - 1}, got {layer!r}.")
     layer = range(network.depth)[layer]
     w = network.weights[layer]
-    signs = [None, *(_neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
+    signs = [None, *(neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
     rows, columns = _order(signs[layer + 1], len(w)), _order(signs[layer], w.shape[1])
     shown = w[np.ix_(rows, columns)]
     mesh = axes.pcolormesh(shown, **{**signed_colors(shown), "rasterized": True, **look})
@@ -45,40 +43,6 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
     for which, order, sign in (("x", columns, signs[layer]), ("y", rows, signs[layer + 1])):
         _name_axis(axes, which, _population(network, layer + (which == "y")), order, sign)
     return mesh
-
-
-def directions(
-    axes: Axes, network: Network, *, data: Dataset | None = None, **look: Any
-) -> tuple[PathCollection, ...]:
-    """Draw first-layer neurons w_h in a plane, area ∝ |w_h||a_h|: red disks for a_h > 0, else blue squares.
-
-    With more than two inputs the plane is spanned by β̄ = β/|β| of the data and the leading right singular
-    vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples are drawn
-    as + and − by the sign of y, scaled to the size of the neurons. a_h is the h-th column of the second
-    layer; in deeper networks and with several outputs its sign is the one that `weights` sorts by. Returns
-    one artist per sign.
-    """
-    network = checked(network)
-    if network.depth < 2 or network.sizes[0] < 2:
-        raise ValueError(f"directions needs two or more layers and two or more inputs, got {network!r}.")
-    if data is not None and data.dimensions != network.sizes[0]:
-        raise ValueError(f"the network takes {network.sizes[0]} inputs, but the data are {data!r}.")
-    first, second = network.weights[:2]
-    plane, labels = _plane(first, data)
-    at, sign = first @ plane.T, np.sign(_neuron_signs(network)[0])
-    if data is not None:
-        _samples_beneath(axes, data, plane, np.abs(at).max())
-    size = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=0)
-    area = 4 + 80 * size / (size.max() or 1.0)
-    _spokes(axes, at)
-    artists = [
-        axes.scatter(*at[sign == s].T, **{**_neuron_look(network, s), "s": area[sign == s], **look})
-        for s in (1, -1, 0)
-        if (sign == s).any()
-    ]
-    axes.set(xlabel=labels[0], ylabel=labels[1])
-    axes.set_aspect("equal", adjustable="datalim")
-    return tuple(artists)
 
 
 def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any) -> tuple[Line2D, ...]:
@@ -123,18 +87,18 @@ def signed_colors(*values: np.ndarray) -> dict[str, Any]:
     return {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
 
 
-def _neuron_signs(network: Network) -> list[Float[np.ndarray, "_"]]:
+def neuron_signs(network: Network) -> list[Float[np.ndarray, "_"]]:
     """One number per neuron of every hidden layer; its sign is that of its effect on the output."""
     if network.depth == 1:
         return []
     last = network.weights[-1]
-    outer = _leading(last) @ last  # several outputs are reduced to one
+    outer = leading(last) @ last  # several outputs are reduced to one
     parts = DeepParts.maybe(Network((*network.weights[:-1], outer[None]), leak=network.leak))
-    lower = [_leading(w.T) for w in network.weights[1:-1]] if parts is None else parts.neurons[:-1]
+    lower = [leading(w.T) for w in network.weights[1:-1]] if parts is None else parts.neurons[:-1]
     return [*lower, outer]
 
 
-def _leading(w: np.ndarray) -> np.ndarray:
+def leading(w: np.ndarray) -> np.ndarray:
     """The leading left singular vector, with its largest entry positive."""
     u = np.linalg.svd(w, full_matrices=False)[0][:, 0]
     return u * np.sign(u[np.argmax(np.abs(u))])
@@ -165,47 +129,6 @@ def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.nd
     inside = {at: text for at, text in ticks.items() if 0 < at < n}
     axis.set_ticks(list(inside), list(inside.values()))
     axis.set_tick_params(length=0)
-
-
-def _plane(first: np.ndarray, data: Dataset | None) -> tuple[Float[np.ndarray, "2 D"], tuple[str, str]]:
-    """Two orthonormal directions of input space, and the names of the coordinates along them."""
-    if first.shape[1] == 2:
-        return np.eye(2), ("$w_{h1}$", "$w_{h2}$")
-    if data is None or not data.beta.any():
-        v = np.linalg.svd(first)[2][:2]
-        return v, ("$w_h\\cdot v_1$", "$w_h\\cdot v_2$  ($v_i$: singular vectors of $W_1$)")
-    beta = np.atleast_2d(data.beta)
-    b = _leading(beta) @ beta
-    b = b / np.linalg.norm(b)
-    across = np.linalg.svd(b[None])[2][1:]  # orthogonal to b even where all of W₁ lies along it
-    q = np.linalg.svd(first @ across.T)[2][0] @ across
-    return np.stack([b, q]), ("$w_h\\cdot\\barβ$", "$w_h\\cdot q$  ($q\\perp\\barβ$ leads in $W_1$)")
-
-
-def _samples_beneath(axes: Axes, data: Dataset, plane: np.ndarray, reach: float) -> None:
-    at = data.x @ plane.T
-    factor = reach / np.abs(at).max() if reach > 0 and at.any() else 1.0
-    sign = np.sign(data.targets[:, 0]) if data.outputs == 1 else np.zeros(len(data))
-    for s, marker in {1: "+", -1: "_", 0: "."}.items():
-        if (sign == s).any():
-            label = f"$x\\times${factor:.2g}" + {1: ", $y>0$", -1: ", $y<0$", 0: ""}[s]
-            axes.scatter(*factor * at[sign == s].T, marker=marker, color="0.6", lw=0.8, label=label, zorder=1)
-
-
-def _spokes(axes: Axes, at: np.ndarray) -> None:
-    from matplotlib.collections import LineCollection
-
-    lines = np.stack([np.zeros_like(at), at], axis=1)
-    axes.add_collection(LineCollection(list(lines), colors="0.8", linewidths=0.5, zorder=1.5))
-
-
-def _neuron_look(network: Network, sign: int) -> dict[str, Any]:
-    name = "a_h" if network.depth == 2 and network.sizes[-1] == 1 else "r_h"
-    relation = {1: "$>0$", -1: "$<0$", 0: "$=0$"}[sign]
-    color = {1: POSITIVE, -1: NEGATIVE, 0: "0.5"}[sign]
-    shape = {1: "o", -1: "s", 0: "o"}[sign]
-    look = {"color": color, "marker": shape, "alpha": 0.7, "lw": 0, "zorder": 2}
-    return {"label": f"${name}${relation}", **look}
 
 
 def _singular_values(w: np.ndarray, relative: bool, largest: float) -> tuple[np.ndarray, float]:

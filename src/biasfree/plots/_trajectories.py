@@ -1,4 +1,4 @@
-"""The loss of a trajectory over time."""
+"""Plots of the loss of a trajectory over time."""
 
 from __future__ import annotations
 
@@ -54,6 +54,21 @@ def loss(
     if trajectory.ts[-1] == np.inf and (trajectory.loss[-1] > 0 or not log_loss):
         level(axes, float(trajectory.loss[-1]), "$t\\to\\infty$", side="right", color=line.get_color())
     return line
+
+
+def trajectory(axes: Axes, run: Trajectory | MapTrajectory, **look: Any) -> Line2D:
+    """Draw the loss of a run over time, on axes that show where it falls.
+
+    Empty axes get a logarithmic loss if it falls below a hundredth of its first value, and a logarithmic time
+    if half of the fall is over within a twentieth of the run. Further runs are drawn on the same axes. The
+    line is labeled; the caller adds the legend. `loss` leaves the axes to the caller.
+    """
+    t, y = _finite_part(run)
+    if axes.has_data():
+        return loss(axes, run, **look)
+    half = t[np.argmax(y <= (y[0] + y.min()) / 2)]
+    early = bool(np.count_nonzero(t > 0) > 1 and y.min() < y[0] and half < t[-1] / 20)
+    return loss(axes, run, log_time=early, log_loss=bool(0 < y.min() < y[0] / 100), **look)
 
 
 def _finite_part(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:

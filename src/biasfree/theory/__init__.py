@@ -1,6 +1,6 @@
 """The theory: closed forms and reduced equations for learning, each refused where its hypotheses fail.
 
-`coverage(network, data)` lists the results that apply, and the failed hypotheses of the others. Results that
+`coverage(network, data)` has the results that apply, and the failed hypotheses of the others. Results that
 serve one neighboring paper are in `bf.theory.neighbors`.
 """
 
@@ -16,6 +16,7 @@ from biasfree.theory._expressivity import (
     separation_network,
     two_layer_gap,
 )
+from biasfree.theory.asymmetric._extremal_directions import ExtremalDirections, extremal_directions
 from biasfree.theory.asymmetric._gated_flow import (
     PatternClasses,
     activation_patterns,
@@ -40,11 +41,11 @@ from biasfree.theory.symmetric._aligned import aligned
 from biasfree.theory.symmetric._early_phase import (
     early_error,
     early_flow,
+    escape_time,
     growth_rate,
     lemma12_bound,
     lemma12_window,
     norm_bound,
-    plateau_end,
 )
 from biasfree.theory.symmetric._equivalence import (
     equivalent_descent,
@@ -103,7 +104,7 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "mode_time",
     # the early phase
     "early_flow",
-    "plateau_end",
+    "escape_time",
     "aligned",
     "lemma12_bound",
     "lemma12_window",
@@ -134,6 +135,8 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "deep_linear_twin",
     "DeepParts",
     # without symmetry
+    "extremal_directions",
+    "ExtremalDirections",
     "independent_flow",
     "independent_network",
     "learning_times",

@@ -11,6 +11,7 @@ import numpy as np
 
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
+from biasfree.theory._coverage_text import html, screen, table
 from biasfree.theory.hypotheses import Hypothesis, Result, results
 
 _FITS = Hypothesis(
@@ -71,7 +72,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Whether each result of the theory applies to one network and its data; print it for a table."""
+    """Whether each result of the theory applies to one network and its data.
+
+    Printed, it shows what applies and the nearest misses; `table()` has the rest.
+    """
 
     rows: tuple[Row, ...]
 
@@ -94,12 +98,31 @@ class Coverage:
         """The names of the functions whose results apply."""
         return tuple(dict.fromkeys(name for row in self.rows if row.applies for name in row.result.calls))
 
+    @property
+    def misses(self) -> tuple[Row, ...]:
+        """The results that do not apply, the nearest first, without functions that apply under another loss.
+
+        Nearest is the one with the fewest failed hypotheses; of these, the one with the fewest that cannot be
+        relaxed or measured, and then the least ratio of a defect to its tolerance.
+        """
+        known = set(self.applies)
+        rows = [row for row in self.rows if not row.applies and not known & {*row.result.calls}]
+        first = {row.result.calls: row for row in reversed(rows)}  # the square loss comes first
+        return tuple(sorted((row for row in rows if first[row.result.calls] is row), key=_distance))
+
     def to_json(self) -> str:
         """The table as JSON: per result, whether it applies and the defect of each hypothesis."""
         return json.dumps([_record(row) for row in self.rows], ensure_ascii=False, indent=1)
 
+    def table(self) -> str:
+        """Every result with its defects and remedies as text, 150 columns wide."""
+        return table(self)
+
     def __str__(self) -> str:
-        return _table(self)
+        return screen(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def coverage(network: Network, data: Dataset | Population) -> Coverage:
@@ -140,6 +163,16 @@ def _finding(hypothesis: Hypothesis, network: Network, data: Dataset | Populatio
         return Finding(hypothesis, np.nan, f"not measurable: {error}")
 
 
+def _distance(row: Row) -> tuple[int, int, float]:
+    """How far a result is from applying: smaller is nearer."""
+    ratios = [
+        finding.defect / finding.hypothesis.tolerance if finding.hypothesis.tolerance else np.inf
+        for finding in row.missing
+    ]
+    hard = np.count_nonzero(~np.isfinite(ratios))
+    return len(ratios), int(hard), float(max((r for r in ratios if np.isfinite(r)), default=0.0))
+
+
 def _record(row: Row) -> dict[str, object]:
     return {
         "result": row.result.title,
@@ -160,43 +193,3 @@ def _record(row: Row) -> dict[str, object]:
         ],
         "remedies": list(row.remedies),
     }
-
-
-def _table(coverage: Coverage) -> str:
-    """The table as text, for a terminal or a notebook, with a legend of the hypotheses."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("", "result", "defects (✗ above tolerance)", "remedy", box=None, pad_edge=False)
-    for row in coverage.rows:
-        name = f"{', '.join(row.result.calls)}: {row.result.title} ({row.result.reference})"
-        shown = [
-            finding
-            for finding in row.findings
-            if finding.hypothesis.tolerance is not None or not finding.holds
-        ]
-        table.add_row(
-            "✓" if row.applies else "✗",
-            Text(name),
-            Text(", ".join(map(str, shown))),
-            Text("\n".join(f"• {remedy}" for remedy in row.remedies)),
-        )
-    console = Console(width=150, color_system=None)
-    with console.capture() as captured:
-        console.print(table)
-        for line in _legend(coverage):
-            console.print(Text(line))
-    return captured.get()
-
-
-def _legend(coverage: Coverage) -> Iterator[str]:
-    """One line per hypothesis: its name, its measured defect and its tolerance."""
-    found = dict.fromkeys(finding for row in coverage.rows for finding in row.findings)
-    for finding in sorted(found, key=lambda finding: finding.hypothesis.key):
-        hypothesis = finding.hypothesis
-        yield (
-            f"{hypothesis.key}: {hypothesis.name.rstrip(',')}; {hypothesis.measures.rstrip(',')} is "
-            f"{finding.defect:.3g}, tolerated {hypothesis.tolerance or 0.0:.3g}"
-            + (f" ({finding.problem})" if finding.problem else "")
-        )

@@ -32,7 +32,7 @@ def calls(network, data):
         "two_neuron_flow": lambda: theory.two_neuron_flow(network, data, TS),
         "linear_flow": lambda: theory.linear_flow(network, data, TS),
         "modes_flow": lambda: theory.modes_flow(network, data, TS),
-        "plateau_end": lambda: theory.plateau_end(network, data),
+        "escape_time": lambda: theory.escape_time(network, data),
         "aligned": lambda: theory.aligned(network, data),
         "norm_bound": lambda: theory.norm_bound(network, data, TS),
         "halves": lambda: theory.halves(network, data),
@@ -130,11 +130,15 @@ def test_it_never_raises(sizes, leak, biased, scale, samples, zero_x, zero_y, se
     x = np.zeros((samples, 2)) if zero_x else rng.normal(size=(samples, 2))
     y = np.zeros(samples) if zero_y else rng.choice([-1.0, 1.0], size=samples)
     table = bf.theory.coverage(network, bf.Dataset(x, y))
-    assert len(str(table)) > 1000
+    assert len(table.table()) > 1000
+    text = str(table).splitlines()
+    assert len(text) <= 20
+    assert max(map(len, text)) <= 110
     assert len(json.loads(table.to_json())) == len(table) == len(every_result())
     if sizes[0] != 2 or sizes[-1] != 1:
         assert table.applies == ()
         assert "match the sizes" in str(table)
+        assert "match the sizes" in table.table()
 
 
 def test_zero_weights_are_no_obstacle():
@@ -157,11 +161,42 @@ def test_the_table_says_what_is_missing_and_what_helps():
     helped = bf.theory.coverage(bf.theory.aligned(network, data), bf.data.whiten(data))
     assert "white_flow" in bf.theory.coverage(helped_network(network, data), bf.data.whiten(data)).applies
     assert "reduced_flow" in helped.applies
-    text = str(table)
+    text = table.table()
     assert "Assumption 4 (TMLR 7)" in text
     assert "rank_one" in text
+    assert text.count("\n") > 100
     with pytest.raises(KeyError, match="no result is called 'nothing'; there are linear_part"):
         table["nothing"]
+
+
+def test_it_prints_what_applies_and_the_nearest_misses():
+    data = bf.data.odd_sine(n=50, d=4, seed=0)
+    network = bf.networks.gaussian((4, 30, 1), scale=1e-6, seed=1)
+    table = bf.theory.coverage(network, data)
+    applying = sum(row.applies for row in table)
+    first, *rest = str(table).splitlines()
+    assert first == f"{applying} of {len(table)} results apply:"
+    listed = ", ".join(line.strip() for line in rest[: rest.index("Nearest misses:")])
+    assert listed.replace(",,", ",").split(", ") == list(table.applies)
+    near = [row.result.calls[0] for row in table.misses]
+    counts = [len(row.missing) for row in table.misses]
+    assert counts == sorted(counts)
+    assert not any(row.applies for row in table.misses)
+    assert not {name for row in table.misses for name in row.result.calls} & {*table.applies}
+    assert near.index("reduced_flow") < near.index("white_flow")  # which has one hypothesis more
+    (white,) = (i for i, line in enumerate(rest) if "  white input, Σ = νI (white 0.4 > 1e-08):" in line)
+    assert rest[white].endswith(": sigmoid_flow, time_to_loss, two_sigmoid_flow, split_loss")
+    assert "f(x_i) = y_i (fit 1 > 1e-06)" in str(table)
+    assert rest[white + 1].startswith("    → whiten with bf.data.whiten(data)")
+    assert "table()" in rest[-1]
+
+
+def test_data_of_other_dimensions_have_one_miss():
+    table = bf.theory.coverage(bf.networks.gaussian((3, 4, 1), scale=1.0), bf.data.six_points())
+    _, head, miss, remedy, _ = str(table).splitlines()
+    assert head == "Nearest misses:"
+    assert miss.startswith("  data of the network's dimensions (sizes 1 > 0): ")
+    assert remedy == "    → match the sizes of network and data"
 
 
 def helped_network(network, data):

@@ -125,15 +125,33 @@ def test_rates_of_both_losses_and_l2(kind, l2):
 
 @settings(deadline=None, max_examples=30)
 @given(leak=leaks, seed=seeds, scale=floats(1e-60, 1e-4), size=floats(0.3, 3))
-def test_the_plateau_ends_in_the_middle_of_the_sigmoid(leak, seed, scale, size):
-    """On white input the map has half its final norm at `plateau_end`."""
+def test_the_escape_is_in_the_middle_of_the_sigmoid(leak, seed, scale, size):
+    """On white input the map has half its final norm at `escape_time`."""
     white = bf.data.whiten(bf.data.odd_sine(n=12, d=3, seed=seed))
     data = bf.Dataset(size * white.x, white.y)
     network = bf.networks.rank_one(data.beta, width=5, scale=scale, leak=leak)
-    t = bf.theory.plateau_end(network, data, small_tolerance=1)
+    t = bf.theory.escape_time(network, data, small_tolerance=1)
     half, end = np.linalg.norm(bf.theory.white_flow(network, data, [t, np.inf]).maps[:, 0], axis=1)
     # u₀² is 1e-8 of s/ν at most times (1/size) and c
     assert half == pytest.approx(end / 2, rel=1e-5)
+
+
+def test_the_measured_plateau_ends_before_the_escape():
+    """White input: the map is half of its end at the escape, so that three quarters of the fall are over.
+
+    A fraction q of the fall is over at the escape less ln(1/m − 1)/(2κ), m = 1 − √(1 − q).
+    """
+    data = bf.data.whiten(bf.data.odd_sine(n=40, d=3, seed=0))
+    network = bf.networks.rank_one(data.beta, width=6, scale=1e-6)
+    escape, rate = bf.theory.escape_time(network, data), bf.theory.growth_rate(network, data)
+    run = bf.theory.white_flow(network, data, np.append(np.linspace(0, 2 * escape, 2001), np.inf))
+    fallen = (run.loss[0] - run.loss) / (run.loss[0] - run.loss[-1])
+    assert np.interp(escape, run.ts[:-1], fallen[:-1]) == pytest.approx(0.75, abs=1e-4)  # of the grid
+    (first, *_) = bf.diagnostics.plateaus(run, data)
+    over = np.interp(first.end, run.ts[:-1], fallen[:-1])
+    assert 0 < over < 0.1  # the loss has hardly begun to fall
+    m = 1 - np.sqrt(1 - over)
+    assert first.end == pytest.approx(escape - np.log(1 / m - 1) / (2 * rate), rel=1e-3)
 
 
 def test_plateau_with_l2_and_logistic_loss():
@@ -142,9 +160,9 @@ def test_plateau_with_l2_and_logistic_loss():
     network = bf.networks.gaussian((3, 20, 1), scale=1e-7, seed=2)
     c_s = bf.theory.growth_rate(network, data)
     assert bf.theory.growth_rate(network, data, l2=0.1) == pytest.approx(c_s - 0.1)
-    assert bf.theory.plateau_end(network, data, l2=2 * c_s) == np.inf
+    assert bf.theory.escape_time(network, data, l2=2 * c_s) == np.inf
     for kind, set_ in (("square", data), ("logistic", labels)):
-        end = bf.theory.plateau_end(network, set_, loss=kind)
+        end = bf.theory.escape_time(network, set_, loss=kind)
         solved = bf.theory.reduced_flow(
             bf.theory.aligned(network, set_), set_, [0, end / 2, end, 2 * end], loss=kind
         )
@@ -159,7 +177,7 @@ def test_the_window_is_shorter_than_the_plateau():
     data = bf.data.odd_sine(seed=0)
     network = bf.networks.gaussian((20, 500, 1), scale=1e-8, leak=1.0, seed=0)
     assert bf.theory.lemma12_window(network, data) == pytest.approx(0.87, abs=0.03)
-    assert 12 < bf.theory.plateau_end(network, data) < 16
+    assert 12 < bf.theory.escape_time(network, data) < 16
 
 
 def test_refusals():

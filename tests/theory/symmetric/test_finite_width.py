@@ -102,7 +102,7 @@ def test_a_zero_layer_does_not_hide_a_large_one():
     network = bf.Network((rng.normal(size=(20, 3)), np.zeros((1, 20))))
     small = bf.Network((1e-6 * network.weights[0], network.weights[1]))
     calls = {
-        "two_neuron_flow": [[1.0]], "early_flow": [[0.1]], "plateau_end": [], "final_weight_error": [],
+        "two_neuron_flow": [[1.0]], "early_flow": [[0.1]], "escape_time": [], "final_weight_error": [],
         "aligned": [], "halves": [],
     }  # fmt: skip
     table = bf.theory.coverage(network, data)

@@ -122,10 +122,10 @@ def test_least_squares_is_where_training_ends():
         np.testing.assert_allclose(decayed.maps[-1, 0], bf.theory.l2_solution(population, l2), atol=1e-6)
 
 
-def test_the_plateau_ends_and_the_bounds_hold():
+def test_the_escape_times_and_the_bounds_hold():
     population = Population(3, covariance=SIGMA, linear=LINEAR)
     network = bf.networks.gaussian((3, 40, 1), scale=1e-6, seed=0)
-    end = bf.theory.plateau_end(network, population)
+    end = bf.theory.escape_time(network, population)
     ts = np.linspace(0, 2 * end, 41)
     run = bf.gradient_flow(network, population, ts)
     drop = (run.loss[0] - run.loss) / run.loss[0]

@@ -14,7 +14,7 @@ _LEVEL = f"a level of ours for rank one: {_RANK_ONE:g}"
 
 
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """Ours; the paper's theorem in its window; and rank one: at the end of the plateau, and not before."""
+    """Ours; the paper's theorem in its window; and rank one: at the escape, and not before."""
     return [*_bounds(n), _theorem(n), *_rank_one(n), _times(n)]
 
 
@@ -69,8 +69,8 @@ def _rank_one(n: xarray.Dataset) -> list[Claim]:
     return [
         paper(
             "weights are of rank one, W₁ = W₂ᵀrᵀ, with small errors at the end of the early phase, read as "
-            "that of the plateau",
-            relative_distance=_at(n, "residual", "plateau"),
+            "the escape",
+            relative_distance=_at(n, "residual", "escape"),
             at_most=_RANK_ONE,
             source="[ZSL25] on Assumption 4 of v1 (TMLR 7); when the early phase ends is our reading",
             bound=_LEVEL,
@@ -99,8 +99,8 @@ def _times(n: xarray.Dataset) -> Table:
             "leak": n.leak,
             "seed": n.seed,
             "window": n.window,
-            "plateau": n.plateau,
+            "escape": n.escape,
             "distance at the window's end": _at(n, "residual", "window"),
-            "at the plateau's": _at(n, "residual", "plateau"),
+            "at the escape": _at(n, "residual", "escape"),
         },
     )

@@ -1,4 +1,4 @@
-"""Runs behind Theorem 13: small random weights along their plateau, with all of its bounds."""
+"""Runs behind Theorem 13: small random weights until they escape, with all of its bounds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from biasfree_papers.types import Report
 _INSIDE = 20  # saved times in Lemma 12's window, its end among them
 
 
-def _plateaus(name: str, value: Any) -> float:
+def _escapes(name: str, value: Any) -> float:
     span = positive(name, value)
     if span < 1:
-        raise ValueError(f"{name} must be at least 1, the length of the plateau, got {value!r}.")
+        raise ValueError(f"{name} must be at least 1, the time of escape, got {value!r}.")
     return span
 
 
@@ -38,7 +38,7 @@ class Settings(SeededSettings):
     samples: int = setting(1000, "a number of samples, before their negatives are added", at_least(1))
     scale: float = setting(1e-8, "the initial norm of a layer, a small positive number", positive)
     leaks: tuple[float, ...] = setting((0.0, 1.0), "leaks in [0, 1]", several(low=0, high=1))
-    span: float = setting(1.1, "the last time, in lengths of the plateau, 1 or more", _plateaus)
+    span: float = setting(1.1, "the last time, in times of escape, 1 or more", _escapes)
     rtol: float = setting(1e-8, "the simulator's tolerance for a step, a positive number", positive)
     times: int = setting(61, "a number of saved times, 2 or more", at_least(2))
     data_seed: int = setting(0, "a seed for the data", at_least(0))
@@ -53,7 +53,7 @@ SMALL: dict[str, Any] = {
 
 
 def run(settings: Settings, report: Report) -> xarray.Dataset:
-    """Every leak and seed through its plateau; saved times `ts` differ between runs."""
+    """Every leak and seed until its escape; saved times `ts` differ between runs."""
     data = tasks.odd_sine(settings.samples, settings.dimensions, seed=settings.data_seed)
 
     def course(leak: float, seed: int) -> dict[str, Any]:
@@ -67,10 +67,10 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
 
 def _course(start: Network, data: Dataset, settings: Settings) -> dict[str, Any]:
-    """One network through its plateau: numbers, and arrays over the saved times."""
+    """One network until its escape: numbers, and arrays over the saved times."""
     from biasfree.dynamics import gradient_flow
 
-    window, end = theory.lemma12_window(start, data), theory.plateau_end(start, data)
+    window, end = theory.lemma12_window(start, data), theory.escape_time(start, data)
     shares = np.linspace(0, settings.span, settings.times)
     inside = window * np.geomspace(0.01, 1, _INSIDE)  # the theorem is about these times
     ts = np.sort(np.concatenate([shares * end, inside, [end * (1 + 1e-9)]]))  # never twice the same time
@@ -80,7 +80,7 @@ def _course(start: Network, data: Dataset, settings: Settings) -> dict[str, Any]
     return {
         "ts": ts,
         "window": window,
-        "plateau": end,
+        "escape": end,
         "error": accuracy(run),
         "norm": run.map(lambda network: network.norms.max()),
         "linear_norm": linear.map(lambda network: network.norms.max()),

@@ -22,11 +22,11 @@ _DASHED = (0, (4, 2))
 def draw(n: xarray.Dataset) -> Figure:
     """Three panels on rescaled time: norms, the distance from Eq. 23, and rank one."""
     c = (1 + n.leak) / 2
-    n = n.assign(t=c * n.ts, window=c * n.window, plateau=c * n.plateau)
+    n = n.assign(t=c * n.ts, window=c * n.window, escape=c * n.escape)
     figure = picture(n, [Row([_norms, _gaps, _structure], legend="below")], height=3.1)
     for axes in figure.axes:
         for one, look, _ in _leaks(n):
-            for end in (one.window, one.plateau):
+            for end in (one.window, one.escape):
                 axes.axvline(float(end[0]), color=look["color"], lw=0.9, ls=":", zorder=0)
         axes.set(xlabel="rescaled time $ct/\\tau$", xlim=(0, float(n.t[0, 0].max())))
     return figure
@@ -55,9 +55,10 @@ def _norms(axes: Axes, n: xarray.Dataset) -> None:
         _points(axes, one, one.norm[:1], look, shift)
     for style, label in (("-", "Eq. 23"), (_DASHED, "bound")):
         axes.plot([], [], color="0.3", ls=style, label=label)
-    for end, height, shift, side in ((n.window, 0.93, 10, "left"), (n.plateau, 0.04, -5, "right")):
+    ends = ("end of the window", n.window, 0.93, 10, "left"), ("escape", n.escape, 0.04, -5, "right")
+    for label, end, height, shift, side in ends:
         at: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "fontsize": 7}
-        axes.annotate(f"end of the {end.name}", (float(end[0, 0]), height), xytext=(shift, 0), ha=side, **at)
+        axes.annotate(label, (float(end[0, 0]), height), xytext=(shift, 0), ha=side, **at)
     axes.set(ylabel="larger norm of a layer, $u$", yscale="log", ylim=(float(n.norm.min()) / 2, 100))
 
 

@@ -42,6 +42,11 @@ def on_cpu() -> bool:
     return jax.default_backend() == "cpu"
 
 
+def devices() -> list[str]:
+    """The devices that JAX has, in words."""
+    return [f"{device.platform} {device.id} ({device.device_kind})" for device in jax.devices()]
+
+
 class Batch(Calls):
     """Runs that advance by the same steps, in one compiled call."""
 

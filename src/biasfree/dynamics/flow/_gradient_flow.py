@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
@@ -13,7 +13,7 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import Problem, has_populations, problem_of
+from biasfree.dynamics._problem import Problem, has_populations, problem_of, times_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
@@ -93,7 +93,7 @@ def gradient_flow(
     adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
     initial norm of each layer, equals `rtol` unless given. Layers whose `train` is False stay fixed. `save`
     stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
-    list of trajectories.
+    list of trajectories; `ts` is then the times of all, or a list with those of each, [ts1, ts2].
 
     `until` stops the flow where the data loss falls to that level. Of several levels, the lowest one stops
     it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
@@ -105,7 +105,10 @@ def gradient_flow(
     Raises:
         UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
     """
-    request = _request(ts, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save)
+    times = times_of(network, ts)
+    request = _request(
+        times, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save
+    )
     if has_populations(data):
         return _population_flow(population_problem(network, data, loss=loss, l2=l2, train=train), request)
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
@@ -121,16 +124,16 @@ def _population_flow(problem: PopulationProblem, request: _Request) -> Trajector
         raise ValueError(
             f'infinite data has no kinks, so its method is "smooth", got {request.method!r}; use "auto".'
         )
-    limits = request.limits("smooth")
-    runs = population_flow(problem, request.ts, limits, levels=request.levels, save=request.save)
+    limits, times = request.limits("smooth"), request.times(len(problem.networks))
+    runs = population_flow(problem, times, limits, levels=request.levels, save=request.save)
     return problem.answer(runs)
 
 
 @dataclass(frozen=True)
 class _Request:
-    """The arguments of a flow, checked."""
+    """The arguments of a flow, checked; `ts` has the times of all networks, or one item per network."""
 
-    ts: np.ndarray
+    ts: tuple[np.ndarray, ...]
     method: str
     rtol: float | None
     atol: float | None
@@ -143,14 +146,22 @@ class _Request:
         rtol = self.rtol or rtol
         return Limits(rtol, self.atol or rtol, self.max_steps or max_steps)
 
+    def times(self, networks: int) -> tuple[np.ndarray, ...]:
+        """The times of every network."""
+        if len(self.ts) not in (1, networks):
+            raise ValueError(
+                f"got {networks} networks but {len(self.ts)} lists of times; give as many, or one for all."
+            )
+        return self.ts if len(self.ts) == networks else self.ts * networks
+
 
 def _request(
-    ts: Any, *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any
+    ts: Sequence[Any], *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any
 ) -> _Request:
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
     return _Request(
-        ts=_times(ts),
+        ts=tuple(_times(one) for one in ts),
         method=method,
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
@@ -194,7 +205,8 @@ def _check_events(problem: Problem) -> None:
 
 def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
     """The flow of every network, in threads unless they would call the caller's function `save`."""
-    tasks = [partial(_flow, problem, i, request) for i in range(len(problem.networks))]
+    times = request.times(len(problem.networks))
+    tasks = [partial(_flow, problem, i, replace(request, ts=(ts,))) for i, ts in enumerate(times)]
     return run_in_threads(tasks, 1 if request.save is not None else min(allowed(), len(tasks)))
 
 
@@ -242,7 +254,7 @@ class _Run:
         from biasfree.dynamics.flow._by_steps import flow_by_steps  # the only method that needs JAX
 
         how = {"strict": self.request.rtol is not None, "began": self.began}
-        limits, ts = self.request.limits("steps"), self.request.ts
+        limits, ts = self.request.limits("steps"), self.request.ts[0]
         return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, **how)
 
     @property
@@ -251,7 +263,7 @@ class _Run:
 
     def _followed(self, method: str, flow: Flow, limits: Limits) -> Trajectory:
         recorder = self.recorder()
-        stopped = follow(flow, self.request.ts, limits, recorder)
+        stopped = follow(flow, self.request.ts[0], limits, recorder)
         stats = Stats(
             method=method,
             evaluations=flow.evaluations,

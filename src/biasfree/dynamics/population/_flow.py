@@ -28,16 +28,17 @@ _HALVINGS = 50  # of a step, to locate a loss level
 
 def population_flow(
     problem: PopulationProblem,
-    ts: np.ndarray,
+    times: Sequence[np.ndarray],
     limits: Limits,
     *,
     levels: Sequence[float],
     save: Callable[[Network], Any] | None,
 ) -> list[Trajectory]:
-    """The flow of every network of the problem."""
+    """The flow of every network of the problem, each at its own times."""
     pairs = zip(problem.networks, problem.populations, strict=True)
     fields = [PopulationField(n, p, l2=problem.l2, train=problem.train) for n, p in pairs]
-    return [_flow(field, problem.l2, ts, limits, levels, save) for field in fields]
+    runs = zip(fields, times, strict=True)
+    return [_flow(field, problem.l2, ts, limits, levels, save) for field, ts in runs]
 
 
 def recorder_of(

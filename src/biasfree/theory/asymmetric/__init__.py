@@ -1,1 +1,1 @@
-"""Data without symmetry: points learned by their own neurons, and fixed activation patterns."""
+"""Data without symmetry: early directions, points learned by their own neurons, fixed activation patterns."""

@@ -127,8 +127,8 @@ def six_point_escape(network: Network, delta: float, **tolerances: float) -> Six
     δ = 0.1 and 4 % at 0.2. A neuron that hardly enters the wedge, or only as the loss falls, may be counted
     wrongly: κ₀ then changes by a factor, and the duration by the logarithm of the factor over the rate.
 
-    This is the end of the second plateau, at the least-squares map; `growth_rate` and `plateau_end` are about
-    the first one, at zero outputs, on symmetric data.
+    This is the escape from the second plateau, at the least-squares map; `growth_rate` and `escape_time` are
+    about the first one, at zero outputs, on symmetric data.
 
     Assumes: two layers, one output, no biases; two inputs; α = 0; square loss; δ < 1, and 2δ ≪ 1, the rate of
     escape over the rate, 1/9, at which the large neurons return to least squares (delta_tolerance=0.5); small

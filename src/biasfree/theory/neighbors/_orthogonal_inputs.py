@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,16 +19,21 @@ if TYPE_CHECKING:
 _escapes = result("orthogonal inputs: two escapes, interpolator of least norm", lambda: ASSUMES)
 
 
-def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
+def alignment_directions(
+    data: Dataset, *, orthogonal_tolerance: float = 1e-8
+) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
     """The directions to which neurons align while outputs are small: D₊ for a > 0, and −D₋ for a < 0.
 
     D± = (1/P)·Σ_{±y>0} yx. A neuron that is inactive on some samples of its sign aligns with the sum over the
-    others: on orthogonal inputs it never becomes active on them. Exact up to rounding.
+    others: on orthogonal inputs it never becomes active on them. Exact up to rounding. On other inputs
+    neurons go elsewhere, to the directions of `bf.theory.extremal_directions`.
 
-    Assumes: one output; for the network, the hypotheses of `escape_times`.
+    Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output; for the network, the hypotheses of
+    `escape_times`.
     Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
     y = _targets(data)
+    _ALIGNED.check(None, data, orthogonal_tolerance)
     with np.errstate(over="ignore", invalid="ignore"):
         plus, minus = (part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0)))
     return representable("D₊", plus), representable("D₋", minus)
@@ -238,6 +244,11 @@ ORTHOGONAL_INPUTS = Hypothesis(
     lambda _, data: largest_cosine(data),
     "generate such data with bf.data.orthogonal, or simulate with bf.gradient_flow",
     tolerance=1e-8,
+)
+_ALIGNED = replace(
+    ORTHOGONAL_INPUTS,
+    remedy="use bf.theory.extremal_directions(data), which takes any inputs, or generate orthogonal ones "
+    "with bf.data.orthogonal",
 )
 DOMINATED = Hypothesis(
     "dominated",

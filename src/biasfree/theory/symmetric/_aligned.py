@@ -32,7 +32,7 @@ def aligned(network: Network, data: Dataset | Population, **tolerances: float) -
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); negligible outputs at t = 0,
     cu²|Σ|/s ≪ 1 with u the larger of |W₁| and |W₂| (small_tolerance=1e-2); a growing part that dominates at
-    the end of the plateau (growing_tolerance=0.1); r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5).
+    the escape (growing_tolerance=0.1); r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5).
     Reference: [ZSL25] Thm. 13 (App. D); the balanced form is derived here.
     """
     check(ASSUMES, network, data, tolerances)
@@ -77,7 +77,7 @@ def _has_growing_part(network: Network, data: Dataset | Population) -> bool:
 
 
 def _neglected(network: Network, data: Dataset | Population) -> float:
-    """The neglected part over the growing part at the end of the plateau, for the worse of the two signs.
+    """The neglected part over the growing part at the escape, for the worse of the two signs.
 
     By then r₁ has grown by 1/√small, while the rest of neuron h is at most u_h = max(|w_h|, |a_h|); r₁ itself
     is known to rounding of u_h. Where the rest of a neuron exceeds its growing part its sign is undecided:
@@ -112,7 +112,7 @@ def _sign_imbalance(network: Network, data: Dataset | Population) -> float:
 
 GROWING = Hypothesis(
     "growing",
-    "a growing part r₁ that dominates at the end of the plateau (Theorem 13 of v1)",
+    "a growing part r₁ that dominates at the escape from zero (Theorem 13 of v1)",
     "√(cu²|Σ|/s)·|W|/|r₁|, for the worse of the two signs of r₁,",
     _neglected,
     "scale all weights down, use another seed, or simulate with bf.gradient_flow",

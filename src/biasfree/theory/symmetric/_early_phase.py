@@ -97,8 +97,8 @@ def growth_rate(
     return _rate(network, data, kind) - l2
 
 
-@result("weights grow along one direction until the plateau ends", lambda: SMALL_RANDOM)
-def plateau_end(
+@result("weights grow along one direction until the loss falls", lambda: SMALL_RANDOM)
+def escape_time(
     network: Network,
     data: Dataset | Population,
     *,
@@ -106,15 +106,18 @@ def plateau_end(
     l2: float = 0.0,
     **tolerances: float,
 ) -> float:
-    """The time at which small random initial weights leave their plateau.
+    """The time at which small random initial weights escape from zero: the middle of the loss's first fall.
 
     t = ln[κ/(κ₂β̄ᵀΣβ̄(½(1+α²)ρ + αρ′))]/2κ, ρ ≥ ρ′ the two of |r₁±|², κ = cκ₁s − λ: the neurons of one sign
     of r₁ grow as e^{κt} until their own outputs and, where α > 0, those of the other sign stop them.
     (κ₁, κ₂) = (1, 1) for the square loss, (½, ¼) for the logistic one. For ρ = ρ′ the bracket is
-    κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and for Σ = νI and the square loss t is the midpoint of the sigmoid. If r₁ has one
-    sign only, t is ln 2/s earlier (α = 0). Infinity where L2 prevents growth. Accuracy: the relative error of
-    r₁, given by the `growing` defect, shifts t by that error over κ.
-    This plateau is the first, at zero outputs; `six_point_escape` is about a second one, at least squares.
+    κ/(κ₂β̄ᵀΣβ̄c²|r₁|²), and for Σ = νI and the square loss t is the midpoint of the sigmoid: the map has half
+    its final norm. If r₁ has one sign only, t is ln 2/s earlier (α = 0). Infinity where L2 prevents growth.
+    Accuracy: the relative error of r₁, given by the `growing` defect, shifts t by that error over κ.
+
+    The plateau that `bf.diagnostics.plateaus` measures ends earlier, by some multiple of 1/κ: where the loss
+    begins to fall. This is the first escape, from zero outputs; `six_point_escape` is about a second one,
+    from least squares.
 
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.

@@ -1,0 +1,126 @@
+"""Build the site: prepare its pages from the Markdown of the repository, execute their Python, call Sphinx.
+
+python docs/website/build.py out/site
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import reference  # noqa: E402 - found in the folders above
+from pages import notebook, page, script  # noqa: E402
+from theory_map import theory_map  # noqa: E402
+from uses import footer  # noqa: E402
+
+#: Pages outside docs/ → their places in the site.
+ELSEWHERE = {
+    "README.md": "index.md",  # links to the README lead to the first page, which takes its place
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changes.md",
+    "papers/README.md": "project/papers.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+}
+#: Pages whose Python is the text of files, and not a session.
+FILES = ("add_a_paper",)
+#: Pages that are also offered as a notebook and as a script.
+TUTORIALS = ("tutorial", "tutorial_diagnose", "sweeps")
+
+
+def places() -> dict[PurePosixPath, str]:
+    """Files of the repository → their places in the site."""
+    found = {PurePosixPath(path): place for path, place in ELSEWHERE.items()}
+    for path in sorted((ROOT / "src").rglob("README.md")):
+        found[_within(path)] = f"project/rooms/{path.parent.name}.md"
+    for path in sorted((ROOT / "docs").rglob("*")):
+        if path.suffix in (".md", ".png", ".svg") and HERE not in path.parents and path.stem != "findings":
+            place = path.relative_to(ROOT / "docs")
+            found[_within(path)] = str(place.with_stem("index") if path.stem == "README" else place)
+    return found
+
+
+def prepare(source: Path) -> None:
+    """Write the pages of the site, ready for Sphinx, into an empty folder."""
+    shutil.rmtree(source, ignore_errors=True)
+    known = places()
+    for path, place in known.items():
+        target = source / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix != ".md":
+            shutil.copyfile(ROOT / path, target)
+        elif place != "index.md":
+            text = (ROOT / path).read_text()
+            runs = path.parts[0] == "docs" and path.stem not in FILES
+            made = page(text, path, known, reference.known, runs=runs)
+            if path.parent.name == "theory" and path.parts[0] == "docs":
+                made += _contents(text) if path.stem == "README" else footer(path.stem)
+            target.write_text(_download(made, place, source, text))
+    for name, text in own_pages().items():
+        place = PurePosixPath("docs") / name
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(page(text, place, {**known, place: name}, reference.known, runs=True))
+    (source / "reference").mkdir()
+    for name, text in reference.pages().items():
+        (source / "reference" / f"{name}.md").write_text(text)
+    (source / "theory" / "map.md").write_text(theory_map())
+
+
+def own_pages() -> dict[str, str]:
+    """The pages that only the site has, by name; each section of plots.md is a page of its own."""
+    found = {path.name: path.read_text() for path in sorted(HERE.glob("*.md"))}
+    head, *sections = found.pop("plots.md").split("\n## ")
+    titles = [section.partition("\n")[0] for section in sections]
+    tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(titles) + "\n```\n"
+    found |= {f"plots/{title}.md": f"# {text}\n" for title, text in zip(titles, sections, strict=True)}
+    return {**found, "plots/index.md": f"{head}\n\n{tree}"}
+
+
+def _contents(text: str) -> str:
+    """The pages of the theory in the order of the table that links to them, after the map."""
+    names = dict.fromkeys(re.findall(r"^\| \[\w+\]\((\w+)\.md\)", text, re.MULTILINE))
+    return "\n\n```{toctree}\n:hidden:\n\nmap\n" + "\n".join(names) + "\n```\n"
+
+
+def _download(made: str, place: str, source: Path, text: str) -> str:
+    """The page with links to its notebook and script, if it is a tutorial."""
+    name = place.removesuffix(".md")
+    if name not in TUTORIALS:
+        return made
+    folder = source / "_extra" / "downloads"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.ipynb").write_text(json.dumps(notebook(text), indent=1, ensure_ascii=False))
+    (folder / f"{name}.py").write_text(script(text))
+    head, title, rest = made.partition("\n# ")
+    first, _, rest = rest.partition("\n")
+    files = {"notebook": f"downloads/{name}.ipynb", "script": f"downloads/{name}.py"}
+    links = "Download as " + " or ".join(f'<a href="{file}">{kind}</a>' for kind, file in files.items()) + "."
+    return f"{head}{title}{first}\n\n{links}\n{rest}"
+
+
+def _within(path: Path) -> PurePosixPath:
+    return PurePosixPath(path.relative_to(ROOT))
+
+
+def main() -> int:
+    """Prepare and build; the exit code is Sphinx's, and a warning is an error."""
+    site = Path(sys.argv[1]).resolve()
+    source, kept = site.with_name(f"{site.name}-source"), site.with_name(f"{site.name}-cache")
+    prepare(source)
+    options = ["-W", "--keep-going", "-q", "-c", str(HERE), "-d", str(kept / "doctrees")]
+    cells = ["-D", f"nb_execution_cache_path={kept / 'cells'}", "-D", f"html_extra_path={source / '_extra'}"]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", *options, *cells, str(source), str(site)]
+    return subprocess.run(command, check=False, env={**os.environ, "PYTHONWARNINGS": "ignore"}).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The pages of the site, from the Markdown of the repository: cells that run, links that lead to other pages.
+
+A block of Python becomes a cell, which the build executes; a block of output is dropped, since the cell shows
+its own. Names such as `bf.theory.white_flow` lead to the reference. Links between files of the repository
+lead to their pages; those to files that have none, such as sources, become plain text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+CODE = re.compile(r"(?<![\[`])`(bf(?:\.\w+)+)(\([^`]*\))?`(?!\])")
+HEAD = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
+
+
+def page(
+    text: str,
+    path: PurePosixPath,
+    places: Mapping[PurePosixPath, str],
+    known: Callable[[str], bool],
+    *,
+    runs: bool,
+) -> str:
+    """The page of a Markdown file at `path` of the repository.
+
+    `places` maps files of the repository to their places in the site, `known` tells the names that the
+    reference has, `runs` whether its Python is executed.
+    """
+    here = os.path.dirname(places[path])
+
+    def link(found: re.Match[str]) -> str:
+        mark, label, target = found.groups()
+        if re.match(r"[a-z]+:|#", target):
+            return found[0]
+        name, _, anchor = target.partition("#")
+        place = places.get(PurePosixPath(os.path.normpath(path.parent / name)))
+        if place is None:
+            return label
+        return f"{mark}[{label}]({os.path.relpath(place, here or '.')}{'#' + anchor if anchor else ''})"
+
+    def prose(part: str) -> str:
+        return CODE.sub(lambda found: reference(found, known), LINK.sub(link, part))
+
+    parts, end, cells = [], 0, 0
+    for found in FENCE.finditer(text):
+        parts.append(prose(text[end : found.start()]))
+        end, (kind, body) = found.end(), found.groups()
+        cells += runs and kind == "python"
+        cell = {"python": f"```{{code-cell}}\n{body}```", "output": ""} if runs else {}
+        parts.append(cell.get(kind, found[0]))
+    made = "".join([*parts, prose(text[end:])])
+    return HEAD + made if cells else made
+
+
+def reference(found: re.Match[str], known: Callable[[str], bool]) -> str:
+    """`bf.x.y(…)` as a link to biasfree.x.y, if the reference has it."""
+    name, call = found.groups()
+    full = "biasfree" + name[2:]
+    if not known(full) or re.search("[<>]", call or ""):
+        return found[0]
+    return f"{{py:obj}}`{name}{call or ''} <{full}>`"
+
+
+def script(text: str) -> str:
+    """The Python of a page as one script, its prose as comments."""
+    parts, end = [], 0
+    for found in FENCE.finditer(text):
+        if found[1] == "python":
+            parts += [commented(text[end : found.start()]), found[2].rstrip()]
+            end = found.end()
+        elif found[1] == "output":
+            parts.append(commented(text[end : found.start()]))
+            end = found.end()
+    return "\n\n".join(part for part in [*parts, commented(text[end:])] if part) + "\n"
+
+
+def commented(text: str) -> str:
+    """Prose as comments."""
+    return "\n".join(f"# {line}".rstrip() for line in text.strip().splitlines())
+
+
+def notebook(text: str) -> dict[str, object]:
+    """The page as a Jupyter notebook without outputs."""
+    cells, end = [], 0
+
+    def add(kind: str, source: str) -> None:
+        if source.strip():
+            extra = {"execution_count": None, "outputs": []} if kind == "code" else {}
+            cells.append(
+                {"cell_type": kind, "id": f"cell-{len(cells)}", "metadata": {}, "source": source.strip()}
+                | extra
+            )
+
+    for found in FENCE.finditer(text):
+        if found[1] in ("python", "output"):
+            add("markdown", text[end : found.start()])
+            end = found.end()
+        if found[1] == "python":
+            add("code", found[2])
+    add("markdown", text[end:])
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}

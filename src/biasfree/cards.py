@@ -1,0 +1,125 @@
+"""HTML cards of objects for notebooks: a title, lines of text, and one small SVG picture.
+
+Everything is inline and escaped, without scripts, style sheets or outside resources. Lines and texts have the
+color of the text around them, so that cards are readable on light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.markup import Markup, tag
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+_WIDTH, _HEIGHT, _MARGIN = 180, 90, 8  # pixels of a picture
+_SHOWN = 200  # points or bars of a picture
+_ITEMS = 12  # items of a list
+_LETTERS = 400  # of one text
+_COLORS = {1: "#c0392b", 0: "#8a8a8a", -1: "#2980b9"}  # by sign; shapes differ, too
+
+
+def card(
+    title: str, lines: Iterable[object] = (), picture: Markup | None = None, *, items: Sequence[str] = ()
+) -> str:
+    """A picture beside a title, lines of text, and a list of at most 12 items."""
+    text = [tag("strong", _short(title)), *(tag("div", _short(line)) for line in lines if line)]
+    if items:
+        more = [f"… and {len(items) - _ITEMS} more"] if len(items) > _ITEMS else []
+        rows = [tag("li", _short(item)) for item in (*items[:_ITEMS], *more)]
+        text.append(tag("ul", *rows, style="margin: 0.2em 0; padding-left: 1.4em"))
+    look = "display: flex; flex-wrap: wrap; gap: 1em; align-items: center; text-align: left"
+    parts = [tag("div", picture)] if picture else []
+    return tag("div", *parts, tag("div", *text, style="flex: 1 1 20em; min-width: 0"), style=look)
+
+
+def curve(t: Float[np.ndarray, "T"], y: Float[np.ndarray, "T"], label: str) -> Markup | None:
+    """A line over time, logarithmic if y > 0 falls below a hundredth; None without finite times."""
+    finite = np.isfinite(t)
+    t, y = t[finite], y[finite]
+    if not len(t):
+        return None
+    logarithmic = bool(0 < y.min() < y.max() / 100)
+    heights = np.log10(y) if logarithmic else y
+    chosen = np.unique(np.linspace(0, len(t) - 1, min(len(t), _SHOWN)).round().astype(int))
+    points = _placed(t[chosen], heights[chosen])
+    if len(points) == 1:
+        drawn = _dots(points, "currentColor", "round")
+    else:
+        d = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
+        drawn = tag("path", d=d, fill="none", stroke="currentColor", stroke_width=1.5)
+    scale = ", logarithmic" if logarithmic else ""
+    return _picture(f"{label} over time{scale}, {y[0]:.3g} to {y[-1]:.3g}", drawn)
+
+
+def scatter(x: Float[np.ndarray, "P 2"], sign: Float[np.ndarray, "P"], label: str) -> Markup:
+    """Points of the plane: red disks where `sign` is positive, blue squares where it is negative."""
+    chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), _SHOWN)).round().astype(int))
+    points, sign = _placed(*x[chosen].T), np.sign(sign[chosen])
+    drawn = [
+        _dots(points[sign == s], color, "square" if s < 0 else "round")
+        for s, color in _COLORS.items()
+        if (sign == s).any()
+    ]
+    some = f", {len(chosen)} of {len(x)}" if len(chosen) < len(x) else ""
+    return _picture(label + some, *drawn)
+
+
+def bars(groups: Sequence[Float[np.ndarray, "_"]], label: str) -> Markup | None:
+    """Groups of bars side by side, each with its heights relative to the largest of the group."""
+    most = max(1, _SHOWN // max(len(groups), 1))
+    groups = [group[:most] for group in groups if len(group)]
+    if not groups:
+        return None
+    count = sum(map(len, groups)) + len(groups) - 1  # a gap between groups
+    step = (_WIDTH - 2 * _MARGIN) / count
+    drawn, at = [], 0
+    for i, group in enumerate(groups):
+        largest = float(np.max(group)) or 1.0
+        heights = np.asarray(group) / largest * (_HEIGHT - 2 * _MARGIN)
+        left = _MARGIN + step * (at + np.arange(len(group)) + 0.5)
+        d = "".join(f"M{a:.1f} {_HEIGHT - _MARGIN}v{-h:.1f}" for a, h in zip(left, heights, strict=True))
+        color = tuple(_COLORS.values())[2 - 2 * (i % 2)]
+        drawn.append(tag("path", d=d, stroke=color, stroke_width=f"{max(0.8 * step, 0.4):.1f}"))
+        at += len(group) + 1
+    return _picture(label, *drawn)
+
+
+def _placed(a: Float[np.ndarray, "N"], b: Float[np.ndarray, "N"]) -> Float[np.ndarray, "N 2"]:
+    """Points in pixels of a picture, y upward; a constant coordinate is in the middle."""
+
+    def scaled(values: np.ndarray, length: int) -> np.ndarray:
+        values = values / (np.abs(values).max() or 1.0)  # no difference overflows
+        reach = float(np.ptp(values))
+        share = (values - values.min()) / reach if reach > 0 else np.full(len(values), 0.5)
+        return _MARGIN + share * (length - 2 * _MARGIN)
+
+    return np.column_stack([scaled(a, _WIDTH), _HEIGHT - scaled(b, _HEIGHT)])
+
+
+def _dots(points: Float[np.ndarray, "N 2"], color: str, cap: str) -> Markup:
+    d = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in points)
+    return tag("path", d=d, stroke=color, stroke_width=4, stroke_linecap=cap, stroke_opacity=0.7)
+
+
+def _picture(label: str, *parts: Markup) -> Markup:
+    """An SVG element; `label` is read aloud, and shown where the pointer rests."""
+    return tag(
+        "svg",
+        tag("title", _short(label)),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        width=_WIDTH,
+        height=_HEIGHT,
+        role="img",
+    )
+
+
+def _short(text: object) -> str:
+    text = str(text)
+    return text if len(text) <= _LETTERS else text[:_LETTERS] + " …"

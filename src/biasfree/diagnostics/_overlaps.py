@@ -1,0 +1,80 @@
+"""Overlaps between the neurons of two networks: a student and its teacher, or two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import row_norms
+from biasfree.networks import Network
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Overlaps of neurons h of a student with neurons k of a teacher.
+
+    `cosines` are cos(w_h, v_k) of the incoming weights. `values` are cos(w_h, v_k)·cos(a_h, b_k) with the
+    outgoing weights too: 1 for neurons whose functions are positive multiples of each other. Both are 0 where
+    a neuron is zero. `student_of` is the student's neuron matched with each of the teacher's, −1 for none,
+    and `matched` the overlap of the pair, 0 for none.
+    """
+
+    cosines: Float[np.ndarray, "H K"]
+    values: Float[np.ndarray, "H K"]
+    student_of: Int[np.ndarray, "K"]
+    matched: Float[np.ndarray, "K"]
+
+
+def overlaps(student: Network, teacher: Network) -> Overlaps:
+    """The overlaps between the neurons of two networks of two layers, and the best matching of the neurons.
+
+    o_hk = cos(w_h, v_k)·cos(a_h, b_k), for one output ±cos(w_h, v_k), + where a_h and b_k have one sign. They
+    do not change if a neuron is rescaled. The matching is one to one and has the largest sum of overlaps; no
+    neuron is matched where o_hk ≤ 0. A bias counts as one more incoming weight of its neuron.
+
+    Assumes: two layers; the same inputs and outputs.
+    Reference: derived here; overlaps of incoming weights are those of statistical physics, R/√(QT).
+    """
+    for name, network in (("student", student), ("teacher", teacher)):
+        if network.depth != 2:
+            raise ValueError(
+                f"overlaps needs two layers, got a {name} of {network.depth}; compare deeper networks by "
+                "bf.diagnostics.weight_error or by their outputs."
+            )
+    if (student.sizes[0], student.sizes[2]) != (teacher.sizes[0], teacher.sizes[2]):
+        raise ValueError(
+            f"the student has {student.sizes[0]} inputs and {student.sizes[2]} outputs, the teacher "
+            f"{teacher.sizes[0]} and {teacher.sizes[2]}; give networks of equal inputs and outputs."
+        )
+    (w, a), (v, b) = _neurons(student), _neurons(teacher)
+    cosines = w @ v.T
+    values = cosines * (a @ b.T)
+    student_of = _matching(values)
+    matched = np.where(student_of >= 0, values[student_of, np.arange(len(v))], 0.0)
+    return Overlaps(cosines, values, student_of, matched)
+
+
+def _neurons(network: Network) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarray, "H K"]]:
+    """Incoming and outgoing weights of every neuron as unit vectors, 0 where they are zero."""
+    first, second = network.weights
+    bias = np.zeros(len(first)) if network.biases is None else network.biases[0]
+    return _unit(np.column_stack([first, bias])), _unit(second.T)
+
+
+def _unit(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H _"]:
+    size = row_norms(rows)[:, None]
+    return np.divide(rows, size, out=np.zeros_like(rows), where=size > 0)
+
+
+def _matching(values: Float[np.ndarray, "H K"]) -> Int[np.ndarray, "K"]:
+    from scipy.optimize import linear_sum_assignment
+
+    students, teachers = linear_sum_assignment(np.maximum(values, 0.0), maximize=True)
+    found = np.full(values.shape[1], -1)
+    found[teachers] = np.where(values[students, teachers] > 0, students, -1)
+    return found

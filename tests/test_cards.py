@@ -1,0 +1,158 @@
+"""Cards of objects in notebooks: valid, escaped, small, with one picture, without Matplotlib."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis.extra.numpy import arrays
+from hypothesis.strategies import floats, integers
+
+import biasfree as bf
+from biasfree.cards import bars, card, curve, scatter
+from biasfree.trajectory import Stats
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "<script>alert('x')</script> & \"y\""
+
+
+def many():
+    """Every kind of object that has a card, large ones among them."""
+    rng = np.random.default_rng(0)
+    data = bf.Dataset(rng.normal(size=(5000, 30)), rng.normal(size=5000))
+    network = bf.networks.gaussian((30, 300, 200, 1), scale=1.0, seed=0)
+    six = bf.data.six_points()
+    small = bf.networks.gaussian((2, 6, 1), scale=1e-3, seed=0)
+    start = bf.networks.rank_one((1.0, 1.0, 0.0), width=4, scale=1e-3)
+    run = bf.theory.reduced_flow(start, bf.data.odd_sine(n=20, d=3, seed=0), np.linspace(0, 50, 2000))
+    linear = bf.MapTrajectory([0, 1, np.inf], np.zeros((3, 1, 2)), [2.0, 1.0, 0.5], Stats("linear_flow"))
+    return {
+        "Dataset": data,
+        "one input": bf.Dataset([[1.0], [2.0]], [[1.0, 0.0], [-1.0, 0.0]]),
+        "one sample": bf.Dataset([[1e300, -1e300]], [0.0]),
+        "Network": network,
+        "zero network": bf.Network((np.zeros((3, 2)), np.zeros((1, 3)))),
+        "Trajectory": run,
+        "MapTrajectory": linear,
+        "Coverage": bf.theory.coverage(small, six),
+        "Report": bf.diagnose(small, six),
+        "Report of data": bf.diagnose(data=six),
+    }
+
+
+@pytest.fixture(scope="module")
+def objects():
+    return many()
+
+
+NAMES = (
+    "Dataset", "one input", "one sample", "Network", "zero network", "Trajectory", "MapTrajectory",
+    "Coverage", "Report", "Report of data",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_is_valid_small_and_has_one_picture(objects, name):
+    assert set(objects) == set(NAMES)
+    text = objects[name]._repr_html_()
+    assert len(text.encode()) < 20_000
+    root = ElementTree.fromstring(text)
+    (picture,) = root.iter(f"{SVG}svg")
+    assert (picture.get("role"), bool(picture.findtext(f"{SVG}title"))) == ("img", True)
+    for path in picture.iter(f"{SVG}path"):
+        numbers = [float(n) for n in re.findall(r"-?\d+\.?\d*", path.get("d", ""))]
+        assert np.isfinite(numbers).all()
+        assert "nan" not in path.get("d", "")
+    for forbidden in ("<script", "href", "url(", "<style", "src="):
+        assert forbidden not in text
+
+
+def test_texts_are_escaped():
+    six = bf.data.six_points()
+    network = bf.networks.gaussian((2, 3, 1), scale=1.0)
+    weights = tuple(w[None] for w in network.weights)
+    run = bf.Trajectory([0.0], weights, [1.0], [1.0], leak=0.0, stats=Stats(EVIL, stopped=EVIL))
+    found = replace(bf.diagnose(network, six), reasons=(EVIL,), notes=(EVIL,))
+    for one in (run, found):
+        text = one._repr_html_()
+        assert "<script" not in text
+        assert text.count("&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; &quot;y&quot;") == 2
+        ElementTree.fromstring(text)
+
+
+def test_a_card_imports_no_matplotlib():
+    code = """
+import sys
+import biasfree as bf
+import numpy as np
+data = bf.data.six_points()
+network = bf.networks.gaussian((2, 3, 1), scale=1.0)
+for one in (data, network, bf.theory.coverage(network, data)):
+    one._repr_html_()
+bf.MapTrajectory([0.0, 1.0], np.zeros((2, 1, 2)), [1.0, 0.5], bf.trajectory.Stats("x"))._repr_html_()
+print([name for name in ("matplotlib", "jax", "numba") if name in sys.modules])
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout.strip()) == (0, "[]"), found.stderr
+
+
+def points(picture, i=0):
+    """The points of the i-th path of a picture."""
+    d = list(ElementTree.fromstring(picture).iter(f"{SVG}path"))[i].get("d", "")
+    return np.array([[float(n) for n in pair.split()] for pair in re.findall(r"[ML](\S+ [\d.]+)", d)])
+
+
+def test_a_curve_falls_from_the_upper_left_to_the_lower_right():
+    t, picture = np.linspace(0, 1, 5), curve(np.linspace(0, 1, 5), 1 - np.linspace(0, 1, 5) / 2, "loss")
+    assert picture is not None
+    np.testing.assert_allclose(points(picture), np.column_stack([8 + t * 164, 8 + t * 74]), atol=0.051)
+    assert "loss over time, 1 to 0.5" in picture
+
+
+def test_a_curve_over_decades_is_logarithmic():
+    picture = curve(np.arange(5.0), 10.0 ** -np.arange(5), "loss")
+    assert picture is not None
+    np.testing.assert_allclose(points(picture)[:, 1], 8 + np.arange(5) / 4 * 74, atol=0.051)
+    assert "logarithmic" in picture
+    assert curve(np.array([np.inf]), np.ones(1), "loss") is None
+    limited = curve(np.array([0.0, 1.0, np.inf]), np.array([2.0, 1.5, 1.0]), "loss")
+    assert limited is not None
+    assert len(points(limited)) == 2
+
+
+def test_signs_have_colors_and_shapes():
+    picture = scatter(np.array([[0.0, 0], [1, 1], [2, 2]]), np.array([3.0, -0.1, 0]), "samples")
+    paths = list(ElementTree.fromstring(picture).iter(f"{SVG}path"))
+    assert [path.get("stroke-linecap") for path in paths] == ["round", "round", "square"]
+    assert len({path.get("stroke") for path in paths}) == 3
+    np.testing.assert_allclose(points(picture), [[8, 82]])
+    np.testing.assert_allclose(points(picture, 2), [[90, 45]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(x=arrays(float, (4, 2), elements=floats(-1e308, 1e308)), n=integers(1, 4))
+@example(x=1e308 * np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]), n=4)  # differences overflow
+def test_any_numbers_stay_in_the_picture(x, n):
+    picture = scatter(x[:n], x[:n, 0], "samples")
+    drawn = np.concatenate([points(picture, i) for i in range(picture.count("<path"))])
+    assert len(drawn) == n
+    assert ((drawn >= [7.9, 7.9]) & (drawn <= [172.1, 82.1])).all()
+
+
+def test_bars_have_the_heights_of_their_group():
+    picture = bars([np.array([4.0, 1.0]), np.array([10.0])], "values")
+    assert picture is not None
+    first, second = (path.get("d") for path in ElementTree.fromstring(picture).iter(f"{SVG}path"))
+    assert re.findall(r"v(-?[\d.]+)", first or "") == ["-74.0", "-18.5"]
+    assert re.findall(r"v(-?[\d.]+)", second or "") == ["-74.0"]
+    assert bars([], "none") is None
+
+
+def test_long_texts_and_lists_are_cut():
+    text = card("t" * 10_000, ["l" * 10_000], None, items=["i" * 10_000] * 50)
+    assert len(text) < 8_000
+    assert "… and 38 more" in text

@@ -1,0 +1,100 @@
+"""The pages of the site: Python becomes cells, names lead to the reference, links to other pages."""
+
+import json
+import subprocess
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+
+import biasfree as bf
+import pages
+import reference
+from build import own_pages
+from theory_map import theory_map
+from uses import footer, plain, uses
+
+PLACES = {
+    PurePosixPath("docs/theory/one.md"): "theory/one.md",
+    PurePosixPath("docs/two.md"): "two.md",
+    PurePosixPath("ARCHITECTURE.md"): "project/architecture.md",
+    PurePosixPath("docs/pictures/a.png"): "pictures/a.png",
+}
+
+
+def made(text, *, runs=True):
+    known = {"biasfree.gradient_flow", "biasfree.theory.white_flow"}.__contains__
+    return pages.page(text, PurePosixPath("docs/theory/one.md"), PLACES, known, runs=runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a](../two.md#part)", "[a](../two.md#part)"),
+        ("[a](../../ARCHITECTURE.md)", "[a](../project/architecture.md)"),
+        ("![alt](../pictures/a.png)", "![alt](../pictures/a.png)"),
+        ("[`f`](../../src/biasfree/f.py#L3)", "`f`"),
+        ("[a](https://example.org) [b](#here)", "[a](https://example.org) [b](#here)"),
+        ("`bf.theory.white_flow`", "{py:obj}`bf.theory.white_flow <biasfree.theory.white_flow>`"),
+        ("`bf.gradient_flow(n, x)`", "{py:obj}`bf.gradient_flow(n, x) <biasfree.gradient_flow>`"),
+        ("`bf.unknown` and `white_flow`", "`bf.unknown` and `white_flow`"),
+        ("[`bf.gradient_flow`](../two.md)", "[`bf.gradient_flow`](../two.md)"),
+        ("[`bf.gradient_flow`](f.py)", "{py:obj}`bf.gradient_flow <biasfree.gradient_flow>`"),
+        ("```\nbiasfree run [a](b)\n```", "```\nbiasfree run [a](b)\n```"),
+    ],
+)
+def test_a_line(text, expected):
+    assert made(text) == expected
+
+
+def test_python_becomes_a_cell_and_its_output_is_left_to_the_run():
+    text = "# A\n\n```python\nprint(1)\n```\n\n```output\n1\n```\n"
+    assert made(text) == pages.HEAD + "# A\n\n```{code-cell}\nprint(1)\n```\n\n\n"
+    assert made(text, runs=False) == text
+
+
+def test_a_page_is_a_script_and_a_notebook(tmp_path):
+    text = "# A\n\n```python\nx = 1\n```\n\nMore.\n\n```python\nprint(x + 1)\n```\n\n```output\n2\n```\n"
+    (tmp_path / "a.py").write_text(pages.script(text))
+    ended = subprocess.run([sys.executable, tmp_path / "a.py"], capture_output=True, text=True, check=True)
+    assert ended.stdout == "2\n"
+    notebook = json.loads(json.dumps(pages.notebook(text)))
+    assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "code", "markdown", "code"]
+    assert notebook["cells"][3]["source"] == "print(x + 1)"
+
+
+def test_every_public_name_is_in_the_reference_once(monkeypatch):
+    monkeypatch.setattr(reference, "uses", lambda _: "Tested.")
+    names = [one.name for room in reference.entries().values() for one in room]
+    assert len(names) == len(set(names)) > 100
+    assert reference.known("biasfree.gradient_flow")
+    assert not reference.known("biasfree.dynamics.gradient_flow")
+    page = reference.pages()["biasfree.theory"]
+    assert "::::{py:function} white_flow(network, data, ts, **tolerances)\n" in page
+    assert "**Reference:** \\[ZSL25\\] Corollary 14" in page
+
+
+def test_function_and_page_lead_to_each_other():
+    assert "[white_flow](../theory/white_flow.md)" in uses("biasfree.theory.white_flow")
+    assert "`tests/theory/symmetric/test_white_flow.py`" in uses("biasfree.theory.white_flow")
+    assert "{py:obj}`bf.theory.white_flow <biasfree.theory.white_flow>`" in footer("white_flow")
+
+
+def test_the_map_has_every_result_with_its_hypotheses():
+    text = theory_map()
+    assert text.count("biasfree.theory.white_flow>") >= 1
+    assert "[white](#white)" in text
+    assert "\n## white\n" in text
+
+
+def test_only_code_and_emphasis_stay_markup():
+    assert plain("[ZSL25] `a[0]` $x$ *b*") == "\\[ZSL25\\] `a[0]` \\$x\\$ *b*"
+
+
+def test_every_plot_has_a_page():
+    """Colors and widths are constants, not plots."""
+    shown = {
+        name.removeprefix("plots/").removesuffix(".md") for name in own_pages() if name.startswith("plots/")
+    }
+    functions = {name for name in bf.plots.__all__ if not name.isupper()}
+    assert shown == functions | {"index"}
