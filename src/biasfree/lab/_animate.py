@@ -55,15 +55,16 @@ def _page(run: Trajectory, data: Dataset, title: str) -> str:
     from biasfree.diagnostics import plateaus
     from biasfree.lab._replay import measures, replay
     from biasfree.lab._saved_page import saved_page
-    from biasfree.lab._words import verdict
+    from biasfree.lab._words import seen_plateaus, verdict
 
     measured = measures(run, data)
     places = zip(measured["places"], measured["moments"], strict=True)
     measured["verdicts"] = [verdict(run[i], data, one["nonlinear"]) for i, one in places]
+    words = [one.to_json() for one in seen_plateaus(run, data)]
     spans = [[p.start, p.end, p.level] for p in plateaus(run, data)]
     answers: list[dict[str, Any]] = [
         {"stage": "exact", "label": run.stats.method, "replay": replay(run, data), "plateaus": spans},
-        {"stage": "measures", "measures": measured, "words": []},
+        {"stage": "measures", "measures": measured, "words": words},
     ]
     return saved_page(answers, title=title)
 

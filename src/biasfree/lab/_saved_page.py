@@ -24,6 +24,14 @@ _STYLE = """
   .desk { grid-template-areas: "plane loss loss" "words function weights"; grid-template-rows: 1fr 1fr; }
   .weights { display: flex; }
 }
+@media (min-width: 540px) and (max-width: 800px) {
+  body { display: grid; overflow: hidden; }
+  .desk {
+    grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-template-rows: minmax(0, 1fr) minmax(0, 1fr);
+    grid-template-areas: "plane loss" "function words";
+  }
+  .weights, .plane small { display: none; }
+}
 """
 
 

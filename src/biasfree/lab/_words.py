@@ -172,6 +172,11 @@ def _plateaus(
         predicted = np.sort(theory.learning_times(network, data))
         shown = ", ".join(f"{t:.3g}" for t in predicted[:6])
         yield Sentence("plateau", f"Points are learned at t = {shown} (predicted).")
+    yield from seen_plateaus(run, data)
+
+
+def seen_plateaus(run: Trajectory, data: Dataset) -> Iterator[Sentence]:
+    """The plateaus that last for more than a fiftieth of the run, three at most."""
     long = [p for p in plateaus(run, data) if p.end - p.start > 0.02 * run.ts[-1]]
     if long:
         spans = ", ".join(
