@@ -1,6 +1,7 @@
 """Experiments: the script makes the run of the page, the replay has its numbers, words and lines are true."""
 
 import base64
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from biasfree.lab._replay import boundary, distances, replay, sliding
 from biasfree.lab._script import script
 from biasfree.lab._session import Session
 from biasfree.lab._state import Experiment, of_preset
-from biasfree.lab._words import before_the_run, moved_back, verdict
+from biasfree.lab._words import after_the_run, before_the_run, moved_back, verdict
 from biasfree.lab._worker import Inbox, in_time
 from biasfree.trajectory import Stats
 
@@ -188,6 +189,20 @@ def test_the_twin_is_the_run_where_the_theorem_applies():
     run = run_of(experiment, network, data)
     assert run.loss[-1] < 0.9 * run.loss[0]
     assert np.abs(run.loss - twin_of(experiment, network, data)).max() < 1e-6  # both flows to 1e-8 per step
+
+
+def test_predicted_and_measured_plateaus_agree():
+    """Both are written, and differ by less than δ = 0.15, the accuracy that six_point_escape states."""
+    for name, topic in [("odd_sine", "Escape from zero"), ("six_points", "Plateau at loss 4/9")]:
+        experiment = of_preset(name)
+        network, data = network_of(experiment), experiment.data
+        run = run_of(experiment, network, data)
+        words = after_the_run(experiment, network, data, run, bf.theory.coverage(network, data))
+        found = re.fullmatch(rf"{topic}: (\S+) predicted, (\S+) measured\.", words[0].text)
+        assert found, words[0].text
+        predicted, measured = map(float, found.groups())
+        assert abs(predicted - measured) < 0.15 * measured
+        assert words[1].text.startswith("Measured plateaus: 0 to ")
 
 
 def test_a_moved_point_can_be_moved_back():

@@ -22,6 +22,8 @@ NONLINEAR_ABOVE = 0.01
 NEGLIGIBLE = 1e-4
 #: The loss at which a plateau is left, as a share of its level: that of `SixPointEscape.duration`.
 LEFT = 0.8
+#: The share of the fall that is left where the linear map has half its final norm: the escape time.
+HALF_WAY = 0.25
 #: A sample has been moved if it is this near to the mirror image of another, relative to its length.
 NEAR = 0.75
 #: Names of hypotheses in words, by key; a remedy that is one change of the state comes as a button.
@@ -164,10 +166,12 @@ def _plateaus(
         escape = theory.six_point_escape(network, float(data.x[5, 1]))
         predicted, measured = escape.duration(LEFT), run.time_of(LEFT * escape.plateau) - escape.begins
         yield Sentence("plateau", f"Plateau at loss 4/9: {_both(predicted, measured, run)}.")
-    elif "plateau_end" in granted:
-        predicted = theory.plateau_end(network, data, loss=experiment.loss)
-        half = (run.loss[0] + run.loss[-1]) / 2
-        yield Sentence("plateau", f"End of the first plateau: {_both(predicted, run.time_of(half), run)}.")
+    elif "escape_time" in granted:
+        predicted = theory.escape_time(network, data, loss=experiment.loss)
+        least = run.loss[-1] + HALF_WAY * (run.loss[0] - run.loss[-1])
+        both = _both(predicted, run.time_of(least), run)
+        known = both if experiment.loss == "square" else f"{predicted:.4g} predicted"
+        yield Sentence("plateau", f"Escape from zero: {known}.")
     elif "learning_times" in granted:
         predicted = np.sort(theory.learning_times(network, data))
         shown = ", ".join(f"{t:.3g}" for t in predicted[:6])
