@@ -3,7 +3,7 @@
 /** Milliseconds before a lost connection is tried again, doubled each time up to the second number. */
 const RETRY = [500, 8000];
 /** Stages after which the next message may be sent. */
-const FREE = new Set(["preview", "done", "failed"]);
+const FREE = new Set(["preview", "done", "failed", "stopped"]);
 
 /**
  * @param {(answer: object) => void} hear    called with every answer that is not older than the last one

@@ -23,13 +23,19 @@ let showSettings = null, opened = false;
 
 // What the user does -------------------------------------------------------------------------------------
 
+/** Sends a message to Python, and notes its number: answers to older ones do not change the state any more. */
+function ask(message) {
+  store.set({ busy: true, proposed: connection.propose(message) });
+}
+
 /** Proposes the present state with changes; while something moves, only a preview is asked for. */
 function propose(changes, rest = true) {
   if (!values.state) return;
   keepEarlier();
   const state = { ...values.state, ...changes };
   const { given, samples, ...sent } = state;
-  store.set({ state, busy: true, proposed: connection.propose({ state: given ? { ...sent, samples } : sent, rest }) });
+  store.set({ state });
+  ask({ state: given ? { ...sent, samples } : sent, rest });
 }
 
 function place(samples, rest) {
@@ -67,12 +73,13 @@ const handlers = {
     const options = presets.map(({ name, title }) => html("option", { value: name }, title));
     at("preset").replaceChildren(...options, html("option", { value: "own" }, "Your own samples"));
     values.presets = Object.fromEntries(presets.map((preset) => [preset.name, preset.about]));
-    if (!opened) connection.propose({ open: location.hash });
+    if (!opened) ask({ open: location.hash });
     opened = true;
   },
-  state({ state, fragment, notes }) {
+  state({ id, state, fragment, notes }) {
+    if (id < values.proposed) return; // something newer is on its way
     history.replaceState(null, "", `#${fragment}`);
-    store.set({ state, notes, growing: null, horizon: state.horizon, ...(dragged() ? {} : { samples: state.samples }) });
+    store.set({ state, notes, growing: null, horizon: state.horizon, samples: state.samples });
     showSettings(state);
     at("preset").value = state.preset;
     at("about").textContent = at("preset").title = values.presets[state.preset] ?? "Your own samples.";
@@ -82,8 +89,6 @@ const handlers = {
   file({ kind, text, name, content }) { if (kind === "python") copied(text, "python"); else save(name, bytesOf(content), TYPES[kind]); },
 };
 
-const dragged = () => document.querySelector(".sample:active") !== null;
-
 function hear(answer) {
   if (answer.stage === "preview" || answer.stage === "exact") store.set({ answered: answer.id });
   (handlers[answer.stage] ?? ((one) => take(store, one)))(answer);
@@ -91,7 +96,7 @@ function hear(answer) {
 
 const connection = connect(hear, (open) => {
   store.set({ label: open ? values.label : "the connection is lost; start biasfree lab again", busy: open && values.busy });
-  if (open && opened) connection.propose({ open: location.hash });
+  if (open && opened) ask({ open: location.hash });
 });
 
 // Tools --------------------------------------------------------------------------------------------------
@@ -120,8 +125,8 @@ for (const kind of ["python", "png", "npz", "page"]) at(kind).addEventListener("
 at("preset").addEventListener("change", ({ target }) => {
   follow("change");
   keepEarlier();
-  store.set({ time: Infinity, busy: true, earlier: [] });
-  connection.propose(target.value === "own" ? { state: { ...values.state, preset: "own", samples: values.samples } } : { state: { preset: target.value } });
+  store.set({ time: Infinity, earlier: [] });
+  ask(target.value === "own" ? { state: { ...values.state, preset: "own", samples: values.samples } } : { state: { preset: target.value } });
 });
 at("add").addEventListener("click", () => edit.add([0.5, 0.5, 1]));
 at("data").addEventListener("click", () => at("paste").showModal());
@@ -129,9 +134,9 @@ at("paste").addEventListener("close", () => {
   const text = at("csv").value;
   if (at("paste").returnValue !== "use" || !text.trim()) return;
   if (text.length > LONGEST_CSV) store.set({ notes: [`The text has more than ${LONGEST_CSV} characters; paste fewer samples.`] });
-  else connection.propose({ csv: text });
+  else ask({ csv: text });
 });
-window.addEventListener("hashchange", () => connection.propose({ open: location.hash }));
+window.addEventListener("hashchange", () => ask({ open: location.hash }));
 
 // Panels -------------------------------------------------------------------------------------------------
 
