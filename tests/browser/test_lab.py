@@ -163,6 +163,7 @@ def test_samples_are_edited_by_keyboard_wheel_and_double_click(opened):
     until(page, "location.hash.includes('samples=1.05,1.01,0.9;')")
     assert first.get_attribute("aria-label").startswith("Sample 1 at (1.05, 1.01), target 0.9.")
     first.hover()
+    assert page.locator("#tip").inner_text().startswith("sample 1: x = (1.05, 1.01), y = 0.9")
     page.mouse.wheel(0, -100)
     until(page, "location.hash.includes('samples=1.05,1.01,1.0;')")
     page.locator("#plane > svg").dblclick(position={"x": 30, "y": 60})

@@ -65,7 +65,7 @@ PRESETS = {
         {"width": 60, "scale": 1e-6, "horizon": 100.0, "step": 0.001},
     ),
     "three_layers": Preset(
-        "Three layers, linear target in the plane (Fig. 5)",
+        "Three layers, linear target (Fig. 5)",
         "W₂ becomes two blocks of one sign each: a rank-two matrix.",
         lambda _: data.linear_teacher(n=12, d=2, seed=0),
         "bf.data.linear_teacher(n=12, d=2, seed=0)",

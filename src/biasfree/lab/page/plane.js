@@ -10,6 +10,8 @@ const GROWTH = 0.15;
 const MARKED = 0.03;
 /** Samples beyond which only the chosen one shows its target. */
 const CROWD = 12;
+/** Pixels within which a neuron is under the pointer. */
+const NEAR = 6;
 
 /**
  * @param {HTMLElement} home
@@ -20,7 +22,7 @@ export function planePanel(home, store, edit = {}) {
   const layers = Object.fromEntries(["grid", "spokes", "rays", "marks", "ghosts", "samples"].map((name) => [name, svg("g", { class: name })]));
   const picture = svg("svg", { role: "group", "aria-label": "Plane with samples and neurons" }, ...Object.values(layers));
   home.append(picture);
-  let unit = 1, radius = 1, center = [0, 0];
+  let unit = 1, radius = 1, center = [0, 0], heads = [];
   const size = sized(home, () => draw(store.values));
   const toPixel = ([x, y]) => [center[0] + unit * x, center[1] - unit * y];
   const toPlane = (event) => {
@@ -86,10 +88,12 @@ export function planePanel(home, store, edit = {}) {
     for (let h = begin; h < begin + n; h++) longest = Math.max(longest, Math.hypot(run.w[2 * h], run.w[2 * h + 1]));
     const reach = 0.86 * radius * (longest / (run.largest || 1)) ** GROWTH / (longest || 1);
     let plus = "", minus = "", plusHeads = "", minusHeads = "";
+    heads = [];
     const rings = [];
     for (let h = begin; h < begin + n; h++) {
       const [u, v] = [run.w[2 * h], run.w[2 * h + 1]];
       const x = center[0] + reach * u, y = center[1] - reach * v;
+      heads.push([x, y, h]);
       const line = `M${center[0]} ${center[1]}L${x.toFixed(1)} ${y.toFixed(1)}`;
       if (run.a[h] >= 0) { plus += line; plusHeads += `M${x.toFixed(1)} ${y.toFixed(1)}h0`; }
       else { minus += line; minusHeads += `M${(x - 3).toFixed(1)} ${y.toFixed(1)}l3 -3l3 3l-3 3z`; }
@@ -200,9 +204,19 @@ export function planePanel(home, store, edit = {}) {
 
   function hover(event) {
     const sample = event.target.closest?.(".sample");
-    if (!sample || dragging) return tip("", event);
+    if (dragging) return tip("", event);
+    if (!sample) return tip(neuronAt(event), event);
     const i = Number(sample.dataset.sample), [x, y, target] = store.values.samples[i];
     tip(`sample ${i + 1}: x = (${shown(x)}, ${shown(y)}), y = ${shown(target)}`, event);
+  }
+
+  /** The neuron whose ray ends at the pointer, in words. */
+  function neuronAt(event) {
+    const box = picture.getBoundingClientRect(), { run } = store.values, [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const found = heads.find(([x, y]) => Math.hypot(x - px, y - py) < NEAR);
+    if (!found || !run) return "";
+    const h = found[2], slides = run.sliding[h] ? `\nslides on the hyperplane of sample ${((run.sliding[h] - 1) % store.values.samples.length) + 1}` : "";
+    return `neuron ${(h % run.width) + 1}: w = (${shown(run.w[2 * h])}, ${shown(run.w[2 * h + 1])}), a = ${shown(run.a[h])}${slides}`;
   }
 
   store.listen((values, changed) => {
