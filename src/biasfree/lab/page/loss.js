@@ -110,13 +110,13 @@ export function lossPanel(home, store) {
   }
 
   function drawLegend({ exact, lines, twin, earlier, run }) {
-    const rows = [["key " + (exact ? "dots" : "preview"), exact ? "simulation" : "preview"]];
+    const roomy = size.width > 420, rows = [["key " + (exact ? "dots" : "preview"), exact ? "simulation" : "preview"]];
     lines.forEach((line, i) => rows.push([`key line theory${i % 4}`, line.title]));
     if (twin) rows.push(["key line twin", "linear twin"]);
     if (earlier.length) rows.push(["key earlier", "earlier runs"]);
-    if (run?.events.length) rows.push(["key event slides", "slides and releases"]);
-    if (run?.events.some(([, kind]) => kind === "collapses")) rows.push(["key event collapses", "collapse"]);
-    if (run?.branches.some((t) => t > 0)) rows.push(["key event branch", "branch point"]);
+    if (roomy && run?.events.length) rows.push(["key event slides", "slides and releases"]);
+    if (roomy && run?.events.some(([, kind]) => kind === "collapses")) rows.push(["key event collapses", "collapse"]);
+    if (roomy && run?.branches.some((t) => t > 0)) rows.push(["key event branch", "branch point"]);
     legend.replaceChildren(...rows.map(([name, text]) => {
       const row = document.createElement("span");
       row.append(keyOf(name), text);

@@ -1,6 +1,6 @@
 // The plane: samples, hyperplanes as spokes, neurons as rays. Samples are moved by pointer and keyboard.
 
-import { colors, mixed, sized, svg, tip } from "./drawing.js";
+import { colors, html, mixed, sized, svg, tip } from "./drawing.js";
 import { placeOf, shown } from "./numbers.js";
 import { presentTime } from "./store.js";
 
@@ -219,7 +219,24 @@ export function planePanel(home, store, edit = {}) {
     return `neuron ${(h % run.width) + 1}: w = (${shown(run.w[2 * h])}, ${shown(run.w[2 * h + 1])}), a = ${shown(run.a[h])}${slides}`;
   }
 
+  /** Buttons for the chosen sample, for fingers, which have neither wheel nor keys; a press keeps it chosen. */
+  function pickedButtons() {
+    const name = html("span"), change = (text, label, act) => html("button", {
+      type: "button", "aria-label": label, tabindex: -1, onpointerdown: (event) => event.preventDefault(), onclick: () => act(store.values.selected),
+    }, text);
+    const buttons = html("div", { class: "picked", hidden: true }, name,
+      change("− 0.1", "Lower its target", (i) => retarget(i, -0.1)), change("+ 0.1", "Raise its target", (i) => retarget(i, 0.1)),
+      change("remove", "Remove it", (i) => edit.remove(i)));
+    home.append(buttons);
+    return ({ selected, samples }) => {
+      buttons.hidden = !samples[selected];
+      if (samples[selected]) name.textContent = `sample ${selected + 1}: y = ${shown(samples[selected][2])}`;
+    };
+  }
+
+  const showPicked = edit.move ? pickedButtons() : () => {};
   store.listen((values, changed) => {
+    if (changed.has("selected") || changed.has("samples")) showPicked(values);
     const mine = ["samples", "run", "time", "selected", "state", "scheme"];
     if (mine.some((name) => changed.has(name))) draw(values);
   });
