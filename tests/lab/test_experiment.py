@@ -152,7 +152,7 @@ def test_neurons_that_slide_are_marked_between_their_events():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_boundary_is_where_the_library_finds_it(seed, depth, leak):
     network = bf.networks.gaussian((2, *[3] * (depth - 1), 1), scale=1.0, leak=leak, seed=seed)
     x = np.random.default_rng(seed).normal(size=(4, 2))

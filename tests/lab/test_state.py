@@ -47,7 +47,7 @@ def test_a_preset_is_read_back_from_its_link(name):
     st.sampled_from(["2", "3"]),
     st.booleans(),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_link_keeps_every_digit(samples, leak, width, scale, depth, mirror):
     experiment = Experiment(
         preset=OWN, samples=tuple(samples), leak=leak, width=width, scale=scale, depth=depth, mirror=mirror
@@ -57,7 +57,7 @@ def test_a_link_keeps_every_digit(samples, leak, width, scale, depth, mirror):
 
 
 @given(st.dictionaries(st.sampled_from([*FIELDS, "preset", "samples", "x"]), JSON, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_whatever_arrives_becomes_an_experiment_within_bounds(found):
     experiment, _ = checked(found)
     for name, field in FIELDS.items():
@@ -67,7 +67,7 @@ def test_whatever_arrives_becomes_an_experiment_within_bounds(found):
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_no_address_is_an_error(text):
     from_fragment("v1&" + text)
     experiment, notes = from_fragment(f"#{text}")
