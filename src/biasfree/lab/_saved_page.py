@@ -12,7 +12,7 @@ from typing import Any
 PAGE = Path(__file__).parent / "page"
 #: The modules of the player, each after those it uses; their names must differ, since they become one script.
 MODULES = ("numbers", "drawing", "store", "plane", "loss", "clock", "function", "weights", "words", "replay")
-_IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 #: Panels of the live page that the replay has not.
 _LIVE = re.compile(r'<section class="panel settings".*?</section>|<dialog.*?</dialog>', re.DOTALL)

@@ -9,7 +9,8 @@ const SECONDS = 9, PLACES = 1000;
 
 export function clock(home, store) {
   const button = html("button", { type: "button", class: "play", "aria-label": "Play", onclick: toggle });
-  const slider = html("input", { type: "range", min: 0, max: PLACES, value: PLACES, "aria-label": "Time of the run", oninput: scrub });
+  const slider = html("input",
+    { type: "range", min: 0, max: PLACES, value: PLACES, "aria-label": "Time of the run", oninput: scrub });
   home.append(button, slider);
 
   function axis({ run, logTime }) {
@@ -20,7 +21,8 @@ export function clock(home, store) {
   function scrub() {
     const { values } = store;
     if (!values.run) return;
-    store.set({ time: Number(slider.value) >= PLACES ? Infinity : axis(values).invert(Number(slider.value)), playing: false, scrubbed: true });
+    store.set({ time: Number(slider.value) >= PLACES ? Infinity : axis(values).invert(Number(slider.value)),
+      playing: false, scrubbed: true });
   }
 
   function toggle() {

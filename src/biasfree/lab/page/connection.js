@@ -41,7 +41,10 @@ export function connect(hear, changed) {
 
   open();
   return {
-    /** Sends a state, or keeps it until the present preview is here; a newer one takes its place. Returns its number. */
+    /**
+     * Sends a state, or keeps it until the present preview is here; a newer one takes its place. Returns its
+     * number.
+     */
     propose(message) {
       const numbered = { id: (number += 1), ...message };
       if (socket.readyState !== WebSocket.OPEN || underWay) waiting = numbered;

@@ -46,14 +46,17 @@ function evenTicks(low, high, count) {
   const rough = (high - low || 1) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step;
+    i++) ticks.push(Number((i * step).toPrecision(12)));
   return ticks;
 }
 
 /** Powers of ten between 10^a and 10^b; over less than two decades also 2 and 5 times them. */
 function decades(a, b) {
-  const every = Math.max(1, Math.ceil((b - a) / 6)), ticks = [], inside = (value) => Math.log10(value) > a - 1e-9 && Math.log10(value) < b + 1e-9;
-  for (let i = Math.floor(a); i <= b + 1e-9; i += every) ticks.push(...(b - a < 2 ? [1, 2, 5] : [1]).map((one) => one * 10 ** i));
+  const every = Math.max(1, Math.ceil((b - a) / 6)), ticks = [],
+    inside = (value) => Math.log10(value) > a - 1e-9 && Math.log10(value) < b + 1e-9;
+  for (let i = Math.floor(a); i <= b + 1e-9;
+    i += every) ticks.push(...(b - a < 2 ? [1, 2, 5] : [1]).map((one) => one * 10 ** i));
   return ticks.filter(inside);
 }
 
@@ -72,7 +75,8 @@ export function pathOf(xs, ys) {
 export function dotsOf(xs, ys) {
   let path = "";
   for (let i = 0; i < xs.length; i++) {
-    if (Number.isFinite(xs[i]) && Number.isFinite(ys[i])) path += `M${xs[i].toFixed(1)} ${ys[i].toFixed(1)}h0`;
+    if (Number.isFinite(xs[i])
+      && Number.isFinite(ys[i])) path += `M${xs[i].toFixed(1)} ${ys[i].toFixed(1)}h0`;
   }
   return path;
 }
@@ -130,5 +134,6 @@ export function switches(home, label, choices, read, choose) {
   }, text));
   group.append(...buttons);
   home.append(group);
-  return () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(choices[i][0] === read())));
+  return () => buttons.forEach((button, i) =>
+    button.setAttribute("aria-pressed", String(choices[i][0] === read())));
 }

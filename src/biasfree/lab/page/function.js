@@ -15,8 +15,10 @@ export function functionPanel(home, store) {
   const size = sized(home, () => draw(store.values));
   const heading = document.getElementById("function-views"), note = document.getElementById("function-note");
   const toggles = [
-    switches(heading, "View", [["plane", "plane"], ["angle", "angle"]], () => store.values.view, (view) => store.set({ view })),
-    switches(heading, "Part", [["whole", "f"], ["odd", "odd", "odd part"], ["even", "even", "even part"]], () => store.values.part, (part) => store.set({ part })),
+    switches(heading, "View", [["plane", "plane"], ["angle", "angle"]], () => store.values.view,
+      (view) => store.set({ view })),
+    switches(heading, "Part", [["whole", "f"], ["odd", "odd", "odd part"], ["even", "even", "even part"]],
+      () => store.values.part, (part) => store.set({ part })),
   ];
   const polar = gridOfAngles();
 
@@ -44,18 +46,22 @@ export function functionPanel(home, store) {
   }
 
   function drawMap(values, f, place) {
-    const side = Math.min(size.width, size.height), left = (size.width - side) / 2, top = (size.height - side) / 2;
-    Object.assign(canvas.style, { width: `${side}px`, height: `${side}px`, left: `${left}px`, top: `${top}px` });
+    const side = Math.min(size.width, size.height), left = (size.width - side) / 2,
+      top = (size.height - side) / 2;
+    Object.assign(canvas.style,
+      { width: `${side}px`, height: `${side}px`, left: `${left}px`, top: `${top}px` });
     const reach = Math.max(...values.samples.map(([x, y]) => Math.hypot(x, y)), 0.1) * 1.12;
     const most = Math.max(...values.samples.map((sample) => Math.abs(sample[2])), 1e-9);
     paint(f, reach / most);
-    const unit = side / 2 / reach, pixel = (x, y) => [left + side / 2 + unit * x, top + side / 2 - unit * y], parts = [];
+    const unit = side / 2 / reach, pixel = (x, y) => [left + side / 2 + unit * x, top + side / 2 - unit * y],
+      parts = [];
     for (const angle of boundaryAngles(values, f, place)) {
       const [x, y] = pixel(reach * Math.SQRT2 * Math.cos(angle), reach * Math.SQRT2 * Math.sin(angle));
       parts.push(svg("line", { class: "boundary", x1: left + side / 2, y1: top + side / 2, x2: x, y2: y }));
     }
     for (const [x, y, target] of values.samples) parts.push(marker(...pixel(x, y), target, 5, "point"));
-    const clip = svg("clipPath", { id: "map-clip" }, svg("rect", { x: left, y: top, width: side, height: side }));
+    const clip = svg("clipPath", { id: "map-clip" },
+      svg("rect", { x: left, y: top, width: side, height: side }));
     over.replaceChildren(clip, svg("g", { "clip-path": "url(#map-clip)" }, ...parts));
     over.setAttribute("aria-label", "Map of the output on the plane");
   }
@@ -85,19 +91,24 @@ export function functionPanel(home, store) {
 
   function drawAngles(values, f) {
     const left = 40, right = size.width - 8, top = 8, bottom = size.height - 24, n = f.length;
-    const points = values.samples.filter(([x, y]) => x || y).map(([x, y, target]) => [(Math.atan2(y, x) * 180) / Math.PI, target / Math.hypot(x, y), target]);
-    const most = 1.1 * Math.max(...Array.from(f, Math.abs), ...points.map((point) => Math.abs(point[1])), 1e-12);
+    const points = values.samples.filter(([x, y]) => x || y).map(([x, y, target]) =>
+      [(Math.atan2(y, x) * 180) / Math.PI, target / Math.hypot(x, y), target]);
+    const most = 1.1 * Math.max(...Array.from(f, Math.abs), ...points.map((point) => Math.abs(point[1])),
+      1e-12);
     const x = scale(-180, 180, left, right), y = scale(-most, most, bottom, top, false, 35), parts = [];
     for (const degrees of [-180, -90, 0, 90, 180]) {
       parts.push(svg("line", { class: "grid", x1: x(degrees), x2: x(degrees), y1: top, y2: bottom }));
-      parts.push(svg("text", { x: x(degrees), y: bottom + 15, "text-anchor": degrees === 180 ? "end" : "middle" }, `${shown(degrees)}°`));
+      parts.push(svg("text", { x: x(degrees), y: bottom + 15,
+        "text-anchor": degrees === 180 ? "end" : "middle" }, `${shown(degrees)}°`));
     }
-    for (const v of y.ticks) parts.push(svg("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" }, shown(v)));
+    for (const v of y.ticks) parts.push(svg("text", { x: left - 5, y: y(v) + 4, "text-anchor": "end" },
+      shown(v)));
     parts.push(svg("line", { class: "axis", x1: left, x2: right, y1: y(0), y2: y(0) }));
     const angles = Array.from({ length: n + 1 }, (_, i) => -180 + (360 * i) / n);
     const heights = angles.map((degrees) => y(f[((Math.round((degrees / 360) * n) % n) + n) % n]));
     parts.push(svg("path", { class: "curve", d: pathOf(angles.map(x), heights) }));
-    for (const [degrees, height, target] of points) parts.push(marker(x(degrees), y(height), target, 5, "point"));
+    for (const [degrees, height, target] of points) parts.push(marker(x(degrees), y(height), target, 5,
+      "point"));
     over.replaceChildren(...parts);
     over.setAttribute("aria-label", "Output on the unit circle over the angle; samples at y/|x|");
   }
@@ -106,25 +117,33 @@ export function functionPanel(home, store) {
     const i = momentOf(measures, place);
     if (i < 0) { note.textContent = ""; return; }
     const { distance, zeros, even } = measures.moments[i], least = Math.min(...distance);
-    const number = (distance.indexOf(least) % samples.length) + 1, mirrored = state?.mirror && distance.indexOf(least) >= samples.length;
-    note.textContent = `${zeros.length} boundary rays; sample ${number}${mirrored ? "′" : ""} is nearest, at ${shown(least)}. Even share ${shown(even)}.`;
+    const number = (distance.indexOf(least) % samples.length) + 1,
+      mirrored = state?.mirror && distance.indexOf(least) >= samples.length;
+    const nearestOne = `sample ${number}${mirrored ? "′" : ""} is nearest, at ${shown(least)}`;
+    note.textContent = `${zeros.length} boundary rays; ${nearestOne}. Even share ${shown(even)}.`;
   }
 
   over.addEventListener("pointermove", (event) => {
     const { run, view, part, measures } = store.values;
     if (!run) return;
-    const box = over.getBoundingClientRect(), place = placeOf(run.ts, presentTime(store.values)), f = circleValues(run, place, part);
+    const box = over.getBoundingClientRect(), place = placeOf(run.ts, presentTime(store.values)),
+      f = circleValues(run, place, part);
     if (view !== "plane") {
-      const degrees = -180 + (360 * (event.clientX - box.left - 40)) / (box.width - 48), k = Math.round((degrees / 360) * f.length);
+      const degrees = -180 + (360 * (event.clientX - box.left - 40)) / (box.width - 48),
+        k = Math.round((degrees / 360) * f.length);
       tip(`${shown(degrees)}°: ${shown(f[((k % f.length) + f.length) % f.length])}`, event);
       return;
     }
-    const side = Math.min(box.width, box.height), reach = Math.max(...store.values.samples.map(([x, y]) => Math.hypot(x, y)), 0.1) * 1.12;
-    const x = ((event.clientX - box.left - box.width / 2) / side) * 2 * reach, y = (-(event.clientY - box.top - box.height / 2) / side) * 2 * reach;
+    const side = Math.min(box.width, box.height),
+      reach = Math.max(...store.values.samples.map(([x, y]) => Math.hypot(x, y)), 0.1) * 1.12;
+    const x = ((event.clientX - box.left - box.width / 2) / side) * 2 * reach,
+      y = (-(event.clientY - box.top - box.height / 2) / side) * 2 * reach;
     const at = ((Math.atan2(y, x) / (2 * Math.PI) + 1) % 1) * f.length, k = Math.floor(at), share = at - k;
     const value = Math.hypot(x, y) * (f[k % f.length] * (1 - share) + f[(k + 1) % f.length] * share);
-    const near = store.values.samples.findIndex(([u, v]) => Math.hypot(u - x, v - y) < 0.06 * reach), i = momentOf(measures, place);
-    const distance = near >= 0 && i >= 0 ? `\nsample ${near + 1}: ${shown(measures.moments[i].distance[near])} from the boundary` : "";
+    const near = store.values.samples.findIndex(([u, v]) => Math.hypot(u - x, v - y) < 0.06 * reach),
+      i = momentOf(measures, place);
+    const distance = near >= 0 && i >= 0
+      ? `\nsample ${near + 1}: ${shown(measures.moments[i].distance[near])} from the boundary` : "";
     tip(`f(${shown(x)}, ${shown(y)}) = ${shown(value)}${distance}`, event);
   });
   over.addEventListener("pointerleave", () => tip("", null));

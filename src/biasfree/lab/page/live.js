@@ -23,7 +23,9 @@ let showSettings = null, opened = false;
 
 // What the user does -------------------------------------------------------------------------------------
 
-/** Sends a message to Python, and notes its number: answers to older ones do not change the state any more. */
+/**
+ * Sends a message to Python, and notes its number: answers to older ones do not change the state any more.
+ */
 function ask(message) {
   store.set({ busy: true, proposed: connection.propose(message) });
 }
@@ -84,9 +86,11 @@ const handlers = {
     at("preset").value = state.preset;
     at("about").textContent = at("preset").title = values.presets[state.preset] ?? "Your own samples.";
   },
-  failed({ text }) { store.set({ notes: [...values.notes, text], busy: false, label: "stopped", growing: values.growing }); },
+  failed({ text }) { store.set({ notes: [...values.notes, text], busy: false, label: "stopped",
+    growing: values.growing }); },
   done() { store.set({ busy: false }); },
-  file({ kind, text, name, content }) { if (kind === "python") copied(text, "python"); else save(name, bytesOf(content), TYPES[kind]); },
+  file({ kind, text, name, content }) { if (kind === "python") copied(text, "python");
+    else save(name, bytesOf(content), TYPES[kind]); },
 };
 
 function hear(answer) {
@@ -95,7 +99,8 @@ function hear(answer) {
 }
 
 const connection = connect(hear, (open) => {
-  store.set({ label: open ? values.label : "the connection is lost; start biasfree lab again", busy: open && values.busy });
+  store.set({ label: open ? values.label : "the connection is lost; start biasfree lab again",
+    busy: open && values.busy });
   if (open && opened) ask({ open: location.hash });
 });
 
@@ -113,7 +118,8 @@ async function copied(text, id) {
     await navigator.clipboard.writeText(text);
     button.textContent = "copied";
   } catch {
-    save(id === "python" ? "run.py" : "link.txt", new TextEncoder().encode(text), "text/plain"); // no clipboard without permission
+    // no clipboard without permission
+    save(id === "python" ? "run.py" : "link.txt", new TextEncoder().encode(text), "text/plain");
     button.textContent = "saved";
   }
   setTimeout(() => { button.textContent = before; }, 1500);
@@ -121,19 +127,22 @@ async function copied(text, id) {
 
 const presentPlace = () => (values.run ? placeOf(values.run.ts, presentTime(values)) : 0);
 at("link").addEventListener("click", () => copied(location.href, "link"));
-for (const kind of ["python", "png", "npz", "page"]) at(kind).addEventListener("click", () => connection.want(kind, presentPlace()));
+for (const kind of ["python", "png", "npz", "page"]) at(kind).addEventListener("click",
+  () => connection.want(kind, presentPlace()));
 at("preset").addEventListener("change", ({ target }) => {
   follow("change");
   keepEarlier();
   store.set({ time: Infinity, earlier: [] });
-  ask(target.value === "own" ? { state: { ...values.state, preset: "own", samples: values.samples } } : { state: { preset: target.value } });
+  ask(target.value === "own" ? { state: { ...values.state, preset: "own", samples: values.samples } }
+    : { state: { preset: target.value } });
 });
 at("add").addEventListener("click", () => edit.add([0.5, 0.5, 1]));
 at("data").addEventListener("click", () => at("paste").showModal());
 at("paste").addEventListener("close", () => {
   const text = at("csv").value;
   if (at("paste").returnValue !== "use" || !text.trim()) return;
-  if (text.length > LONGEST_CSV) store.set({ notes: [`The text has more than ${LONGEST_CSV} characters; paste fewer samples.`] });
+  const tooLong = `The text has more than ${LONGEST_CSV} characters; paste fewer samples.`;
+  if (text.length > LONGEST_CSV) store.set({ notes: [tooLong] });
   else ask({ csv: text });
 });
 window.addEventListener("hashchange", () => ask({ open: location.hash }));

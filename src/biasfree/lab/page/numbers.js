@@ -20,7 +20,8 @@
 /** @param {string} text @returns {Uint8Array} */
 export function bytesOf(text) {
   const letters = atob(text), bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i); // ten times as fast as Uint8Array.from
+  // ten times as fast as Uint8Array.from
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes;
 }
 

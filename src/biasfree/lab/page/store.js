@@ -26,9 +26,11 @@ import { unpack } from "./numbers.js";
 /** @returns {Shown} */
 function initial() {
   return {
-    state: null, samples: [], selected: -1, run: null, exact: false, label: "starting", growing: null, lines: [], twin: null,
+    state: null, samples: [], selected: -1, run: null, exact: false, label: "starting", growing: null,
+      lines: [], twin: null,
     plateaus: [], measures: null, words: [], notes: [], earlier: [], time: Infinity, playing: false,
-    proposed: 0, answered: 0, horizon: null, scheme: false, scrubbed: false, logTime: false, logLoss: false, part: "whole", view: "plane", busy: true,
+    proposed: 0, answered: 0, horizon: null, scheme: false, scrubbed: false, logTime: false, logLoss: false,
+      part: "whole", view: "plane", busy: true,
   };
 }
 
@@ -68,7 +70,8 @@ export function presentTime({ run, time }) {
 /** Takes one answer of Python into the store. */
 export function take(store, answer) {
   const handlers = {
-    exact: () => store.set({ ...ofRun(answer.replay), exact: true, label: answer.label, plateaus: answer.plateaus, growing: null }),
+    exact: () => store.set({ ...ofRun(answer.replay), exact: true, label: answer.label,
+      plateaus: answer.plateaus, growing: null }),
     preview: () => store.set({ ...ofRun(answer.replay), exact: false, label: answer.label, plateaus: [] }),
     theory: () => store.set({ lines: answer.lines }),
     twin: () => store.set({ twin: answer.loss }),

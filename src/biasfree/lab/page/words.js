@@ -11,7 +11,8 @@ export function wordsPanel(home, store, change = null) {
   function speak(values) {
     const { run, measures } = values;
     const i = run && measures ? momentOf(measures, placeOf(run.ts, presentTime(values))) : -1;
-    const text = i >= 0 ? measures.verdicts?.[i] ?? "" : values.exact ? "" : "The exact run follows when the pointer rests.";
+    const text = i >= 0 ? measures.verdicts?.[i] ?? "" : values.exact ? ""
+      : "The exact run follows when the pointer rests.";
     if (verdict.textContent === text) return;
     const [first, ...more] = text.split(":");
     verdict.replaceChildren(...(more.length ? [html("b", {}, `${first}:`), more.join(":")] : [text]));
@@ -20,7 +21,8 @@ export function wordsPanel(home, store, change = null) {
   function write({ words, notes }) {
     const sentences = words.map(({ topic, text, button, state }) => {
       const line = html("p", { class: `sentence ${topic}` }, text);
-      if (button && state && change) line.append(" ", html("button", { type: "button", class: "remedy", onclick: () => change(state) }, button));
+      if (button && state && change) line.append(" ",
+        html("button", { type: "button", class: "remedy", onclick: () => change(state) }, button));
       return line;
     });
     rest.replaceChildren(...notes.map((text) => html("p", { class: "warning" }, text)), ...sentences);
