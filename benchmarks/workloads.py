@@ -30,6 +30,7 @@ NAMES = (
     "monitor",
     "diagnose",
     "sweeps",
+    "lab",
     "start_up",
 )
 

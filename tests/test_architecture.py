@@ -20,7 +20,7 @@ STAGES = {
     "dynamics": 5, "theory": 5,
     "diagnostics": 6,
     "plots": 7,
-    "diagnosis": 8, "sweeps": 8,
+    "diagnosis": 8, "lab": 8, "sweeps": 8,
     "cli": 9,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

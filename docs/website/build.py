@@ -18,6 +18,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import reference  # noqa: E402 - found in the folders above
+import replays  # noqa: E402
 from pages import notebook, page, script  # noqa: E402
 from theory_map import theory_map  # noqa: E402
 from uses import footer  # noqa: E402
@@ -75,6 +76,7 @@ def prepare(source: Path) -> None:
     for name, text in reference.pages().items():
         (source / "reference" / f"{name}.md").write_text(text)
     (source / "theory" / "map.md").write_text(theory_map())
+    replays.write(source / "_extra" / "replays")
 
 
 def own_pages() -> dict[str, str]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -24,13 +24,26 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+class Event(NamedTuple):
+    """A neuron at a kink: it begins to slide, is released, collapses to w = 0, or departs from there.
+
+    `layer` and `neuron` count from 0.
+    """
+
+    time: float
+    kind: str
+    layer: int
+    neuron: int
+
+
 @dataclass(frozen=True)
 class Stats:
     """How a trajectory was computed.
 
     `error` estimates the relative error of the weights along the path; `error_kind` names the kind of
     estimate. `by_class` of the `evaluations` of the gradient used activation classes, the others single
-    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind.
+    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind, and
+    `located` lists those of neurons that slide or rest, in the order of time.
     `branch_times` are the times at which the flow is not unique and a convention chose the continuation.
     `reached` holds the time at which the loss fell to each level of `until=`, in their order: ∞ where it did
     not. `defects` holds, for a closed form, the measured defect of each of its hypotheses.
@@ -42,6 +55,7 @@ class Stats:
     accepted: int = 0
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
+    located: tuple[Event, ...] = field(default=(), repr=False)
     branch_times: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
     defects: Mapping[str, float] = field(default_factory=dict)
@@ -58,6 +72,8 @@ class Stats:
         object.__setattr__(self, "events", events)
         defects = {str(name): float(size) for name, size in self.defects.items()}
         object.__setattr__(self, "defects", defects)
+        located = tuple(Event(float(t), str(kind), int(i), int(h)) for t, kind, i, h in self.located)
+        object.__setattr__(self, "located", located)
         for name in ("branch_times", "reached"):
             object.__setattr__(self, name, tuple(float(t) for t in getattr(self, name)))
         for name in ("evaluations", "by_class", "accepted", "rejected"):

@@ -36,6 +36,7 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
             while code == Code.TIRED:
                 code = flow.advance(saves, levels, min(call, limits.max_steps - flow.tried))
                 progress.update(flow.t / end if end else 1.0)
+                progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.note(flow)
                 if code == Code.BROKEN:
                     raise UnfinishedError(_broken(flow, limits, end))

@@ -35,6 +35,7 @@ from biasfree.dynamics.flow.native._march import (
     Saves,
 )
 from biasfree.networks import Network
+from biasfree.trajectory import Event
 
 drop_stale(run)
 
@@ -144,6 +145,11 @@ class Flow:
     def events(self) -> dict[str, int]:
         """The number of events by kind; none for a smooth flow."""
         return {}
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest; none for a smooth flow."""
+        return ()
 
     @property
     def branch_times(self) -> tuple[float, ...]:

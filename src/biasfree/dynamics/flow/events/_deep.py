@@ -136,6 +136,7 @@ class DeepFlow(FirstLayerFlow):
         set_sign(unit, side, self.march.signs, self.shape, self.rays)
         self._wake_around(unit)
         self.counts["releases"] += 1
+        self._note(["releases"], unit.layer, unit.neuron)
 
     def _first(self, wrong: np.ndarray) -> tuple[Unit, float, float] | None:
         """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
@@ -169,6 +170,7 @@ class DeepFlow(FirstLayerFlow):
         set_sign(unit, 0, self.march.signs, self.shape, self.rays)
         self._hold([*self.units, unit])
         self.counts["slides"] += 1
+        self._note(["slides"], unit.layer, unit.neuron)
 
     def _pin(self, unit: Unit) -> None:
         """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change,
@@ -213,7 +215,9 @@ class DeepFlow(FirstLayerFlow):
     def _leave(self, h: int) -> None:
         """Let a neuron of the first layer, at w = 0, leave or rest there."""
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
-        self.counts.update(self.decisions.decide(self._only(h), self.t, signs, hidden))
+        happened = self.decisions.decide(self._only(h), self.t, signs, hidden)
+        self.counts.update(happened)
+        self._note(happened, 0, h)
         self._put_hidden(hidden)
         count, column = len(self.rays.orient), signs[:, h]
         self.march.signs[h * count : (h + 1) * count] = column[self.rays.line] * self.rays.orient

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from biasfree.dynamics.flow.native._march import (
 )
 from biasfree.dynamics.flow.native._search import examine, jumps_of
 from biasfree.networks import Network
+from biasfree.trajectory import Event
 
 #: The relative change of the weights over which kinks are asked whether any of them could matter.
 FIRST_CHANGE = 0.01
@@ -58,6 +60,7 @@ class EventFlow(Flow):
         super().__init__(network, data, limits, **problem)
         self.counts: Counter[str] = Counter()
         self.units: list[Unit] = []
+        self._located: list[Event] = []
         self._out = np.zeros(len(self.march.theta))
         self._most_events = most_events
         if most_events is not None:
@@ -69,6 +72,16 @@ class EventFlow(Flow):
         native = {"crossings": CROSSINGS, "slides": SLIDES, "stepped over": STEPPED_OVER}
         counts = self.counts + Counter({kind: int(self.march.whole[at]) for kind, at in native.items()})
         return {kind: counts[kind] for kind in KINDS}
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._located)
+
+    def _note(self, kinds: Iterable[str], layer: int, neuron: int) -> None:
+        """Keep the events of one neuron; crossings are only counted."""
+        kept = sorted(set(kinds) - {"crossings"})
+        self._located += [Event(self.t, kind, layer, neuron) for kind in kept]
 
     @abstractmethod
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:

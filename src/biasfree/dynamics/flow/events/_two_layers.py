@@ -49,6 +49,7 @@ class TwoLayerFlow(ClassFlow):
         happened: set[str] = set()
         for neuron in self._neurons(signs, hidden, self._restless()):
             changes = self.decisions.decide(neuron, self.t, signs, hidden)
+            self._note(changes, 0, neuron.h)
             self._settled.pop(neuron.h, None)
             if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
                 self._settled[neuron.h] = tuple(signs[:, neuron.h])
@@ -67,7 +68,10 @@ class TwoLayerFlow(ClassFlow):
         """Hold the neurons that native code has put on a hyperplane."""
         if self.march.whole[UNHELD]:
             self.march.whole[UNHELD] = 0
+            before = {unit.neuron for unit in self.units}
             self._hold(self._line_signs())
+            for h in sorted({unit.neuron for unit in self.units} - before):
+                self._note(["slides"], 0, h)
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
