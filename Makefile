@@ -9,20 +9,28 @@
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
 # make release-check  build both packages, install them alone in clean environments, try them
-# make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/
+# make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/;
+#                make drawings only the vector drawings, docs/pictures/drawing_*.svg
+# make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper pictures equations results gallery docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
 
-pictures: paper
+pictures: paper drawings
 	$(BIN)/python docs/pictures.py $(OUT)
+
+lab-picture: $(VENV)/.dev
+	$(BIN)/python docs/lab_picture.py
+
+drawings: $(VENV)/.core
+	$(BIN)/python docs/drawings.py
 
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py
@@ -96,7 +104,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable '.[torch,cluster]' --editable papers --group dev
+	$(PIP) --editable '.[torch,cluster,lab]' --editable papers --group dev
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

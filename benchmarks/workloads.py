@@ -21,12 +21,16 @@ NAMES = (
     "aligned",
     "seeds",
     "device",
+    "adam_fig3",
+    "optimize_list",
+    "infinite_data",
     "dense",
     "closed_form",
     "integrators",
     "monitor",
     "diagnose",
     "sweeps",
+    "lab",
     "start_up",
 )
 

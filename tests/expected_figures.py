@@ -63,6 +63,15 @@ EXPECTED = {
     "optimizers": Expected(
         (2, 0, 2), (21,), "abcd", (("distance", plus(1e-9), {0, 1}),)
     ),
+    "lazy": Expected(
+        (2, 1, 5), (4, 2, 4), "abcdef",
+        (
+            ("excess", plus(-1e-3), {0}),
+            ("movement", times(30), {1}),
+            ("six_longest_path", times(1e-3), {1}),
+        ),
+        "six_(rich|fall)_error",  # κ may underflow
+    ),
     "phases": Expected(
         (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
         (("law_distance", plus(2.0), {0}),),
@@ -196,6 +205,11 @@ EXPECTED = {
     ),
     "kou2023": Expected(
         (2, 4, 1), (6,), "abcd", (("unpredicted", plus(0.01), {0}), ("z", times(1.01), {1})),
+    ),
+    "population": Expected(
+        (2, 0, 3), (2, 2, 3), "abcdef",
+        (("infinite_gap", plus(1e-6), {0}), ("early_distance", times(1.6, 1e-9), {1})),
+        legend="simulated, infinite data",
     ),
     "boursier2022": Expected(
         (2, 3, 1), (2,), "abcd",

@@ -11,7 +11,8 @@ import biasfree_papers
 ROOT, PAPERS = (Path(str(package.__file__)).parent for package in (biasfree, biasfree_papers))
 DOCS = Path(__file__).parents[1] / "docs"
 STAGES = {
-    "arrays": 0, "code": 0, "files": 0, "markup": 0, "stopping": 0, "tables": 0, "threads": 0, "versions": 0,
+    "arrays": 0, "caching": 0, "code": 0, "files": 0, "markup": 0, "stopping": 0, "tables": 0, "threads": 0,
+    "versions": 0,
     "arguments": 1, "cards": 1, "pages": 1, "sources": 1,
     "data": 2,
     "networks": 3,
@@ -19,7 +20,7 @@ STAGES = {
     "dynamics": 5, "theory": 5,
     "diagnostics": 6,
     "plots": 7,
-    "diagnosis": 8, "sweeps": 8,
+    "diagnosis": 8, "lab": 8, "sweeps": 8,
     "cli": 9,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

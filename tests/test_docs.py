@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -35,16 +36,9 @@ PAGES = [
     *sorted((ROOT / "docs" / "theory").glob("*.md")),
 ]
 INDOORS = [
-    *(
-        ROOT / name
-        for name in (
-            "ARCHITECTURE.md",
-            "CONTRIBUTING.md",
-            "CHANGELOG.md",
-            "docs/results.md",
-            "docs/gallery.md",
-        )
-    ),
+    ROOT / "docs" / "notation.md",
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    ROOT / "docs" / "gallery.md",
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
@@ -63,6 +57,8 @@ def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
         pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
     monkeypatch.chdir(tmp_path)
+    if any("import torch" in block for block in blocks):
+        pytest.importorskip("torch")
     exec("\n".join(blocks), {})
     shown = re.findall(r"```output\n(.*?)```", page.read_text(), re.DOTALL)
     assert not shown or "".join(shown) == capsys.readouterr().out
@@ -95,11 +91,42 @@ def test_documents_name_the_version():
 def test_a_page_of_a_result_has_its_parts(page):
     """Statement, why, assumptions, the call, a picture, and the script that draws it."""
     text = page.read_text()
-    for part in ("**Statement.**", "**Why.**", "**Assumptions.**", "**The call.**"):
+    for part in ("**Statement.**", "**Why.**", "**Assumptions.**", "**The call.**", "\nReference: "):
         assert part in text, f"{page.name} lacks {part}"
     assert f"../pictures/theory_{page.stem}.png" in text
     assert page.with_suffix(".py").exists()
     assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=name)
+def test_a_page_of_a_result_opens_with_its_question(page):
+    """In at most three sentences of plain words; then come the setting, formulas, and what is refused."""
+    text = page.read_text()
+    title, opening = text.split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert re.match(r"[^?$`*]+\?", opening), "the first paragraph asks nothing, or in symbols"
+    assert len(re.findall(r"[.?](?:\s|$)", opening)) <= 3, "the first paragraph is more than the question"
+    for part in ("**Setting.**", "**What is refused.**"):
+        assert part in text, f"{page.name} lacks {part}"
+    assert re.search(r"^\$\$ .+ \$\$$", text, re.MULTILINE), "no formula has its own line"
+
+
+@pytest.fixture(scope="module")
+def drawings():
+    """The script that writes the vector drawings, run once."""
+    return runpy.run_path(str(ROOT / "docs" / "drawings.py"))
+
+
+def test_drawings_are_up_to_date(drawings):
+    """Each file is what the script writes: small, valid, with its words as text; and a document shows it."""
+    shown = "".join(page.read_text() for page in [*PAGES, *INDOORS])
+    for stem, draw in drawings["DRAWINGS"].items():
+        text = (ROOT / "docs" / "pictures" / f"{stem}.svg").read_text()
+        assert text == draw().svg(), f"{stem}.svg is stale: run `make drawings`"
+        assert len(text) <= 40_000
+        assert ElementTree.fromstring(text).findall("{http://www.w3.org/2000/svg}text")
+        assert f"pictures/{stem}.svg" in shown
+    assert {path.stem for path in (ROOT / "docs" / "pictures").glob("*.svg")} == set(drawings["DRAWINGS"])
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)

@@ -178,6 +178,14 @@ def test_factors_are_the_weights_they_multiply_to():
     assert len(lazy.weights[:1]) == 1
 
 
+@pytest.mark.parametrize("second", [(4, 1, 5), (4, 4), (3, 1, 4), (1, 2, 5)])
+def test_factors_that_do_not_fit_are_refused(second):
+    """Checked when they are given, not only where they are multiplied."""
+    with pytest.raises(ValueError, match=r"have no product at every time"):
+        Factored((np.ones((1, 5, 1)), np.ones((4, 1, 3))), (np.ones(second), np.ones((1, 4, 5))))
+    Factored((np.ones((1, 5, 1)), np.ones((4, 1, 3))), (np.ones((4, 1, 4)), np.ones((1, 4, 5))))
+
+
 @pytest.mark.parametrize("leak", [0.0, 0.4, 1.0])
 def test_maps_are_the_linear_part(leak):
     for trajectory in factored(leak=leak):

@@ -1,6 +1,7 @@
 """The pages of the site: Python becomes cells, names lead to the reference, links to other pages."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import PurePosixPath
@@ -10,6 +11,7 @@ import pytest
 import biasfree as bf
 import pages
 import reference
+import replays
 from build import own_pages
 from theory_map import theory_map
 from uses import footer, plain, uses
@@ -98,3 +100,8 @@ def test_every_plot_has_a_page():
     }
     functions = {name for name in bf.plots.__all__ if not name.isupper()}
     assert shown == functions | {"index"}
+
+
+def test_every_replay_that_a_page_shows_is_written():
+    shown = re.findall(r'<iframe src="replays/(\w+)\.html"', own_pages()["replays.md"])
+    assert shown == list(replays.REPLAYS)

@@ -18,6 +18,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import reference  # noqa: E402 - found in the folders above
+import replays  # noqa: E402
 from pages import notebook, page, script  # noqa: E402
 from theory_map import theory_map  # noqa: E402
 from uses import footer  # noqa: E402
@@ -52,8 +53,10 @@ def places() -> dict[PurePosixPath, str]:
 def prepare(source: Path) -> None:
     """Write the pages of the site, ready for Sphinx, into an empty folder."""
     shutil.rmtree(source, ignore_errors=True)
-    known = places()
-    for path, place in known.items():
+    repository = places()
+    made_here = (*own_pages(), "theory/map.md", "reference/index.md")
+    known = repository | {PurePosixPath("docs") / name: name for name in made_here}
+    for path, place in repository.items():
         target = source / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix != ".md":
@@ -68,11 +71,12 @@ def prepare(source: Path) -> None:
     for name, text in own_pages().items():
         place = PurePosixPath("docs") / name
         (source / name).parent.mkdir(exist_ok=True)
-        (source / name).write_text(page(text, place, {**known, place: name}, reference.known, runs=True))
+        (source / name).write_text(page(text, place, known, reference.known, runs=True))
     (source / "reference").mkdir()
     for name, text in reference.pages().items():
         (source / "reference" / f"{name}.md").write_text(text)
     (source / "theory" / "map.md").write_text(theory_map())
+    replays.write(source / "_extra" / "replays")
 
 
 def own_pages() -> dict[str, str]:

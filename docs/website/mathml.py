@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -12,11 +13,35 @@ from sphinx.errors import SphinxError
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+#: An accented letter with an index, which docutils would set under the letter.
+_ACCENTED = re.compile(r"(\\(?:dot|hat|tilde|bar)\s*(?:\{[^{}]*\}|\\?[A-Za-z]+))(?=_)")
+#: A bar of an absolute value: docutils sets single bars as relations, with wide spaces.
+_BAR = re.compile(r"(?<!\\left)(?<!\\right)(?<!\\)\|")
+#: An angle of a mean: docutils lets single angles grow as high as all that stands beside them.
+_ANGLE = re.compile(r"(?<!\\left)(?<!\\right)\\(l|r)angle(?![a-z])")
+#: A sign after a comma, which docutils would set as a difference.
+_SIGN = re.compile(r",\s*-\s*(\w|\\\w+)")
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer under the name that conf.py chooses."""
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def converted(tex: str, *, as_block: bool = False) -> str:
+    """A formula as MathML; a slash has no spaces around it, as in TeX."""
+    made = tex2mathml(prepared(tex), as_block=as_block)
+    return made.replace('<mo stretchy="false">/</mo>', '<mo stretchy="false" lspace="0" rspace="0">/</mo>')
+
+
+def prepared(tex: str) -> str:
+    """The formula as docutils sets it well: bars and angles as fences, indices beside accented letters."""
+    tex = re.sub(r"\\lvert(?![a-z])", r"\\left|", re.sub(r"\\rvert(?![a-z])", r"\\right|", tex))
+    tex = _ANGLE.sub(lambda found: {"l": r"\left\langle", "r": r"\right\rangle"}[found[1]], tex)
+    tex = _SIGN.sub(r", {-\1}", tex)
+    sides = iter([r"\left|", r"\right|"] * len(tex))
+    return _ACCENTED.sub(r"\1{}", _BAR.sub(lambda _: next(sides), tex))
 
 
 def _visit_inline(translator: Any, node: nodes.math) -> None:
@@ -31,6 +56,6 @@ def _visit_block(translator: Any, node: nodes.math_block) -> None:
 
 def _rendered(node: nodes.Element, *, as_block: bool) -> str:
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return converted(node.astext(), as_block=as_block)
     except (MathError, SyntaxError) as error:
         raise SphinxError(f"{node.source}:{node.line}: the formula {node.astext()!r}: {error}") from error

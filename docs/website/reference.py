@@ -26,6 +26,7 @@ ROOMS = {
     "biasfree.diagnosis": "The report of `bf.diagnose`.",
     "biasfree.plots": "How it looks: arrays and an Axes in, artists out.",
     "biasfree.sweeps": "Many runs: grids, stores, level lines.",
+    "biasfree.lab": "Live: the page of `biasfree lab`, and replays of runs in the plane.",
 }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from biasfree import data, diagnosis, diagnostics, dynamics, networks, plots, sweeps, theory
+    from biasfree import data, diagnosis, diagnostics, dynamics, lab, networks, plots, sweeps, theory
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
     from biasfree.diagnosis import diagnose, diagnose_checkpoints
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
-_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "sweeps")
+_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "sweeps", "lab")
 _HOMES = {
     "Dataset": "data",
     "Network": "networks",
@@ -55,6 +55,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "plots",
     "diagnosis",
     "sweeps",
+    "lab",
     "Dataset",
     "Network",
     "Trajectory",

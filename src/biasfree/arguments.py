@@ -28,6 +28,7 @@ _NOUNS = {
 _NUMBERS = {"float": "a number", "int": "a whole number"}
 _SEVERAL = {"float": "numbers", "bool": "True and False", "ArrayLike": "arrays", "Any": "values"}
 _MODEL = "a bf.Network or a function of (samples, dimensions)"
+_SAMPLED = "; use samples of it, population.sample(n, seed)"
 _CALLED = {"Model": _MODEL, "Function": _MODEL}
 
 Check = Callable[[str, Any], Any]
@@ -77,6 +78,8 @@ def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
     kinds = [kind for kind in re.split(r" \| (?![^\[]*\])", annotation) if kind != "None"]
     if set(kinds) <= _NOUNS.keys():
         return functools.partial(_noun, kinds, optional, function)
+    if "ArrayLike" in kinds and set(kinds) <= {*_NOUNS, "ArrayLike"}:
+        return functools.partial(_array_or_noun, kinds, optional)
     if len(kinds) != 1:
         return None
     kind = kinds[0]
@@ -101,7 +104,7 @@ def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: 
     if kinds == ["Network"] and type(value).__name__ == "Trajectory":
         remedy = "; pass one of its networks, such as trajectory[-1]"
     if "Dataset" in kinds and type(value).__name__ == "Population":
-        remedy = "; use samples of it, population.sample(n, seed)"
+        remedy = _SAMPLED
     if "Dataset" in kinds and not remedy:
         remedy = "; make one with bf.Dataset(x, y)"
     raise ValueError(f"{name} must be a {wanted}, got {_kind(value)}{remedy}.")
@@ -124,11 +127,16 @@ def _array(optional: bool, name: str, value: Any) -> Any:
     if value is None and optional:
         return value
     if type(value).__name__ in _NOUNS:
-        raise ValueError(f"{name} must be an array of numbers, got {_kind(value)}.")
+        remedy = "" if type(value).__name__ != "Population" else f"{_SAMPLED}.x"
+        raise ValueError(f"{name} must be an array of numbers, got {_kind(value)}{remedy}.")
     array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
     return array
+
+
+def _array_or_noun(kinds: list[str], optional: bool, name: str, value: Any) -> Any:
+    return value if type(value).__name__ in kinds else _array(optional, name, value)
 
 
 def _called(wanted: str, optional: bool, name: str, value: Any) -> Any:

@@ -16,30 +16,40 @@ if TYPE_CHECKING:
 class _Owner(np.ndarray):
     """The owner of a copy's memory. Callers get views of it, which cannot be made writeable again."""
 
+    #: Whether every entry is known to be finite.
+    finite = False
+
 
 def real(name: str, value: Any) -> NDArray[np.float64]:
     """A read-only float64 copy of `value`; raises ValueError unless every entry is a finite real number."""
     array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
-    if not _is_ours(array):
+    owner = _owner(array)
+    if owner is None:
         with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused
-            array = frozen(array, np.float64)
-    if not _all_finite(array):
+            owner = _copy(array, np.float64)
+        array = owner.view(np.ndarray)
+    if not owner.finite and not _all_finite(array):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(
             f"{name} must be finite, got {array[where]} at index {where}; "
             "remove or replace NaN and infinite entries first."
         )
+    owner.finite = True
     return array
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
     """A copy that is read-only and cannot be made writeable again."""
-    owner = _Owner(array.shape, array.dtype if dtype is None else dtype)
+    return _copy(array, array.dtype if dtype is None else dtype).view(np.ndarray)
+
+
+def _copy(array: NDArray[Any], dtype: DTypeLike) -> _Owner:
+    owner = _Owner(array.shape, dtype)
     owner[...] = array
     owner.flags.writeable = False
-    return owner.view(np.ndarray)
+    return owner
 
 
 def filled(shape: tuple[int, ...], write: Callable[[np.ndarray], object]) -> NDArray[np.float64]:
@@ -55,6 +65,8 @@ def as_array(name: str, value: Any) -> NDArray[Any]:
 
     bfloat16 and other floating-point types that NumPy lacks are converted to float64, which is exact.
     """
+    if type(value) is np.ndarray:
+        return value
     if _masked(value):
         raise ValueError(f"{name} must not be a masked array; use its .filled() or .compressed() values.")
     if is_tensor(value):
@@ -100,13 +112,14 @@ def _masked(value: Any) -> bool:
     return isinstance(value, np.ma.MaskedArray)
 
 
-def _is_ours(array: NDArray[Any]) -> bool:
-    """Whether `array` is a whole array made by `real`, `frozen` or `filled`, and so cannot change."""
+def _owner(array: NDArray[Any]) -> _Owner | None:
+    """The owner of a whole array of `real`, `frozen` or `filled`, which cannot change; None for others."""
     owner = array.base
     while isinstance(owner, np.ndarray) and not isinstance(owner, _Owner):
         owner = owner.base
-    whole = isinstance(owner, _Owner) and array.size == owner.size and array.flags.c_contiguous
-    return whole and not array.flags.writeable and array.dtype == np.float64
+    if not isinstance(owner, _Owner) or array.size != owner.size or array.dtype != np.float64:
+        return None
+    return owner if array.flags.c_contiguous and not array.flags.writeable else None
 
 
 def _all_finite(array: NDArray[np.float64]) -> bool:
@@ -138,8 +151,8 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
         raise ValueError(f"ts must be a one-dimensional array of at least one time, got shape {times.shape}.")
     if times[0] < 0:
         raise ValueError(f"ts must not be negative, got {times[0]}; the given network is the state at t = 0.")
-    if (np.diff(times) <= 0).any():
-        i = int(np.argmax(np.diff(times) <= 0))
+    if (stalled := times[1:] <= times[:-1]).any():
+        i = int(np.argmax(stalled))
         raise ValueError(
             f"ts must be strictly increasing, got {times[i]} followed by {times[i + 1]} at index {i + 1}; "
             "sort it and drop repeats, as np.unique(ts) does."

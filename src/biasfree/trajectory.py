@@ -8,7 +8,8 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,13 +24,26 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+class Event(NamedTuple):
+    """A neuron at a kink: it begins to slide, is released, collapses to w = 0, or departs from there.
+
+    `layer` and `neuron` count from 0.
+    """
+
+    time: float
+    kind: str
+    layer: int
+    neuron: int
+
+
 @dataclass(frozen=True)
 class Stats:
     """How a trajectory was computed.
 
     `error` estimates the relative error of the weights along the path; `error_kind` names the kind of
     estimate. `by_class` of the `evaluations` of the gradient used activation classes, the others single
-    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind.
+    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind, and
+    `located` lists those of neurons that slide or rest, in the order of time.
     `branch_times` are the times at which the flow is not unique and a convention chose the continuation.
     `reached` holds the time at which the loss fell to each level of `until=`, in their order: ∞ where it did
     not. `defects` holds, for a closed form, the measured defect of each of its hypotheses.
@@ -41,6 +55,7 @@ class Stats:
     accepted: int = 0
     rejected: int = 0
     events: Mapping[str, int] = field(default_factory=dict)
+    located: tuple[Event, ...] = field(default=(), repr=False)
     branch_times: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
     defects: Mapping[str, float] = field(default_factory=dict)
@@ -57,6 +72,8 @@ class Stats:
         object.__setattr__(self, "events", events)
         defects = {str(name): float(size) for name, size in self.defects.items()}
         object.__setattr__(self, "defects", defects)
+        located = tuple(Event(float(t), str(kind), int(i), int(h)) for t, kind, i, h in self.located)
+        object.__setattr__(self, "located", located)
         for name in ("branch_times", "reached"):
             object.__setattr__(self, name, tuple(float(t) for t in getattr(self, name)))
         for name in ("evaluations", "by_class", "accepted", "rejected"):
@@ -94,7 +111,18 @@ class Factored(Sequence[np.ndarray]):
         self.layers = tuple(
             tuple(real(f"a factor of W_{i}", factor) for factor in layer) for i, layer in enumerate(layers, 1)
         )
-        self.times = max(len(factor) for layer in self.layers for factor in layer)
+        shapes = [factor.shape for factor in self._chain()]
+        self.times = max(shape[0] for shape in shapes)
+        fit = all(len(shape) == 3 and shape[0] in (1, self.times) for shape in shapes)
+        if not fit or any(left[2] != right[1] for left, right in pairwise(shapes)):
+            raise ValueError(
+                f"factors of shapes {shapes}, from the last layer to the first, have no product at every "
+                "time; each must be (times, rows, columns), or (1, rows, columns) if it is constant."
+            )
+
+    def _chain(self) -> list[Float[np.ndarray, "_ _ _"]]:
+        """The factors of W_L⋯W_1, from the left."""
+        return [factor for layer in reversed(self.layers) for factor in layer]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Factored, self.layers
@@ -123,7 +151,7 @@ class Factored(Sequence[np.ndarray]):
         with thin factors are never formed.
         """
         factors: list[np.ndarray] = []
-        for factor in (factor for layer in reversed(self.layers) for factor in layer):
+        for factor in self._chain():
             if factors and len(factors[-1]) == len(factor) == 1:
                 factors[-1] = factors[-1] @ factor
             else:
@@ -183,7 +211,8 @@ class Trajectory:
         _check_lengths(self)
         if not self.weights and self.last is None:
             raise ValueError("a trajectory without weights needs its last network.")
-        _ = self[-1]  # Network checks the shapes of its layers
+        if not isinstance(self.weights, Factored):
+            _ = self[-1]  # Network checks the shapes of its layers
 
     __reduce__ = reduce_to_fields
 

@@ -134,6 +134,22 @@ def test_a_flow_with_classes_is_the_flow_without(eager, options, leak):
     np.testing.assert_allclose(run.loss, [oracles.loss(n, data, options.get("loss", "square")) for n in run])
 
 
+@pytest.mark.parametrize(("scale", "outputs", "still"), [(1e-7, 1, True), (0.5, 1, False), (1e-7, 2, False)])
+def test_residuals_stand_still_within_a_step_while_outputs_are_small(eager, scale, outputs, still):
+    """Then a step evaluates at its ends only, not in each of its six stages; with several outputs it has no
+    pulls that could stand still."""
+    data = oracles.random_data(40, 3, outputs=outputs, seed=0)
+    network = bf.networks.gaussian((3, 12, outputs), scale=scale, seed=2)
+    run = bf.gradient_flow(network, data, [0, 1.0], method="events", rtol=1e-6)
+    steps = run.stats.accepted + run.stats.rejected
+    # after a kink the start of a step is evaluated too
+    assert (run.stats.evaluations <= 2 * steps + run.stats.events["crossings"] + 1) == still
+    assert still or run.stats.evaluations >= 6 * steps
+    eager.setattr(class_flow, "LEAST_UNITS", NEVER)
+    dense = bf.gradient_flow(network, data, [0, 1.0], method="events", rtol=1e-6)
+    assert oracles.distance(run, dense) < 2e-6  # each path is within its rtol
+
+
 def test_neurons_that_slide_leave_the_classes(eager):
     data = oracles.random_data(64, 2, seed=3)
     network = bf.networks.balanced((2, 6, 1), scale=1.0, seed=1)

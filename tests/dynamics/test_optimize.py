@@ -119,6 +119,19 @@ def test_refusals():
     for wrong in ("adam", 0.1, torch.optim.Adam):
         with pytest.raises(ValueError, match=r"optimizer must be an optimizer of optax, such as optax.adam"):
             bf.optimize(network, data, wrong, steps=3)
+    with pytest.raises(ValueError, match=r"such as optax.adam\(1e-3\), got the function adam; call it\."):
+        bf.optimize(network, data, optax.adam, steps=3)
+    needs_more = "must take its steps from gradients and weights alone, as .* does, but it says: .*'value'"
+    for needy in (optax.lbfgs(), optax.polyak_sgd()):
+        with pytest.raises(ValueError, match=needs_more):
+            bf.optimize(network, data, needy, steps=3)
+    with pytest.raises(ValueError, match=r"but it says: Expected dict, got Params"):
+        bf.optimize(network, data, optax.multi_transform({"a": optax.sgd(0.1)}, {"b": "a"}), steps=3)
+    infinite: Any = bf.data.Population(3)
+    with pytest.raises(
+        ValueError, match=r"needs samples, got a Population; use population\.sample\(n, seed\)"
+    ):
+        bf.optimize(network, infinite, optax.sgd(0.1), steps=3)
     with pytest.raises(
         bf.dynamics.DivergenceError, match=r"training diverged before step 200: .* smaller learning rate"
     ):

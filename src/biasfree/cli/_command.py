@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 import biasfree
 from biasfree.cli._diagnose import diagnose
 from biasfree.cli._doctor import doctor
+from biasfree.cli._lab import lab
 from biasfree.cli._messages import brief_errors
 from biasfree.cli._sweep import sweep
 
@@ -45,6 +46,7 @@ app = typer.Typer(
 )
 app.command("diagnose")(diagnose)
 app.command("doctor")(doctor)
+app.command("lab")(lab)
 app.add_typer(sweep, name="sweep")
 for _entry in entry_points(group=GROUP):
     app.command(_entry.name)(_entry.load())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,25 +16,6 @@ from biasfree.files import save_npz
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
-
-
-Result = TypeVar("Result")
-
-
-def cached_per_dataset(function: Callable[[Dataset], Result]) -> Callable[[Dataset], Result]:
-    """Decorator: compute a function of a dataset once, and cache the result for the dataset's lifetime.
-
-    The result must be read-only.
-    """
-    results: WeakKeyDictionary[Dataset, Result] = WeakKeyDictionary()
-
-    @wraps(function)
-    def cached(data: Dataset) -> Result:
-        if data not in results:
-            results[data] = function(data)
-        return results[data]
-
-    return cached
 
 
 @dataclass(frozen=True, eq=False)

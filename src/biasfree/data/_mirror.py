@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data._dataset import Dataset, cached_per_dataset
+from biasfree.caching import cached_per_object
+from biasfree.data._dataset import Dataset
 
 if TYPE_CHECKING:
     from jaxtyping import Int
 
 
-@cached_per_dataset
+@cached_per_object
 def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
     """Indices (i, j) that pair every sample with its mirror image, or None if a sample has none.
 

@@ -5,59 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.arrays import generator, non_negative, positive, real, reduce_to_fields, whole
 from biasfree.data._absolute_products import AbsoluteProducts, Rays
 from biasfree.data._dataset import Dataset
+from biasfree.data._population_arguments import (
+    Odd,
+    Teacher,
+    checked_covariance,
+    checked_odd,
+    checked_teachers,
+    vector_of,
+)
 from biasfree.data._ridge import RidgeMoments, check_odd, ridge_moments
 from biasfree.data._tasks import sine_of, task_direction
+from biasfree.data._two_ridges import Ridge, mean_product
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from numpy.typing import ArrayLike
 
+_Pair = tuple[Any, Callable[[Any], Any]]
 _MOST_DIMENSIONS = 20_000  # of a Σ that is written out: 3.2 GB
-
-
-class Teacher(Protocol):
-    """What is needed of a `bf.Network` as a teacher."""
-
-    @property
-    def weights(self) -> tuple[Any, ...]: ...
-
-    @property
-    def leak(self) -> float: ...
-
-    @property
-    def biases(self) -> Any: ...
-
-    def __call__(self, x: Any) -> Any: ...
-
-
-Odd = tuple[Any, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
     """Infinitely many samples: Gaussian inputs or inputs on a sphere, and the target as a function of them.
 
-    y = linear·x + g(u·x) + teacher(x) + noise·N(0, 1), of which any terms may be left out; E is the mean.
+    y = linear·x + Σ g(u·x) + teacher(x) + noise·N(0, 1), of which any terms may be left out; E is the mean.
 
     Inputs: x ~ N(0, covariance), the identity by default; a number ν stands for νI. With `radius=` they are
     uniform on the sphere |x| = radius instead.
 
-    Targets: `linear` is a vector. `odd` is a pair (u, g) of a vector and an odd function of arrays. `teacher`
-    is a two-layer `bf.Network` of one output, or a list of them. `noise` is a standard deviation.
+    Targets: `linear` is a vector. `odd` is a pair (u, g) of a vector and an odd function of arrays, or a list
+    of pairs. `teacher` is a two-layer `bf.Network` of one output, or a list of them. `noise` is a standard
+    deviation.
     """
 
     dimensions: int
     covariance: float | Float[np.ndarray, "D D"] | None = field(default=None, kw_only=True)
     radius: float | None = field(default=None, kw_only=True)
     linear: Float[np.ndarray, "D"] | None = field(default=None, kw_only=True)
-    odd: Odd | None = field(default=None, kw_only=True)
+    odd: tuple[Odd, ...] = field(default=(), kw_only=True)
     teacher: tuple[Teacher, ...] = field(default=(), kw_only=True)
     noise: float = field(default=0.0, kw_only=True)
 
@@ -70,7 +64,7 @@ class Population:
             covariance: ArrayLike | None = None,
             radius: float | None = None,
             linear: ArrayLike | None = None,
-            odd: tuple[ArrayLike, Callable[[Any], Any]] | None = None,
+            odd: _Pair | Sequence[_Pair] | None = None,
             teacher: Teacher | Sequence[Teacher] = (),
             noise: float = 0.0,
         ) -> None: ...
@@ -79,17 +73,17 @@ class Population:
         d = whole("dimensions", self.dimensions)
         checked: dict[str, Any] = {
             "dimensions": d,
-            "covariance": _checked_covariance(self.covariance, self.radius, d),
+            "covariance": checked_covariance(self.covariance, self.radius, d),
             "radius": None if self.radius is None else positive("radius", self.radius),
-            "linear": None if self.linear is None else _vector("linear", self.linear, d),
-            "odd": None if self.odd is None else _checked_odd(self.odd, d),
-            "teacher": _checked_teachers(self.teacher, d),
+            "linear": None if self.linear is None else vector_of("linear", self.linear, d),
+            "odd": checked_odd(self.odd, d),
+            "teacher": checked_teachers(self.teacher, d),
             "noise": non_negative("noise", self.noise),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if self.odd is not None:
-            check_odd(self.odd[1], self._odd_size, self._sphere)
+        for u, g in self.odd:
+            check_odd(g, self._size(u), self._sphere)
 
     def __reduce__(self) -> Any:
         state = reduce_to_fields(self)[1]
@@ -97,7 +91,7 @@ class Population:
 
     def __repr__(self) -> str:
         inputs = "Gaussian inputs" if self.radius is None else f"inputs of norm {self.radius:g}"
-        given = {"linear": self.linear is not None, "odd": self.odd is not None}
+        given = {"linear": self.linear is not None, "odd": bool(self.odd)}
         given |= {"teacher": bool(self.teacher), "noise": self.noise > 0}
         terms = [name for name, there in given.items() if there]
         return f"Population(dimensions={self.dimensions}, {inputs}, y: {' + '.join(terms) or '0'})"
@@ -146,8 +140,8 @@ class Population:
     def best_map(self) -> Float[np.ndarray, "D"]:
         """w* = Σ⁻¹β, the linear map nearest to the target."""
         total = np.zeros(self.dimensions) if self.linear is None else self.linear.copy()
-        if self.odd is not None:
-            total += self._ridge.slope * self.odd[0]
+        for (u, _), ridge in zip(self.odd, self._ridges, strict=True):
+            total += ridge.slope * u
         for one in self.teacher:
             total += (1 + one.leak) / 2 * (one.weights[1] @ one.weights[0])[0]
         return real("best_map", total)
@@ -155,7 +149,9 @@ class Population:
     @cached_property
     def odd_rest(self) -> float:
         """The mean square of what no linear map explains of the odd part of y, the noise included."""
-        return self.noise**2 + (0.0 if self.odd is None else self._ridge.rest)
+        rests = [self._rest(i) for i in range(len(self.odd))]
+        across = [mean_product(one, other, self._sphere) for one, other in combinations(rests, 2)]
+        return self.noise**2 + sum(ridge.rest for ridge in self._ridges) + 2 * sum(across)
 
     @cached_property
     def even_part(self) -> tuple[Float[np.ndarray, "M D"], Float[np.ndarray, "M"]]:
@@ -195,8 +191,8 @@ class Population:
         if x.ndim not in (1, 2) or x.shape[-1] != self.dimensions:
             raise ValueError(f"x must have shape (samples, {self.dimensions}), got {x.shape}.")
         y = np.zeros(x.shape[:-1]) if self.linear is None else x @ self.linear
-        if self.odd is not None:
-            y = y + np.asarray(self.odd[1](x @ self.odd[0]), dtype=float)
+        for u, g in self.odd:
+            y = y + np.asarray(g(x @ u), dtype=float)
         return y + sum(one(x) for one in self.teacher)
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
@@ -211,16 +207,18 @@ class Population:
             x = x @ self.root.T
         return Dataset(x, self.target(x) + self.noise * rng.normal(size=n))
 
-    @property
-    def _odd_size(self) -> float:
+    def _size(self, u: Float[np.ndarray, "D"]) -> float:
         """√E[(u·x)²]."""
-        assert self.odd is not None
-        return float(np.linalg.norm(self.whitened(self.odd[0])))
+        return float(np.linalg.norm(self.whitened(u)))
 
     @cached_property
-    def _ridge(self) -> RidgeMoments:
-        assert self.odd is not None
-        return ridge_moments(self.odd[1], self._odd_size, self._sphere)
+    def _ridges(self) -> tuple[RidgeMoments, ...]:
+        return tuple(ridge_moments(g, self._size(u), self._sphere) for u, g in self.odd)
+
+    def _rest(self, i: int) -> Ridge:
+        """g(u·x) − κu·x as a function of white inputs."""
+        (u, g), kappa = self.odd[i], self._ridges[i].slope
+        return Ridge(self.whitened(u), lambda z: np.asarray(g(z), dtype=float) - kappa * z)
 
     @property
     def _sphere(self) -> int | None:
@@ -235,69 +233,3 @@ def _rebuilt(dimensions: int, *rest: Any) -> Population:
     if given["radius"] is not None:
         given["covariance"] = None
     return Population(dimensions, **given)
-
-
-def _vector(name: str, value: Any, d: int) -> Float[np.ndarray, "D"]:
-    vector = real(name, value)
-    if vector.shape != (d,):
-        raise ValueError(f"{name} must be a vector of {d} numbers, got shape {vector.shape}.")
-    return vector
-
-
-def _checked_covariance(value: Any, radius: Any, d: int) -> float | Float[np.ndarray, "D D"]:
-    if radius is not None:
-        if value is not None:
-            raise ValueError(
-                "covariance and radius are both given; leave out one: on the sphere Σ = radius²/D·I."
-            )
-        return 1.0
-    matrix = real("covariance", 1.0 if value is None else value)
-    if matrix.ndim == 0:
-        return positive("covariance", float(matrix))
-    if matrix.shape != (d, d):
-        raise ValueError(
-            f"covariance must be a number or have shape ({d}, {d}), got shape {matrix.shape}; match it to "
-            "dimensions."
-        )
-    largest, skew = np.abs(matrix).max(), np.abs(matrix - matrix.T).max()
-    if skew > 1e-12 * largest:
-        raise ValueError(
-            f"covariance must be symmetric, but its entries differ from those of its transpose by up to "
-            f"{skew:.3g}; pass (S + S.T)/2."
-        )
-    matrix = real("covariance", (matrix + matrix.T) / 2)
-    values = np.linalg.eigvalsh(matrix)
-    if values[0] <= d * np.finfo(float).eps * values[-1]:
-        raise ValueError(
-            f"covariance must be positive definite, but its least eigenvalue is {values[0]:.3g} and its "
-            f"largest {values[-1]:.3g}; leave out directions in which the inputs do not vary."
-        )
-    white = not np.any(matrix - matrix[0, 0] * np.eye(d))
-    return float(matrix[0, 0]) if white else matrix
-
-
-def _checked_odd(value: Any, d: int) -> Odd:
-    if not isinstance(value, tuple | list) or len(value) != 2 or not callable(value[1]):
-        raise ValueError("odd must be a pair of a vector u and an odd function g, such as odd=(u, np.sin).")
-    direction = _vector("the vector of odd", value[0], d)
-    if not direction.any():
-        raise ValueError("the vector of odd is zero, so g(u·x) is zero; leave odd out.")
-    return direction, value[1]
-
-
-def _checked_teachers(value: Any, d: int) -> tuple[Teacher, ...]:
-    teachers: tuple[Any, ...] = tuple(value) if isinstance(value, list | tuple) else (value,)
-    for one in teachers:
-        if "Network" not in {base.__name__ for base in type(one).__mro__}:
-            raise ValueError(f"teacher must be a bf.Network or a list of them, got a {type(one).__name__}.")
-        sizes = one.sizes
-        remedy = "take samples of it, bf.Dataset(x, teacher(x))"
-        if sizes[0] != d:
-            raise ValueError(f"the teacher takes {sizes[0]} inputs, but dimensions is {d}; match them.")
-        if one.biases is not None:
-            raise ValueError(f"the teacher must have no biases, got {one!r}; {remedy}.")
-        if len(one.weights) != 2:
-            raise ValueError(f"the teacher must have two layers, got {one!r}; {remedy}.")
-        if sizes[-1] != 1:
-            raise ValueError(f"the teacher must have one output, got {one!r}; {remedy}.")
-    return teachers

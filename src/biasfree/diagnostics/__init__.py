@@ -23,9 +23,16 @@ from biasfree.diagnostics._function import (
     map_distances,
     nonlinear_share,
     outputs,
+    square_loss,
 )
 from biasfree.diagnostics._layers import LayerLinearity, LayerTable, layer_linearity
-from biasfree.diagnostics._lazy import kernel_alignment, kernel_movement, weight_movement
+from biasfree.diagnostics._lazy import (
+    Laziness,
+    kernel_alignment,
+    kernel_movement,
+    laziness,
+    weight_movement,
+)
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
 from biasfree.diagnostics._orthogonality import OrthogonalSeparability, orthogonal_separability
@@ -95,6 +102,7 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "OrthogonalSeparability",
     # function
     "outputs",
+    "square_loss",
     "even_fraction",
     "nonlinear_share",
     "linear_r2",
@@ -146,6 +154,8 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "AlignmentTime",
     "divergence_time",
     "DivergenceTime",
+    "laziness",
+    "Laziness",
     "conserved_drift",
     "margins",
     "Margins",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import compressed, real
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
+from biasfree.diagnostics import _infinite_data as infinite
 from biasfree.networks import Network
 from biasfree.theory import _expressivity
 from biasfree.theory._expressivity import even_part, odd_part
@@ -71,13 +72,16 @@ def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
     return values.reshape(len(x), -1)
 
 
-def even_fraction(model: Model, x: ArrayLike) -> float:
+def even_fraction(model: Model, x: ArrayLike | Population) -> float:
     """The fraction of the energy of f in its even part, on the samples x and −x: 0 for odd f, 1 for even f.
 
-    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 if f = 0.
+    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 if f = 0. For a network of
+    two layers, x may be a `bf.data.Population`: means over infinite data, exact.
 
     Reference: [ZSL25] Thm. 1, f_e = k·W₂|W₁x| for two layers.
     """
+    if isinstance(x, Population):
+        return infinite.even_share(model, x)
     odd, even = _parts(model, x)
     largest = max(np.abs(odd).max(), np.abs(even).max())
     if largest == 0:
@@ -86,35 +90,45 @@ def even_fraction(model: Model, x: ArrayLike) -> float:
     return float(even_energy / (odd_energy + even_energy))
 
 
-def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+def linear_map(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
     """The least-squares linear map w of the odd part of f on the samples: min ⟨(f_o(x) − w·x)²⟩.
 
     For two layers it is exactly c·W₂W₁ if the samples span the input space. Otherwise it is the fit of least
-    norm. (D,) for one output, else (K, D).
+    norm. (D,) for one output, else (K, D). x may be a `bf.data.Population`, as for `even_fraction`.
 
     Reference: [ZSL25] Thm. 1.
     """
+    if isinstance(x, Population):
+        return infinite.exact_map(model, x)[0]
     return _one_or_all(_fitted(samples(model, x), _parts(model, x)[0]))
 
 
-def effective_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+def effective_map(
+    model: Model, x: ArrayLike | Population
+) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
     """The least-squares linear map w of f on the samples, min ⟨(f(x) − w·x)²⟩; of least norm if not unique.
 
     It is the best linear replacement of f on these samples. It differs from `linear_map` by the linear fit of
-    the even part of f, which is zero on symmetric inputs.
+    the even part of f, which is zero on symmetric inputs. x may be a `bf.data.Population`, as for
+    `even_fraction`.
 
     Reference: derived here.
     """
+    if isinstance(x, Population):
+        return infinite.exact_map(model, x)[0]
     return _one_or_all(_fitted(samples(model, x), outputs(model, x)))
 
 
-def nonlinear_share(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
+def nonlinear_share(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "K"]:
     """N = 1 − R² of the best linear map to the model's outputs, per output: min_w ⟨(f − w·x)²⟩/⟨f²⟩.
 
-    The map has no intercept and ⟨f²⟩ is not centered, so a constant counts as nonlinear. 0 if f = 0.
+    The map has no intercept and ⟨f²⟩ is not centered, so a constant counts as nonlinear. 0 if f = 0. x may be
+    a `bf.data.Population`, as for `even_fraction`.
 
     Reference: derived here.
     """
+    if isinstance(x, Population):
+        return np.array([infinite.even_share(model, x)])
     return unexplained(samples(model, x), outputs(model, x))
 
 
@@ -125,7 +139,7 @@ def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Flo
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
 
 
-def linear_r2(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
+def linear_r2(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "K"]:
     """R² of the best linear map to the model's outputs, 1 − `nonlinear_share`.
 
     Reference: derived here.
@@ -133,7 +147,7 @@ def linear_r2(model: Model, x: ArrayLike) -> Float[np.ndarray, "K"]:
     return 1 - nonlinear_share(model, x)
 
 
-def map_distances(model: Model, data: Dataset, *, margin: bool = True) -> MapDistances:
+def map_distances(model: Model, data: Dataset | Population, *, margin: bool = True) -> MapDistances:
     """The distance of a model's effective linear map from least squares and, for labels, maximum margin.
 
     The hard-margin classifier takes seconds for thousands of samples of a hundred dimensions, and half a
@@ -141,14 +155,33 @@ def map_distances(model: Model, data: Dataset, *, margin: bool = True) -> MapDis
 
     Reference: [ZSL25] Corollary 6, for where training ends.
     """
-    w, best = _fitted(data.x, outputs(model, data.x)), least_squares_fit(data)[0]
+    exact = isinstance(data, Population)
+    w = infinite.exact_map(model, data) if exact else _fitted(data.x, outputs(model, data.x))
+    best = least_squares_fit(data)[0]
     if w.shape != best.shape:
         raise ValueError(f"the model has {len(w)} outputs, but the data have {len(best)}.")
     away, size = np.linalg.norm(w - best, axis=1), np.linalg.norm(best, axis=1)
     distance = np.divide(away, size, out=np.where(away > 0, np.inf, 0.0), where=size > 0)
     angle = np.array([degrees(one, other) for one, other in zip(w, best, strict=True)])
-    classifier = _max_margin(data) if margin else None
+    classifier = _max_margin(data) if margin and not exact else None
     return MapDistances(w, best, distance, angle, None if classifier is None else degrees(w[0], classifier))
+
+
+def square_loss(model: Model, data: Dataset | Population) -> float:
+    """The square loss ⟨|y − f|²⟩/2, outputs summed; on infinite data the exact mean, for two layers.
+
+    So a network trained on samples can be judged on the law they came from:
+    `run.map(lambda network: square_loss(network, population))`. The share of the targets that is not fitted
+    is 2L/⟨|y|²⟩; for a Population, ⟨y²⟩ is `population.mean_square`.
+
+    Reference: derived here; on infinite data with Cho & Saul (2009).
+    """
+    if isinstance(data, Population):
+        return infinite.exact_loss(model, data)
+    f = outputs(model, data.x)
+    if f.shape != data.targets.shape:
+        raise ValueError(f"the model has {f.shape[1]} outputs, but the data have {data.outputs}.")
+    return float(np.sum((data.targets - f) ** 2) / (2 * len(data)))
 
 
 def homogeneity_defect(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import generator, row_norms, whole
-from biasfree.data import Dataset, mirror_pairs
+from biasfree.data import Dataset, Population, mirror_pairs
+from biasfree.theory.hypotheses._population_asymmetry import worst_half_space
 from biasfree.theory.hypotheses._symmetry_defect import half_space_defect, random_subset, worst_half_spaces
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ class Symmetry:
 
 
 def symmetry(
-    data: Dataset, *, flips: int = 199, starts: int | None = None, subsample: int = 5000, seed: int = 0
+    data: Dataset | Population,
+    *,
+    flips: int = 199,
+    starts: int | None = None,
+    subsample: int = 5000,
+    seed: int = 0,
 ) -> Symmetry:
     """Measure the symmetry defect of data (Condition 3), and test it against symmetric distributions.
 
@@ -92,14 +98,17 @@ def symmetry(
     and repeats the search, so p is uniform for independent samples of a symmetric distribution. A small p
     rejects such a distribution; data more symmetric than chance, such as mirrored data, have p near 1. In
     more than two dimensions, at most `subsample` randomly chosen samples enter the search and the null
-    distribution; the defects at the directions found use all samples.
+    distribution; the defects at the directions found use all samples. Of a `bf.data.Population` nothing is
+    tested: T_x = 0, T_y is that of the even part of y, and p is 1 if there is none, else 0.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10; the test is derived here.
     """
     flips, subsample = whole("flips", flips), whole("subsample", subsample)
+    if isinstance(data, Population):
+        return _of_population(data, flips)
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
-        return _mirrored(data, flips)
+        return _mirrored(len(data), flips)
     few = random_subset(data, subsample, seed=seed)
     starts = _starts(few) if starts is None else whole("starts", starts)
     signs = np.vstack([np.ones(len(few)), rng.choice([-1.0, 1.0], size=(flips, len(few)))])
@@ -124,11 +133,29 @@ def symmetry(
     )
 
 
-def _mirrored(data: Dataset, flips: int) -> Symmetry:
+def _mirrored(samples: int, flips: int) -> Symmetry:
     none = np.empty(0)
     return Symmetry(
-        True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, len(data), flips, (0.0, 0.0), none, none
+        True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, flips, (0.0, 0.0), none, none
     )  # fmt: skip
+
+
+def _of_population(population: Population, flips: int) -> Symmetry:
+    """Symmetric inputs; the targets are odd or not, without doubt."""
+    defect, witness = worst_half_space(population)
+    odd = _mirrored(0, flips)
+    if defect <= _ROUNDING:
+        return odd
+    return replace(
+        odd,
+        exact=False,
+        oddness=np.nan,
+        targets=defect,
+        witness_targets=witness,
+        p_targets=0.0,
+        p_value=0.0,
+        searched=(0.0, defect),
+    )
 
 
 def _starts(data: Dataset) -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from biasfree.arrays import compressed, generator, whole
-from biasfree.data import Dataset, center, whiten
+from biasfree.data import Dataset, Population, center, whiten
 from biasfree.diagnostics._mirror_test import mirror_inputs, sample_lines
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 
@@ -66,8 +66,12 @@ class TargetShares:
     """The correlation of the odd and the even prediction on held-out samples; 0 if the shares are exact."""
 
 
-def target_shares(data: Dataset, *, folds: int = 5, subsample: int = 2000, seed: int = 0) -> TargetShares:
+def target_shares(
+    data: Dataset | Population, *, folds: int = 5, subsample: int = 2000, seed: int = 0
+) -> TargetShares:
     """The linear, odd nonlinear and even shares of ⟨y²⟩, and the rest.
+
+    Of a `bf.data.Population` all shares are known, the noise among them, and no sample is used.
 
     If every sample has a mirror input, p(x) = p(−x), the shares follow from y_o = (y(x) − y(−x))/2 and
     y_e = (y(x) + y(−x))/2, with means over equal x; they are exact and sum to 1. Otherwise kernel ridge
@@ -79,6 +83,8 @@ def target_shares(data: Dataset, *, folds: int = 5, subsample: int = 2000, seed:
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
     """
     folds, subsample = whole("folds", folds, at_least=2), whole("subsample", subsample)
+    if isinstance(data, Population):
+        return _of_population(data)
     rng, energy = generator(seed), np.mean(data.targets**2, axis=0)
     fitted = data.x @ np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0]
     linear = np.mean(fitted**2, axis=0)
@@ -110,6 +116,16 @@ def _exact(data: Dataset, fitted: np.ndarray, energy: np.ndarray, linear: np.nda
 
     outputs = tuple(shares(part, e) for part, e in zip(every.T, energy, strict=True))
     return TargetShares(outputs, shares(every.sum(axis=1), energy.sum()), len(data), None, 0.0)
+
+
+def _of_population(population: Population) -> TargetShares:
+    energy, noise = population.mean_square or np.nan, population.noise**2
+    linear = float(population.best_map @ population.beta)
+    odd, even = population.odd_rest - noise, population.even_mean_square
+    shares = Shares(
+        linear / energy, Part(odd / energy, 0.0, "exact"), Part(even / energy, 0.0, "exact"), noise / energy
+    )
+    return TargetShares((shares,), shares, 0, None, 0.0)
 
 
 def _means(y: np.ndarray, lines: np.ndarray, where: np.ndarray) -> np.ndarray:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import non_negative, positive
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.diagnostics._equivalence import weight_errors
 from biasfree.diagnostics._function import Model, effective_map, nonlinear_share, outputs
+from biasfree.diagnostics._infinite_data import distance_from_map
 from biasfree.diagnostics._weights import conserved
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import LABELS
@@ -78,7 +79,7 @@ class Margins:
 
 def plateaus(
     trajectory: Trajectory | MapTrajectory,
-    data: Dataset | None = None,
+    data: Dataset | Population | None = None,
     *,
     fall: float = 0.02,
     slower: float = 10.0,
@@ -109,7 +110,7 @@ def plateaus(
 
 
 def alignment_time(
-    trajectory: Trajectory, data: Dataset | None = None, *, tolerance: float = 0.05
+    trajectory: Trajectory, data: Dataset | Population | None = None, *, tolerance: float = 0.05
 ) -> AlignmentTime:
     """The times at which the first layer has become rank one, and at which its rows have aligned with β.
 
@@ -219,7 +220,7 @@ def _reached(ts: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray
 
 def _plateau(
     trajectory: Trajectory | MapTrajectory,
-    data: Dataset | None,
+    data: Dataset | Population | None,
     ts: np.ndarray,
     loss: np.ndarray,
     start: float,
@@ -230,8 +231,9 @@ def _plateau(
     network = _network_at(trajectory, int(np.argmin(np.abs(ts - middle))))
     if data is None or network is None:
         return Plateau(*common)
-    share = float(nonlinear_share(network, data.x).max())
-    return Plateau(*common, effective_map(network, data.x), share, _nearest(network, data))
+    x = data if isinstance(data, Population) else data.x
+    share = float(nonlinear_share(network, x).max())
+    return Plateau(*common, effective_map(network, x), share, _nearest(network, data))
 
 
 def _network_at(trajectory: Trajectory | MapTrajectory, i: int) -> Network | None:
@@ -240,11 +242,18 @@ def _network_at(trajectory: Trajectory | MapTrajectory, i: int) -> Network | Non
     return trajectory[i] if trajectory.weights else None
 
 
-def _nearest(network: Network, data: Dataset) -> str:
-    f, best = outputs(network, data.x), data.x @ least_squares_fit(data)[0].T
-    apart = {"zero": np.linalg.norm(f), "least squares": np.linalg.norm(f - best)}
+def _nearest(network: Network, data: Dataset | Population) -> str:
+    best = least_squares_fit(data)[0]
+    if isinstance(data, Population):
+        distances = [distance_from_map(network, w, data) for w in (np.zeros_like(best), best)]
+        size = np.sqrt(data.mean_square)
+    else:
+        f = outputs(network, data.x)
+        distances = [np.linalg.norm(f), np.linalg.norm(f - data.x @ best.T)]
+        size = np.linalg.norm(data.targets)
+    apart = dict(zip(("zero", "least squares"), distances, strict=True))
     name = min(apart, key=lambda name: apart[name])
-    return name if apart[name] <= _NEAR * np.linalg.norm(data.targets) else "other"
+    return name if apart[name] <= _NEAR * size else "other"
 
 
 def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:

@@ -1,12 +1,15 @@
-"""Progress bar for runs of more than two seconds, on a terminal only; also stops runs in threads."""
+"""Progress of a run: a bar on a terminal after two seconds, the losses saved so far, and a way to stop."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 #: Seconds before a bar appears.
 PATIENCE = 2.0
@@ -21,6 +24,11 @@ class Halted(Exception):
 def stop_when_set(stop: threading.Event) -> None:
     """Once `stop` is set, runs of this thread raise `Halted` at the next progress they report."""
     _THREAD.stop = stop
+
+
+def watch_losses(listener: Callable[[np.ndarray, np.ndarray], None] | None) -> None:
+    """Flows of this thread call `listener` with the times and losses that they have saved so far."""
+    _THREAD.listener = listener
 
 
 class Progress:
@@ -56,6 +64,11 @@ class Progress:
             self._show()
         if self._bar is not None:
             self._bar.update(self._task, completed=fraction)
+
+    def saved(self, ts: np.ndarray, losses: np.ndarray) -> None:
+        """Hand over the times saved so far, and the losses there."""
+        if (listener := getattr(_THREAD, "listener", None)) is not None:
+            listener(ts, losses)
 
     def _show(self) -> None:
         from rich.console import Console

@@ -33,6 +33,7 @@ def calls(network, data):
         "linear_flow": lambda: theory.linear_flow(network, data, TS),
         "modes_flow": lambda: theory.modes_flow(network, data, TS),
         "escape_time": lambda: theory.escape_time(network, data),
+        "lazy_flow": lambda: theory.lazy_flow(network, data, [0.0, np.inf]),
         "aligned": lambda: theory.aligned(network, data),
         "norm_bound": lambda: theory.norm_bound(network, data, TS),
         "halves": lambda: theory.halves(network, data),

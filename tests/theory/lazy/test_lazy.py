@@ -8,6 +8,9 @@ from scipy.integrate import solve_ivp
 
 import biasfree as bf
 from biasfree.theory import infinite_width_kernel, kernel, lazy_flow
+from biasfree.theory.lazy import _lazy_flow
+from biasfree.theory.lazy._lazy_flow import LAZY
+from biasfree.theory.lazy._tangents import Tangents
 
 DEPTHS = st.sampled_from([(2, 5, 1), (3, 4, 2), (2, 4, 3, 1)])
 
@@ -166,6 +169,135 @@ def test_zero_weights_do_not_move():
     run = lazy_flow(zero, data, [0.0, np.inf])
     assert run.stats.defects == {"lazy": 0.0}
     assert run.loss[0] == run.loss[1]
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(0, 1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30), st.integers(0, 2**31))
+def test_the_kernel_of_two_layers_has_rank_at_most_the_number_of_first_weights(leak, h, d, samples, seed):
+    """w_h·∂f/∂w_h = a_h·∂f/∂a_h for every neuron, so HD of the H(D+1) derivatives are independent at most."""
+    network, data = problem((d, h, 1), leak, seed, samples=samples)
+    rates = np.linalg.eigvalsh(kernel(network, data))
+    assert np.sum(rates > 1e-12 * rates.max()) <= min(samples, h * d)
+
+
+@pytest.mark.parametrize("samples", [3, 12])
+def test_it_fits_few_samples_and_not_many(samples):
+    """H(D + 1) = 8 weights; leak 0.5, so that no neuron is blind to a sample."""
+    network, data = problem((3, 2, 1), 0.5, 1, samples=samples)
+    last = lazy_flow(network, data, [0.0, np.inf], lazy_tolerance=np.inf).loss[-1]
+    j = jacobian(network, data.x)
+    missing = data.y - network(data.x)
+    left = missing - j @ np.linalg.lstsq(j, missing, rcond=1e-8)[0]
+    np.testing.assert_allclose(last, np.mean(left**2) / 2, atol=1e-8)
+    assert (last < 1e-20) == (samples == 3)
+
+
+def test_one_neuron():
+    """Width 1: the kernel of a sample on which it is inactive is zero, and nothing is learned there."""
+    network = bf.Network((np.array([[1.0, 0.0]]), np.array([[2.0]])))
+    data = bf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [3.0, 5.0])
+    np.testing.assert_array_equal(kernel(network, data), [[1.0 + 4.0, 0.0], [0.0, 0.0]])
+    run = lazy_flow(network, data, [0.0, np.inf], lazy_tolerance=np.inf)
+    np.testing.assert_allclose(np.ravel(np.asarray(run.saved)[-1]), [3.0, 0.0])
+
+
+@pytest.mark.parametrize("leak", [0.0, 1.0])
+def test_it_is_exact_for_one_layer(leak):
+    """f is linear in the weights, whatever the leak: the kernel, x·x′, is fixed."""
+    data, ts = bf.data.six_points(0.1), np.linspace(0, 5, 6)
+    network = bf.networks.gaussian((2, 1), scale=1.0, leak=leak, seed=0)
+    exact, lazy = bf.gradient_flow(network, data, ts), lazy_flow(network, data, ts, lazy_tolerance=np.inf)
+    np.testing.assert_allclose(lazy.loss, exact.loss, atol=1e-7)
+    np.testing.assert_allclose(kernel(network, data), data.x @ data.x.T, atol=1e-15)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 6), st.integers(0, 2**31))
+def test_the_kernel_of_two_linear_layers_is_bilinear_and_moves(width, seed):
+    """Leak 1: Θ = xᵀ(W₁ᵀW₁ + |W₂|²)x′, of rank D at most; it is not constant, since weights move."""
+    network, data = problem((3, width, 1), 1.0, seed, samples=7)
+    w, a = network.weights
+    np.testing.assert_allclose(
+        kernel(network, data), data.x @ (w.T @ w + np.sum(a**2) * np.eye(3)) @ data.x.T, atol=1e-10
+    )
+    run = bf.gradient_flow(network, data, [0.0, 1.0])
+    assert bf.diagnostics.kernel_movement(run[-1], network, data) > 0
+
+
+def test_a_large_scale_is_followed_with_a_small_tolerance():
+    """Scale 1e3: weights move by 1e-6 of their size, and the flow is that much more accurate."""
+    w, a = bf.networks.gaussian((2, 10, 1), scale=1e3, seed=0).weights
+    network, data = bf.Network((np.vstack([w, w]), np.hstack([a, -a]))), bf.data.six_points(0.1)
+    ts = np.linspace(0, 3e-5, 7)
+    exact, lazy = bf.gradient_flow(network, data, ts, rtol=1e-12), lazy_flow(network, data, ts)
+    np.testing.assert_allclose(lazy.loss, exact.loss, atol=1e-5)
+    assert exact.loss[-1] < 0.95 * exact.loss[0]
+
+
+def test_coverage_says_how_lazy_training_would_be():
+    """The defect is that of lazy_flow at t = ∞, where it is largest."""
+    data = bf.data.six_points(0.1)
+    for scale, applies in ((300.0, True), (1.0, False)):
+        w, a = bf.networks.gaussian((2, 50, 1), scale=scale, seed=0).weights
+        network = bf.Network((np.vstack([w, w]), np.hstack([a, -a])))
+        row = bf.theory.coverage(network, data)["lazy_flow"]
+        (finding,) = row.findings
+        run = lazy_flow(network, data, [0.0, 1.0, np.inf], lazy_tolerance=np.inf)
+        assert (row.applies, finding.hypothesis.key) == (applies, "lazy")
+        assert finding.defect == pytest.approx(run.stats.defects["lazy"], rel=1e-9)
+        assert row.result.reference == "Jacot et al. (2018); Lee et al. (2019)"
+    assert "make the network wider or its scale larger" in row.remedies[0]
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("sizes", [(2, 5, 1), (2, 3, 3, 2)])
+def test_the_defect_of_much_data_is_the_same_by_fewer_eigenvalues(sizes, biased, monkeypatch):
+    """From JᵀJ where weights are fewer than outputs; else a lower bound, if it exceeds the tolerance.
+
+    To the relative error of the least eigenvalue that is kept: P·K roundings of the largest.
+    """
+    network, data = problem(sizes, 0.2, 3, biased, samples=40)
+    exact, weights = LAZY.defect(network, data), vector(network).size
+    rates = np.linalg.eigvalsh(kernel(network, data).reshape(data.y.size, -1))
+    rounding = data.y.size * np.finfo(float).eps * rates[-1]
+    accuracy = 1e-6 + rounding / rates[rates > rounding][0]
+    monkeypatch.setattr(_lazy_flow, "_MOST", weights)
+    assert LAZY.defect(network, data) == pytest.approx(exact, rel=accuracy)
+    monkeypatch.setattr(_lazy_flow, "_MOST", weights - 1)
+    monkeypatch.setattr(_lazy_flow, "_STEPS", (2,))
+    assert 0.1 < LAZY.defect(network, data) < exact
+    monkeypatch.setattr(_lazy_flow, "_STEPS", (30,))
+    assert 0.1 < LAZY.defect(network, data) <= exact * (1 + accuracy)
+
+
+def test_steps_towards_the_nearest_fit_reach_it():
+    network, data = problem((2, 5, 1), 0.2, 3, samples=8)
+    tangents, scale = Tangents.of(network, data.x).scaled()
+    missing = data.targets - tangents.outputs
+    nearest = np.linalg.pinv(jacobian(network, data.x), rcond=1e-6) @ missing.ravel()
+    assert tangents.least_movement(missing, steps=300) / scale == pytest.approx(
+        np.linalg.norm(nearest), rel=1e-4
+    )
+
+
+def test_what_is_too_large_to_measure_is_said(monkeypatch):
+    monkeypatch.setattr(_lazy_flow, "_MOST", 3)
+    w, a = bf.networks.gaussian((2, 50, 1), scale=300.0, seed=0).weights
+    network = bf.Network((np.vstack([w, w]), np.hstack([a, -a])))
+    (finding,) = bf.theory.coverage(network, bf.data.six_points(0.1))["lazy_flow"].findings
+    assert finding.problem.startswith("not measurable: 6 outputs and 300 weights are more than 3; use fewer")
+    assert not finding.holds
+
+
+def test_too_large_and_too_small_weights_are_refused():
+    data = bf.data.six_points(0.1)
+    with pytest.raises(ValueError, match="or their derivatives overflow; use smaller weights"):
+        lazy_flow(bf.networks.gaussian((2, 4, 1), scale=1e160), data, [0.0, 1.0])
+    tiny = bf.networks.gaussian((2, 4, 1), scale=1e-200)
+    with pytest.raises(bf.AssumptionError, match=r"relative movement of the weights, .* is inf"):
+        lazy_flow(tiny, data, [0.0, 1.0])
+    with pytest.raises(ValueError, match="the weights of the linearized network would overflow; use larger"):
+        lazy_flow(tiny, data, [0.0, 1.0], lazy_tolerance=np.inf)
 
 
 def test_wrong_calls():

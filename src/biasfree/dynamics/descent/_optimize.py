@@ -92,18 +92,37 @@ def optimize(
     Raises:
         DivergenceError: if the loss of a saved state is not finite, with its step.
     """
-    if not isinstance(optimizer, optax.GradientTransformation):
-        raise ValueError(
-            f"optimizer must be an optimizer of optax, such as optax.adam(1e-3), got {optimizer!r}."
-        )
+    _check_kind(optimizer)
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     schedule, levels = schedule_of(whole("steps", steps), save_every), levels_of(until)
     batches = batches_of(problem.datasets, batch_size, pairs=pairs, seed=seed)
     with float64(), Progress("training") as progress:
+        _check_updates(optimizer, params_of(problem.networks[0]))
         runs = _Runs(problem, optimizer, batches, save, levels)
         for fraction in runs.descend(schedule):
             progress.update(fraction)
         return problem.answer(runs.trajectories(progress.elapsed))
+
+
+def _check_kind(optimizer: Any) -> None:
+    """Refuse what is no optimizer of optax."""
+    if not isinstance(optimizer, optax.GradientTransformation):
+        name = getattr(optimizer, "__name__", "")
+        got = f"the function {name}; call it" if name else repr(optimizer)
+        raise ValueError(f"optimizer must be an optimizer of optax, such as optax.adam(1e-3), got {got}.")
+
+
+def _check_updates(optimizer: Any, params: Params) -> None:
+    """Refuse an optimizer that needs more than gradients and weights, as L-BFGS needs the loss."""
+    try:
+        state = jax.eval_shape(optimizer.init, params)
+        jax.eval_shape(optimizer.update, params, state, params)
+    except Exception as error:  # an optimizer may raise anything
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"optimizer must take its steps from gradients and weights alone, as optax.adam(1e-3) does, but "
+            f"it says: {reason}."
+        ) from error
 
 
 class _Runs:

@@ -9,7 +9,8 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.native._layout import parts_of
-from biasfree.dynamics.flow.native._loop import STAGES, Code
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import STAGES
 
 #: Steps per native call at most, and operations, so that progress can be shown and Ctrl-C has an effect.
 CALL_STEPS, CALL_OPERATIONS = 500, 2e8
@@ -35,6 +36,7 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
             while code == Code.TIRED:
                 code = flow.advance(saves, levels, min(call, limits.max_steps - flow.tried))
                 progress.update(flow.t / end if end else 1.0)
+                progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.note(flow)
                 if code == Code.BROKEN:
                     raise UnfinishedError(_broken(flow, limits, end))

@@ -16,24 +16,26 @@ from biasfree.dynamics.flow.native._compiled import drop_stale
 from biasfree.dynamics.flow.native._desk import desk_for
 from biasfree.dynamics.flow.native._field import loss
 from biasfree.dynamics.flow.native._layout import Room, rays_of, room_for, shape_of, vector_of
-from biasfree.dynamics.flow.native._loop import (
+from biasfree.dynamics.flow.native._loop import Code, run
+from biasfree.dynamics.flow.native._march import (
     ACCEPTED,
     BY_CLASS,
     DENSE,
     EVALUATIONS,
     LOCAL,
     LOW,
+    MOST_EVENTS,
+    PLACES,
     REJECTED,
     SAVED,
     STAGES,
     TIME,
     TRIAL,
-    Code,
     March,
     Saves,
-    run,
 )
 from biasfree.networks import Network
+from biasfree.trajectory import Event
 
 drop_stale(run)
 
@@ -85,9 +87,10 @@ class Flow:
             stages=np.zeros((STAGES, len(theta))),
             arrival=np.zeros(len(theta)),
             state=np.zeros(len(theta)),
-            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
-            whole=np.zeros(10, np.int64),
+            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+            whole=np.zeros(PLACES, np.int64),
         )
+        self.march.whole[MOST_EVENTS] = np.iinfo(np.int64).max
         self.held = no_constraints(count)
         self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
         self.desk = desk_for(self.groups, 0, int(self.shape.sizes[-1]))
@@ -144,6 +147,11 @@ class Flow:
         return {}
 
     @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest; none for a smooth flow."""
+        return ()
+
+    @property
     def branch_times(self) -> tuple[float, ...]:
         """The times at which the flow is not unique and a convention decided."""
         return (0.0,) if self._branches else ()
@@ -163,23 +171,26 @@ class Flow:
         begun = self.tried
         while (left := most - (self.tried - begun)) > 0:
             code = self._run(saves, levels.next, most=left)
-            if code != Code.LOOK:
+            if code not in (Code.LOOK, Code.EVENT):
                 return code
-            self._look(saves, levels)
+            self._attend(code, saves, levels)
             if levels.done:
                 return Code.SAVED
         return Code.TIRED
 
-    def _look(self, saves: Saves, levels: Levels) -> None:
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
         """Take the step under way, up to the lowest level of the loss."""
         self._take(saves, self._reach_levels(levels, 1.0))
 
-    def _take(self, saves: Saves, fraction: float) -> None:
-        self._run(saves, NO_LEVEL, fraction=fraction)
+    def _take(self, saves: Saves, fraction: float, cost: float = 0.0) -> Code:
+        """Take a fraction of the step under way, whose kinks cost so much of the error."""
+        return self._run(saves, NO_LEVEL, fraction=fraction, cost=cost)
 
-    def _run(self, saves: Saves, level: float, *, fraction: float = 0.0, most: int = 0) -> Code:
+    def _run(
+        self, saves: Saves, level: float, *, fraction: float = 0.0, cost: float = 0.0, most: int = 0
+    ) -> Code:
         given = (self.shape, self.rays, self.room, self.held, self.groups, self.desk)
-        return Code(run(self.march, saves, *given, self.rtol, self.floors, level, fraction, most))
+        return Code(run(self.march, saves, *given, self.rtol, self.floors, level, fraction, cost, most))
 
     def _save_present(self, saves: Saves) -> None:
         """Save the state at the time reached, if that is due."""

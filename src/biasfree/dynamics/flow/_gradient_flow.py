@@ -271,6 +271,7 @@ class _Run:
             accepted=flow.accepted,
             rejected=flow.tried - flow.accepted,
             events=flow.events,
+            located=flow.located,
             branch_times=flow.branch_times,
             rtol=limits.rtol,
             error=flow.error,

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._measured import measured_once
@@ -44,8 +42,7 @@ class Hypothesis:
 
     def measured(self, network: Network | None, data: Dataset | Population | None) -> float:
         """The defect, measured once for these objects; infinity and NaN give no warning."""
-        with np.errstate(all="ignore"):
-            return measured_once(self.defect, network, data)
+        return measured_once(self.defect, network, data)
 
     def check(
         self, network: Network | None, data: Dataset | Population | None, tolerance: float | None = None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from biasfree.data import Population
 from biasfree.data._absolute_products import AbsoluteProducts, Rays
 from biasfree.theory.parts._moments import mean_square, trace
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 _RANDOM = 64  # random half-spaces compared, besides those of the teacher
 
@@ -21,14 +26,24 @@ def population_asymmetry(population: Population) -> float:
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10.
     """
+    return worst_half_space(population)[0]
+
+
+def worst_half_space(population: Population) -> tuple[float, Float[np.ndarray, "D"] | None]:
+    """The largest T_y found, and its unit vector r; 0 and None where the targets are odd."""
     rows, factors = population.even_part
-    if not factors.any():
-        return 0.0
+    scale = np.sqrt(mean_square(population) * trace(population))
+    if not factors.any() or scale == 0:
+        return 0.0, None
     rays = Rays.of(population.whitened(rows))
     random = np.random.default_rng(0).normal(size=(_RANDOM, len(rays)))
     pairs = [rays.units[i] + sign * rays.units[:i] for i in range(len(rays)) for sign in (1, -1)]
     half_spaces = Rays.of(np.concatenate([rays.units, random @ rays.units, *pairs]))
     slopes = AbsoluteProducts.of(half_spaces, rays).gradients(factors)
     found = slopes @ population.root.T if population.variance is None else population.whitened(slopes)
-    scale = np.sqrt(mean_square(population) * trace(population))
-    return float(np.linalg.norm(found, axis=1).max() / scale) if scale > 0 else 0.0
+    sizes = np.linalg.norm(found, axis=1)
+    worst = int(np.argmax(sizes))
+    r = half_spaces.units[worst]
+    if population.variance is None:  # r·x = p·z for the white z, p = Lᵀr
+        r = np.linalg.solve(population.root.T, r)
+    return float(sizes[worst] / scale), r / np.linalg.norm(r)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from biasfree.data import Dataset, mirror_pairs
+from biasfree.data import Dataset, Population, mirror_pairs
+from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -21,7 +22,7 @@ _FLAT = 1e-12  # relative variance below which a direction is not searched
 _BLOCK = 1_000_000  # numbers in a temporary array
 
 
-def symmetry_defect(data: Dataset) -> float:
+def symmetry_defect(data: Dataset | Population) -> float:
     """The distance of the data from Condition 3, from 0 (exact mirror images) to 1.
 
     max over r of T_x = ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ and T_y = |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ), a Frobenius norm for
@@ -29,10 +30,13 @@ def symmetry_defect(data: Dataset) -> float:
     and two dimensions. Otherwise a lower bound of the maximum: a local search on at most 5 000 samples finds
     r, and the value is that of r on all samples. The maximum jumps from 0 as soon as a hyperplane can have a
     sample and its approximate mirror image on one side; `bf.diagnostics.symmetry` compares it with the values
-    for samples of a symmetric distribution.
+    for samples of a symmetric distribution. Of a `bf.data.Population` T_x = 0, and T_y = 0 if and only if the
+    even part of y cancels; else a lower bound over many r, without samples.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10.
     """
+    if isinstance(data, Population):
+        return population_asymmetry(data)
     if mirror_pairs(data) is not None:
         return 0.0
     few = random_subset(data, _SAMPLES, seed=0)

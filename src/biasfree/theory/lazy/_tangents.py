@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+
+#: Samples whose derivatives are held at once.
+_BLOCK = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,26 @@ class Tangents:
             total += overlaps[:, None, :, None] * (b.reshape(-1, n) @ b2.reshape(-1, n).T).reshape(shape)
         return total
 
+    @property
+    def parameters(self) -> int:
+        """The number of weights, and of biases if they are trained."""
+        pairs = zip(self.inputs, self.backward, strict=True)
+        return sum((h.shape[1] + self.biased) * b.shape[2] for h, b in pairs)
+
+    def normal(self, v: Float[np.ndarray, "P K"]) -> tuple[Float[np.ndarray, "N N"], Float[np.ndarray, "N"]]:
+        """JᵀJ and Jᵀv, summed over blocks of samples: J itself may be too large."""
+        squares, pulls = np.zeros((self.parameters, self.parameters)), np.zeros(self.parameters)
+        for first in range(0, len(v), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            parts = []
+            for h, b in zip(self.inputs, self.backward, strict=True):
+                parts.append(np.einsum("pkn,pm->pknm", b[rows], h[rows]).reshape(v[rows].size, -1))
+                parts += [b[rows].reshape(v[rows].size, -1)] if self.biased else []
+            j = np.hstack(parts)
+            squares += j.T @ j
+            pulls += j.T @ v[rows].ravel()
+        return squares, pulls
+
     def displacement(self, along: Float[np.ndarray, "T P K"]) -> tuple[tuple[np.ndarray, ...], ...]:
         """Jᵀv for every row v: the changes of weights, (T, out, in), and of the biases if there are any."""
         weights, biases = [], []
@@ -67,3 +91,29 @@ class Tangents:
             weights.append(np.swapaxes(moved, 1, 2) @ h)
             biases.append(moved.sum(axis=1))
         return tuple(weights), tuple(biases) if self.biased else ()
+
+    def least_movement(self, v: Float[np.ndarray, "P K"], *, steps: int) -> float:
+        """A lower bound of |J⁺v|, by steps of LSQR, whose norms grow towards it; J is never formed."""
+        from scipy.sparse.linalg import LinearOperator, lsqr
+
+        def pulled(u: np.ndarray) -> np.ndarray:
+            weights, biases = self.displacement(u.reshape(1, *v.shape))
+            return np.concatenate([part.ravel() for part in (*weights, *biases)])
+
+        make: Any = LinearOperator
+        operator = make((v.size, self.parameters), matvec=self._image, rmatvec=pulled, dtype=float)
+        found = lsqr(operator, v.ravel(), atol=0.0, btol=0.0, conlim=0.0, iter_lim=steps)
+        return float(np.linalg.norm(found[0]))
+
+    def _image(self, theta: Float[np.ndarray, "N"]) -> Float[np.ndarray, "PK"]:
+        """Jθ, θ the weights of all layers and then their biases."""
+        total, first = np.zeros(self.outputs.shape), 0
+        for h, b in zip(self.inputs, self.backward, strict=True):
+            shape = b.shape[2], h.shape[1]
+            w = theta[first : first + shape[0] * shape[1]].reshape(shape)
+            total += np.einsum("pkn,pn->pk", b, h @ w.T)
+            first += shape[0] * shape[1]
+        for b in self.backward if self.biased else ():
+            total += b @ theta[first : first + b.shape[2]]
+            first += b.shape[2]
+        return total.ravel()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import compressed
+from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
-from biasfree.data._dataset import cached_per_dataset
 from biasfree.losses import Loss
 from biasfree.theory.parts._moments import times_sigma
 
@@ -42,12 +42,17 @@ def check_scale(data: Dataset | Population) -> None:
     """Refuse inputs whose squares underflow."""
     if isinstance(data, Population):
         return
-    largest = np.abs(data.x).max()
+    largest = _largest(data)
     if 0 < largest**2 < LEAST_SQUARE * len(data):
         raise ValueError(
             f"squares of inputs underflow: the largest input is {largest:g}; multiply x by a factor and "
             "divide W₁ by it."
         )
+
+
+@cached_per_object
+def _largest(data: Dataset) -> float:
+    return float(np.abs(data.x).max())
 
 
 def check_targets(loss: Loss, data: Dataset | Population) -> None:
@@ -72,7 +77,7 @@ def least_squares_fit(data: Dataset | Population) -> tuple[Float[np.ndarray, "K 
     return _fit(data)
 
 
-@cached_per_dataset
+@cached_per_object
 def _fit(data: Dataset) -> tuple[Float[np.ndarray, "K D"], float]:
     best = np.linalg.lstsq(*compressed(data.x, data.targets), rcond=None)[0].T
     best.flags.writeable = False

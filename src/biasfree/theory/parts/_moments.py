@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import row_norms
+from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
+@cached_per_object
 def strength(data: Dataset | Population) -> float:
     """s = |β|, also where its square under- or overflows."""
     return float(row_norms(data.beta.reshape(1, -1))[0])
@@ -48,8 +50,10 @@ def white_defect(data: Dataset | Population) -> float:
 
 
 def times_sigma(w: Float[np.ndarray, "*N D"], data: Dataset | Population) -> Float[np.ndarray, "*N D"]:
-    """wΣ."""
-    return data.times_sigma(w) if isinstance(data, Population) else w @ data.sigma
+    """wΣ, as one product of matrices: for a stack of small ones NumPy multiplies each by itself."""
+    if isinstance(data, Population):
+        return data.times_sigma(w)
+    return (w.reshape(-1, w.shape[-1]) @ data.sigma).reshape(w.shape)
 
 
 def mean_square(data: Dataset | Population) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import frozen
+from biasfree.caching import cached_per_object
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.parts._linear_loss import linear_loss
@@ -27,8 +29,9 @@ class RankOne:
     r: Float[np.ndarray, "D"]
     leak: float
 
-    @classmethod
-    def of(cls, network: Network) -> RankOne:
+    @staticmethod
+    @cached_per_object
+    def of(network: Network) -> RankOne:
         """The parts of the nearest network of this form: norm = |W₂|, r ∝ W₁ᵀW₂ᵀ."""
         first, second = network.weights
         largest = np.abs(second).max()  # dividing by it first keeps squares of tiny weights from underflowing
@@ -39,15 +42,15 @@ class RankOne:
         r = (first / np.abs(first).max()).T @ neurons
         if not r.any():
             raise ValueError("W₂W₁ = 0, so the network has no direction r; use other weights.")
-        return cls(largest * relative, neurons, r / np.linalg.norm(r), network.leak)
+        return RankOne(largest * relative, frozen(neurons), frozen(r / np.linalg.norm(r)), network.leak)
 
-    @classmethod
-    def maybe(cls, network: Network) -> RankOne | None:
+    @staticmethod
+    def maybe(network: Network) -> RankOne | None:
         """The parts of `network`, or None where it has none: not two layers of one output, or W₂W₁ = 0."""
         if network.depth != 2 or network.sizes[-1] != 1:
             return None
         first, second = (w / (np.abs(w).max() or 1.0) for w in network.weights)
-        return cls.of(network) if np.any(second @ first) else None
+        return RankOne.of(network) if np.any(second @ first) else None
 
     @property
     def c(self) -> float:
@@ -87,7 +90,8 @@ class RankOne:
     ) -> Trajectory:
         """W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ at every time, as factors, and the loss of f(x) = u² r·x."""
         growth = (u / np.sqrt(self.c))[:, None, None]
-        found = linear_loss(u[:, None, None] ** 2 * r[:, None, :], data, loss)
+        maps = u[:, None, None] ** 2 * r[:, None, :]
+        found = linear_loss(maps, data, loss)
         neurons = self.neurons[None, :, None]
         return Trajectory(
             ts=ts,
@@ -96,4 +100,5 @@ class RankOne:
             objective=found + l2 * growth[:, 0, 0] ** 2,  # (λ/2)(|W₁|² + |W₂|²), two equal norms
             leak=self.leak,
             stats=stats,
+            linear=maps,
         )

@@ -13,6 +13,7 @@ from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
+from biasfree.theory.parts._expectations import square_loss
 from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._moments import mean_square, strength, times_sigma, trace
 from biasfree.theory.symmetric._aligned import EARLY, SMALL_RANDOM, growing_part, sides
@@ -36,7 +37,7 @@ _growth = result(
 @result("the early phase is linear", lambda: EARLY)
 def early_flow(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     ts: ArrayLike,
     *,
     loss: str = "square",
@@ -56,13 +57,13 @@ def early_flow(
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
-    kind.check(data.y)
+    check_targets(kind, data)
     defects = check(EARLY, network, data, tolerances)
     kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
     defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
-    values = np.array([kind.value(net(data.x), data.targets[:, 0]).mean() for net in networks])
+    values = np.array([_loss(net, data, kind) for net in networks])
     return Trajectory(
         ts=ts,
         weights=factors,
@@ -249,6 +250,12 @@ def _modes(
         [grown[:, :, None] * direction, np.exp(-l2 * ts)[:, None, None] * np.eye(len(direction))], axis=1
     )
     return Factored((np.hstack([pair, rest])[None], moving), ((grown * [1, -1])[:, None], pair.T[None]))
+
+
+def _loss(network: Network, data: Dataset | Population, kind: Loss) -> float:
+    if isinstance(data, Population):
+        return square_loss(network, data)
+    return float(kind.value(network(data.x), data.targets[:, 0]).mean())
 
 
 def _check_still_small(

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data import Dataset
+from biasfree.arrays import row_norms
+from biasfree.data import Dataset, Population
+from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory._expressivity import even_part, linear_part
 from biasfree.theory.hypotheses import NO_BIASES, SYMMETRY, TWO_LAYERS, check, result
+from biasfree.theory.parts._expectations import even_mean_square, even_slopes
+from biasfree.theory.parts._linear_loss import linear_loss
+from biasfree.theory.parts._moments import times_sigma
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -34,7 +39,7 @@ class LossSplit:
 
 
 @_split
-def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSplit:
+def loss_split(network: Network, data: Dataset | Population, **tolerances: float) -> LossSplit:
     """The square loss of a (leaky) ReLU network: the loss of its linear twin plus that of its even part.
 
     L(W) = L_lin(√c·W) + ⟨|f_e|²⟩/2,  L_lin(√c·W) = ⟨|y − c·W₂W₁x|²⟩/2,  f_e = k·W₂|W₁x|,
@@ -45,6 +50,9 @@ def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSpli
     Reference: [ZSL25] App. E.4 for the minimum; derived here for any weights, leak and number of outputs.
     """
     check(ASSUMES, network, data, tolerances)
+    if isinstance(data, Population):
+        linear = float(linear_loss(linear_part(network)[None], data, Square())[0])
+        return LossSplit(linear, even_mean_square(network, data) / 2)
     linear = data.targets - data.x @ linear_part(network).T
     even = even_part(network, data.x)
     return LossSplit(*(float(np.sum(part**2)) / (2 * len(data)) for part in (linear, even)))
@@ -52,7 +60,7 @@ def loss_split(network: Network, data: Dataset, **tolerances: float) -> LossSpli
 
 @_split
 def symmetric_slope(
-    network: Network, data: Dataset, **tolerances: float
+    network: Network, data: Dataset | Population, **tolerances: float
 ) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarray, "K H"]]:
     """Ẇ₁ and Ẇ₂ under gradient flow of the square loss (τ = 1): a linear term minus that of the even part.
 
@@ -65,13 +73,27 @@ def symmetric_slope(
     Reference: derived here from [ZSL25] Eq. 6 with Lemmas 10 and 11; where f_e = 0 it is Eq. 34.
     """
     check(ASSUMES, network, data, tolerances)
-    (first, second), x = network.weights, data.x
-    c, k, linear = (1 + network.leak) / 2, (1 - network.leak) / 2, linear_part(network)
-    force = data.beta.reshape(linear.shape) - linear @ data.sigma
-    hidden = x @ first.T
-    even, missing = k * np.abs(hidden) @ second.T, data.targets - x @ linear.T
+    (first, second), linear = network.weights, linear_part(network)
+    c, k = (1 + network.leak) / 2, (1 - network.leak) / 2
+    force = data.beta.reshape(linear.shape) - times_sigma(linear, data)
+    inner, outer = _even_means(network, data, linear, force)
+    return c * second.T @ force - k * inner, c * force @ first.T - k * outer
+
+
+def _even_means(
+    network: Network,
+    data: Dataset | Population,
+    linear: Float[np.ndarray, "K D"],
+    force: Float[np.ndarray, "K D"],
+) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarray, "K H"]]:
+    """The terms with a factor k: those of the even part, and of samples on a hyperplane."""
+    (first, second), k = network.weights, (1 - network.leak) / 2
+    if isinstance(data, Population):
+        zero = (row_norms(first) == 0)[:, None]  # on their hyperplanes everywhere
+        slopes = even_slopes(first, first, k * second[0], data)
+        # E[f_e|w·x|] = w·E[sgn(w·x)f_e x]
+        return second.T * np.where(zero, force, slopes), np.sum(slopes * first, axis=1)[None]
+    hidden = data.x @ first.T
+    even, missing = k * np.abs(hidden) @ second.T, data.targets - data.x @ linear.T
     backward = np.where(hidden == 0, missing @ second, np.sign(hidden) * (even @ second))
-    return (
-        c * second.T @ force - k / len(data) * backward.T @ x,
-        c * force @ first.T - k / len(data) * even.T @ np.abs(hidden),
-    )
+    return backward.T @ data.x / len(data), even.T @ np.abs(hidden) / len(data)

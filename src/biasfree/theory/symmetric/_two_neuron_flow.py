@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import increasing_times, positive
-from biasfree.data import Dataset
+from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import check, result, under
+from biasfree.theory.parts._expectations import even_slopes, square_loss
 from biasfree.theory.parts._integration import Field, integrated
-from biasfree.theory.parts._moments import strength
+from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._moments import strength, times_sigma
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, growing_part, parts, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ASSUMES = SMALL_RANDOM
+Forces = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _SIGNS = np.array([1.0, -1.0])
 _ABSENT = -1e4  # ln|a| of a sign that no neuron has, far below the smallest float
 _BEYOND = 30.0  # largest excess of ln|a| over its value at the transition, in a trial step
@@ -35,7 +39,7 @@ _BEYOND = 30.0  # largest excess of ln|a| over its value at the transition, in a
 )
 def two_neuron_flow(
     network: Network,
-    data: Dataset,
+    data: Dataset | Population,
     ts: ArrayLike,
     *,
     loss: str = "square",
@@ -58,7 +62,7 @@ def two_neuron_flow(
     Reference: derived here from [ZSL25] Thm. 13.
     """
     ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), loss_named(loss)
-    kind.check(data.y)
+    check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
     settings = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
@@ -73,26 +77,49 @@ def _start(growing: RankOne) -> Float[np.ndarray, "N"]:
     return np.concatenate([np.maximum(log_sizes, _ABSENT), growing.r, -growing.r])
 
 
-def _field(data: Dataset, leak: float, kind: Loss) -> Field:
-    x, y, largest = data.x, data.targets[:, 0], _transition(data) + _BEYOND
+def _field(data: Dataset | Population, leak: float, kind: Loss) -> Field:
+    forces = _exact_forces(data, leak) if isinstance(data, Population) else _forces(data, leak, kind)
+    largest = _transition(data) + _BEYOND
 
     def field(state: np.ndarray) -> np.ndarray:
         rho, present = _directions(state), state[:2] > _ABSENT
-        z = x @ rho.T
-        slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
-        f = _outputs(np.append(np.minimum(state[:2], largest), state[2:]), x, leak)
-        g = (kind.residual(f, y)[:, None] * slopes * _SIGNS * present).T @ x / len(x)
+        g = forces(rho, _SIGNS * _sizes(np.minimum(state[:2], largest)) ** 2)
+        g *= (_SIGNS * present)[:, None]
         along = np.sum(g * rho, axis=1)
         return np.concatenate([along, (g - along[:, None] * rho).ravel()])
 
     return field
 
 
-def _transition(data: Dataset) -> float:
+def _forces(data: Dataset, leak: float, kind: Loss) -> Forces:
+    """⟨e σ′(ρ·x)x⟩ for both signs, from the directions ρ and the signed strengths ±|a|²."""
+    x, y = data.x, data.targets[:, 0]
+
+    def forces(rho: np.ndarray, strengths: np.ndarray) -> np.ndarray:
+        z = x @ rho.T
+        slopes = np.where(z == 0, (1 + leak) / 2, np.where(z > 0, 1.0, leak))  # of x and −x one is active
+        f = np.where(z > 0, z, leak * z) @ strengths
+        return (kind.residual(f, y)[:, None] * slopes).T @ x / len(x)
+
+    return forces
+
+
+def _exact_forces(population: Population, leak: float) -> Forces:
+    """E[e σ′(ρ·x)x] = c(β − cΣw) − k²Σ_j ±|a_j|²E[sgn(ρ·x)|ρ_j·x|x], w = Σ_j ±|a_j|²ρ_j; y is odd."""
+    c, k = (1 + leak) / 2, (1 - leak) / 2
+
+    def forces(rho: np.ndarray, strengths: np.ndarray) -> np.ndarray:
+        missing = population.beta - c * times_sigma(strengths @ rho, population)
+        return c * missing - k**2 * even_slopes(rho, rho, strengths, population)
+
+    return forces
+
+
+def _transition(data: Dataset | Population) -> float:
     """ln|a| where the outputs of one neuron stop its growth: |a|² = s³/βᵀΣβ."""
-    beta = data.beta.reshape(-1)
     s = strength(data)
-    return float((np.log(s) - np.log(beta / s @ data.sigma @ (beta / s))) / 2)
+    direction = data.beta.reshape(-1) / s
+    return float((np.log(s) - np.log(times_sigma(direction, data) @ direction)) / 2)
 
 
 def _directions(state: np.ndarray) -> Float[np.ndarray, "2 D"]:
@@ -104,19 +131,34 @@ def _sizes(state: np.ndarray) -> Float[np.ndarray, "2"]:
     return np.where(state[:2] > _ABSENT, np.exp(state[:2]), 0.0)
 
 
-def _outputs(state: np.ndarray, x: Float[np.ndarray, "P D"], leak: float) -> Float[np.ndarray, "P"]:
-    z = x @ _directions(state).T
-    return np.where(z > 0, z, leak * z) @ (_SIGNS * _sizes(state) ** 2)
+def _losses(
+    strengths: Float[np.ndarray, "T 2"],
+    rho: Float[np.ndarray, "T 2 D"],
+    leak: float,
+    data: Dataset | Population,
+    kind: Loss,
+) -> Float[np.ndarray, "T"]:
+    """The mean loss of f(x) = Σ± ±|a|²σ(ρ·x)."""
+    both = [Network((one, row[None]), leak=leak) for one, row in zip(rho, strengths, strict=True)]
+    if isinstance(data, Population):
+        return np.array([square_loss(network, data) for network in both])
+    y = data.targets[:, 0]
+    return np.array([np.mean(kind.value(network(data.x), y)) for network in both])
 
 
 def _trajectory(
-    ts: np.ndarray, states: np.ndarray, growing: RankOne, data: Dataset, kind: Loss, *, stats: Stats
+    ts: np.ndarray,
+    states: np.ndarray,
+    growing: RankOne,
+    data: Dataset | Population,
+    kind: Loss,
+    *,
+    stats: Stats,
 ) -> Trajectory:
     """The weights of all neurons, in proportion to r₁±: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
     shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
     sizes, rho = np.array([_sizes(state) for state in states]), np.array([_directions(s) for s in states])
-    y = data.targets[:, 0]
-    loss = np.array([np.mean(kind.value(_outputs(state, data.x, growing.leak), y)) for state in states])
+    loss = _losses(_SIGNS * sizes**2, rho, growing.leak, data, kind)
     first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
     return Trajectory(
         ts=ts,

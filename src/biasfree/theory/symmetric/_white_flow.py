@@ -64,7 +64,8 @@ def _direction_course(
     across = across / size if size > 0 else across
     a = np.full_like(st, -np.inf) if log_q[1] == -np.inf else st + (log_q[1] - log_q[0]) / 2
     sech = 2 * np.exp(-np.abs(a)) / (1 + np.exp(-2 * np.abs(a)))
-    return np.tanh(a)[:, None] * direction + sech[:, None] * across, (log_q[0], log_q[1])
+    r_course = np.stack([np.tanh(a), sech], axis=1) @ np.stack([direction, across])
+    return r_course, (log_q[0], log_q[1])
 
 
 def norm_course(

@@ -86,8 +86,9 @@ class Decisions:
     def _collapses(self, neuron: Neuron, hit: np.ndarray, since: float) -> bool:
         """Whether a neuron has reached w = 0: no other point is on all its hyperplanes, and it was there just
         now."""
-        lines = self.lines.normals[(neuron.signs == 0) | hit]
-        if not hit.any() or np.linalg.matrix_rank(lines) < self.rank:
+        on = (neuron.signs == 0) | hit
+        few = np.count_nonzero(on) < self.rank  # then no singular values are needed
+        if few or not hit.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
             return False
         traveled = since * np.linalg.norm(self._velocity(neuron))
         return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * traveled)

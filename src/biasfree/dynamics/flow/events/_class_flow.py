@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from biasfree.dynamics._levels import Levels
-from biasfree.dynamics.flow.events._event_flow import KINK_SHARE, TooManyEventsError
+from biasfree.dynamics.flow.events._event_flow import TooManyEventsError
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._sorting import WORTH, no_groups, sorted_neurons
-from biasfree.dynamics.flow.native._class_search import class_cross, class_flip, class_search
 from biasfree.dynamics.flow.native._classes import class_velocity
 from biasfree.dynamics.flow.native._desk import Groups, desk_for
 from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
-from biasfree.dynamics.flow.native._loop import FRESH, LENGTH, LOCAL, SPREAD, WRONG, Code, Saves
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import FRESH, LENGTH, SPREAD, STILL, Saves
 from biasfree.dynamics.flow.native._signs import give_signs, take_signs
 
 #: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
@@ -34,6 +34,7 @@ class ClassFlow(FirstLayerFlow):
         super().__init__(*given, **problem)
         self._patience = self._next_look = PATIENCE
         self._share, self._renewed = np.inf, -1
+        self.march.whole[STILL] = self.shape.sizes[2] == 1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
         """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
@@ -126,39 +127,19 @@ class ClassFlow(FirstLayerFlow):
                 'Use method="steps".'
             )
 
-    def _look(self, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, and decide the event."""
-        march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
-        if not self.groups.active:
-            super()._look(saves, levels)
-            return
-        if march.whole[SPREAD]:
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, or decide the event that it ended with."""
+        if code == Code.LOOK and self.march.whole[SPREAD]:
             self._renew_classes()
-            return
-        if march.whole[WRONG]:
-            fraction, cost = class_search(march, self.shape, self.groups, self.desk, budget)
-        fraction = self._reach_levels(levels, fraction)
-        self._take(saves, fraction)
-        march.real[LOCAL] += cost / budget * KINK_SHARE * self.rtol
-        if march.whole[WRONG] and not levels.done:
-            self._pass(whole=fraction == 1.0)
-
-    def _pass(self, *, whole: bool) -> None:
-        """Let units that are wrong cross: all of them after a `whole` step, else those driven onward."""
-        given = (self.shape, self.groups, self.desk)
-        if whole:
-            self.counts["stepped over"] += int(class_flip(self.march.theta, *given))
         else:
-            class_velocity(self.march.theta, *given, self._out)
-            self._keep_forces()
-            crossed, blocked = class_cross(self.march.theta, self._out, *given)
-            self.counts["crossings"] += bool(crossed)
-            self._count_event()
-            if blocked:
-                self._evaluate_densely()
-                self._settle()
-        self.march.whole[FRESH] = 0
+            super()._attend(code, saves, levels)
 
-    def _keep_forces(self) -> None:
-        for side in (self.desk.near, self.desk.far):
-            side.before[:] = side.push
+    def _go_on(self, fraction: float, code: Code) -> None:  # noqa: ARG002
+        if code == Code.EVENT:
+            self._refuse_more()
+            self._settle()
+
+    def _settle(self) -> None:
+        """Decide, densely, everything that is wrong or can no longer be held."""
+        self._evaluate_densely()
+        super()._settle()

@@ -98,7 +98,7 @@ def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
     the side it came from where it was not, and the side of the larger mixing weight where it slid."""
     first, slid = np.where(contact.hit, -1, 1) * contact.signs, contact.signs == 0
     if (slid & loose).any():
-        held = -np.linalg.pinv(contact.normals.T) @ contact.rest
+        held = -_inverse(contact.normals).T @ contact.rest
         jump = contact.above - contact.below
         weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
         first = np.where(slid, np.where(weight >= 0.5, 1, -1), first)
@@ -110,6 +110,8 @@ def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.
     others."""
     chosen = np.where(sides > 0, contact.above[loose], contact.below[loose])
     force = contact.rest + chosen @ contact.normals[loose]
+    if len(chosen) == len(loose):
+        return sides, force
     tight = ~loose
     normals, low, high = contact.normals[tight], contact.above[tight], contact.below[tight]
     held = _least_norm(normals, force, low, high)
@@ -157,11 +159,12 @@ def _slide(contact: Contact) -> tuple[np.ndarray, np.ndarray]:
 
 def across(normals: Float[np.ndarray, "m D"], v: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
     """v less its part in the span of the normals."""
-    if not len(normals):
-        return v
-    if len(normals) == 1:
-        return v - (normals[0] @ v) / (normals[0] @ normals[0]) * normals[0]
-    return v - np.linalg.pinv(normals) @ (normals @ v)
+    return v - _inverse(normals) @ (normals @ v) if len(normals) else v
+
+
+def _inverse(normals: np.ndarray) -> np.ndarray:
+    """The pseudoinverse; that of one normal without a singular value decomposition."""
+    return normals.T / np.sum(normals**2) if len(normals) == 1 else np.linalg.pinv(normals)
 
 
 def departures(

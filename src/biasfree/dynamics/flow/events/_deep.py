@@ -13,12 +13,14 @@ import numpy as np
 
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._apply import Neuron
-from biasfree.dynamics.flow.events._event_flow import onward
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._units import Unit, held_by, place_of, set_sign, unit_at
 from biasfree.dynamics.flow.native._constraints import pin
+from biasfree.dynamics.flow.native._events import onward
 from biasfree.dynamics.flow.native._layout import room_for
-from biasfree.dynamics.flow.native._loop import FRESH, LOCAL, Saves
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import FRESH, LOCAL, Saves
+from biasfree.dynamics.flow.native._search import flip_wrong
 
 #: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
 OWN_SHARE = 1e-2
@@ -51,11 +53,28 @@ class DeepFlow(FirstLayerFlow):
         unit whose hyperplane began to repel."""
         return tuple(sorted({*super().branch_times, *self._left, *self.decisions.branch_times}))
 
-    def _look(self, saves: Saves, levels: Levels) -> None:
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, and decide the event."""
-        super()._look(saves, levels)
+        super()._attend(code, saves, levels)
         if not self.march.whole[FRESH]:
             self._stay_at_zero()
+
+    def _go_on(self, fraction: float, code: Code) -> None:  # noqa: ARG002
+        if fraction == 1.0:
+            self._step_over()
+        else:
+            self._settle()
+
+    def _step_over(self) -> None:
+        """Give the units that are wrong at the end of a whole step the signs of their sides."""
+        for _ in range(len(self.shape.sizes)):  # a change in one layer may change the sides of the next
+            crossed = int(flip_wrong(self.march.theta, self.march.signs, self.shape, self.rays, self.room))
+            if not crossed:
+                return
+            for u in np.flatnonzero(self.room.wrong):
+                self._wake_around(unit_at(int(u), self.shape, self.rays))
+            self.counts["stepped over"] += crossed
+            self.march.whole[FRESH] = 0
 
     def _stay_at_zero(self) -> None:
         """After a change: a unit that sees a ray with an input of exactly zero, as weights with blocks of
@@ -117,6 +136,7 @@ class DeepFlow(FirstLayerFlow):
         set_sign(unit, side, self.march.signs, self.shape, self.rays)
         self._wake_around(unit)
         self.counts["releases"] += 1
+        self._note(["releases"], unit.layer, unit.neuron)
 
     def _first(self, wrong: np.ndarray) -> tuple[Unit, float, float] | None:
         """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
@@ -150,6 +170,7 @@ class DeepFlow(FirstLayerFlow):
         set_sign(unit, 0, self.march.signs, self.shape, self.rays)
         self._hold([*self.units, unit])
         self.counts["slides"] += 1
+        self._note(["slides"], unit.layer, unit.neuron)
 
     def _pin(self, unit: Unit) -> None:
         """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change,
@@ -194,7 +215,9 @@ class DeepFlow(FirstLayerFlow):
     def _leave(self, h: int) -> None:
         """Let a neuron of the first layer, at w = 0, leave or rest there."""
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
-        self.counts.update(self.decisions.decide(self._only(h), self.t, signs, hidden))
+        happened = self.decisions.decide(self._only(h), self.t, signs, hidden)
+        self.counts.update(happened)
+        self._note(happened, 0, h)
         self._put_hidden(hidden)
         count, column = len(self.rays.orient), signs[:, h]
         self.march.signs[h * count : (h + 1) * count] = column[self.rays.line] * self.rays.orient
@@ -206,10 +229,6 @@ class DeepFlow(FirstLayerFlow):
         self._hold([*others, *(self._unit(h, q) for q in np.flatnonzero(column == 0).tolist())], rest)
         for line in range(len(column)):
             self._wake_around(self._unit(h, line))
-
-    def _after_flips(self, places: np.ndarray) -> None:
-        for u in places:
-            self._wake_around(unit_at(int(u), self.shape, self.rays))
 
     def _wake_around(self, unit: Unit) -> None:
         """After a change of a unit: it, or one that slides on its ray, may be the only one that sees the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,30 @@ from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.events._units import Unit, jump_of
 from biasfree.dynamics.flow.native._constraints import unit_rate
+from biasfree.dynamics.flow.native._events import KINK_SHARE, MOST_AT_ONCE, budget_of, first_event
 from biasfree.dynamics.flow.native._layout import room_for
-from biasfree.dynamics.flow.native._loop import EVALUATIONS, FRESH, LOCAL, LOOSE, TRIAL, WRONG, Saves
-from biasfree.dynamics.flow.native._search import examine, flip_wrong, jumps_of, search
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import (
+    CROSSINGS,
+    EVALUATIONS,
+    EVENTS,
+    FRESH,
+    LOOSE,
+    MOST_EVENTS,
+    SLIDES,
+    STEPPED_OVER,
+    TRIAL,
+    WRONG,
+    Saves,
+)
+from biasfree.dynamics.flow.native._search import examine, jumps_of
 from biasfree.networks import Network
+from biasfree.trajectory import Event
 
-#: The share of a step's tolerance that may be spent on kinks stepped over.
-KINK_SHARE = 0.3
-#: Rates smaller than this, relative to the rates that they are the difference of, are zero.
-TINY = 1e-12
 #: The relative change of the weights over which kinks are asked whether any of them could matter.
 FIRST_CHANGE = 0.01
 #: Units (hidden neurons on rays) beyond which kinks that matter are too many to follow one by one.
 MANY_UNITS = 50_000
-#: Decisions at one time after which the flow is given up.
-MOST_AT_ONCE = 200
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
@@ -51,21 +60,28 @@ class EventFlow(Flow):
         super().__init__(network, data, limits, **problem)
         self.counts: Counter[str] = Counter()
         self.units: list[Unit] = []
+        self._located: list[Event] = []
         self._out = np.zeros(len(self.march.theta))
-        self._events, self._most_events = 0, most_events
-
-    @cached_property
-    def _wrong(self) -> np.ndarray:
-        return np.zeros(len(self.march.signs), bool)
-
-    @cached_property
-    def _buffers(self) -> tuple[np.ndarray, ...]:
-        return tuple(np.zeros(len(self.march.signs)) for _ in range(3))
+        self._most_events = most_events
+        if most_events is not None:
+            self.march.whole[MOST_EVENTS] = most_events
 
     @property
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
-        return {kind: self.counts[kind] for kind in KINDS}
+        native = {"crossings": CROSSINGS, "slides": SLIDES, "stepped over": STEPPED_OVER}
+        counts = self.counts + Counter({kind: int(self.march.whole[at]) for kind, at in native.items()})
+        return {kind: counts[kind] for kind in KINDS}
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._located)
+
+    def _note(self, kinds: Iterable[str], layer: int, neuron: int) -> None:
+        """Keep the events of one neuron; crossings are only counted."""
+        kept = sorted(set(kinds) - {"crossings"})
+        self._located += [Event(self.t, kind, layer, neuron) for kind in kept]
 
     @abstractmethod
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:
@@ -86,45 +102,43 @@ class EventFlow(Flow):
         march = self.march
         self._examine(march.theta)
         self.room.before[:] = self.room.force
-        jumps = jumps_of(march.theta, march.signs, self.shape, self.rays, self.room, self._buffers[0])
+        jumps = jumps_of(march.theta, march.signs, self.shape, self.rays, self.room)
         return bool(self._first_length() * jumps > self._budget())
 
     def _first_length(self) -> float:
         """The time in which the weights change by about one percent, after an evaluation."""
         return FIRST_CHANGE * _size(self.march.theta) / max(_size(self._out), np.finfo(float).tiny)
 
-    def _look(self, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, and decide the event."""
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, or decide the event that it ended with."""
+        if code == Code.EVENT:
+            self._refuse_more()
+            self._settle()
+            return
         march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
         if march.whole[LOOSE]:
             fraction = self._release(budget)
         if march.whole[WRONG]:
-            jumps, low, high = self._buffers
-            given = (self.shape, self.rays, self.room, jumps, self._wrong, low, high)
-            part, cost = search(march, *given, budget)
+            given = (self.shape, self.rays, self.room, self.groups, self.desk)
+            part, cost = first_event(march, *given, budget)
             fraction = min(fraction, part)
         fraction = self._reach_levels(levels, fraction)
-        self._take(saves, fraction)
-        march.real[LOCAL] += cost / budget * KINK_SHARE * self.rtol
-        if levels.done:
-            return
-        if fraction == 1.0:
-            self._step_over()
-        else:
-            self._settle()
+        code = self._take(saves, fraction, cost / budget * KINK_SHARE * self.rtol)
+        if not levels.done:
+            self._go_on(fraction, code)
+
+    @abstractmethod
+    def _go_on(self, fraction: float, code: Code) -> None:
+        """Decide what is left after a part of a step."""
 
     def _budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""
-        places = zip(
-            self.shape.weights_at, self.shape.biases_at, self.floors[::2], self.shape.train, strict=True
-        )
-        sizes = [_size(self.march.theta[a:b]) + floor for a, b, floor, trained in places if trained]
-        return KINK_SHARE * self.rtol * float(min(sizes))
+        return float(budget_of(self.march.theta, self.shape, self.rtol, self.floors))
 
     def _examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
         self.march.whole[EVALUATIONS] += 1
-        given = (self.shape, self.rays, self.room, self.held, self._out, self._wrong)
+        given = (self.shape, self.rays, self.room, self.held, self._out)
         return float(examine(theta, self.march.signs, *given))
 
     def _slack(self, fraction: float) -> float:
@@ -143,37 +157,24 @@ class EventFlow(Flow):
                 inside = middle
         return outside
 
-    def _step_over(self) -> None:
-        """Give the units that are wrong at the end of a whole step the signs of their sides."""
-        for _ in range(len(self.shape.sizes)):  # a change in one layer may change the sides of the next
-            given = (self.shape, self.rays, self.room, self._wrong)
-            crossed = int(flip_wrong(self.march.theta, self.march.signs, *given))
-            if not crossed:
-                return
-            self._after_flips(np.flatnonzero(self._wrong))
-            self.counts["stepped over"] += crossed
-            self.march.whole[FRESH] = 0
-
-    def _after_flips(self, places: np.ndarray) -> None:
-        """React to units that have changed sides."""
-
     def _settle(self) -> None:
         """Decide everything that is wrong or can no longer be held."""
         for _ in range(MOST_AT_ONCE):
             loose = self._examine(self.march.theta) < 0
-            wrong = np.flatnonzero(self._wrong)
+            wrong = np.flatnonzero(self.room.wrong)
             if not len(wrong) and not loose:
                 return
             if not self._decide(wrong, loose=loose):
                 return
-            self._count_event()
+            self.march.whole[EVENTS] += 1
+            self._refuse_more()
         raise UnfinishedError(
             f'{MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. Use method="steps".'
         )
 
-    def _count_event(self) -> None:
-        self._events += 1
-        if self._most_events is not None and self._events > self._most_events:
+    def _refuse_more(self) -> None:
+        """Refuse to go on if there were more events than allowed."""
+        if self.march.whole[EVENTS] > self.march.whole[MOST_EVENTS]:
             raise TooManyEventsError(
                 f"more than {self._most_events} events by t = {self.t:.6g}: too many to follow them one by "
                 'one. Use method="steps".'
@@ -194,12 +195,6 @@ class EventFlow(Flow):
         if len(self.units) >= len(self.room.back):
             self.room = room_for(self.shape, self.rays, 2 * len(self.units))
         self.march.whole[FRESH] = 0
-
-
-def onward(rate: float, jump: float) -> bool:
-    """Whether a unit crosses its hyperplane: the velocity points beyond it on both sides. `rate` is the
-    velocity toward the side it comes from, `jump` by how much less it is beyond."""
-    return rate < 0 and rate - jump <= TINY * (abs(rate) + abs(jump))
 
 
 def _size(v: np.ndarray) -> float:

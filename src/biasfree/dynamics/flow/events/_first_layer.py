@@ -66,11 +66,9 @@ class FirstLayerFlow(EventFlow):
         """The force of every hyperplane on neurons above and below it, (Q, H)."""
         rays, force = self.rays, self._first_force()
         length = rays.orient * np.sqrt(np.sum(rays.normals**2, axis=0) + self.shape.biased)[rays.line]
-        above, below = np.zeros((2, rays.normals.shape[1], len(force)))
         up = np.where(rays.orient > 0, 1.0, self.shape.leak) * length
         down = np.where(rays.orient > 0, self.shape.leak, 1.0) * length
-        np.add.at(above, rays.line, up[:, None] * force.T)
-        np.add.at(below, rays.line, down[:, None] * force.T)
+        above, below = (np.add.reduceat((side * force).T, rays.first[:-1]) for side in (up, down))
         return above, below
 
     def _unit(self, neuron: int, line: int) -> Unit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from biasfree.data import Dataset
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
-from biasfree.dynamics.flow.events._event_flow import onward
-from biasfree.dynamics.flow.events._units import Unit, Watch, held_by, set_sign, unit_at
-from biasfree.dynamics.flow.native._loop import FRESH
+from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
+from biasfree.dynamics.flow.native._events import cross
+from biasfree.dynamics.flow.native._march import UNHELD
 from biasfree.dynamics.flow.native._signs import first_signs
 from biasfree.networks import Network
 
@@ -43,12 +42,14 @@ class TwoLayerFlow(ClassFlow):
         return tuple(self.decisions.branch_times)
 
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:  # noqa: ARG002
-        if self._cross(wrong):
+        if len(wrong) and cross(self.march, self.shape, self.rays, self.room, self.held, self._out):
+            self._hold_new()
             return True
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
         happened: set[str] = set()
         for neuron in self._neurons(signs, hidden, self._restless()):
             changes = self.decisions.decide(neuron, self.t, signs, hidden)
+            self._note(changes, 0, neuron.h)
             self._settled.pop(neuron.h, None)
             if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
                 self._settled[neuron.h] = tuple(signs[:, neuron.h])
@@ -58,22 +59,19 @@ class TwoLayerFlow(ClassFlow):
         self._hold(signs)
         return True
 
-    def _cross(self, wrong: np.ndarray) -> bool:
-        """Let the neurons cross that are beyond one hyperplane, slide along none, and are driven onward."""
-        units = [unit_at(int(u), self.shape, self.rays) for u in wrong]
-        bound = {unit.neuron for unit in self.units} | set(self.held.rest.tolist())
-        often, crossed = Counter(unit.neuron for unit in units), False
-        for unit, u in zip(units, wrong, strict=True):
-            if often[unit.neuron] == 1 and unit.neuron not in bound:
-                rate, square, _ = self._rate(unit)
-                sign = int(self.march.signs[u])
-                if onward(sign * rate, self._jump(unit) * square):
-                    set_sign(unit, -sign, self.march.signs, self.shape, self.rays)
-                    crossed = True
-        if crossed:
-            self.counts["crossings"] += 1
-            self.march.whole[FRESH] = 0
-        return crossed
+    def _settle(self) -> None:
+        """Decide, densely, everything that is wrong or can no longer be held."""
+        self._hold_new()
+        super()._settle()
+
+    def _hold_new(self) -> None:
+        """Hold the neurons that native code has put on a hyperplane."""
+        if self.march.whole[UNHELD]:
+            self.march.whole[UNHELD] = 0
+            before = {unit.neuron for unit in self.units}
+            self._hold(self._line_signs())
+            for h in sorted({unit.neuron for unit in self.units} - before):
+                self._note(["slides"], 0, h)
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
@@ -110,6 +108,8 @@ class TwoLayerFlow(ClassFlow):
 
     def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
         """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""
+        if np.count_nonzero(signs == 0) == 1:  # the normals of two hyperplanes are independent
+            return []
         also = np.flatnonzero(self.decisions.implied(signs == 0) & (signs != 0))
         if not len(also) or self._settled.get(h) == tuple(signs):
             return []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics.flow.native._classes import class_inputs, layers
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._layout import matrix
-from biasfree.dynamics.flow.native._loop import TRIAL, dense
+from biasfree.dynamics.flow.native._march import TRIAL, dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 #: A step is searched at this many points, and then by bisection.
@@ -15,7 +15,7 @@ GRID = 8
 HALVINGS = 60
 
 
-@native
+@inner
 def class_search(march, shape, groups, desk, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
     h, width = march.real[TRIAL], shape.sizes[1]
@@ -96,7 +96,7 @@ def _wrong_jumps(h, row, a, side):
     return total
 
 
-@native
+@inner
 def class_flip(theta, shape, groups, desk):
     """Put the units that are wrong on their other sides; returns how many."""
     class_inputs(theta, shape, groups, desk)
@@ -115,7 +115,7 @@ def _flip(side):
     return crossed
 
 
-@native
+@inner
 def class_cross(theta, v, shape, groups, desk):
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
     onward whatever the order; returns how many crossed, and how many could not."""

@@ -8,6 +8,9 @@ one. The cones are checked at every evaluation.
 σ(z) = (1+α)/2·z + (1−α)/2·|z|: the first part is linear in the input, and |z| = s·z at the sign s, so that
 outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
 block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
+
+With one output the velocity of a neuron is a·pull, where the pull depends on signs and residuals only. While
+outputs are far below the targets residuals stand still, and so do the pulls within a step.
 """
 
 from __future__ import annotations
@@ -47,10 +50,35 @@ def class_velocity(theta, shape, groups, desk, out):
         for k in range(len(u)):
             u[k, h] += desk.stray_speed[k, s]
     _linear_back(w, a, groups, desk, v, u)
+    if len(a) == 1:
+        copy(v, desk.pull)
+        still_velocity(theta, shape, desk, out)
+        return wrong
+    _decay(theta, shape, out)
+    return wrong
+
+
+@inner
+def still_velocity(theta, shape, desk, out):
+    """Write θ̇ of a network with one output to `out`, with the pulls of the last evaluation: v = a·pull and
+    u = w·pull."""
+    w, a = layers(theta, shape)
+    v, u = layers(out, shape)
+    for h in range(len(w)):
+        total = 0.0
+        for i in range(w.shape[1]):
+            v[h, i] = a[0, h] * desk.pull[h, i]
+            total += w[h, i] * desk.pull[h, i]
+        u[0, h] = total
+    _decay(theta, shape, out)
+
+
+@inner
+def _decay(theta, shape, out):
+    """Subtract λθ from the velocity; layers that are not trained do not move."""
     for layer in range(2):
         for i in range(shape.weights_at[layer], shape.biases_at[layer]):
             out[i] = out[i] - shape.l2 * theta[i] if shape.train[layer] else 0.0
-    return wrong
 
 
 @inner
@@ -134,7 +162,7 @@ def _stray_rows(w, a, groups, desk):
 
 @summing
 def _linear_back(w, a, groups, desk, v, u):
-    """Velocities by the forces on linear functions, after both `_evaluate`."""
+    """Velocities by the forces on linear functions, after both `_evaluate`; of one output its pulls."""
     outputs = len(a)
     product_by_rows(desk.near.odd, groups.near.normals, desk.whole_back)
     product_by_rows(desk.far.odd, groups.far.normals, desk.far_back)
@@ -153,7 +181,7 @@ def _linear_back(w, a, groups, desk, v, u):
                 back = desk.whole_back[k, i] + desk.far_back[k, i]
                 if c >= 0:
                     back += desk.back[c * outputs + k, i]
-                v[h, i] += a[k, h] * back
+                v[h, i] += back if outputs == 1 else a[k, h] * back
                 total += w[h, i] * back
             u[k, h] += total
 
@@ -245,7 +273,8 @@ def _residuals(shape, rays, side, begin, end):
 
 @summing
 def _forces(outer, rays, side, begin, end, v, u):
-    """The forces of some lines on neurons, added to their velocities, a few neurons at a time."""
+    """The forces of some lines on neurons, added to their velocities, a few neurons at a time; with one
+    output the pulls of these lines."""
     for first in range(0, outer.shape[1], ROWS):
         some = min(ROWS, outer.shape[1] - first)
         for m in range(some):
@@ -255,6 +284,8 @@ def _forces(outer, rays, side, begin, end, v, u):
                 force[q] = 0.0
             for k in range(len(outer)):
                 factor, push, total = outer[k, h], side.push[k, begin:end], 0.0
+                if len(outer) == 1:
+                    factor = 1.0
                 for q in range(len(force)):
                     force[q] += factor * sign[q] * push[q]
                     total += push[q] * sz[q]

@@ -51,17 +51,15 @@ def constrain(theta, signs, shape, rays, room, held, out):
     gradients."""
     _rest(shape, held, out)
     count = len(held.layer)
-    for j in range(count):
-        unit = held.layer[j], held.neuron[j], held.ray[j]
-        gradient(unit, theta, signs, shape, rays, room, held, room.back[j], room.act[j])
     if held.single:
         for j in range(count):
-            room.multipliers[j] = _along(j, out, shape, room) / _product(j, j, shape, room)
-    else:
-        rhs = np.zeros(count)
-        for i in range(count):
-            rhs[i] = _along(i, out, shape, room)
-        solve(gram_of(count, shape, room), rhs, room.multipliers)
+            room.multipliers[j] = _project(held.neuron[j], held.ray[j], shape, rays, out)
+        return
+    _gradients(theta, signs, shape, rays, room, held)
+    rhs = np.zeros(count)
+    for i in range(count):
+        rhs[i] = _along(i, out, shape, room)
+    solve(gram_of(count, shape, room), rhs, room.multipliers)
     for j in range(count):
         _subtract(j, room.multipliers[j], shape, room, out)
         if held.layer[j] > 0:
@@ -78,6 +76,34 @@ def _rest(shape, held, out):
             out[shape.weights_at[0] + h * fan_in + i] = 0.0
         if shape.biased:
             out[shape.biases_at[0] + h] = 0.0
+
+
+@inner
+def _project(neuron, ray, shape, rays, out):
+    """Subtract from the velocity of one first-layer neuron its part along ∇z, (n, 1) or n; returns the
+    multiplier of ∇z."""
+    at, line, fan_in = shape.weights_at[0] + neuron * shape.sizes[0], rays.line[ray], shape.sizes[0]
+    along, square = 0.0, 0.0
+    for i in range(fan_in):
+        n = rays.orient[ray] * rays.normals[i, line]
+        along += out[at + i] * n
+        square += n * n
+    if shape.biased:
+        along += out[shape.biases_at[0] + neuron]
+        square += 1.0
+    for i in range(fan_in):
+        out[at + i] -= along / square * rays.orient[ray] * rays.normals[i, line]
+    if shape.biased:
+        out[shape.biases_at[0] + neuron] -= along / square
+    return along / square
+
+
+@inner
+def _gradients(theta, signs, shape, rays, room, held):
+    """∇z of the units that slide."""
+    for j in range(len(held.layer)):
+        unit = held.layer[j], held.neuron[j], held.ray[j]
+        gradient(unit, theta, signs, shape, rays, room, held, room.back[j], room.act[j])
 
 
 @inner
@@ -132,24 +158,6 @@ def _force_below(unit, multiplier, theta, signs, shape, rays, room):
             sign = signs[u]
             below[i] = total * slope(sign, shape.leak)
         back = below
-
-
-@inner
-def _product(i, j, shape, room):
-    """∇z_i·∇z_j over the layers that are trained."""
-    back_at, act_at, total = 0, 0, 0.0
-    for layer in range(len(shape.sizes) - 2):
-        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        if shape.train[layer]:
-            one, two = 0.0, 1.0 if shape.biased else 0.0
-            for h in range(back_at, back_at + width):
-                one += room.back[i, h] * room.back[j, h]
-            for h in range(act_at, act_at + fan_in):
-                two += room.act[i, h] * room.act[j, h]
-            total += one * two
-        back_at += width
-        act_at += fan_in
-    return total
 
 
 @inner
@@ -237,6 +245,7 @@ def _free_part(unit, theta, signs, shape, rays, room, held, x):
     """∇z of a unit in the row after those of the constraints, and its components x along these; returns
     |∇z|² and the part of it that constraints leave."""
     count = len(held.layer)
+    _gradients(theta, signs, shape, rays, room, held)
     gradient(unit, theta, signs, shape, rays, room, held, room.back[count], room.act[count])
     gram, rhs = gram_of(count + 1, shape, room), np.zeros(count)
     for i in range(count):

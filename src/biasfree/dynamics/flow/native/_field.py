@@ -22,14 +22,24 @@ from biasfree.dynamics.flow.native._vectors import fill
 @inner
 def forward(theta, signs, shape, rays, room):
     """Inputs, activations and outputs into `room`; returns how many units are wrong."""
-    last, count, wrong = len(shape.sizes) - 2, len(rays.orient), 0
-    for layer in range(last + 1):
-        width = shape.sizes[layer + 1]
-        at = shape.units_at[layer] if layer < last else 0
-        z = room.f if layer == last else matrix(room.z, at, width, count)
+    last = len(shape.sizes) - 2
+    wrong = hidden_inputs(theta, signs, shape, rays, room)
+    if last > 0:
+        wrong += _activate(last - 1, theta, signs, shape, rays, room)
+    _preactivate(last, theta, shape, rays, room, room.f)
+    return wrong
+
+
+@inner
+def hidden_inputs(theta, signs, shape, rays, room):
+    """The inputs of all hidden units into `room`, and the activations below the last of them; returns how
+    many units below the last layer are wrong."""
+    wrong = 0
+    for layer in range(len(shape.sizes) - 2):
+        if layer > 0:
+            wrong += _activate(layer - 1, theta, signs, shape, rays, room)
+        z = matrix(room.z, shape.units_at[layer], shape.sizes[layer + 1], len(rays.orient))
         _preactivate(layer, theta, shape, rays, room, z)
-        if layer < last:
-            wrong += _activate(layer, theta, signs, shape, rays, room)
     return wrong
 
 
@@ -55,24 +65,31 @@ def _preactivate(layer, theta, shape, rays, room, z):
 @inner
 def _activate(layer, theta, signs, shape, rays, room):
     """Activations of a layer with the slopes of its signs; returns how many units are wrong."""
-    count, at, width, wrong = len(rays.orient), shape.units_at[layer], shape.sizes[layer + 1], 0
-    sizes = input_sizes(layer, shape, rays, room)
-    for h in range(width):
-        bound = ROUNDING * row_size(layer, h, theta, shape)
+    count, leak, wrong = len(rays.orient), shape.leak, 0
+    for h in range(shape.sizes[layer + 1]):
+        begin = shape.units_at[layer] + h * count
+        end = begin + count
+        zs, row, a = room.z[begin:end], signs[begin:end], room.a[begin:end]
         for r in range(count):
-            u = at + h * count + r
-            z = room.z[u]
+            z = zs[r]
             if shape.follow:
-                signs[u] = 1 if z > 0 else -1
-            sign = signs[u]
-            room.a[u] = 0.0 if sign == 0 else slope(sign, shape.leak) * z  # a unit that slides has z = 0
-            if sign * z < -bound * sizes[r]:
+                row[r] = 1 if z > 0 else -1
+            sign = row[r]
+            a[r] = 0.0 if sign == 0 else slope(sign, leak) * z  # a unit that slides has z = 0
+            if sign * z < 0 and beyond_rounding(layer, h, r, z, theta, shape, rays, room):
                 wrong += 1
     return wrong
 
 
 @inner
-def row_size(layer, h, theta, shape):
+def beyond_rounding(layer, h, r, z, theta, shape, rays, room):
+    """Whether the input z of a unit is on one side of zero for certain: above ROUNDING·|w_h||a|. Few units
+    are asked, so that lengths are not computed for the others."""
+    return abs(z) > ROUNDING * _row_size(layer, h, theta, shape) * input_size(layer, r, shape, rays, room)
+
+
+@inner
+def _row_size(layer, h, theta, shape):
     """|(w_h, b_h)|."""
     fan_in, total = shape.sizes[layer], 0.0
     for i in range(fan_in):
@@ -83,20 +100,15 @@ def row_size(layer, h, theta, shape):
 
 
 @inner
-def input_sizes(layer, shape, rays, room):
-    """|(a, 1)| of what a layer sees of each ray, without the 1 if there are no biases."""
-    count, fan_in = len(rays.orient), shape.sizes[layer]
-    sizes = np.zeros(count)
-    fill(sizes, 1.0 if shape.biased else 0.0)
-    for i in range(fan_in):
-        for r in range(count):
-            if layer == 0:
-                sizes[r] += rays.normals[i, rays.line[r]] ** 2
-            else:
-                sizes[r] += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
-    for r in range(count):
-        sizes[r] = math.sqrt(sizes[r])
-    return sizes
+def input_size(layer, r, shape, rays, room):
+    """|(a, 1)| of what a layer sees of a ray, without the 1 if there are no biases."""
+    count, total = len(rays.orient), 1.0 if shape.biased else 0.0
+    for i in range(shape.sizes[layer]):
+        if layer == 0:
+            total += rays.normals[i, rays.line[r]] ** 2
+        else:
+            total += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
+    return math.sqrt(total)
 
 
 @inner

@@ -74,7 +74,8 @@ class Rays(NamedTuple):
 class Room(NamedTuple):
     """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
     `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
-    as outer products back ⊗ act by layer, with their multipliers."""
+    as outer products back ⊗ act by layer, with their multipliers. A search marks `wrong` units and works with
+    the jumps of the velocity at them and their inputs before and after a kink (`low`, `high`)."""
 
     lines: Float[np.ndarray, "H Q"]
     folded: Float[np.ndarray, "H Q"]
@@ -83,6 +84,10 @@ class Room(NamedTuple):
     force: Float[np.ndarray, "U"]
     before: Float[np.ndarray, "U"]
     delta: Float[np.ndarray, "U"]
+    wrong: Bool[np.ndarray, "U"]
+    jumps: Float[np.ndarray, "U"]
+    low: Float[np.ndarray, "U"]
+    high: Float[np.ndarray, "U"]
     f: Float[np.ndarray, "K R"]
     e: Float[np.ndarray, "K R"]
     back: Float[np.ndarray, "M B"]
@@ -212,6 +217,10 @@ def room_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Room:
         force=np.zeros(units),
         before=np.zeros(units),
         delta=np.zeros(units),
+        wrong=np.zeros(units, bool),
+        jumps=np.zeros(units),
+        low=np.zeros(units),
+        high=np.zeros(units),
         f=np.zeros(by_ray),
         e=np.zeros(by_ray),
         back=np.zeros((slides, int(shape.sizes[1:-1].sum()))),

@@ -1,27 +1,52 @@
 """The adaptive loop, native: Tsitouras' Runge–Kutta pair of order 5 with steps of a controlled length.
 
-It runs while steps are plain. An accurate step with a possible event (a wrong unit, a constraint that ends, a
-loss that reaches the level) is left to the caller, who says which fraction of it to take.
+It runs through steps, and with two layers through plain crossings of kinks. An accurate step in which more
+may happen (a constraint that ends, a loss that reaches the level) is left to the caller, who says which
+fraction of it to take; so are decisions at an event.
 """
 
 from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import class_loss, class_velocity, keep_forces
+from biasfree.dynamics.flow.native._classes import (
+    class_loss,
+    class_velocity,
+    keep_forces,
+    still_velocity,
+)
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._constraints import slack
+from biasfree.dynamics.flow.native._events import KINK_SHARE, budget_of, first_event, pass_kinks
 from biasfree.dynamics.flow.native._field import loss, velocity
+from biasfree.dynamics.flow.native._march import (
+    ACCEPTED,
+    BY_CLASS,
+    DRIFT,
+    EVALUATIONS,
+    FRESH,
+    LAST_ERROR,
+    LENGTH,
+    LOCAL,
+    LOOSE,
+    LOW,
+    REJECTED,
+    SAVED,
+    SPREAD,
+    STAGES,
+    STILL,
+    TIME,
+    TRIAL,
+    TRIAL_ERROR,
+    WRONG,
+    combine_stages,
+    dense,
+)
 from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, copy, norm
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-STAGES = 7
 #: Weights of the stages: row i leads to the state of stage i; the last stage is the end of the step.
 WEIGHTS = np.zeros((STAGES, STAGES))
 WEIGHTS[1, :1] = [0.161]
@@ -39,18 +64,10 @@ ERROR = np.array(
     [0.0017800110522257773, 0.0008164344596567463, -0.007880878010261994, 0.1447110071732629,
      -0.5823571654525552, 0.45808210592918686, -0.015151515151515152]
 )  # fmt: skip
-#: Weights of the stages in the dense output, by powers 1 to 4 of the fraction of the step.
-DENSE = np.array(
-    [
-        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        [-2.763706197274826, 0.1317, 3.9302962368947476, -12.411077166933666, 37.50931341651104,
-         -27.896526289197286, 1.5],
-        [2.9132554618219126, -0.2234, -5.941033872131505, 30.33818863028232, -88.1789048947664,
-         65.09189467479366, -4.0],
-        [-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902, 47.37952196281928,
-         -34.87065786149661, 2.5],
-    ]
-)  # fmt: skip
+
+
+#: The share of a step's tolerance that residuals may cost which stand still between its ends.
+STILL_SHARE = 0.1
 
 
 class Code(IntEnum):
@@ -60,74 +77,33 @@ class Code(IntEnum):
     TIRED = 1  # it has tried as many steps as it may
     BROKEN = 2  # no step, however short, is accurate enough
     LOOK = 3  # an accurate step is waiting in which something may happen
+    EVENT = 4  # a unit at an event needs a decision, or there are too many events
 
 
-# places of `real` and `whole`
-TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR = range(6)
-ACCEPTED, REJECTED, EVALUATIONS, BY_CLASS, SAVED, FRESH, WRONG, LOOSE, LOW, SPREAD = range(10)
-_SAVED, _TIRED, _BROKEN, _LOOK = (int(code) for code in Code)
-
-
-class March(NamedTuple):
-    """Where a flow stands: θ, its signs, the stages and the end of the step under way, times and counts."""
-
-    theta: Float[np.ndarray, "N"]
-    signs: Int[np.ndarray, "U"]
-    stages: Float[np.ndarray, "7 N"]
-    arrival: Float[np.ndarray, "N"]
-    state: Float[np.ndarray, "N"]
-    real: Float[np.ndarray, "6"]
-    whole: Int[np.ndarray, "10"]
-
-
-class Saves(NamedTuple):
-    """Times to save at, and what is saved there."""
-
-    ts: Float[np.ndarray, "T"]
-    states: Float[np.ndarray, "T N"]
-    losses: Float[np.ndarray, "T"]
-
-
-@inner
-def dense(march, fraction):
-    """The state at a fraction of the step under way, into `march.state`."""
-    weights, power = np.zeros(STAGES), fraction
-    for p in range(len(DENSE)):
-        for i in range(STAGES):
-            weights[i] += power * DENSE[p, i]
-        power *= fraction
-    _combine(march, weights, march.state)
+_SAVED, _TIRED, _BROKEN, _LOOK, _EVENT = (int(code) for code in Code)
 
 
 @native
-def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level, fraction, most):
-    """Take a fraction of the step under way, then steps until the times are saved, `most` are tried, or an
-    accurate one needs a look."""
+def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level, fraction, cost, most):
+    """Take a fraction of the step under way, whose kinks cost so much, then steps until the times are saved,
+    `most` are tried, or something is left to the caller."""
     real, whole, tried = march.real, march.whole, 0
+    two_layers = len(shape.sizes) == 3 and not shape.follow
     while True:
         if fraction > 0:
             _take(march, saves, shape, rays, room, groups, desk, rtol, fraction)
-            fraction = 0.0
+            real[LOCAL] += cost
+            decided = not two_layers or pass_kinks(march, shape, rays, room, held, groups, desk, fraction)
+            fraction, cost = 0.0, 0.0
+            if not decided:
+                return _EVENT
         if whole[SAVED] == len(saves.ts):
             return _SAVED
         if tried == most:
             return _TIRED
         tried += 1
-        whole[WRONG], groups.stay[0] = 0, 1
-        for i in range(whole[FRESH], STAGES):
-            if i == 1:
-                real[TRIAL] = min(real[LENGTH], saves.ts[-1] - real[TIME])
-            _combine(march, WEIGHTS[i, :i], march.arrival)
-            whole[EVALUATIONS] += 1
-            if groups.active:
-                whole[BY_CLASS] += groups.classes > 0
-                wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
-            else:
-                wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
-            if i == 0:
-                _begin(march, room, desk)
-            else:
-                whole[WRONG] = max(whole[WRONG], wrong)
+        if not _evaluate_stages(march, saves.ts[-1], shape, rays, room, held, groups, desk, rtol, floors):
+            continue
         error = _error(march, shape, rtol, floors)
         if not error <= 1:
             whole[REJECTED] += 1
@@ -135,27 +111,52 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             real[LENGTH] = shrink * real[TRIAL]
             if not real[TIME] + real[LENGTH] > real[TIME]:
                 return _BROKEN
-            if not error < np.inf:
+            if not error < np.inf or (whole[STILL] and groups.active):
                 whole[FRESH] = 0
             continue
         real[TRIAL_ERROR] = error
         whole[LOOSE] = held.size > 0 and slack(shape, rays, room, held) < 0
         whole[SPREAD] = groups.stay[0] == 0
         whole[LOW] = level > -np.inf and _loss(march.arrival, shape, rays, room, groups, desk) <= level
-        if whole[WRONG] > 0 or whole[LOOSE] or whole[LOW] or whole[SPREAD]:
+        if whole[LOOSE] or whole[LOW] or whole[SPREAD] or (whole[WRONG] > 0 and not two_layers):
             return _LOOK
         fraction = 1.0
+        if whole[WRONG] > 0:
+            budget = budget_of(march.theta, shape, rtol, floors)
+            fraction, cost = first_event(march, shape, rays, room, groups, desk, budget)
+            cost *= KINK_SHARE * rtol / budget
 
 
 @inner
-def _combine(march, weights, out):
-    """θ and the first stages of the step under way, with these weights, into `out`."""
-    count, h, theta = len(weights), march.real[TRIAL], march.theta
-    for begin in range(0, len(out), COLUMNS):
-        end = min(begin + COLUMNS, len(out))
-        combination(weights, march.stages[:count], begin, end, out[begin:end])
-        for j in range(begin, end):
-            out[j] = theta[j] + h * out[j] if count > 0 else theta[j]
+def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, floors):
+    """The stages of the next step; returns whether residuals could stand still within it where they were
+    taken to do so."""
+    real, whole = march.real, march.whole
+    still = whole[STILL] and groups.active
+    whole[WRONG], groups.stay[0], real[DRIFT] = 0, 1, 0.0
+    for i in range(whole[FRESH], STAGES):
+        if i == 1:
+            real[TRIAL] = min(real[LENGTH], end - real[TIME])
+        combine_stages(march, WEIGHTS[i, :i], march.arrival)
+        if still and i > 0:
+            at_end = i == STAGES - 1
+            still_velocity(march.arrival, shape, desk, march.state if at_end else march.stages[i])
+            if not at_end:
+                continue
+        whole[EVALUATIONS] += 1
+        if groups.active:
+            whole[BY_CLASS] += groups.classes > 0
+            wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
+        else:
+            wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
+        if i == 0:
+            _begin(march, room, desk)
+        else:
+            whole[WRONG] = max(whole[WRONG], wrong)
+    if still:
+        real[DRIFT] = _drift(march, shape, rtol, floors)
+        whole[STILL] = real[DRIFT] <= STILL_SHARE
+    return not still or whole[STILL]
 
 
 @inner
@@ -202,6 +203,21 @@ def _error(march, shape, rtol, floors):
     return worst
 
 
+@summing
+def _drift(march, shape, rtol, floors):
+    """The error of a step by pulls that stood still between its ends, over the error allowed: at most the
+    length of the step times the change of the velocity at its end; the largest of both layers."""
+    moved, still, there, worst = march.stages[STAGES - 1], march.state, march.arrival, 0.0
+    for layer in range(2):
+        change, size = 0.0, 0.0
+        for j in range(shape.weights_at[layer], shape.biases_at[layer]):
+            change += (moved[j] - still[j]) ** 2
+            size += there[j] ** 2
+        allowed = rtol * (math.sqrt(size) + floors[2 * layer])
+        worst = max(worst, march.real[TRIAL] * math.sqrt(change) / allowed)
+    return worst
+
+
 @inner
 def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
@@ -226,6 +242,6 @@ def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * real[LAST_ERROR] ** 0.08, 0.2), 5.0)
     real[LENGTH] = max(real[LENGTH], h * factor) if h < real[LENGTH] else h * factor
     real[LAST_ERROR] = max(error, 1e-4)
-    real[LOCAL] += error * rtol
+    real[LOCAL] += (error + real[DRIFT]) * rtol
     real[TIME] = t
     whole[ACCEPTED] += 1

@@ -13,9 +13,9 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import slack
-from biasfree.dynamics.flow.native._field import forward, input_sizes, row_size, velocity
-from biasfree.dynamics.flow.native._layout import ROUNDING, slope
-from biasfree.dynamics.flow.native._loop import TRIAL, dense
+from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, input_size, velocity
+from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._march import TRIAL, dense
 from biasfree.dynamics.flow.native._vectors import copy, norm
 
 #: A step is searched at this many points, and then by bisection.
@@ -26,36 +26,36 @@ NEAR_BUDGET = 1.5
 
 
 @native
-def examine(theta, signs, shape, rays, room, held, out, wrong):
+def examine(theta, signs, shape, rays, room, held, out):
     """Write the velocity to `out` and mark the units that are wrong; returns the slack of constraints."""
     velocity(theta, signs, shape, rays, room, held, out)
-    wrong_units(theta, signs, shape, rays, room, wrong)
+    wrong_units(theta, signs, shape, rays, room)
     return slack(shape, rays, room, held)
 
 
 @native
-def flip_wrong(theta, signs, shape, rays, room, wrong):
+def flip_wrong(theta, signs, shape, rays, room):
     """Put the units that are wrong on their other sides, and mark them; returns how many they are."""
-    forward(theta, signs, shape, rays, room)
-    found = wrong_units(theta, signs, shape, rays, room, wrong)
+    hidden_inputs(theta, signs, shape, rays, room)
+    found = wrong_units(theta, signs, shape, rays, room)
     if found > 0:
-        flip(signs, shape, rays, wrong)
+        flip(signs, shape, rays, room.wrong)
     return found
 
 
 @inner
-def wrong_units(theta, signs, shape, rays, room, wrong):
-    """Mark the units that are wrong after `forward`; in the first layer the first ray stands for its line."""
-    count, found = len(rays.orient), 0
+def wrong_units(theta, signs, shape, rays, room):
+    """Mark the units that are wrong, after `hidden_inputs`; in the first layer the first ray of a line stands
+    for it."""
+    count, found, wrong = len(rays.orient), 0, room.wrong
     for layer in range(len(shape.sizes) - 2):
-        sizes = input_sizes(layer, shape, rays, room)
         for h in range(shape.sizes[layer + 1]):
-            bound = ROUNDING * row_size(layer, h, theta, shape)
             for r in range(count):
                 u = shape.units_at[layer] + h * count + r
-                wrong[u] = signs[u] * room.z[u] < -bound * sizes[r]
-                if layer == 0 and r != rays.first[rays.line[r]]:
-                    wrong[u] = False
+                z = room.z[u]
+                wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
+                if wrong[u]:
+                    wrong[u] = beyond_rounding(layer, h, r, z, theta, shape, rays, room)
                 found += wrong[u]
     return found
 
@@ -75,10 +75,11 @@ def flip(signs, shape, rays, which):
 
 
 @native
-def jumps_of(theta, signs, shape, rays, room, jumps):
+def jumps_of(theta, signs, shape, rays, room):
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
-    count, k = len(rays.orient), 1 - shape.leak
+    count, k, jumps = len(rays.orient), 1 - shape.leak, room.jumps
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
+    inputs = np.zeros(count)  # |a|² of what a layer sees
     reach = np.zeros(count)  # bounds of forces on a layer that sees nothing of a ray
     for r in range(count):
         reach[r] = norm(room.e[:, r].copy())
@@ -87,9 +88,8 @@ def jumps_of(theta, signs, shape, rays, room, jumps):
         _scale(reach, norm(theta[at : at + size]))
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        inputs = input_sizes(layer, shape, rays, room)
         for r in range(count):
-            inputs[r] = inputs[r] ** 2 if shape.train[layer] else 0.0
+            inputs[r] = input_size(layer, r, shape, rays, room) ** 2 if shape.train[layer] else 0.0
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
@@ -151,24 +151,24 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
                 jumps[u] = max(jumps[u], reach[r] * size[r])
 
 
-@native
-def search(march, shape, rays, room, jumps, wrong, low, high, budget):
+@inner
+def search(march, shape, rays, room, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    h, neurons = march.real[TRIAL], 0
+    h, neurons, low, high = march.real[TRIAL], 0, room.low, room.high
     for layer in range(1, len(shape.sizes) - 1):
         neurons += shape.sizes[layer]
-    steepest = h * jumps_of(march.arrival, march.signs, shape, rays, room, jumps)
+    steepest = h * jumps_of(march.arrival, march.signs, shape, rays, room)
     if steepest <= budget:
         return 1.0, steepest
     spent, before = np.zeros(neurons), np.zeros(neurons)
     cell = 0
     while cell < GRID:
         dense(march, (cell + 1) / GRID)
-        forward(march.state, march.signs, shape, rays, room)
-        wrong_units(march.state, march.signs, shape, rays, room, wrong)
+        hidden_inputs(march.state, march.signs, shape, rays, room)
+        wrong_units(march.state, march.signs, shape, rays, room)
         copy(spent, before)
         whole = h / GRID, 0.0, 1.0
-        _spend(whole, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        _spend(whole, march.signs, shape, rays, room, spent)
         if norm(spent) > budget:
             break
         cell += 1
@@ -178,20 +178,20 @@ def search(march, shape, rays, room, jumps, wrong, low, high, budget):
     start = inside = cell / GRID
     outside = (cell + 1) / GRID
     dense(march, start)
-    forward(march.state, march.signs, shape, rays, room)
+    hidden_inputs(march.state, march.signs, shape, rays, room)
     copy(room.z, low)
     for turn in range(HALVINGS):
         width = outside - inside
         if width * steepest <= 0.01 * budget:
             break
-        guess = inside + width * _first_cost(h * width, budget, march.signs, jumps, low, high)
+        guess = inside + width * _first_cost(h * width, budget, march.signs, room)
         middle = (inside + outside) / 2 if turn % 3 == 2 or not inside < guess < outside else guess
         dense(march, middle)
-        forward(march.state, march.signs, shape, rays, room)
-        wrong_units(march.state, march.signs, shape, rays, room, wrong)
+        hidden_inputs(march.state, march.signs, shape, rays, room)
+        wrong_units(march.state, march.signs, shape, rays, room)
         copy(before, spent)
         slow = h, middle - start, width
-        _spend(slow, march.signs, shape, rays, room, jumps, wrong, low, high, spent)
+        _spend(slow, march.signs, shape, rays, room, spent)
         cost = norm(spent)
         if cost <= budget:
             inside = middle
@@ -205,9 +205,9 @@ def search(march, shape, rays, room, jumps, wrong, low, high, budget):
 
 
 @inner
-def _first_cost(time, budget, signs, jumps, low, high):
+def _first_cost(time, budget, signs, room):
     """The fraction of a time at which a unit, were its input linear from low to high, has cost the budget."""
-    first = 2.0
+    first, jumps, low, high = 2.0, room.jumps, room.low, room.high
     for u in range(len(jumps)):
         if signs[u] * high[u] < 0 and signs[u] * low[u] >= 0 and jumps[u] > 0:
             crossing = abs(low[u]) / (abs(low[u]) + abs(high[u]))
@@ -216,7 +216,7 @@ def _first_cost(time, budget, signs, jumps, low, high):
 
 
 @inner
-def _spend(times, signs, shape, rays, room, jumps, wrong, low, high, spent):
+def _spend(times, signs, shape, rays, room, spent):
     """Add the costs of wrong units to those of their neurons. Times are a length h, a fraction `since`, and
     the fraction between the inputs low and high. Without `since` they are wrong all the time h, else over the
     part of h·since that they have spent beyond their hyperplane."""
@@ -225,12 +225,12 @@ def _spend(times, signs, shape, rays, room, jumps, wrong, low, high, spent):
     for layer in range(len(shape.sizes) - 2):
         for h_ in range(shape.sizes[layer + 1]):
             for u in range(shape.units_at[layer] + h_ * count, shape.units_at[layer] + (h_ + 1) * count):
-                if wrong[u]:
+                if room.wrong[u]:
                     time = 1.0
                     if since > 0:
-                        speed = abs(high[u] - low[u]) / width
+                        speed = abs(room.high[u] - room.low[u]) / width
                         time = since
-                        if speed > 0 and signs[u] * low[u] >= 0:
+                        if speed > 0 and signs[u] * room.low[u] >= 0:
                             time = min(since, abs(room.z[u]) / speed)
-                    spent[neuron] += h * time * jumps[u]
+                    spent[neuron] += h * time * room.jumps[u]
             neuron += 1

@@ -1,0 +1,1 @@
+"""Between lazy and rich: over which scales and widths each theory describes training."""

@@ -1,0 +1,69 @@
+"""Measurements of two-layer networks on infinite data: exact means, without sampling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.data import Population
+from biasfree.networks import Network
+from biasfree.theory.hypotheses import check_sizes
+from biasfree.theory.parts import _expectations as means
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+def covered(model: object, population: Population) -> Network:
+    """The model as a network of two layers, of one output and without biases, else refused.
+
+    One layer is a linear network of one hidden neuron.
+    """
+    remedy = "use samples of the population, population.sample(n, seed)"
+    if not isinstance(model, Network):
+        raise ValueError(f"infinite data needs a bf.Network, got a {type(model).__name__}; {remedy}.")
+    if model.depth == 1 and model.sizes[-1] == 1 and model.biases is None:
+        model = Network((*model.weights, np.ones((1, 1))), leak=1.0)
+    requests = {
+        "of two layers": model.depth == 2,
+        "of one output": model.sizes[-1] == 1,
+        "without biases": model.biases is None,
+    }
+    for wanted, holds in requests.items():
+        if not holds:
+            raise ValueError(f"infinite data needs a network {wanted}, got {model!r}; {remedy}.")
+    check_sizes(model, population)
+    return model
+
+
+def even_share(model: object, population: Population) -> float:
+    """E[f_e²]/E[f²]; 0 if f = 0. It is N too, since the odd part of two layers is linear."""
+    network = _of_size_one(covered(model, population))
+    energy = means.mean_square(network, population)
+    return means.even_mean_square(network, population) / energy if energy > 0 else 0.0
+
+
+def exact_map(model: object, population: Population) -> Float[np.ndarray, "1 D"]:
+    """c·W₂W₁, the linear map nearest to f."""
+    return means.linear_map(covered(model, population))
+
+
+def exact_loss(model: object, population: Population) -> float:
+    """E[(y − f)²]/2."""
+    return means.square_loss(covered(model, population), population)
+
+
+def distance_from_map(
+    model: object, w: Float[np.ndarray, "1 D"] | Float[np.ndarray, "D"], population: Population
+) -> float:
+    """√E[(f − w·x)²]."""
+    network = covered(model, population)
+    away = (exact_map(network, population) - w).reshape(-1)
+    even = means.even_mean_square(network, population)
+    return float(np.sqrt(population.times_sigma(away) @ away + even))
+
+
+def _of_size_one(network: Network) -> Network:
+    """The network with the largest weight of each layer one, so that no square under- or overflows."""
+    return Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)

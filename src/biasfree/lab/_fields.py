@@ -1,0 +1,99 @@
+"""The settings of an experiment: the kind, range and label of each, for checks and for the controls."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting: how a value is read, and what the page shows.
+
+    `kind` is "number", "whole", "choice" or "flag". Numbers lie in [`low`, `high`]; a `log` slider moves in
+    decades. `choices` are pairs of value and label.
+    """
+
+    name: str
+    kind: str
+    label: str
+    about: str
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+
+    def read(self, value: Any) -> Any:
+        """The value, checked; a ValueError says what is wrong."""
+        return getattr(self, f"_{self.kind}")(value)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the page."""
+        return asdict(self)
+
+    def _number(self, value: Any) -> float:
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not self.low <= number <= self.high:
+            raise ValueError(f"{self.label} must lie in [{self.low:g}, {self.high:g}], got {_shown(value)}")
+        return number
+
+    def _whole(self, value: Any) -> int:
+        number = self._number(value)
+        if number != int(number):
+            raise ValueError(f"{self.label} must be a whole number, got {_shown(value)}")
+        return int(number)
+
+    def _choice(self, value: Any) -> str:
+        known = [name for name, _ in self.choices]
+        if value not in known:
+            raise ValueError(f"{self.label} must be one of {', '.join(known)}, got {_shown(value)}")
+        return str(value)
+
+    def _flag(self, value: Any) -> bool:
+        flags = {"0": False, "1": True, False: False, True: True}
+        if isinstance(value, float) or not isinstance(value, str | bool | int) or value not in flags:
+            raise ValueError(f"{self.label} must be 0 or 1, got {_shown(value)}")
+        return flags[value]
+
+
+def _shown(value: Any) -> str:
+    """A value from outside, in at most 40 characters."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+#: All settings but the samples, in the order of the page.
+FIELDS = {
+    field.name: field
+    for field in (
+        Field("delta", "number", "δ", "how far the sixth point is moved from its mirror image", 0.0, 0.5),
+        Field("leak", "number", "leak α", "slope of the activation below zero: 0 is ReLU, 1 is linear"),
+        Field("width", "whole", "width", "neurons per hidden layer", 1, 400),
+        Field("scale", "number", "scale γ", "initial norm of a layer", 1e-8, 10.0, log=True),
+        Field("seed", "whole", "seed", "of the initial weights", 0, 2**31 - 1),
+        Field("horizon", "number", "horizon", "the last time", 0.1, 1e5, log=True),
+        Field("step", "number", "step η", "of descent; a flow has none", 1e-4, 10.0, log=True),
+        Field(
+            "method", "choice", "method", "how the network learns",
+            choices=(("flow", "gradient flow"), ("descent", "gradient descent")),
+        ),
+        Field(
+            "loss", "choice", "loss", "what is minimized",
+            choices=(("square", "square"), ("logistic", "logistic")),
+        ),
+        Field("depth", "choice", "layers", "number of layers", choices=(("2", "two"), ("3", "three"))),
+        Field(
+            "initial", "choice", "weights", "initial weights",
+            choices=(
+                ("gaussian", "Gaussian"), ("balanced", "balanced"), ("opposite", "opposite pairs"),
+                ("aligned", "aligned, rank one"),
+            ),
+        ),
+        Field("mirror", "flag", "mirror", "adds (−x, −y) for every sample (x, y)"),
+        Field("twin", "flag", "linear twin", "the linear network of weights √c·W(0), c = (1+α)/2, at its ct"),
+    )
+}  # fmt: skip

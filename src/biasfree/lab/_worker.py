@@ -1,0 +1,165 @@
+"""The process that computes for one page: JSON lines in, JSON lines out; the newest message wins.
+
+A run stops as soon as a newer state arrives, or when it takes too long. The process ends with its parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from biasfree.lab._state import Experiment, greeting, received, state_answer
+from biasfree.stopping import SIGNALS, end_with_parent
+
+if TYPE_CHECKING:
+    from biasfree.lab._session import Session
+
+#: Seconds that the answers to one message may take.
+LIMIT = 20.0
+
+
+class Inbox:
+    """Messages that wait: the newest state, and up to four requests for files."""
+
+    def __init__(self, limit: float):
+        self.limit = limit
+        self._change = threading.Condition()
+        self._state: dict[str, Any] | None = None
+        self._wants: deque[dict[str, Any]] = deque(maxlen=4)
+        self.stop = threading.Event()
+        self.late = self.ready = False
+        self._clock: threading.Timer | None = None
+
+    def put(self, message: dict[str, Any]) -> None:
+        """Take a message; a new state stops the run of the old one."""
+        with self._change:
+            if "want" in message:
+                self._wants.append(message)
+            else:
+                self._state = None if "cancel" in message else message
+                self.stop.set()
+            self._change.notify()
+
+    def take(self) -> dict[str, Any]:
+        """The next message, requests for files first; waits for one."""
+        with self._change:
+            self._change.wait_for(lambda: self._wants or self._state is not None)
+            if self._wants:
+                return self._wants.popleft()
+            message, self._state = self._state or {}, None
+            self.stop.clear()
+            self.late = False
+            return message
+
+    def start_clock(self) -> None:
+        """Stop the run that begins now when its time is over."""
+        self._clock = threading.Timer(self.limit, self._expire)
+        self._clock.daemon = True
+        self._clock.start()
+
+    def end_clock(self) -> None:
+        """The run has ended."""
+        if self._clock is not None:
+            self._clock.cancel()
+
+    def _expire(self) -> None:
+        self.late = True
+        self.stop.set()
+
+
+class Voice:
+    """Answers as lines of JSON on stdout, from any thread."""
+
+    def __init__(self):
+        self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with answers
+        self._lock = threading.Lock()
+
+    def say(self, answer: dict[str, Any], number: Any = None) -> None:
+        """Answer the message of this number."""
+        line = json.dumps({"id": number, **answer}, ensure_ascii=False, allow_nan=False)
+        with self._lock:
+            self._out.write(f"{line}\n")
+            self._out.flush()
+
+
+def main(limit: float = LIMIT) -> None:
+    """Answer the messages on stdin until it closes."""
+    import signal
+
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # Ctrl-C is the parent's, which closes stdin
+    end_with_parent()
+    voice, inbox = Voice(), Inbox(limit)
+    voice.say(greeting())
+    threading.Thread(target=_read, args=(inbox, voice), daemon=True).start()
+    _warm_up()
+    inbox.ready = True
+    _answer(inbox, voice)
+
+
+def _read(inbox: Inbox, voice: Voice) -> None:
+    for line in sys.stdin:
+        message = json.loads(line)
+        inbox.put(message)
+        idle = {"want", "cancel"} & set(message)
+        if not inbox.ready and not idle:  # the samples are shown while programs are loaded
+            voice.say(state_answer(*received(message, Experiment())), message.get("id"))
+    os._exit(0)  # the parent has closed the pipe, or is gone
+
+
+def _answer(inbox: Inbox, voice: Voice) -> None:
+    from biasfree.dynamics._progress import stop_when_set
+    from biasfree.lab._files import file_of
+    from biasfree.lab._session import Session
+
+    stop_when_set(inbox.stop)
+    number: Any = None
+    session = Session(lambda answer: voice.say(answer, number), inbox.stop.is_set)
+    while True:
+        message = inbox.take()
+        number = message.get("id")
+        if "want" in message:
+            voice.say(file_of(session, str(message["want"]), message.get("at")), number)
+        elif (last := in_time(session, message, inbox)) is not None:
+            voice.say(last, number)
+
+
+def in_time(session: Session, message: dict[str, Any], inbox: Inbox) -> dict[str, Any] | None:
+    """Let a session answer a message within the limit; if it could not, the answer that says why."""
+    from biasfree.dynamics._progress import Halted
+
+    inbox.start_clock()
+    try:
+        session.answer(message)
+    except Halted:
+        return {"stage": "failed", "text": _too_long(inbox.limit)} if inbox.late else {"stage": "stopped"}
+    except (ValueError, ArithmeticError) as error:
+        return {"stage": "failed", "text": f"This experiment cannot be run: {error}"}
+    finally:
+        inbox.end_clock()
+    return None
+
+
+def _too_long(limit: float) -> str:
+    return (
+        f"The run was stopped after {limit:g} s; the curve ends where it was. Shorten the horizon, or use "
+        "fewer neurons or samples."
+    )
+
+
+def _warm_up() -> None:
+    """Load the compiled programs, so that the first run is as fast as the others."""
+    import numpy as np
+
+    from biasfree.data import six_points
+    from biasfree.dynamics import gradient_descent, gradient_flow
+    from biasfree.networks import gaussian
+
+    data, network = six_points(), gaussian((2, 4, 1), scale=0.1)
+    gradient_descent(network, data, step=0.1, steps=2)
+    gradient_flow(network, data, np.linspace(0, 1, 3))
