@@ -9,8 +9,8 @@ one. The cones are checked at every evaluation.
 outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
 block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
 
-With one output the velocity of a neuron is a·moment, where the moment depends on signs and residuals only. While
-outputs are far below the targets residuals stand still, and so do the moments within a step.
+With one output the velocity of a neuron is a·moment, the moment ⟨eσ′x⟩ depends on signs and residuals only.
+While outputs are far below the targets residuals stand still, and so do the moments within a step.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def class_velocity(theta, shape, groups, desk, out):
 
 @inner
 def still_velocity(theta, shape, desk, out):
-    """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment and
-    u = w·moment."""
+    """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment
+    and u = w·moment."""
     w, a = layers(theta, shape)
     v, u = layers(out, shape)
     for h in range(len(w)):
