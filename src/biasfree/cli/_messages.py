@@ -1,11 +1,18 @@
-"""Messages of the command line: errors in one line."""
+"""Messages of the command line: progress on a terminal, and errors in one line."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
+
+
+def show_progress(text: str) -> None:
+    """Print a progress message if stderr is a terminal."""
+    if sys.stderr.isatty():
+        typer.echo(text, err=True)
 
 
 @contextmanager
