@@ -36,7 +36,7 @@ def _release() -> tuple[str, bool]:
 def _devices() -> tuple[str, bool]:
     from biasfree.dynamics.descent._batches import devices
 
-    return f"{', '.join(devices())}; flows run on {os.cpu_count()} processors, descent on the first device", True
+    return f"{', '.join(devices())}; flows run on {os.cpu_count()} processors, descent on device 0", True
 
 
 def _cache() -> tuple[str, bool]:

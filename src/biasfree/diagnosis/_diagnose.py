@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from biasfree.arrays import non_negative, positive, whole
+from biasfree.data import Population
+from biasfree.diagnosis._laws import sampled, with_law, with_run
 from biasfree.diagnosis._modules import with_layers
 from biasfree.diagnosis._report import Report
 from biasfree.diagnosis._samples import Samples, samples_of
 from biasfree.diagnosis._stages import Request, refined
 from biasfree.diagnosis._state import Thresholds
 from biasfree.diagnosis._subject import Subject, subject_of
+from biasfree.trajectory import Trajectory
 
 
 def diagnose(
@@ -38,7 +41,9 @@ def diagnose(
     `model` is a `bf.Network`, a `torch.nn.Module`, a scikit-learn estimator, a list of weights or any
     function of the samples. `data` is a `bf.Dataset`, a pair (x, y), x with `y` as the third argument, a data
     frame with the name of its target column as `y`, a PyTorch Dataset or DataLoader, or the name of a file.
-    Samples and outputs have any shape. At least one of model and data is needed.
+    Samples and outputs have any shape. At least one of model and data is needed. A `bf.Trajectory` stands for
+    its last network, and a note says how lazy its training was. A `bf.data.Population` stands for samples of
+    it, and a table has the exact means for networks of two layers.
 
     `report.answer` compares the model with linear maps and a kernel machine, which are fitted to some samples
     and tested on others: by R² for numbers, by accuracy and cross entropy for classes. Differences count if
@@ -79,11 +84,21 @@ def diagnose(
         leak = non_negative("leak", leak)
         if model is None:
             raise ValueError("leak needs a model; pass one.")
+    run, law = (
+        model if isinstance(model, Trajectory) else None,
+        data if isinstance(data, Population) else None,
+    )
+    if run is not None:
+        model = run[-1]
+    if law is not None:
+        data, unseen = sampled(law, seed), True
     samples = None if data is None else samples_of(data, y, seed=seed)
     subject = None if model is None else subject_of(model, samples, leak=leak, output=output)
     _check_inputs(subject, samples)
     request = Request(subject, samples, thresholds, flips, seed, task, classes, unseen, compare)
-    return with_layers(refined(request, watch), model, samples, seed=seed)
+    report = with_layers(refined(request, watch), model, samples, seed=seed)
+    report = report if law is None else with_law(report, law, seed)
+    return report if run is None else with_run(report, run)
 
 
 def _check_flips(flips: int, rejected_below: float) -> None:

@@ -77,7 +77,7 @@ class Report:
         if self.data is not None and self.data.dimensions > 1:
             sign = self.data.targets[:, 0]
             picture = scatter(self.data.x[:, :2], sign, "first two inputs, by the sign of the target")
-        return card(f"Verdict: {self.verdict}", (), picture, items=(*self.reasons, *self.notes))
+        return card(self.answer, (f"Verdict: {self.verdict}",), picture, items=(*self.reasons, *self.notes))
 
     def __str__(self) -> str:
         from rich.console import Console

@@ -111,9 +111,9 @@ def _moved_at_the_end(network: Network, data: Dataset) -> float:
 
 def _nearest_fit(tangents: Tangents, missing: Float[np.ndarray, "P K"]) -> float:
     """|J⁺m| from JᵀJ, which is smaller than JJᵀ if there are fewer weights than outputs."""
-    squares, pulls = tangents.normal(missing)
+    squares, forces = tangents.normal(missing)
     rates, axes = _positive(squares)
-    return float(np.linalg.norm((axes.T @ pulls) / rates))
+    return float(np.linalg.norm((axes.T @ forces) / rates))
 
 
 def _along(

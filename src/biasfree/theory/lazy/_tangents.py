@@ -71,7 +71,7 @@ class Tangents:
 
     def normal(self, v: Float[np.ndarray, "P K"]) -> tuple[Float[np.ndarray, "N N"], Float[np.ndarray, "N"]]:
         """JᵀJ and Jᵀv, summed over blocks of samples: J itself may be too large."""
-        squares, pulls = np.zeros((self.parameters, self.parameters)), np.zeros(self.parameters)
+        squares, forces = np.zeros((self.parameters, self.parameters)), np.zeros(self.parameters)
         for first in range(0, len(v), _BLOCK):
             rows = slice(first, first + _BLOCK)
             parts = []
@@ -80,8 +80,8 @@ class Tangents:
                 parts += [b[rows].reshape(v[rows].size, -1)] if self.biased else []
             j = np.hstack(parts)
             squares += j.T @ j
-            pulls += j.T @ v[rows].ravel()
-        return squares, pulls
+            forces += j.T @ v[rows].ravel()
+        return squares, forces
 
     def displacement(self, along: Float[np.ndarray, "T P K"]) -> tuple[tuple[np.ndarray, ...], ...]:
         """Jᵀv for every row v: the changes of weights, (T, out, in), and of the biases if there are any."""

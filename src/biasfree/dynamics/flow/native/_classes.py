@@ -9,8 +9,8 @@ one. The cones are checked at every evaluation.
 outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
 block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
 
-With one output the velocity of a neuron is a·pull, where the pull depends on signs and residuals only. While
-outputs are far below the targets residuals stand still, and so do the pulls within a step.
+With one output the velocity of a neuron is a·moment, the moment ⟨eσ′x⟩ depends on signs and residuals only.
+While outputs are far below the targets residuals stand still, and so do the moments within a step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def class_velocity(theta, shape, groups, desk, out):
             u[k, h] += desk.stray_speed[k, s]
     _linear_back(w, a, groups, desk, v, u)
     if len(a) == 1:
-        copy(v, desk.pull)
+        copy(v, desk.moment)
         still_velocity(theta, shape, desk, out)
         return wrong
     _decay(theta, shape, out)
@@ -60,15 +60,15 @@ def class_velocity(theta, shape, groups, desk, out):
 
 @inner
 def still_velocity(theta, shape, desk, out):
-    """Write θ̇ of a network with one output to `out`, with the pulls of the last evaluation: v = a·pull and
-    u = w·pull."""
+    """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment
+    and u = w·moment."""
     w, a = layers(theta, shape)
     v, u = layers(out, shape)
     for h in range(len(w)):
         total = 0.0
         for i in range(w.shape[1]):
-            v[h, i] = a[0, h] * desk.pull[h, i]
-            total += w[h, i] * desk.pull[h, i]
+            v[h, i] = a[0, h] * desk.moment[h, i]
+            total += w[h, i] * desk.moment[h, i]
         u[0, h] = total
     _decay(theta, shape, out)
 
@@ -162,7 +162,7 @@ def _stray_rows(w, a, groups, desk):
 
 @summing
 def _linear_back(w, a, groups, desk, v, u):
-    """Velocities by the forces on linear functions, after both `_evaluate`; of one output its pulls."""
+    """Velocities by the forces on linear functions, after both `_evaluate`; of one output its moments."""
     outputs = len(a)
     product_by_rows(desk.near.odd, groups.near.normals, desk.whole_back)
     product_by_rows(desk.far.odd, groups.far.normals, desk.far_back)
@@ -274,7 +274,7 @@ def _residuals(shape, rays, side, begin, end):
 @summing
 def _forces(outer, rays, side, begin, end, v, u):
     """The forces of some lines on neurons, added to their velocities, a few neurons at a time; with one
-    output the pulls of these lines."""
+    output the moments of these lines."""
     for first in range(0, outer.shape[1], ROWS):
         some = min(ROWS, outer.shape[1] - first)
         for m in range(some):

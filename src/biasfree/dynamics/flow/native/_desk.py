@@ -54,7 +54,7 @@ class Side(NamedTuple):
 class Desk(NamedTuple):
     """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
     near lines in `whole_back`, of far ones in `far_back`), what belongs to near and to far lines, and the
-    pulls on the neurons of a network with one output."""
+    moments ⟨eσ′x⟩ of the neurons of a network with one output."""
 
     whole: Float[np.ndarray, "K D"]
     whole_back: Float[np.ndarray, "K D"]
@@ -68,7 +68,7 @@ class Desk(NamedTuple):
     stray_speed: Float[np.ndarray, "K S"]
     near: Side
     far: Side
-    pull: Float[np.ndarray, "H D"]
+    moment: Float[np.ndarray, "H D"]
 
 
 def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
@@ -88,7 +88,7 @@ def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
         stray_speed=np.zeros((outputs, strays)),
         near=_side(groups.near, width, outputs),
         far=_side(groups.far, strays, outputs),
-        pull=np.zeros((width, inputs)),
+        moment=np.zeros((width, inputs)),
     )
 
 

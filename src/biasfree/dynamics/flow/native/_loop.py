@@ -205,7 +205,7 @@ def _error(march, shape, rtol, floors):
 
 @summing
 def _drift(march, shape, rtol, floors):
-    """The error of a step by pulls that stood still between its ends, over the error allowed: at most the
+    """The error of a step by moments that stood still between its ends, over the error allowed: about the
     length of the step times the change of the velocity at its end; the largest of both layers."""
     moved, still, there, worst = march.stages[STAGES - 1], march.state, march.arrival, 0.0
     for layer in range(2):
