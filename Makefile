@@ -6,6 +6,7 @@
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
+# make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
 # make release-check  build both packages, install them alone in clean environments, try them
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/;
@@ -17,7 +18,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures drawings equations results docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -36,6 +37,11 @@ equations: $(VENV)/.core
 
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
+
+gallery: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python docs/denoiser.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/website/build.py $(OUT)/site

@@ -24,9 +24,11 @@ from stubs import stub
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial_diagnose.md"
+DENOISER = ROOT / "docs" / "denoiser.md"
 PAGES = [
     ROOT / "README.md",
     TUTORIAL,
+    DENOISER,
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "guide.md",
     ROOT / "docs" / "sweeps.md",
@@ -36,6 +38,7 @@ PAGES = [
 INDOORS = [
     ROOT / "docs" / "notation.md",
     *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    ROOT / "docs" / "gallery.md",
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
 RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
@@ -50,7 +53,7 @@ def name(path):
 def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
     """Every python block of a page, in order, in one namespace, in an empty folder; and prints its output."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    for needed in ("torch", "sklearn") if page == TUTORIAL else ():
+    for needed in ("torch", "sklearn") if page in (TUTORIAL, DENOISER) else ():
         pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
     monkeypatch.chdir(tmp_path)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from biasfree import data, diagnosis, diagnostics, dynamics, lab, networks, plots, sweeps, theory
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
-    from biasfree.diagnosis import diagnose
+    from biasfree.diagnosis import diagnose, diagnose_checkpoints
     from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, optimize, sharpness
     from biasfree.networks import Network
     from biasfree.sweeps import sweep
@@ -40,6 +40,7 @@ _HOMES = {
     "sharpness": "dynamics",
     "AssumptionError": "theory",
     "diagnose": "diagnosis",
+    "diagnose_checkpoints": "diagnosis",
     "sweep": "sweeps",
     "cache_compilation": "compilation",
     "show_versions": "versions",
@@ -65,6 +66,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "optimize",
     "sharpness",
     "diagnose",
+    "diagnose_checkpoints",
     "sweep",
     "AssumptionError",
     "cache_compilation",

@@ -40,6 +40,21 @@ def shown(cell: object) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
+def printed(table: Table, *, width: int = 110) -> str:
+    """The table for a terminal of that width: its title, its columns, and the rows that a terminal shows."""
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    console = Console(width=width, color_system=None)
+    drawn = Drawn(*table.columns, title=table.title, title_justify="left", box=None, pad_edge=False)
+    for row in table.rows if table.brief is None else table.brief:
+        drawn.add_row(*(Text(shown(cell)) for cell in row))
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get()
+
+
 def as_json(value: Any) -> Any:
     """A JSON-compatible value: Python numbers, lists and dicts; NaN and infinity become strings."""
     if hasattr(value, "tolist"):

@@ -1,11 +1,13 @@
 """The monitor of a model in training."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnostics._monitor import LinearityMonitor
 
+LinearityMonitor: Any = bf.diagnostics.LinearityMonitor
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
 
 
@@ -87,7 +89,122 @@ def test_refusals():
         LinearityMonitor(lambda x: x, DATA.x, DATA.y[:3])
     with pytest.raises(ValueError, match=r"torch\.nn\.Module or a function"):
         LinearityMonitor(3, DATA.x, DATA.y)
-    with pytest.raises(ValueError, match="has 3 outputs, but y has 1"):
-        LinearityMonitor(lambda x: x, DATA.x, DATA.y)(0)
-    with pytest.raises(ValueError, match="must be finite"):
-        LinearityMonitor(lambda x: np.full(len(x), np.nan), DATA.x, DATA.y)(0)
+    with pytest.raises(ValueError, match=r"the 3 samples are linearly independent, .* pass more than 3"):
+        LinearityMonitor(lambda x: x, DATA.x[:3], DATA.y[:3])
+    with pytest.raises(ValueError, match=r"writer must have add_scalar\(name, value, step\).* got a int"):
+        LinearityMonitor(lambda x: x, DATA.x, DATA.y, writer=3)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (lambda x: x, "ValueError: the model has 3 outputs, but y has 1"),
+        (lambda x: np.full(len(x), np.nan), "ValueError: the model's outputs must be finite"),
+        (lambda x: x.nothing, "AttributeError: .*nothing"),
+    ],
+)
+def test_a_failed_measurement_is_one_warning_and_training_goes_on(model, reason):
+    monitor = LinearityMonitor(model, DATA.x, DATA.y)
+    with pytest.warns(RuntimeWarning, match=rf"failed at step 3, and training goes on. {reason}") as warned:
+        assert [monitor(step) for step in (3, 4)] == [None, None]
+    assert len(warned) == 1
+    assert (monitor.failures, monitor.history) == (2, [])
+
+
+def test_interrupts_pass():
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        LinearityMonitor(interrupted, DATA.x, DATA.y)(0)
+
+
+def test_labels_are_counted_and_what_softmax_does_not_see_is_not():
+    labels = np.arange(60) % 3
+    monitor = LinearityMonitor(lambda x: x[:, :1] * np.array([0, 1, 3]) + np.abs(x[:, 1:2]), DATA.x, labels)
+    reading = monitor(0)
+    assert reading.nonlinear < 1e-20
+    assert reading.residual == pytest.approx(np.mean(np.where(DATA.x[:, 0] > 0, 2, 0) != labels))
+
+
+def test_the_csv_file_has_whole_lines_and_is_continued(tmp_path):
+    path = tmp_path / "log.csv"
+    for step in (0, 10):
+        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)(step)
+    with path.open("a") as file:
+        file.write("20,0.5")  # the disk was full
+    last = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)(30)
+    lines = path.read_text().split("\n")
+    assert [line.split(",")[0] for line in lines] == ["step", "0", "10", "20", "30", ""]
+    assert last == tuple(float(cell) for cell in lines[4].split(","))
+    path.write_text("a,b\n")
+    with pytest.raises(ValueError, match=r"begins with 'a,b', not 'step,nonlinear,residual'; choose another"):
+        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)
+    with pytest.raises(ValueError, match=r"folder .* does not exist"):
+        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=tmp_path / "no" / "log.csv")
+
+
+def test_a_log_that_cannot_be_written_loses_no_reading(tmp_path):
+    monitor = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=tmp_path / "log")
+    (tmp_path / "log").mkdir()
+    with pytest.warns(RuntimeWarning, match="IsADirectoryError"):
+        assert monitor(0) == monitor.history[0]
+
+
+class Writer:
+    def __init__(self):
+        self.scalars = []
+
+    def add_scalar(self, name, value, step):
+        self.scalars.append((name, value, step))
+
+
+def test_a_writer_of_scalars_gets_every_reading():
+    writer = Writer()
+    reading = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, writer=writer)(5)
+    assert reading is not None
+    assert writer.scalars == [
+        ("linearity/nonlinear", reading.nonlinear, 5),
+        ("linearity/residual", reading.residual, 5),
+    ]
+
+
+class Trainer:
+    """A stand-in for Lightning's: it calls every hook by name, with the trainer and the module first."""
+
+    def __init__(self, callback, *, rank=0):
+        self.callback, self.global_step, self.is_global_zero = callback, 0, rank == 0
+        self.sanity_checking = False
+
+    def call(self, hook, *args):
+        getattr(self.callback, hook)(self, object(), *args)
+
+    def fit(self, steps, validate):
+        assert self.callback.state_key == "LinearityMonitor"
+        self.call("setup", "fit")
+        self.sanity_checking = True
+        self.call("on_validation_end")
+        self.sanity_checking = False
+        assert self.callback.history == []
+        self.call("on_fit_start")
+        for batch in range(2 * steps):  # two batches per step of the optimizer
+            self.call("on_before_zero_grad", None)
+            self.global_step += batch % 2
+            self.call("on_train_batch_end", {"loss": 0.0}, None, batch)
+            if self.global_step in validate and batch % 2:
+                self.call("on_validation_end")
+        self.call("on_save_checkpoint", {"state": self.callback.state_dict()})
+        self.callback.load_state_dict({})
+        self.call("on_train_end")
+        self.call("teardown", "fit")
+
+
+def test_it_is_a_callback_of_a_trainer():
+    monitor = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, every=4)
+    Trainer(monitor).fit(10, validate=[8, 9])
+    assert [reading.step for reading in monitor.history] == [0, 4, 8, 9, 10]
+    other = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, every=4)
+    Trainer(other, rank=1).fit(10, validate=[])
+    assert other.history == []
+    with pytest.raises(AttributeError, match="LinearityMonitor has no attribute 'fitted'"):
+        monitor.fitted  # noqa: B018

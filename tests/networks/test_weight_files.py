@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.networks._weight_files import load_network
+from biasfree.networks._weight_files import load_network, load_state
 
 WEIGHTS = {"0.weight": np.arange(6.0).reshape(3, 2) / 7, "2.weight": np.ones((1, 3))}
 
@@ -196,3 +196,45 @@ def test_files_other_than_a_chain_of_linear_layers_are_refused(tmp_path):
         load_network(safetensors(tmp_path / "b.safetensors", {"a": np.ones((3, 2)), "b": np.ones((1, 2))}))
     with pytest.raises(ValueError, match="contains no weights"):
         load_network(safetensors(tmp_path / "c.safetensors", {}))
+
+
+def test_checkpoints_have_counters_and_may_hold_an_optimizer(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).half()
+    state = model.state_dict()
+    optimizer = torch.optim.Adam(model.parameters()).state_dict()
+    for name, content in {
+        "plain.pt": state,
+        "lightning.ckpt": {"epoch": 3, "state_dict": state, "optimizer_states": [optimizer]},
+        "other.pth": {"optimizer": optimizer, "my_model": state},
+    }.items():
+        torch.save(content, tmp_path / name)
+        found = load_state(tmp_path / name)
+        assert found.keys() == state.keys()
+        assert all(np.array_equal(found[key], state[key].numpy()) for key in state)
+    counted = safetensors(
+        tmp_path / "a.safetensors", WEIGHTS | {"n": np.array(7)}, kinds={"n": ("I64", "<i8")}
+    )
+    assert load_state(counted)["n"] == 7
+    np.testing.assert_array_equal(load_state(counted)["0.weight"], WEIGHTS["0.weight"])
+
+
+class Unpickled:
+    """A class that a checkpoint must not bring to life."""
+
+    def __reduce__(self):
+        return print, ("unpickled",)
+
+
+def test_checkpoints_are_never_unpickled(tmp_path, capsys):
+    torch = pytest.importorskip("torch")
+    torch.save({"state_dict": Unpickled()}, tmp_path / "bad.ckpt")
+    with pytest.raises(ValueError, match="is not a state dict, and no other"):
+        load_state(tmp_path / "bad.ckpt")
+    assert capsys.readouterr().out == ""
+    torch.save({"epoch": 3, "loss": 0.1}, tmp_path / "none.pt")
+    with pytest.raises(ValueError, match="has no state dict of a model, only epoch, loss; save one with"):
+        load_state(tmp_path / "none.pt")
+    (tmp_path / "a.bin").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"a checkpoint is a \.pt, \.pth, \.ckpt or \.safetensors file"):
+        load_state(tmp_path / "a.bin")

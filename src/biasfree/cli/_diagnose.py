@@ -39,7 +39,10 @@ def diagnose(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="Model: a state dict (.pt), a .safetensors file, or a .npz of Network.save."),
+        typer.Option(
+            help="Model: a state dict (.pt), a .safetensors file, or a .npz of Network.save; or a folder "
+            "of checkpoints, for the trend."
+        ),
     ] = None,
     leak: Annotated[
         float | None,
@@ -64,6 +67,9 @@ def diagnose(
     from biasfree.files import replacing
     from biasfree.networks._weight_files import load_network
 
+    if model is not None and model.is_dir():
+        _trend(model, data, target, leak, json_file, html_file)
+        return
     network = None if model is None else load_network(model, leak=leak)
     if model is None and leak is not None:
         raise ValueError("--leak needs a model; pass one with --model.")
@@ -82,3 +88,26 @@ def diagnose(
             file.write(report.to_json().encode())
     if html_file is not None:
         report.save_html(html_file)
+
+
+def _trend(
+    folder: Path,
+    data: Path | None,
+    target: str | None,
+    leak: float | None,
+    json_file: Path | None,
+    html_file: Path | None,
+) -> None:
+    """Print the trend over the checkpoints of a folder."""
+    from biasfree.diagnosis import diagnose_checkpoints
+    from biasfree.files import replacing
+
+    if data is None:
+        raise ValueError(f"the checkpoints of {folder} need data to be measured on; pass a file.")
+    trend = diagnose_checkpoints(None, folder, data, target, leak=leak)
+    typer.echo(str(trend))
+    if json_file is not None:
+        with replacing(json_file) as file:
+            file.write(trend.to_json().encode())
+    if html_file is not None:
+        trend.save_html(html_file)

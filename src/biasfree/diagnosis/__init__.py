@@ -1,6 +1,7 @@
-"""The diagnosis of a model and its data: `diagnose` and the report that it returns."""
+"""The diagnosis of a model and its data: `diagnose`, its report, and the trend over checkpoints."""
 
+from biasfree.diagnosis._checkpoints import Checkpoint, Trend, diagnose_checkpoints
 from biasfree.diagnosis._diagnose import diagnose
 from biasfree.diagnosis._report import Report
 
-__all__ = ["Report", "diagnose"]
+__all__ = ["Checkpoint", "Report", "Trend", "diagnose", "diagnose_checkpoints"]

@@ -88,6 +88,13 @@ def _earns(state: State, measured: Measurements, task: Task, versus: Competitors
 
 
 def _unconfirmed(state: State, measured: Measurements, task: Task, versus: Competitors) -> str:
+    if state.unseen:
+        less = amount(versus.best.value - versus.growth)
+        return (
+            f"Cannot tell. {_both(state, measured, task, versus)}, but the linear map is fitted to "
+            f"{versus.fitted:,} samples only, and still improves: with half of them it reaches {less}. The "
+            "model may have had more. Pass more samples."
+        )
     if measured.peers is not None:
         return (
             f"{_both(state, measured, task, versus)}, but networks trained here are no better than linear on "
@@ -120,7 +127,11 @@ def _not_yet(state: State, measured: Measurements, task: Task, versus: Competito
         kind = "linear" if state.linear else "a linear map with an intercept"
         begun = f"The model is effectively {kind}. {_both(state, measured, task, versus)}. "
     network = None if measured.subject is None else measured.subject.network
-    remedy = "use a nonlinear model" if network is None or network.leak == 1 else "train longer"
+    remedy = "train longer"
+    if network is None:
+        remedy = "use a nonlinear model" if state.linear or state.affine else "train longer, or another model"
+    elif network.leak == 1:
+        remedy = "use a nonlinear model"
     if network is not None and network.biases is None and network.leak < 1:
         remedy += ", or add biases or a layer"
     return f"{begun}{_flexible(measured, versus)}, so a nonlinear model can do better: {remedy}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,10 @@ class Competitors:
     flexible_gain: Difference
     """The kernel machine minus the better linear map, both fitted to that subset."""
     flexible_samples: int
+    fitted: int
+    """The samples to which each linear map is fitted."""
+    growth: float
+    """What twice as many samples to fit to have added to the better linear map."""
 
     @property
     def best(self) -> Score:
@@ -59,7 +63,7 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
     groups = sample_lines(x)[0]
     if task.constant or len(np.unique(groups)) < FEWEST:
         return None
-    z = _coordinates(x)
+    z, task = _coordinates(x), replace(task, groups=groups)
     parts = folds(groups, seed)
     if len(x) > _CROSS_VALIDATED or (len(x) > _FEW and x.size > _LARGE):
         parts = parts[:1]
@@ -78,6 +82,9 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
         else held_out_linear(z[few], part, small, penalty, intercept=True)
     )
     scored = task.rows(tested)
+    intercept = scored.score(affine).value > scored.score(linear).value
+    fewer = scored.score(held_out_linear(z, task, parts, penalty, intercept=intercept, share=2))
+    best = max(scored.score(linear).value, scored.score(affine).value)
     return Competitors(
         tested=tested,
         folds=len(parts),
@@ -86,6 +93,8 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
         flexible=flexible,
         flexible_gain=flexible.minus(part.rows(order).score(plain)),
         flexible_samples=len(few),
+        fitted=len(x) - len(parts[0]),
+        growth=best - fewer.value,
     )
 
 
@@ -107,12 +116,15 @@ def _coordinates(x: np.ndarray) -> np.ndarray:
 
 
 def held_out_linear(
-    z: np.ndarray, task: Task, parts: list[np.ndarray], penalty: float, *, intercept: bool
+    z: np.ndarray, task: Task, parts: list[np.ndarray], penalty: float, *, intercept: bool, share: int = 1
 ) -> Float[np.ndarray, "T K"]:
-    """Predictions for each part of the linear map fitted to the other samples, one part after the other."""
+    """Predictions for each part of the linear map fitted to the other samples, one part after the other.
+
+    `share=2` fits to every second one of them.
+    """
     every, found = np.arange(len(z)), []
     for part in parts:
-        train = np.setdiff1d(every, part)
+        train = np.setdiff1d(every, part)[::share]
         given = task.rows(train)
         if task.is_classes:
             found.append(_logistic(z[train], given, z[part], intercept, penalty))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from biasfree.arrays import non_negative, positive, whole
 from biasfree.data import Population
 from biasfree.diagnosis._laws import sampled, with_law, with_run
+from biasfree.diagnosis._modules import with_layers
 from biasfree.diagnosis._report import Report
 from biasfree.diagnosis._samples import Samples, samples_of
 from biasfree.diagnosis._stages import Request, refined
@@ -95,7 +96,7 @@ def diagnose(
     subject = None if model is None else subject_of(model, samples, leak=leak, output=output)
     _check_inputs(subject, samples)
     request = Request(subject, samples, thresholds, flips, seed, task, classes, unseen, compare)
-    report = refined(request, watch)
+    report = with_layers(refined(request, watch), model, samples, seed=seed)
     report = report if law is None else with_law(report, law, seed)
     return report if run is None else with_run(report, run)
 

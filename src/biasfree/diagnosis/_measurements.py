@@ -15,7 +15,7 @@ from biasfree.diagnosis._competitors import Competitors, competitors
 from biasfree.diagnosis._peers import Peers, peers
 from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnosis._subject import Subject
-from biasfree.diagnosis._task import Difference, Score, Task, difference, logits_of, reading_of
+from biasfree.diagnosis._task import Difference, Score, Task, logits_of, reading_of
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
@@ -254,7 +254,7 @@ class Measurements:
         versus = self.competitors
         assert versus is not None
         _, here, there = np.intersect1d(tested, versus.tested, return_indices=True)
-        return difference(score.hits[here] - versus.best.hits[there])
+        return score.of(here).minus(versus.best.of(there))
 
     @cached_property
     def residual(self) -> float | None:

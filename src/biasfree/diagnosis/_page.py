@@ -28,7 +28,7 @@ def page(report: Report) -> str:
         pages.tag("p", "In the words of the theory: ", pages.tag("strong", report.verdict), "."),
         *(pages.note(note) for note in report.notes),
         pages.heading("Pictures"),
-        *(_figure(caption, draw) for caption, draw in _pictures(report)),
+        *(figure(caption, draw) for caption, draw in _pictures(report)),
         pages.heading("All numbers"),
         *(pages.folded(table.title, pages.rows(table)) for table in rest.values()),
         pages.note(f"Thresholds: {_thresholds(report)}"),
@@ -94,15 +94,16 @@ def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
         yield f"W{i + 1}, neurons sorted by sign", lambda axes, i=i: plots.weights(axes, network, layer=i)
 
 
-def _figure(caption: str, draw: Callable[[Axes], Any]) -> str:
+def figure(caption: str, draw: Callable[[Axes], Any]) -> str:
+    """A picture with its caption."""
     from matplotlib.figure import Figure
 
     with plots.style():
-        figure = Figure(figsize=(3.4, 2.8), layout="constrained")
-        axes = figure.add_subplot()
+        drawn = Figure(figsize=(3.4, 2.8), layout="constrained")
+        axes = drawn.add_subplot()
         draw(axes)
         if axes.get_legend() is None and axes.get_legend_handles_labels()[0]:
             axes.legend()
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=130)
+        drawn.savefig(buffer, format="png", dpi=130)
     return pages.picture(buffer.getvalue(), caption)

@@ -65,11 +65,12 @@ def refined(
 def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool]]:
     """Reports on some samples and on all, then with the networks of `compare`; and whether it is the last."""
     samples = request.samples
-    given = None if samples is None else _task(request.subject, samples, request)
+    given = None if samples is None else task_for(request.subject, samples, request)
     if samples is not None and len(samples) > _DIRECT:
         flips = max(39, int(1 / request.thresholds.rejected_below) + 1)
         few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
-        measured = _measured(few, _task(request.subject, few.samples, request, given), progress, brief=True)
+        part = task_for(request.subject, few.samples, request, given)
+        measured = _measured(few, part, progress, brief=True)
         assert few.samples is not None
         note = f"from {len(few.samples):,} of the {len(samples):,} samples, chosen at random "
         note += f"(seed {request.seed})."
@@ -129,7 +130,7 @@ def _outputs(subject: Subject | None, samples: Samples | None) -> int | None:
     return subject.function(samples.x[:2]).shape[1]
 
 
-def _task(
+def task_for(
     subject: Subject | None, samples: Samples | None, request: Request, of_all: Task | None = None
 ) -> Task:
     """What the targets are; a part of the samples has the classes of all."""

@@ -174,12 +174,13 @@ def _case(
     over_linear, over_best = mine.minus(versus.linear), mine.minus(versus.best)
     if not signal and (linear or not over_best.above(gain)):
         return "no signal"
-    if over_linear.below(gain):
-        return "not trained"
-    if over_best.below(gain):
-        return "intercept" if measured.bias_free else "not trained"
+    if over_best.below(gain, errors=3):  # three, since the better of two maps is chosen on the same samples
+        return "intercept" if measured.bias_free and not over_linear.below(gain) else "not trained"
     if not linear and over_best.above(gain):
-        return "earns" if unseen or helps else "unconfirmed"
+        # the excess error of a linear map falls as 1/n, so that endless samples would add as much again as
+        # the last doubling; a model that was trained on others may have had them
+        sure = over_best.value > versus.growth if unseen else helps
+        return "earns" if sure else "unconfirmed"
     if helps:
         return "held back" if linear and kept else "not yet"
     return "needs none"

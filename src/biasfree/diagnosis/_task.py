@@ -26,6 +26,8 @@ class Score:
     hits: Float[np.ndarray, "P"]
     lost: Float[np.ndarray, "P"] | None = None
     """The cross entropy of every sample, where predictions are logits."""
+    groups: Int[np.ndarray, "P"] | None = None
+    """Samples of one group, such as x and −x, are no independent evidence."""
 
     @property
     def cross_entropy(self) -> float | None:
@@ -34,7 +36,8 @@ class Score:
 
     def of(self, chosen: Int[np.ndarray, "_"]) -> Score:
         """The score on some of the samples."""
-        return Score(self.hits[chosen], None if self.lost is None else self.lost[chosen])
+        lost, groups = (None if one is None else one[chosen] for one in (self.lost, self.groups))
+        return Score(self.hits[chosen], lost, groups)
 
     @property
     def value(self) -> float:
@@ -43,7 +46,7 @@ class Score:
 
     def minus(self, other: Score) -> Difference:
         """The difference of two scores on the same samples."""
-        return difference(self.hits - other.hits)
+        return difference(self.hits - other.hits, other.groups if self.groups is None else self.groups)
 
 
 @dataclass(frozen=True)
@@ -57,16 +60,22 @@ class Difference:
         """Whether the difference is at least `least` and larger than two standard errors."""
         return self.value >= least and self.value > 2 * self.error
 
-    def below(self, least: float) -> bool:
-        """Whether the difference is at most −`least` and larger than two standard errors."""
-        return Difference(-self.value, self.error).above(least)
+    def below(self, least: float, *, errors: float = 2) -> bool:
+        """Whether the difference is at most −`least` and larger than so many standard errors."""
+        return -self.value >= least and -self.value > errors * self.error
 
 
-def difference(per_sample: Float[np.ndarray, "P"]) -> Difference:
-    """The mean of paired differences, and its standard error."""
-    n = len(per_sample)
-    error = float(np.std(per_sample, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    return Difference(float(np.mean(per_sample)), error)
+def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] | None = None) -> Difference:
+    """The mean of paired differences, and its standard error, from independent groups of samples."""
+    size = float(np.abs(per_sample).max()) or 1.0
+    scaled = per_sample / size  # no square overflows
+    n, mean = len(scaled), float(np.mean(scaled))
+    index = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    sums = np.bincount(index, scaled - mean)
+    if len(sums) == 1:
+        return Difference(size * mean, np.inf)
+    error = float(np.sqrt(np.sum(sums**2) * len(sums) / (len(sums) - 1)) / n)
+    return Difference(size * mean, size * error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +88,8 @@ class Task:
     notes: tuple[str, ...] = ()
     size: float | None = None
     """The variance to which squared errors are relative, if these are some of the samples."""
+    groups: Int[np.ndarray, "P"] | None = None
+    """Samples of one group, such as x and −x, are no independent evidence."""
 
     @property
     def is_classes(self) -> bool:
@@ -99,7 +110,9 @@ class Task:
         """The same task for some of the samples."""
         numbers = None if self.numbers is None else self.numbers[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        return Task(numbers, self.classes, labels, self.notes, None if numbers is None else self.spread)
+        size, groups = None if numbers is None else self.spread, self.groups
+        groups = None if groups is None else groups[chosen]
+        return Task(numbers, self.classes, labels, self.notes, size, groups)
 
     @cached_property
     def one_hot(self) -> Float[np.ndarray, "P C"]:
@@ -127,12 +140,13 @@ class Task:
         if self.labels is None:
             assert self.numbers is not None
             size = self.spread or 1.0
-            return Score(1 - np.sum(((self.numbers - predicted) / np.sqrt(size)) ** 2, axis=1))
+            hits = 1 - np.sum(((self.numbers - predicted) / np.sqrt(size)) ** 2, axis=1)
+            return Score(hits, groups=self.groups)
         right = np.argmax(predicted, axis=1) == self.labels
         top = predicted.max(axis=1)
         rest = np.log(np.sum(np.exp(predicted - top[:, None]), axis=1))
         lost = rest + top - predicted[np.arange(len(predicted)), self.labels]
-        return Score(right.astype(float), lost)
+        return Score(right.astype(float), lost, self.groups)
 
     @cached_property
     def baseline(self) -> float:

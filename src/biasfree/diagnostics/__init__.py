@@ -25,6 +25,7 @@ from biasfree.diagnostics._function import (
     outputs,
     square_loss,
 )
+from biasfree.diagnostics._layers import LayerLinearity, LayerTable, layer_linearity
 from biasfree.diagnostics._lazy import (
     Laziness,
     kernel_alignment,
@@ -116,6 +117,9 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "BoundaryDistance",
     "adversarial_direction",
     "AdversarialDirection",
+    "layer_linearity",
+    "LayerTable",
+    "LayerLinearity",
     # weights
     "layer_summary",
     "LayerSummary",

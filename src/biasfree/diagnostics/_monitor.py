@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from biasfree.arrays import generator, positive, real, whole
+from biasfree.diagnostics._callback import TrainerCallback
+from biasfree.diagnostics._training_log import CsvLog, check_writer
 from biasfree.networks._pytorch import function_of, is_module
 
 if TYPE_CHECKING:
@@ -25,14 +29,18 @@ def residual_share(y: np.ndarray, f: np.ndarray) -> float:
 
 
 class Reading(NamedTuple):
-    """A measurement at one step: N of the worst output, and the fraction of ⟨y²⟩ not fitted."""
+    """A measurement at one step: N of the worst output, and the fraction of ⟨y²⟩ not fitted.
+
+    For labels 0 … K − 1 and a model of K outputs, `residual` is the share of wrong labels, and N is that of
+    the outputs less their mean, which softmax does not see.
+    """
 
     step: int
     nonlinear: float
     residual: float
 
 
-class LinearityMonitor:
+class LinearityMonitor(TrainerCallback):
     """Measures, at every call, how linear a model's outputs are, and records when they cease to be linear.
 
         monitor = bf.diagnostics.LinearityMonitor(model, x, y)
@@ -47,6 +55,13 @@ class LinearityMonitor:
     most `kept` readings, evenly thinned, always with the last. `left_at` is the step at which the model
     ceased to be effectively linear, None while it is or before it has been. A call does not change a PyTorch
     model.
+
+    `csv` names a file to which every reading is appended as a line; `writer` has `add_scalar(name, value,
+    step)`, as TensorBoard's. `Trainer(callbacks=[monitor])` of Lightning measures every `every` steps and
+    after each validation.
+
+    Training goes on whatever happens: if a measurement fails, the first failure is a warning with its reason,
+    the call returns None, and `failures` counts.
     """
 
     def __init__(
@@ -59,6 +74,9 @@ class LinearityMonitor:
         samples: int = 1000,
         kept: int = 200,
         seed: int = 0,
+        csv: str | os.PathLike[str] | None = None,
+        writer: Any = None,
+        every: int = 100,
     ):
         x, y = (real(name, values) for name, values in (("x", x), ("y", y)))
         if len(x) != len(y) or x.ndim < 2:
@@ -74,11 +92,26 @@ class LinearityMonitor:
         self._function: Callable[[Any], Any] = function_of(taken) if is_module(taken) else taken
         self._x, self._y = x[chosen], y[chosen].reshape(len(chosen), -1)
         self._basis = _basis(self._x.reshape(len(chosen), -1))
-        self._every = 1
+        if self._basis.shape[1] == len(chosen):
+            raise ValueError(
+                f"the {len(chosen)} samples are linearly independent, so every function is linear on them; "
+                f"pass more than {len(chosen)} samples, or more than samples={samples}."
+            )
+        self._stride = 1
         self._calls = 0
+        self.failures = 0
+        self.every = whole("every", every)
+        self._csv = None if csv is None else CsvLog(csv, Reading._fields)
+        self._writer = None if writer is None else check_writer(writer)
 
-    def __call__(self, step: int) -> Reading:
-        """Measure the model at this step; the reading is also appended to `history`."""
+    def __call__(self, step: int) -> Reading | None:
+        """Measure the model at this step; the reading is also appended to `history`. None if that fails."""
+        reading = self._tried(step, lambda: self._read(step))
+        if reading is not None:
+            self._tried(step, lambda: self._log(reading))
+        return reading
+
+    def _read(self, step: int) -> Reading:
         f = real("the model's outputs", self._function(self._x)).reshape(len(self._x), -1)
         reading = Reading(int(step), self._nonlinear(f), self._residual(f))
         if reading.nonlinear <= self.threshold:
@@ -87,6 +120,29 @@ class LinearityMonitor:
             self.left_at = reading.step
         self._keep(reading)
         return reading
+
+    def _log(self, reading: Reading) -> None:
+        if self._csv is not None:
+            self._csv.append(reading)
+        if self._writer is not None:
+            self._writer.add_scalar("linearity/nonlinear", reading.nonlinear, reading.step)
+            self._writer.add_scalar("linearity/residual", reading.residual, reading.step)
+
+    def _tried(self, step: int, function: Callable[[], Any]) -> Any:
+        """What the function returns; if it raises, None, and a warning the first time."""
+        try:
+            return function()
+        except Exception as error:  # whatever it is, the user's training goes on
+            self.failures += 1
+            if self.failures == 1:
+                reason = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
+                warnings.warn(
+                    f"LinearityMonitor failed at step {step}, and training goes on. {reason} "
+                    "Further failures are only counted, in `failures`.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+            return None
 
     def __repr__(self) -> str:
         if not self.history:
@@ -100,19 +156,30 @@ class LinearityMonitor:
         now = f"at step {last.step} N = {last.nonlinear:.2g}, {last.residual:.2g} left to learn"
         return f"LinearityMonitor({state}; {now})"
 
+    def _labeled(self, f: np.ndarray) -> bool:
+        """Whether y are labels 0 … K − 1 and f has K columns."""
+        if self._y.shape[1] > 1 or f.shape[1] == 1:
+            return False
+        return bool(np.isin(self._y, np.arange(f.shape[1])).all())
+
     def _nonlinear(self, f: np.ndarray) -> float:
+        if self._labeled(f):
+            f = f - f.mean(axis=1, keepdims=True)  # which softmax does not see
         size = np.sum(f**2, axis=0)
         rest = np.sum((f - self._basis @ (self._basis.T @ f)) ** 2, axis=0)
         return float(np.max(np.divide(rest, size, out=np.zeros_like(rest), where=size > 0)))
 
     def _residual(self, f: np.ndarray) -> float:
+        """The part not fitted; for labels 0 … K − 1 and K outputs the share of wrong labels."""
+        if self._labeled(f):
+            return float(np.mean(f.argmax(axis=1) != self._y[:, 0]))
         if f.shape != self._y.shape:
             raise ValueError(f"the model has {f.shape[1]} outputs, but y has {self._y.shape[1]} per sample.")
         return residual_share(self._y, f)
 
     def _keep(self, reading: Reading) -> None:
-        """Keep every `_every`-th reading and the last; if there are too many, drop every second one."""
-        if self.history and (self._calls - 1) % self._every:
+        """Keep every `_stride`-th reading and the last; if there are too many, drop every second one."""
+        if self.history and (self._calls - 1) % self._stride:
             self.history.pop()
         self.history.append(reading)
         self._calls += 1
@@ -120,7 +187,7 @@ class LinearityMonitor:
             self.history = (
                 self.history[::2] if len(self.history) % 2 else [*self.history[::2], self.history[-1]]
             )
-            self._every *= 2
+            self._stride *= 2
 
 
 def _basis(x: np.ndarray) -> np.ndarray:

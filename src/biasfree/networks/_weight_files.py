@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import non_negative
+from biasfree.arrays import as_array, non_negative
 from biasfree.files import check_unpacked_size, existing_file, unpacked_size
 from biasfree.networks._network import Network
 from biasfree.networks._pytorch import floating
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_WHOLE = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1", "BOOL": "<?"}
+#: Names under which training scripts store the model beside the optimizer.
+_ENTRIES = ("state_dict", "model_state_dict", "model", "network", "net", "weights")
 #: Entries that pruning, weight and spectral norms and parametrizations store in place of a weight.
 _PARTS = re.compile(r"weight_(?:orig|mask|[guv])$|parametrizations\.")
 _SAVE = "torch.save(model.state_dict(), path)"
@@ -43,7 +46,51 @@ def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> 
     return _chained(path, readers[kind](path), 0.0 if leak is None else leak)
 
 
-def _state_dict(path: Path) -> dict[str, np.ndarray]:
+def load_state(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The named arrays of a checkpoint, `.pt`, `.pth`, `.ckpt` or `.safetensors`; nothing is unpickled.
+
+    Counters, such as those of BatchNorm, are read too. A checkpoint with more than a state dict, such as an
+    optimizer, must have the state dict as an entry.
+    """
+    path = existing_file(path)
+    kind = path.suffix.lower()
+    if kind == ".safetensors":
+        return _safetensors(path, _DTYPES | _WHOLE)
+    if kind not in (".pt", ".pth", ".ckpt"):
+        raise ValueError(f"cannot read {path}: a checkpoint is a .pt, .pth, .ckpt or .safetensors file.")
+    tensors = _of_model(path, _loaded(path))
+    check_unpacked_size(path, sum(8 * value.numel() for value in tensors.values()))
+    return {str(name): as_array(f"{name} in {path}", value) for name, value in tensors.items()}
+
+
+def _of_model(path: Path, found: Any) -> Mapping[str, Any]:
+    """The state dict in what a checkpoint holds."""
+    if _is_state(found):
+        return found
+    states = {name: part for name, part in found.items() if _is_state(part)}
+    name = next((name for name in _ENTRIES if name in states), None)
+    if name is None and len(states) == 1:
+        name = next(iter(states))
+    if name is None:
+        raise ValueError(
+            f"{path} has no state dict of a model, only {', '.join(map(str, found)) or 'nothing'}; "
+            f"save one with {_SAVE}."
+        )
+    return states[name]
+
+
+def _is_state(found: Any) -> bool:
+    import torch
+
+    return (
+        isinstance(found, Mapping)
+        and len(found) > 0
+        and all(isinstance(value, torch.Tensor) for value in found.values())
+    )
+
+
+def _loaded(path: Path) -> Mapping[str, Any]:
+    """What a `.pt` file holds, read as weights only."""
     try:
         import torch
     except ImportError:
@@ -59,6 +106,13 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(
             f"{path} contains a {type(found).__name__}, not a state dict; save one with {_SAVE}."
         )
+    return found
+
+
+def _state_dict(path: Path) -> dict[str, np.ndarray]:
+    found = _loaded(path)
+    import torch
+
     if foreign := [
         f"{k!r}, a {type(v).__name__}" for k, v in found.items() if not isinstance(v, torch.Tensor)
     ]:
@@ -69,17 +123,21 @@ def _state_dict(path: Path) -> dict[str, np.ndarray]:
     return {str(name): floating(f"{name} in {path}", value) for name, value in found.items()}
 
 
-def _safetensors(path: Path) -> dict[str, np.ndarray]:
+def _safetensors(path: Path, dtypes: Mapping[str, str] = _DTYPES) -> dict[str, np.ndarray]:
     """The arrays of a .safetensors file, which consists of a header length, a JSON header and raw numbers."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     if not 0 < size <= len(content) - 8:
         raise ValueError(f"{path} is not a readable .safetensors file: its header is incomplete.")
     header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
-    names = sorted(header, key=_natural)
-    numbers = {name: _numbers(path, name, header[name], body) for name in names}
+    names = sorted(header, key=natural_order)
+    numbers = {name: _numbers(path, name, header[name], body, dtypes) for name in names}
     check_unpacked_size(path, sum(8 * value.size for value in numbers.values()))
-    return {name: _widened(value).reshape(header[name]["shape"]) for name, value in numbers.items()}
+    halves = {name for name in names if header[name]["dtype"] == "BF16"}
+    return {
+        name: _widened(value, name in halves).reshape(header[name]["shape"])
+        for name, value in numbers.items()
+    }
 
 
 def _header(path: Path, text: bytes) -> dict[str, Any]:
@@ -101,12 +159,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def natural_order(name: str) -> list[tuple[int, str]]:
     """A sort key that puts 2.weight before 10.weight; the files are sorted alphabetically."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
-def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
+def _numbers(path: Path, name: str, entry: Any, body: memoryview, dtypes: Mapping[str, str]) -> np.ndarray:
     """The numbers of a tensor as stored, in one dimension; a view, not a copy."""
     match entry:
         case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
@@ -115,11 +173,13 @@ def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
             raise ValueError(
                 f"{path} is not a readable .safetensors file: entry {name} lacks a dtype, shape or offsets."
             )
-    if kind not in _DTYPES:
+    if kind not in dtypes:
         raise ValueError(
-            f"{name} in {path} has dtype {kind}; only floating-point weights are read: {', '.join(_DTYPES)}."
+            f"{name} in {path} has dtype {kind}; only floating-point weights are read: {', '.join(dtypes)}."
+            if dtypes is _DTYPES
+            else f"{name} in {path} has dtype {kind}, which is not read; save it as {', '.join(dtypes)}."
         )
-    dtype = np.dtype(_DTYPES[kind])
+    dtype = np.dtype(dtypes[kind])
     whole = all(isinstance(n, int) and n >= 0 for n in shape)
     if not whole or not 0 <= start <= end <= len(body) or math.prod(shape) * dtype.itemsize != end - start:
         raise ValueError(
@@ -129,9 +189,10 @@ def _numbers(path: Path, name: str, entry: Any, body: memoryview) -> np.ndarray:
     return np.frombuffer(body[start:end], dtype)
 
 
-def _widened(numbers: np.ndarray) -> np.ndarray:
-    """The numbers in float64, exactly. bfloat16, read as <u2, is the upper half of a float32."""
-    halves = numbers.dtype.kind == "u"
+def _widened(numbers: np.ndarray, halves: bool) -> np.ndarray:
+    """The numbers in float64, exactly; counters as they are. bfloat16 is the upper half of a float32."""
+    if not halves and numbers.dtype.kind != "f":
+        return numbers
     return ((numbers.astype("<u4") << 16).view("<f4") if halves else numbers).astype(np.float64)
 
 

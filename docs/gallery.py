@@ -1,0 +1,210 @@
+"""The table of docs/gallery.md: what `bf.diagnose` says of twenty models, and whether it is right.
+
+    python docs/gallery.py            # all, a minute or two of one core
+    python docs/gallery.py XOR odd    # some, printed only
+
+Needs scikit-learn and PyTorch, which `make install` installs.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import biasfree as bf
+import gallery_data as data
+import gallery_models as models
+from inserting import insert
+
+PAGE = Path(__file__).with_suffix(".md")
+NO_DECAY = {"decay": 0.0}
+FEW = 20  # samples to train on, below which nothing is known of real data
+MARGIN = 0.005  # a difference of scores that counts, as in bf.diagnose
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A task, a model made with or without biases, and how it is trained."""
+
+    name: str
+    kind: str
+    task: Callable[[], data.Task]
+    model: Callable[..., Any]
+    training: dict[str, Any] = field(default_factory=dict)
+    seen: bool = False
+    """Whether the model is diagnosed on the samples that it was trained on."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the report said of an exhibit, and whether that is right."""
+
+    exhibit: Exhibit
+    bias: bool
+    linear: float
+    model: float
+    case: str
+    answer: str
+    verdict: str
+    right: str
+    seconds: float
+
+
+def exhibits() -> list[Exhibit]:
+    """Twenty of them."""
+    digits, cancer, wine, iris, diabetes = (lambda i=i: list(data.sets())[i] for i in range(5))
+    gelu, deep = {"act": torch.nn.GELU}, {"depth": 3}
+    return [
+        Exhibit("digits", "convolution, ReLU, linear", digits, _classifier),
+        Exhibit("breast cancer", "2 layers, ReLU", cancer, _mlp(), {"steps": 100}),
+        Exhibit("wine", "2 layers, BatchNorm, GELU", wine, models.normed, {"steps": 100}),
+        Exhibit("iris", "3 layers, LeakyReLU", iris, _mlp(act=torch.nn.LeakyReLU, **deep), {"steps": 100}),
+        Exhibit("diabetes", "2 layers, ReLU", diabetes, _mlp(), {"steps": 60, "decay": 0.1}),
+        Exhibit("linnerud", "2 layers, ReLU", data.linnerud, _mlp()),
+        Exhibit("noisy digits", "CNN, 3 convolutions", data.denoising, _cnn, {"steps": 400, "batch": 32}),
+        Exhibit("digits as patches", "transformer, SwiGLU", digits, _transformer(4, 16), {"steps": 250}),
+        Exhibit("equal words", "transformer, SwiGLU", data.equality, _transformer(4, 4), {"steps": 200}),
+        Exhibit("linear", "SwiGLU block", lambda: data.law("linear"), models.SwiGLU, {"steps": 200}),
+        Exhibit("linear, barely trained", "2 layers, ReLU", lambda: data.law("linear"), _mlp(), {"steps": 8}),
+        Exhibit("offset", "2 layers, ReLU", lambda: data.law("offset"), _mlp(), {"small": 0.1}),
+        Exhibit("threshold", "2 layers, GELU", lambda: data.law("threshold"), _mlp(**gelu), {"steps": 60}),
+        Exhibit("odd", "2 layers, ReLU", lambda: data.law("odd", mirrored=True), _mlp(), {"small": 0.3}),
+        Exhibit("mirrored digits", "2 layers, ReLU", data.mirrored_digits, _mlp(), {"small": 0.3}),
+        Exhibit("even", "2 layers, ReLU", lambda: data.law("even"), _mlp()),
+        Exhibit("XOR", "3 layers, ReLU", lambda: data.law("XOR", d=3), _mlp(**deep)),
+        Exhibit("moons", "3 layers, ReLU", lambda: data.from_scikit_learn("moons"), _mlp(**deep)),
+        Exhibit("Friedman", "3 layers, GELU", _friedman, _mlp(**gelu, **deep)),
+        Exhibit("noise", "2 layers, memorized", lambda: data.law("noise"), _mlp(width=400), NO_DECAY, True),
+    ]  # fmt: skip
+
+
+def named(name: str) -> Exhibit:
+    """The exhibit of that name."""
+    return next(one for one in exhibits() if one.name == name)
+
+
+def _friedman() -> data.Task:
+    return data.from_scikit_learn("Friedman")
+
+
+def judged(exhibit: Exhibit, *, bias: bool, seed: int = 0) -> Judged:
+    """Train, diagnose, and judge the answer by what is known."""
+    began = time.process_time()
+    task = exhibit.task()
+    torch.manual_seed(seed)
+    model = exhibit.model(int(np.prod(task.x.shape[1:])), task.outputs, bias=bias)
+    models.train(model, task.x, task.y, classes=bool(task.classes), **exhibit.training)
+    x, y = (task.x, task.y) if exhibit.seen else (task.test_x, task.test_y)
+    report = bf.diagnose(model, (x.astype(np.float32), y), unseen=not exhibit.seen)
+    found = data.hits(_predictions(model, task), *task.fresh, task.classes)
+    right = _right(report.case, task, found - task.linear, bias=bias, samples=len(x))
+    scores = float(task.linear.mean()), float(found.mean())
+    seconds = time.process_time() - began
+    return Judged(exhibit, bias, *scores, report.case, report.answer, report.verdict, right, seconds)
+
+
+def _right(case: str, task: data.Task, gap: np.ndarray, *, bias: bool, samples: int) -> str:
+    """Whether a case is right, given the scores of the model less those of a linear map on many samples.
+
+    A difference counts if two standard errors of these many samples show it. The report sees `samples` of
+    them, and may miss what is below three standard errors of these.
+    """
+    gain, sure, visible = gap.mean(), 2 * gap.std() / np.sqrt(len(gap)), 3 * gap.std() / np.sqrt(samples)
+    if case in ("unconfirmed", "too few", "constant"):
+        return "cannot tell"
+    pays = task.known or gain > max(1.5 * sure, MARGIN)  # the model itself may show that it does
+    true = {
+        "earns": pays and gain > sure,
+        "needs none": not pays and gain > -MARGIN - visible,
+        "not yet": pays and gain < MARGIN + visible,
+        "held back": pays and gain < MARGIN + visible and task.mirrored and not bias,
+        "no signal": not pays and task.linear.mean() < _baseline(task) + visible,
+        "not trained": gain < -sure,
+        "intercept": gain < -sure and not bias,
+    }
+    return "right" if true[case] else "wrong"
+
+
+def _baseline(task: data.Task) -> float:
+    """The score of the best constant."""
+    y = task.fresh[1]
+    return float(np.bincount(y).max() / len(y)) if task.classes else 0.0
+
+
+def _predictions(model: Any, task: data.Task) -> Callable[[np.ndarray], np.ndarray]:
+    def predict(x: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            f = model(torch.from_numpy(np.array(x)).float()).numpy()
+        return f.argmax(axis=1) if task.classes else f.reshape(len(x), -1)
+
+    return predict
+
+
+def _mlp(**options):
+    return lambda inputs, outputs, bias: models.mlp(inputs, outputs, bias=bias, **options)
+
+
+def _cnn(_inputs, _outputs, *, bias):
+    return models.cnn(bias=bias)
+
+
+def _classifier(_inputs, _outputs, *, bias):
+    return models.classifier(bias=bias)
+
+
+def _transformer(tokens, size):
+    return lambda _, outputs, bias: models.Transformer(tokens, size, outputs, bias=bias)
+
+
+def table(rows: list[Judged]) -> str:
+    """The rows in Markdown."""
+    lines = ["| data | model | biases | linear | model | answer | judged |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        names = f"{row.exhibit.name} | {row.exhibit.kind} | {'yes' if row.bias else 'no'}"
+        scores = f"{100 * row.linear:.1f} | {100 * row.model:.1f}"
+        line = f"| {names} | {scores} | {row.answer} | {row.right} |"
+        lines.append(re.sub(r"(?<=[ (])-(?=\d)", "−", line))
+    counts = {kind: sum(row.right == kind for row in rows) for kind in ("right", "cannot tell", "wrong")}
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    took = f"All of it took {sum(row.seconds for row in rows):.0f} s of one core."
+    return "\n".join([f"Of {len(rows)} answers: {summary}. {took}", "", *lines])
+
+
+def main(names: list[str]) -> None:
+    torch.set_num_threads(1)
+    chosen = [one for one in exhibits() if not names or one.name in names]
+    rows = []
+    for exhibit in chosen:
+        for bias in (False, True):
+            rows.append(judged(exhibit, bias=bias))
+            row = rows[-1]
+            print(
+                f"{row.seconds:5.1f} s  {exhibit.name}, biases {bias}: {row.case} ({row.right})", flush=True
+            )
+            print(
+                f"         linear {row.linear:.3f}, model {row.model:.3f}; {row.verdict}; {row.answer}",
+                flush=True,
+            )
+    if names:
+        return
+    insert(PAGE, "gallery", table(rows))
+    why = {row.exhibit.name: row.exhibit.task() for row in rows}
+    lines = [f"- **{name}**: {task.why}{_told(task)}." for name, task in why.items()]
+    insert(PAGE, "truth", "\n".join(lines))
+
+
+def _told(task: data.Task) -> str:
+    if len(task.x) < FEW:
+        return ""
+    found = "does better than" if task.known else "does no better than"
+    return f"; a nonlinear model {found} a linear map"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

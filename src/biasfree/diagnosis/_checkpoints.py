@@ -1,0 +1,250 @@
+"""The trend over checkpoints: when a model left the linear regime, and when it passed the best linear map."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from biasfree import pages, tables
+from biasfree.arrays import positive
+from biasfree.diagnosis._competitors import Competitors
+from biasfree.diagnosis._measurements import Measurements
+from biasfree.diagnosis._samples import Samples, samples_of
+from biasfree.diagnosis._stages import Request, task_for
+from biasfree.diagnosis._state import Thresholds
+from biasfree.diagnosis._subject import subject_of
+from biasfree.diagnosis._wording import amount, percent
+from biasfree.diagnostics._function import outputs
+from biasfree.diagnostics._layers import LayerTable, layer_linearity
+from biasfree.files import replacing
+from biasfree.networks._checkpoint_files import borrowed, checkpoint_files, put_into, steps
+from biasfree.networks._pytorch import is_module
+from biasfree.networks._weight_files import load_network, load_state
+from biasfree.tables import Table, as_json
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One checkpoint: its step, its score, and how linear it is.
+
+    `step` is the number in the file's name, else its place in the order. `gain` is the score less that of the
+    best linear map, on samples held out from its fit, `error` its standard error; None where there are too
+    few samples. `nonlinear` is N, for the worst output; `nonaffine` the same with an intercept. `layers` is
+    None unless it was asked for.
+    """
+
+    step: int
+    name: str
+    score: float
+    gain: float | None
+    error: float | None
+    nonlinear: float
+    nonaffine: float
+    layers: LayerTable | None = None
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The checkpoints of a training run, in order.
+
+    `score` of each is `measure`, R² or accuracy, on all samples; `linear` is that of the best linear map on
+    samples held out from its fit, None where there are too few.
+    """
+
+    rows: tuple[Checkpoint, ...]
+    measure: str
+    linear: float | None
+    nonlinear_above: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def left_at(self) -> int | None:
+        """The first step of the last stretch of nonlinear checkpoints; None if the last is linear."""
+        return self._since([row.nonlinear > self.nonlinear_above for row in self.rows])
+
+    @property
+    def passed_at(self) -> int | None:
+        """The first step since which the gain over the best linear map is above two standard errors."""
+        return self._since([row.gain is not None and row.gain > 2 * (row.error or 0.0) for row in self.rows])
+
+    @property
+    def answer(self) -> str:
+        """What happened, in two sentences."""
+        first, last = self.rows[0], self.rows[-1]
+        begin, end = (f"{percent(row.nonlinear)} at step {row.step}" for row in (first, last))
+        said = f"N goes from {begin} to {end}: "
+        if self.left_at is None:
+            said += "the model is effectively linear at the end."
+        elif self.left_at == first.step:
+            said += "the model is nonlinear at every checkpoint."
+        else:
+            said += f"the model is nonlinear since step {self.left_at}."
+        if self.linear is None:
+            return said
+        verb, by = ("explains", "") if self.measure == "R²" else ("is right for", "for ")
+        best, mine = amount(self.linear), amount(last.score)
+        said += f" The best linear map {verb} {best}, the model {by}{mine} at the end"
+        if self.passed_at is None:
+            return f"{said}: no gain over a linear map is seen."
+        return f"{said}: a gain is seen since step {self.passed_at}."
+
+    def table(self) -> Table:
+        """The checkpoints as a table for a terminal or a page."""
+        columns = ("step", "file", self.measure, "gain over linear", "standard error", "N", "affine N")
+        with_layers = any(row.layers is not None for row in self.rows)
+        rows = [
+            (row.step, row.name, row.score, row.gain, row.error, row.nonlinear, row.nonaffine, *_bent(row))
+            for row in self.rows
+        ]
+        return Table("Checkpoints", (*columns, *(["nonlinear layers"] if with_layers else [])), tuple(rows))
+
+    def to_json(self) -> str:
+        """The trend as JSON."""
+        record = {
+            "answer": self.answer,
+            "measure": self.measure,
+            "linear": self.linear,
+            "table": self.table().record(),
+            "thresholds": {"nonlinear_above": self.nonlinear_above},
+            "notes": list(self.notes),
+        }
+        return json.dumps(as_json(record), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the trend as an HTML page with a picture."""
+        from biasfree.diagnosis._page import figure
+
+        parts = [
+            pages.heading(self.answer, level=1),
+            figure("score and N over the checkpoints", self._draw),
+            pages.rows(self.table()),
+            *map(pages.note, self.notes),
+        ]
+        text = pages.page("biasfree: checkpoints", parts)
+        with replacing(path) as file:
+            file.write(text.encode())
+
+    def __str__(self) -> str:
+        notes = "".join(f"Note: {note}\n" for note in self.notes)
+        return f"{self.answer}\n\n{tables.printed(self.table())}{notes}"
+
+    def _since(self, true: list[bool]) -> int | None:
+        if not true[-1]:
+            return None
+        begin = max((i + 1 for i, one in enumerate(true) if not one), default=0)
+        return self.rows[begin].step
+
+    def _draw(self, axes: Any) -> None:
+        ts = [row.step for row in self.rows]
+        axes.plot(ts, [row.score for row in self.rows], "o-", label=self.measure)
+        axes.plot(ts, [row.nonlinear for row in self.rows], "s-", label="N")
+        if self.linear is not None:
+            axes.axhline(self.linear, color="black", linestyle="--", label="best linear map")
+        axes.set_xlabel("step")
+
+
+def diagnose_checkpoints(
+    model: Any,
+    checkpoints: str | os.PathLike[str] | Sequence[Any],
+    data: Any,
+    y: Any = None,
+    *,
+    layers: bool = False,
+    output: int | str | None = None,
+    task: Literal["regression", "classification"] | None = None,
+    classes: Sequence[Any] | None = None,
+    leak: float | None = None,
+    nonlinear_above: float = 0.01,
+    seed: int = 0,
+) -> Trend:
+    """Measure a model at every checkpoint of its training: its score, and whether it is linear.
+
+    `model` is a `torch.nn.Module`, which has its own weights again at the end, a function that builds one, or
+    None for checkpoints of Linear layers with (leaky) ReLU of slope `leak`. `checkpoints` is a folder, also
+    with subfolders, or a list of files: `.pt`, `.pth`, `.ckpt`, `.safetensors`, or `.npz` of
+    `Network.save`. They are read as weights only, and sorted so that step 9 comes before step 10; a list
+    keeps its order. `data`, `y`, `output`, `task` and `classes` are those of `bf.diagnose`. `layers=True`
+    measures every layer too, as `bf.diagnostics.layer_linearity`.
+
+    Reference: derived here.
+    """
+    positive("nonlinear_above", nonlinear_above)
+    files = checkpoint_files(checkpoints)
+    if model is not None and not is_module(model):
+        if not callable(model):
+            raise ValueError(
+                f"the model must be a torch.nn.Module, a function that builds one, or None, got a "
+                f"{type(model).__name__}."
+            )
+        model = model()
+    if layers and model is None:
+        raise ValueError("layers=True needs a torch.nn.Module; pass one as model.")
+    samples = samples_of(data, y, seed=seed)
+    known = steps(files)
+    limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
+    rows, last, versus = [], None, None
+    with _each(model, leak) as load:
+        for i, file in enumerate(files):
+            subject = subject_of(load(file), samples, output=output)
+            request = Request(subject, samples, limits, 1, seed, task, classes, unseen=True, compare=False)
+            given = task_for(subject, samples, request)
+            dataset = given.dataset(samples.x, outputs(subject.function, samples.x[:2]).shape[1])
+            last = Measurements(subject, dataset, flips=1, seed=seed, task=given)
+            versus = versus or last.competitors  # of the data, the same for all checkpoints
+            made = _layers(model, samples, nonlinear_above, seed) if layers else None
+            rows.append(_row(last, versus, known[i] if known else i + 1, file.name, made))
+    assert last is not None
+    assert last.task is not None
+    linear = None if versus is None else versus.best.value
+    return Trend(tuple(rows), last.task.measure, linear, nonlinear_above, _notes(samples, known is not None))
+
+
+def _row(
+    found: Measurements, versus: Competitors | None, step: int, name: str, layers: LayerTable | None
+) -> Checkpoint:
+    assert found.score is not None
+    assert found.nonlinear is not None
+    assert found.beyond_affine is not None
+    shares = float(found.nonlinear.max()), float(found.beyond_affine.max())
+    gain = None if versus is None else found.score_on(versus.tested).minus(versus.best)
+    gains = (None, None) if gain is None else (gain.value, gain.error)
+    return Checkpoint(step, name, found.score.value, *gains, *shares, layers)
+
+
+def _layers(model: Any, samples: Samples, above: float, seed: int) -> LayerTable:
+    x = samples.x.reshape(len(samples), *(samples.shape or samples.x.shape[1:]))
+    return layer_linearity(model, x, nonlinear_above=above, seed=seed)
+
+
+def _bent(row: Checkpoint) -> tuple[str, ...]:
+    """The nonlinear layers of a checkpoint, in a cell of their own."""
+    if row.layers is None:
+        return ()
+    return (", ".join(one.name or "(model)" for one in row.layers.rows if one.acts == "nonlinear") or "none",)
+
+
+def _notes(samples: Samples, known: bool) -> tuple[str, ...]:
+    counted = "the names of the files tell no steps: they are numbered in their order."
+    return (*samples.notes, *(() if known else (counted,)))
+
+
+@contextmanager
+def _each(model: Any, leak: float | None) -> Iterator[Callable[[Path], Any]]:
+    """A function that gives the model of a checkpoint."""
+    if model is None:
+        yield lambda file: load_network(file, leak=leak)
+        return
+    if leak is not None:
+        raise ValueError("leak is only for checkpoints without a model; leave it out.")
+
+    def load(file: Path) -> Any:
+        put_into(model, load_state(file), file)
+        return model
+
+    with borrowed(model):
+        yield load
