@@ -82,7 +82,8 @@ def prepare(source: Path) -> None:
 def own_pages() -> dict[str, str]:
     """The pages that only the site has, by name; each section of plots.md is a page of its own."""
     found = {path.name: path.read_text() for path in sorted(HERE.glob("*.md"))}
-    head, *sections = found.pop("plots.md").split("\n## ")
+    quiet = re.sub(r"(```python\n.*?)(\n```)", r"\1;\2", found.pop("plots.md"), flags=re.DOTALL)  # no values
+    head, *sections = quiet.split("\n## ")
     titles = [section.partition("\n")[0] for section in sections]
     tree = "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(titles) + "\n```\n"
     found |= {f"plots/{title}.md": f"# {text}\n" for title, text in zip(titles, sections, strict=True)}
