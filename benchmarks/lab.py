@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -77,7 +76,7 @@ def latencies(browser: str) -> tuple[list[float], int]:
                 found = _drag(page)
                 opened.close()
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
     return found
 
 

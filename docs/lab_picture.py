@@ -6,7 +6,6 @@ python docs/lab_picture.py [FILE]
 import io
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +29,7 @@ def main(path: Path) -> None:
             png = taken(page)
             browser.close()
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
     Image.open(io.BytesIO(png)).convert("RGB").save(path, optimize=True)  # without the transparency
 
 

@@ -2,8 +2,6 @@
 
 import re
 import signal
-import subprocess
-import sys
 import time
 from urllib.parse import parse_qsl, urlparse
 
@@ -12,6 +10,7 @@ import pytest
 
 import biasfree as bf
 from browsing import faint, heading_levels, levels_in_order, overflow
+from lab_command import lab_command
 
 DESKTOP, TABLET, LARGE = (1280, 720), (1024, 768), (1920, 1080)
 #: Seconds that a page may take for anything.
@@ -24,8 +23,7 @@ SMALL = "v1&preset=six_points&width=12&horizon=60.0&scale=0.05"
 @pytest.fixture(scope="module")
 def server():
     """The command, with the address that it printed."""
-    command = [sys.executable, "-c", "from biasfree.cli import main; main()", "lab", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+    with lab_command() as run:
         assert run.stdout is not None
         found = re.search(r"http://\S+", run.stdout.readline())
         assert found is not None

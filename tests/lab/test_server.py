@@ -5,8 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -20,6 +18,7 @@ from biasfree.lab import _processes, serve
 from biasfree.lab._server import LARGEST_MESSAGE, MOST_PAGES, PAGE, Lab
 from biasfree.lab._state import from_fragment
 from biasfree.lab._worker import Inbox
+from lab_command import lab_command
 
 #: The sockets that a test has opened.
 CLIENTS = []
@@ -254,8 +253,7 @@ def test_a_run_that_takes_too_long_is_stopped():
 
 
 def test_ctrl_c_ends_the_command_and_its_processes():
-    command = [sys.executable, "-c", "from biasfree.cli import main; main()", "lab", "--no-browser", "v9&x"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+    with lab_command("v9&x") as run:
         assert run.stdout is not None
         note, address = run.stdout.readline(), run.stdout.readline()
         assert note.startswith("The link is not of version v1")
