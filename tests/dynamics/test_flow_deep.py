@@ -57,12 +57,12 @@ def check_against_rounded_kinks(seed):
 
 def test_the_limit_of_rounded_kinks():
     """Seed 134: a unit that slides is the only one of its layer that could see a sample."""
-    happened = [check_against_rounded_kinks(seed) for seed in (2, 8, 134)]
+    happened = [check_against_rounded_kinks(seed) for seed in (8, 134)]
     assert all(sum(events[kind] for events in happened) > 0 for kind in ("crossings", "slides", "releases"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 3, 11, 122, *(s for s in range(200, 240) if s not in UNSOLVED)])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 11, 122, *(s for s in range(200, 240) if s not in UNSOLVED)])
 def test_the_limit_of_rounded_kinks_in_more_problems(seed):
     check_against_rounded_kinks(seed)
 

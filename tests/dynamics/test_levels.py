@@ -1,5 +1,7 @@
 """Several loss levels in one run: `until=` takes a list, `stats.reached` has the time of each."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -36,12 +38,18 @@ def error(run):
     return run.stats.error
 
 
+@cache
+def whole_flow(method):
+    """The run without levels, which the tests compare with."""
+    return flow(method)
+
+
 METHODS = pytest.mark.parametrize("method", ["smooth", "events", "steps"])
 
 
 @METHODS
 def test_the_time_at_each_level_is_that_of_a_run_with_this_level_alone(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     high, low = (whole.loss[0] + fraction * (whole.loss[-1] - whole.loss[0]) for fraction in (0.3, 0.8))
     run, alone = flow(method, until=[low, high]), [flow(method, until=level) for level in (low, high)]
     assert run.stats.stopped == "loss level reached"
@@ -55,7 +63,7 @@ def test_the_time_at_each_level_is_that_of_a_run_with_this_level_alone(method):
 
 @METHODS
 def test_the_loss_at_the_time_of_a_level_is_that_level(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     levels = whole.loss[0] + np.array([0.2, 0.4, 0.6]) * (whole.loss[-1] - whole.loss[0])
     run = flow(method, until=levels)
     again = flow(method, ts=np.array(run.stats.reached))
@@ -65,7 +73,7 @@ def test_the_loss_at_the_time_of_a_level_is_that_level(method):
 
 @METHODS
 def test_one_level_in_a_list_is_that_level(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     level = float(whole.loss[len(whole) // 2])
     number, several = flow(method, until=level), flow(method, until=[level])
     for one, other in zip(number.weights, several.weights, strict=True):
@@ -77,7 +85,7 @@ def test_one_level_in_a_list_is_that_level(method):
 
 @METHODS
 def test_levels_above_the_initial_loss_are_reached_at_once(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     level = float(whole.loss[0] + whole.loss[-1]) / 2
     run, alone = flow(method, until=[100.0, level, 200.0]), flow(method, until=level)
     assert run.stats.reached == (0.0, alone.ts[-1], 0.0)
@@ -88,7 +96,7 @@ def test_levels_above_the_initial_loss_are_reached_at_once(method):
 
 @METHODS
 def test_levels_that_are_not_reached_have_infinite_times(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     level = float(whole.loss[0] + whole.loss[-1]) / 2
     run = flow(method, until=[1e-300, level])
     assert run.stats.stopped == "end of ts"
@@ -100,7 +108,7 @@ def test_levels_that_are_not_reached_have_infinite_times(method):
 
 @METHODS
 def test_a_level_at_a_saved_time(method):
-    whole = flow(method)
+    whole = whole_flow(method)
     run = flow(method, until=[whole.loss[2], whole.loss[4]])
     np.testing.assert_allclose(run.stats.reached, whole.ts[[2, 4]], rtol=100 * error(run))
     np.testing.assert_array_equal(run.ts[:4], whole.ts[:4])

@@ -253,7 +253,7 @@ for file in map(Path, called):
             print("known" if module in known else "unknown", module)
 """
 #: One with descent, one with flow; the others take longer to compile.
-QUICK = ("kou2023", "limit")
+QUICK = ("limit",)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from biasfree_papers.registry import named
 from biasfree_papers.reproduction import Failure, make, make_all
 from biasfree_papers.reproduction.storage import load_numbers
 
-NAME, SMALL = "bias", {"width": 4, "epochs": 100, "times": 10, "seeds": 1}
+NAME = "early"
 
 
 def heard():
@@ -21,7 +21,7 @@ def heard():
 def test_a_process_gives_the_same_bits_as_a_call(tmp_path):
     experiment = named(NAME)
     events, watch = heard()
-    task = (experiment, experiment.settle(SMALL))
+    task = (experiment, experiment.settle(experiment.small))
     assert make_all([task], tmp_path / "there", jobs=2, watch=watch) == []
     make(*task, tmp_path / "here", silent)
     here, there = (load_numbers(tmp_path / place / NAME)[0] for place in ("here", "there"))
@@ -44,7 +44,7 @@ def test_a_failure_is_named_and_stops_nothing_else(tmp_path):
 
 def test_a_stop_kills_the_processes(tmp_path):
     experiment, (events, watch) = named(NAME), heard()
-    task = (experiment, experiment.settle(SMALL))
+    task = (experiment, experiment.settle(experiment.small))
     assert make_all([task], tmp_path, jobs=1, watch=watch, stopped=lambda: events) == []
     assert events == [(NAME, "began", "")]
     assert multiprocessing.active_children() == []

@@ -38,7 +38,7 @@ def gap(network, data, name, values, more, **options):
     return max(apart) / max(np.abs(w).max() for w in linear.weights)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(case=sampled_from(CASES), leak=floats(0, 1), batch=sampled_from([None, 4]), seed=integers(0, 2**31))
 def test_opposite_pairs_stay_on_their_twin(case, leak, batch, seed):
     """To rounding, 1e-16 per step and operation; ε = 1e-3 keeps Adam's division from enlarging it."""

@@ -72,7 +72,7 @@ class Settings(SeededSettings):
 
 SECONDS = 60
 SMALL: dict[str, Any] = {
-    "width": 8, "dimensions": 2, "samples": 6, "depths": (3, 4), "scales3": (0.1, 0.2), "scales4": (0.3, 0.6),
+    "width": 6, "dimensions": 2, "samples": 4, "depths": (3, 4), "scales3": (0.1, 0.2), "scales4": (0.3, 0.6),
     "end": 1e6, "later": 5.0, "seeds": 1,
 }  # fmt: skip
 
