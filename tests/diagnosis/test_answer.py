@@ -296,3 +296,12 @@ def test_the_projected_test_finds_an_asymmetry_in_many_dimensions():
         signs = np.sign(data.x @ found.witness_inputs)
         split, whole = (np.linalg.norm((s[:, None] * data.x).T @ data.x, 2) for s in (signs, np.ones(300)))
         assert found.inputs == pytest.approx(split / whole)
+
+
+def test_symmetric_data_come_with_what_batches_and_optimizers_do():
+    data = bf.data.odd_sine(n=30, d=3, seed=0)
+    network = bf.networks.gaussian((3, 6, 1), scale=0.1, seed=0)
+    (told,) = [reason for reason in bf.diagnose(network, data).reasons if "batches that hold x" in reason]
+    assert told.page == "docs/theory/optimizers.md"
+    bent = bf.Dataset(data.x, np.abs(data.y))
+    assert not [reason for reason in bf.diagnose(network, bent).reasons if "batches" in reason]

@@ -24,6 +24,7 @@ def reasons(state: State, measured: Measurements, thresholds: Thresholds) -> tup
         *_of_targets(measured),
         *_of_centering(measured),
         *_of_symmetry(state, measured),
+        *_of_training(state),
         *_of_theory(state, measured),
     )
 
@@ -220,6 +221,17 @@ def _of_symmetry(state: State, measured: Measurements) -> Iterator[Reason]:
             f"the data show no asymmetry: {off}, which chance explains. Condition 3 (TMLR 3) is not "
             f"rejected, p = {seen.p_value:.3g}.",
             _EQUIVALENCE,
+        )
+
+
+def _of_training(state: State) -> Iterator[Reason]:
+    """Which ways to train keep a network linear on symmetric data."""
+    if state.kept_linear:
+        yield Reason(
+            "whether two bias-free layers stay linear here also depends on the training: descent, momentum "
+            "and batches that hold x together with −x keep them linear; batches that separate the two do "
+            "not, nor does Adam, unless neurons begin in opposite pairs.",
+            "docs/theory/optimizers.md",
         )
 
 
