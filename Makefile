@@ -43,7 +43,7 @@ gallery: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.dev
 	$(BIN)/python docs/website/build.py $(OUT)/site
 
 docs-check: docs browser
@@ -104,11 +104,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable '.[torch,cluster,lab]' --editable papers --group dev
-	@touch $@
-
-$(VENV)/.docs: $(VENV)/.dev
-	$(PIP) --editable '.[docs]'
+	$(PIP) --editable '.[torch,cluster,lab,docs]' --editable papers --group dev
 	@touch $@
 
 clean:
