@@ -103,7 +103,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	$(BIN)/python -m biasfree.dynamics
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core
+$(VENV)/.dev: $(VENV)/.core Makefile
 	$(PIP) --editable '.[torch,cluster,lab,docs]' --editable papers --group dev
 	@touch $@
 
