@@ -27,6 +27,12 @@ WORDS: dict[str, tuple[str, str]] = {
         "The first phase from small weights",
         "From small initial weights, the neurons of a two-layer network first turn toward one direction.",
     ),
+    "docs/theory/optimizers.md": (
+        "What batches and optimizers do",
+        "Descent, momentum and batches of mirror pairs treat x and −x alike, so that symmetric data keep a "
+        "network linear. Batches that separate x from −x break the symmetry in every step, and Adam "
+        "rescales each weight.",
+    ),
     "docs/theory/deep.md": (
         "Deep networks of low rank",
         "A deep ReLU network whose layers have the low rank that training from small weights tends to is "
