@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator
 
 import optax
-import torch
 
 import biasfree as bf
-from benchmarks import peers_torch, threads
-from benchmarks.measure import best, path_error, timed
+from benchmarks import peers_torch
+from benchmarks.measure import best, path_error
 from benchmarks.problems import Problem, fig3
 from benchmarks.rows import Goal, Row
 
 GOALS = {"1 000 steps of Adam, Fig. 3 size": Goal("≥", 1)}
 STEPS, CHUNK, COMPARED, RATE = 1000, 15, 50, 1e-3
-
-
-class Adam(peers_torch.Descent):
-    """The training loop of `peers_torch`, with PyTorch's Adam."""
-
-    def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
-        super().__init__(network, data, step)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=step)
 
 
 def rows() -> Iterator[Row]:
@@ -58,22 +48,16 @@ def trained(problem: Problem, steps: int) -> bf.Trajectory:
 
 def distance(problem: Problem, steps: int) -> float:
     """The path error of ours against PyTorch's after some steps."""
-    peer = Adam(problem.network, problem.data, RATE)
+    peer = _peer(problem)
     peer.run(steps)
     ours = trained(problem, steps)
     return path_error([w[-1:] for w in ours.weights], [w[None] for w in peer.weights])
 
 
 def torch_seconds(problem: Problem, chunk: int, chunks: int = 4) -> tuple[float, int]:
-    """The shortest time of a step of PyTorch's, over numbers of threads, and the best number."""
-    before, found = torch.get_num_threads(), (math.inf, 0)
-    try:
-        for count in threads.counts():
-            torch.set_num_threads(count)
-            peer = Adam(problem.network, problem.data, RATE)
-            peer.run(min(chunk, 20))
-            took = min(timed(lambda: peer.run(chunk))[0] for _ in range(chunks))  # noqa: B023
-            found = min(found, (took / chunk, count))
-    finally:
-        torch.set_num_threads(before)
-    return found
+    """The shortest time of a step of PyTorch's, and the number of threads it took."""
+    return peers_torch.best_step(lambda: _peer(problem), chunk, chunks)
+
+
+def _peer(problem: Problem) -> peers_torch.Adam:
+    return peers_torch.Adam(problem.network, problem.data, RATE)

@@ -9,7 +9,7 @@ import jax
 import optax
 
 import biasfree as bf
-from benchmarks import adam_fig3, seeds
+from benchmarks import adam_fig3, peers_torch, seeds
 from benchmarks.measure import best, path_error
 from benchmarks.problems import six_points
 from benchmarks.rows import Goal, Row
@@ -55,7 +55,7 @@ def trained(networks: tuple[bf.Network, ...], steps: int) -> list[bf.Trajectory]
 
 def _error(networks: tuple[bf.Network, ...], i: int) -> float:
     """The distance of one run of the list from PyTorch's."""
-    peer = adam_fig3.Adam(networks[i], six_points().data, adam_fig3.RATE)
+    peer = peers_torch.Adam(networks[i], six_points().data, adam_fig3.RATE)
     peer.run(COMPARED)
     ours = trained(networks, COMPARED)[i]
     return path_error([w[-1:] for w in ours.weights], [w[None] for w in peer.weights])

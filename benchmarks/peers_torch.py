@@ -1,9 +1,10 @@
-"""Gradient descent in eager PyTorch, float64, as a plain training loop; at its best number of threads."""
+"""Training loops in eager PyTorch, float64, with SGD and with Adam; at their best number of threads."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -50,6 +51,14 @@ class Descent:
         return [w.detach().numpy().copy() for w in self.model.parameters()]
 
 
+class Adam(Descent):
+    """The same loop with PyTorch's Adam; the step is its rate."""
+
+    def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
+        super().__init__(network, data, step)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=step)
+
+
 def path(network: bf.Network, data: bf.Dataset, *, step: float, saves: list[int]) -> list[np.ndarray]:
     """The weights after each of these numbers of steps, one array per layer with a leading axis."""
     descent, states, done = Descent(network, data, step), [], 0
@@ -62,15 +71,20 @@ def path(network: bf.Network, data: bf.Dataset, *, step: float, saves: list[int]
 
 @functools.cache
 def seconds_a_step(problem: Problem, chunk: int, chunks: int = 6) -> tuple[float, int]:
-    """The shortest time of a step among chunks of steps, over numbers of threads; and the best number."""
+    """The shortest time of a step of descent among chunks of steps; and the number of threads it took."""
+    return best_step(lambda: Descent(problem.network, problem.data, problem.step), chunk, chunks)
+
+
+def best_step(loop: Callable[[], Descent], chunk: int, chunks: int) -> tuple[float, int]:
+    """The shortest time of a step of a loop, made anew for each number of threads; and the best number."""
     before = torch.get_num_threads()
     found = (math.inf, 0)
     try:
         for count in threads.counts():
             torch.set_num_threads(count)
-            descent = Descent(problem.network, problem.data, problem.step)
-            descent.run(min(chunk, 20))
-            took = min(timed(lambda: descent.run(chunk))[0] for _ in range(chunks))  # noqa: B023
+            one = loop()
+            one.run(min(chunk, 20))
+            took = min(timed(lambda: one.run(chunk))[0] for _ in range(chunks))  # noqa: B023
             found = min(found, (took / chunk, count))
     finally:
         torch.set_num_threads(before)

@@ -156,10 +156,6 @@ def check_interruptions(tmp_path, names, cases, seed, **environment):
         received += interrupted
 
 
-def test_an_interruption_at_a_random_time(tmp_path):
-    check_interruptions(tmp_path, ("quick",), 1, seed=14, STUBS="1")
-
-
 @pytest.mark.slow
 def test_interruptions_at_thirty_random_times(tmp_path):
     """Real figures, in parallel and one after the other."""

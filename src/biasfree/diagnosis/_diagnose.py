@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from biasfree.arrays import non_negative, positive, whole
 from biasfree.data import Population
-from biasfree.diagnosis._laws import sampled, with_law, with_run
+from biasfree.diagnosis._infinite_data import sampled, with_exact_means
 from biasfree.diagnosis._modules import with_layers
 from biasfree.diagnosis._report import Report
 from biasfree.diagnosis._samples import Samples, samples_of
 from biasfree.diagnosis._stages import Request, refined
 from biasfree.diagnosis._state import Thresholds
 from biasfree.diagnosis._subject import Subject, subject_of
+from biasfree.diagnostics._lazy import laziness
 from biasfree.trajectory import Trajectory
 
 
@@ -84,21 +86,27 @@ def diagnose(
         leak = non_negative("leak", leak)
         if model is None:
             raise ValueError("leak needs a model; pass one.")
-    run, law = (
-        model if isinstance(model, Trajectory) else None,
-        data if isinstance(data, Population) else None,
-    )
+    run = model if isinstance(model, Trajectory) else None
+    population = data if isinstance(data, Population) else None
     if run is not None:
         model = run[-1]
-    if law is not None:
-        data, unseen = sampled(law, seed), True
+    if population is not None:
+        data, unseen = sampled(population, seed), True
     samples = None if data is None else samples_of(data, y, seed=seed)
     subject = None if model is None else subject_of(model, samples, leak=leak, output=output)
     _check_inputs(subject, samples)
     request = Request(subject, samples, thresholds, flips, seed, task, classes, unseen, compare)
     report = with_layers(refined(request, watch), model, samples, seed=seed)
-    report = report if law is None else with_law(report, law, seed)
-    return report if run is None else with_run(report, run)
+    if population is not None:
+        report = with_exact_means(report, population, seed)
+    return report if run is None else _with_laziness(report, run)
+
+
+def _with_laziness(report: Report, run: Trajectory) -> Report:
+    """The report on the last network of a run, with a note on how lazy its training was."""
+    if report.data is None:
+        return report
+    return replace(report, notes=(f"{laziness(run, report.data)}", *report.notes))
 
 
 def _check_flips(flips: int, rejected_below: float) -> None:

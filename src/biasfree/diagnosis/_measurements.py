@@ -15,7 +15,7 @@ from biasfree.diagnosis._competitors import Competitors, competitors
 from biasfree.diagnosis._peers import Peers, peers
 from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnosis._subject import Subject
-from biasfree.diagnosis._task import Difference, Score, Task, logits_of, reading_of
+from biasfree.diagnosis._task import Difference, Reading, Score, Task, logits_of, reading_of
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
@@ -128,10 +128,10 @@ class Measurements:
         return outputs(self.subject.function, self.data.x)
 
     @cached_property
-    def reading(self) -> str:
-        """How the outputs of a classifier are read."""
+    def reading(self) -> Reading:
+        """What the outputs mean: numbers, or how a classifier tells its classes."""
         if self.found is None or self.task is None or not self.task.is_classes or self.subject is None:
-            return "numbers"
+            return Reading.NUMBERS
         return reading_of(self.found, self.task, self.subject.kind)
 
     @property
@@ -148,7 +148,7 @@ class Measurements:
         """The outputs that a model returned as that function has them."""
         if self.task is None or not self.task.is_classes or self.subject is None:
             return found
-        if found.shape[1] == 1 and self.reading != "probabilities":
+        if found.shape[1] == 1 and self.reading is not Reading.PROBABILITIES:
             return found
         return logits_of(found, self.reading)
 
@@ -197,7 +197,7 @@ class Measurements:
         if not self.task.is_classes:
             return self.task.score(self.found)
         fitted = self.task.score(logits_of(self.found, self.reading))
-        return fitted if self.reading in ("logits", "probabilities") else Score(fitted.hits)
+        return fitted if self.reading in (Reading.LOGITS, Reading.PROBABILITIES) else Score(fitted.hits)
 
     def replaced(self, *, intercept: bool) -> Score | None:
         """The score of the best linear map to the model's outputs, in place of the model."""
@@ -265,7 +265,7 @@ class Measurements:
         """
         if self.found is None or self.task is None or self.score is None or self.data is None:
             return None
-        if self.task.classes is None or (self.found.shape[1] == 1 and self.reading == "logits"):
+        if self.task.classes is None or (self.found.shape[1] == 1 and self.reading is Reading.LOGITS):
             return residual_share(self.data.targets, self.found)
         lost = self.score.cross_entropy
         return 1 - self.score.value if lost is None else lost / np.log(max(2, len(self.task.classes)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,7 +52,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two scores and its standard error; `shown` if it is larger than twice that."""
+    """A difference of two scores and its standard error."""
 
     value: float
     error: float
@@ -61,7 +62,7 @@ class Difference:
         return self.value >= least and self.value > 2 * self.error
 
     def below(self, least: float, *, errors: float = 2) -> bool:
-        """Whether the difference is at most −`least` and larger than so many standard errors."""
+        """Whether the difference is at most −`least`, and its size larger than `errors` standard errors."""
         return -self.value >= least and -self.value > errors * self.error
 
 
@@ -235,40 +236,47 @@ def _named(flat: np.ndarray, classes: np.ndarray, *, given: bool, outputs: int |
     return Task(None, classes, np.array([index[label] for label in labels.tolist()]), notes)
 
 
-HALF = "numbers near 0 and 1, with threshold ½"
+class Reading(StrEnum):
+    """What the outputs of a model mean."""
+
+    NUMBERS = "numbers"
+    LOGITS = "logits"
+    PROBABILITIES = "probabilities"
+    LABELS = "predicted labels"
+    HALF = "numbers near 0 and 1, with threshold ½"
 
 
-def reading_of(found: Float[np.ndarray, "P _"], task: Task, kind: Kind | None) -> str:
-    """How the outputs of a classifier are read: by its `kind`, or by what they look like on the samples."""
+def reading_of(found: Float[np.ndarray, "P _"], task: Task, kind: Kind | None) -> Reading:
+    """What the outputs of a classifier mean: by its `kind`, or by what they look like on the samples."""
     if kind == "labels":
-        return "predicted labels"
+        return Reading.LABELS
     if kind == "probabilities":
-        return "probabilities"
+        return Reading.PROBABILITIES
     inside = found.min() >= 0 and found.max() <= 1
     if found.shape[1] > 1:
         sums = np.allclose(found.sum(axis=1), 1, atol=1e-2)  # half precision
-        return "probabilities" if inside and sums else "logits"
+        return Reading.PROBABILITIES if inside and sums else Reading.LOGITS
     if inside and np.ptp(found) > 0:
-        return "probabilities"
+        return Reading.PROBABILITIES
     assert task.classes is not None
     if task.classes.dtype.kind != "U" and set(task.classes.tolist()) == {0, 1}:
         zero, half = (np.mean((found[:, 0] > at) == (task.labels == 1)) for at in (0.0, 0.5))
-        return HALF if half > zero else "logits"  # labels 0 and 1 may be fitted as numbers
-    return "logits"
+        return Reading.HALF if half > zero else Reading.LOGITS  # labels 0 and 1 may be fitted as numbers
+    return Reading.LOGITS
 
 
-def logits_of(found: Float[np.ndarray, "P _"], reading: str) -> Float[np.ndarray, "P C"]:
+def logits_of(found: Float[np.ndarray, "P _"], reading: Reading) -> Float[np.ndarray, "P C"]:
     """The outputs of a classifier, so read, as one logit per class with mean 0.
 
     The mean over the classes, which softmax does not see, is removed. Probabilities become logarithms.
     """
-    if reading == "predicted labels":
+    if reading is Reading.LABELS:
         return found
     if found.shape[1] == 1:
-        if reading != "probabilities":
-            shifted = found - (0.5 if reading == HALF else 0.0)
+        if reading is not Reading.PROBABILITIES:
+            shifted = found - (0.5 if reading is Reading.HALF else 0.0)
             return np.hstack([-shifted, shifted]) / 2
         found = np.hstack([1 - found, found])
-    if reading == "probabilities":
+    if reading is Reading.PROBABILITIES:
         found = np.log(np.maximum(found, found[found > 0].min(initial=1.0) / 2))
     return found - found.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What infinite data and a run of training add to a report."""
+"""Infinite data in a report: the samples that are compared, and a table of exact means."""
 
 from __future__ import annotations
 
@@ -7,24 +7,15 @@ from dataclasses import replace
 from biasfree.data import Dataset, Population
 from biasfree.diagnosis._report import Report
 from biasfree.diagnostics._function import nonlinear_share, square_loss
-from biasfree.diagnostics._lazy import laziness
 from biasfree.diagnostics._targets import target_shares
 from biasfree.networks import Network
 from biasfree.tables import Table
-from biasfree.trajectory import Trajectory
 
 #: Samples of infinite data on which a model and its competitors are compared.
 SAMPLED = 2000
 
 
-def with_run(report: Report, run: Trajectory) -> Report:
-    """The report on the last network of a run, with a sentence on how lazy its training was."""
-    if report.data is None:
-        return report
-    return replace(report, notes=(f"{laziness(run, report.data)}", *report.notes))
-
-
-def with_law(report: Report, law: Population, seed: int) -> Report:
+def with_exact_means(report: Report, population: Population, seed: int) -> Report:
     """The report on samples of infinite data, with the exact means where there are formulas for them."""
     note = f"the data are infinite: scores and tests use {SAMPLED:,} of its samples (seed {seed})"
     network = None if report.subject is None else report.subject.network
@@ -35,11 +26,11 @@ def with_law(report: Report, law: Population, seed: int) -> Report:
         "Infinite data, exact",
         ("quantity", "value"),
         (
-            ("R² of this model", 1 - 2 * square_loss(network, law) / law.mean_square),
-            ("R² of the best linear map", target_shares(law).total.linear),
+            ("R² of this model", 1 - 2 * square_loss(network, population) / population.mean_square),
+            ("R² of the best linear map", target_shares(population).total.linear),
             (
                 "N, the share of its outputs that no linear map explains",
-                *nonlinear_share(network, law).tolist(),
+                *nonlinear_share(network, population).tolist(),
             ),
         ),
     )
@@ -47,9 +38,9 @@ def with_law(report: Report, law: Population, seed: int) -> Report:
     return told.with_table("infinite data", exact)
 
 
-def sampled(law: Population, seed: int) -> Dataset:
+def sampled(population: Population, seed: int) -> Dataset:
     """The samples of infinite data that a report compares models on."""
-    return law.sample(SAMPLED, seed)
+    return population.sample(SAMPLED, seed)
 
 
 def _has_formulas(network: Network | None) -> bool:
