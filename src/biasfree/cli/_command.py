@@ -14,6 +14,7 @@ from biasfree.cli._doctor import doctor
 from biasfree.cli._lab import lab
 from biasfree.cli._messages import brief_errors
 from biasfree.cli._sweep import sweep
+from biasfree.files import error_text
 
 #: Entry-point group under which other packages add commands.
 GROUP = "biasfree.commands"
@@ -57,7 +58,8 @@ def command() -> int:
     try:
         biasfree.cache_compilation()
     except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home directory
-        typer.echo(f"compiled programs cannot be cached: {error}", err=True)
+        reason = error_text(error) if isinstance(error, OSError) else str(error)
+        typer.echo(f"Compiled programs cannot be kept for later: {reason}.", err=True)
     try:
         app()
     except SystemExit as ended:
