@@ -14,7 +14,6 @@ from biasfree.cli._doctor import doctor
 from biasfree.cli._lab import lab
 from biasfree.cli._messages import brief_errors
 from biasfree.cli._sweep import sweep
-from biasfree.files import error_text
 
 #: Entry-point group under which other packages add commands.
 GROUP = "biasfree.commands"
@@ -58,6 +57,8 @@ def command() -> int:
     try:
         biasfree.cache_compilation()
     except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home directory
+        from biasfree.files import error_text  # it loads NumPy
+
         reason = error_text(error) if isinstance(error, OSError) else str(error)
         typer.echo(f"Compiled programs cannot be kept for later: {reason}.", err=True)
     try:

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, requires
 import typer
 
 from biasfree.cli._messages import show_progress
-from biasfree.files import error_text
 
 
 def doctor() -> None:
     """Print versions, devices and caches, and check the numerics; exits with 1 if something is wrong."""
     from biasfree.cli._examinations import EXAMINATIONS, Verdict
+    from biasfree.files import error_text
     from biasfree.versions import show_versions
 
     show_versions()
