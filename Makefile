@@ -8,7 +8,8 @@
 # make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
-# make release-check  build both packages, install them alone in clean environments, try them
+# make release-check  build both packages, install them alone in clean environments, use them: on every Python of
+#                this machine, with newest and lowest versions; CHECK='--python 3.12 --versions lowest' is one of them
 # make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/;
 #                make drawings only the vector drawings, docs/pictures/drawing_*.svg
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
@@ -51,7 +52,7 @@ docs-check: docs browser
 
 release-check: $(VENV)/.dev
 	$(PIP) --group release
-	$(BIN)/python release/check.py $(OUT)/release
+	$(BIN)/python release/check.py $(OUT)/release $(CHECK)
 
 # types beside tests: a checker with two threads does much work twice, and tests that wait leave a core free
 test: style

@@ -1,142 +1,121 @@
-"""Check a release: both packages are built, installed alone in clean environments, and tried.
+"""Check a release: both packages are built, examined, installed alone in clean environments, and used.
 
     python release/check.py out/release
+    python release/check.py out/release --python 3.12 --versions lowest
 
-Every Python of this machine from 3.11 on gets the newest versions of what the packages need; the oldest
-Python also gets the lowest versions that pyproject.toml declares. An environment passes if the quickstart of
-the README prints what it should, `biasfree doctor` finds nothing wrong, and a small figure is made.
+Every Python of this machine from 3.11 on gets two environments: one with the newest versions of what the
+packages need, PyTorch as constraints.txt pins it, and one with the lowest versions that pyproject.toml
+declares. `trials.py` lists what is tried in each. One line per environment tells the result; its log is
+beside the packages. An environment that passed with the same packages is not tried again, unless --again.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
+import argparse
+import json
 import sys
-import tempfile
-import tomllib
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = {"biasfree": ROOT, "biasfree-papers": ROOT / "papers"}
-OLDEST = (3, 11)
+from environments import KINDS, Environment, interpreters
+from packages import build, digest, faults
+from trials import TRIALS, tried
 
 
 def main() -> int:
-    """Build, then try every environment; returns the number of those that fail."""
-    out = Path(sys.argv[1]).resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    wheels = build(out)
-    pythons = interpreters()
-    cases = [(python, "newest") for python in pythons] + [(pythons[0], "lowest")]
-    failed = 0
-    for python, kind in cases:
-        name = f"{version_of(python)}, {kind} versions"
-        print(f"{name}: installing", flush=True)
-        try:
-            tried = attempt(python, wheels, kind)
-        except subprocess.CalledProcessError as error:
-            failed += 1
-            print(f"{name}: FAILED\n{error.stdout}\n{error.stderr}", flush=True)
-        else:
-            print(f"{name}: ok; {tried}", flush=True)
-    print(f"{len(cases) - failed} of {len(cases)} environments pass; packages in {out}")
-    return failed
+    """Build, then try the environments that were asked for; returns the number of those that fail."""
+    options = _options()
+    out = options.out.resolve()
+    (out / "logs").mkdir(parents=True, exist_ok=True)
+    built = build(out)
+    if wrong := faults(built):
+        print("\n".join(["The packages are not as they should be:", *wrong]))
+        return 1
+    print(f"{', '.join(path.name for path in built)}: contents and metadata ok", flush=True)
+    pythons = {version: path for version, path in interpreters().items() if _wanted(version, options.python)}
+    if not pythons:
+        print(f"There is no Python {options.python} here; found: {', '.join(interpreters())}.")
+        return 1
+    kinds = options.versions or KINDS
+    results = Results(out / "results.json", digest(built), again=options.again)
+    for version, python in pythons.items():
+        for kind in kinds:
+            results.add(f"{version}, {kind}", lambda: _tried(python, kind, built, out / "logs"))  # noqa: B023
+    results.show()
+    return results.failed
 
 
-def build(out: Path) -> list[Path]:
-    """The wheel of each package, built from its source distribution, so that both are complete."""
-    for old in [*out.glob("*.whl"), *out.glob("*.tar.gz")]:
-        old.unlink()
-    made = []
-    for name, folder in PACKAGES.items():
-        run(sys.executable, "-m", "build", "--outdir", str(out), str(folder))  # the wheel, from the sdist
-        (wheel,) = out.glob(f"{name.replace('-', '_')}-*.whl")
-        made.append(wheel)
-    return made
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path, help="folder for the packages, the logs and the results")
+    parser.add_argument("--python", help="only this Python, such as 3.12 (default: every one)")
+    parser.add_argument("--versions", choices=KINDS, action="append", help="only these versions of packages")
+    parser.add_argument("--again", action="store_true", help="also what passed with the same packages")
+    return parser.parse_args()
 
 
-def interpreters() -> list[str]:
-    """The Pythons of this machine from the oldest supported one on, each version once, the oldest first."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    names = [
-        sys.executable,
-        *(f"python3.{minor}" for minor in range(OLDEST[1], 30)),
-        *map(str, pyenv.glob("*/bin/python")),
-    ]
-    found: dict[tuple[int, ...], str] = {}
-    for name in filter(None, map(shutil.which, names)):
-        ended = subprocess.run(
-            [name, "-c", "import sys; print(*sys.version_info[:2])"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ended.returncode == 0 and (version := tuple(map(int, ended.stdout.split()))) >= OLDEST:
-            found.setdefault(version, name)
-    return [found[version] for version in sorted(found)]
+def _wanted(version: str, asked: str | None) -> bool:
+    return asked is None or f"{version}.".startswith(f"{asked}.")
 
 
-def attempt(python: str, wheels: list[Path], kind: str) -> str:
-    """Install the wheels in an environment of their own and try them; the versions that were used."""
-    with tempfile.TemporaryDirectory() as folder:
-        run(python, "-m", "venv", folder)
-        here = Path(folder) / "bin"
-        bounds = lowest() if kind == "lowest" else []
-        run(str(here / "pip"), "install", "--quiet", *map(str, wheels), *bounds)
-        run(
-            str(here / "python"),
-            "-c",
-            f"import biasfree_papers, biasfree; assert biasfree.__file__.startswith({folder!r})",
-            cwd=Path(folder),
-        )
-        shown = run(str(here / "python"), "-c", quickstart()[0], cwd=Path(folder))
-        if shown != quickstart()[1]:
-            raise subprocess.CalledProcessError(
-                1, "quickstart", shown, "the quickstart prints something else"
+def _tried(python: str, kind: str, built: list[Path], logs: Path) -> dict[str, Any]:
+    """What was tried in an environment of this Python, which versions it has, and what failed."""
+    begun = time.monotonic()
+    with Environment(python, kind, built, logs) as environment:
+        found = {trial.name: tried(trial, environment) for trial in TRIALS}
+        return {
+            "trials": found,
+            "versions": environment.versions(),
+            "seconds": round(time.monotonic() - begun),
+            "log": str(environment.log),
+        }
+
+
+class Results:
+    """The results of environments, kept in a file; those of other packages are not used."""
+
+    def __init__(self, path: Path, packages: str, *, again: bool):
+        self._path, self._packages, self._again = path, packages, again
+        stored = json.loads(path.read_text()) if path.exists() else {}
+        self._known = stored["environments"] if stored.get("packages") == packages else {}
+        self._asked: list[str] = []
+
+    def add(self, name: str, attempt: Callable[[], dict[str, Any]]) -> None:
+        """The stored result of an environment that passed, or a new one; prints its line."""
+        self._asked.append(name)
+        if self._again or name not in self._known or _wrong(self._known[name]):
+            self._known[name] = attempt()
+            self._path.write_text(
+                json.dumps({"packages": self._packages, "environments": self._known}, indent=1)
             )
-        examined = run(str(here / "biasfree"), "doctor", cwd=Path(folder))
-        run(
-            str(here / "biasfree"),
-            "run",
-            "fig6",
-            "--small",
-            "--out",
-            str(Path(folder) / "out"),
-            cwd=Path(folder),
-        )
-        return ", ".join(
-            " ".join(line.split()) for line in examined.splitlines() if re.match("numpy|jax |numba", line)
-        )
+        print(line(name, self._known[name]), flush=True)
+
+    @property
+    def failed(self) -> int:
+        """The number of environments with a trial that failed."""
+        return sum(bool(_wrong(self._known[name])) for name in self._asked)
+
+    def show(self) -> None:
+        """Print how many environments pass."""
+        passed = len(self._asked) - self.failed
+        print(f"{passed} of {len(self._asked)} environments pass; packages and logs in {self._path.parent}")
 
 
-def lowest() -> list[str]:
-    """The lowest versions that pyproject.toml declares, as requirements."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return [re.sub(r"^([\w-]+)>=([\d.]+).*", r"\1==\2.*", requirement) for requirement in declared]
+def line(name: str, result: dict[str, Any]) -> str:
+    """One line on an environment: ok or the errors, what was tried, the versions."""
+    wrong = _wrong(result)
+    good = [trial for trial, error in result["trials"].items() if not error]
+    versions = ", ".join(f"{package} {version}" for package, version in result["versions"].items())
+    verdict = f"FAILED at {'; '.join(wrong)}; log: {result['log']}" if wrong else "ok"
+    return f"Python {name}: {verdict} | tried: {', '.join(good)} | {versions} | {result['seconds']} s"
 
 
-def quickstart() -> tuple[str, str]:
-    """The quickstart of the README, and what it prints."""
-    section = (ROOT / "README.md").read_text().partition("## Quickstart")[2]
-    code, output = re.search(r"```python\n(.*?)```.*?```output\n(.*?)```", section, re.DOTALL).groups()  # type: ignore[union-attr]
-    return code, output
-
-
-def version_of(python: str) -> str:
-    """`Python 3.12.1` for an interpreter."""
-    return run(python, "--version").strip()
-
-
-def run(*command: str, cwd: Path | None = None) -> str:
-    """The output of a command; an error with all it printed if it fails."""
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")
-    }
-    return subprocess.run(
-        command, cwd=cwd, check=True, capture_output=True, text=True, env=environment
-    ).stdout
+def _wrong(result: dict[str, Any]) -> list[str]:
+    return [f"{trial}: {error}" for trial, error in result["trials"].items() if error]
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def test_a_user_without_a_home_can_use_the_command():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout.strip()) == (0, biasfree.__version__)
-    assert ended.stderr.startswith("compiled programs cannot be cached")
+    assert ended.stderr.startswith("Compiled programs cannot be kept for later: ")
 
 
 def test_draw_and_report_need_no_run(registry, tmp_path):

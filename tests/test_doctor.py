@@ -1,5 +1,8 @@
 """`biasfree doctor`: right on a right installation, and it notices a wrong one."""
 
+from importlib.metadata import PackageNotFoundError
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +12,7 @@ import oracles
 from biasfree.cli import _examinations as examinations
 from biasfree.cli._command import app
 from biasfree.dynamics import _releases as releases
+from biasfree.dynamics.flow import _flow
 
 
 def examined():
@@ -21,7 +25,56 @@ def test_a_right_installation():
     assert code == 0, output
     assert "WRONG" not in output
     assert f"biasfree    {bf.__version__}" in output
-    assert all(f"\n{title:<12}ok: " in output for title in examinations.EXAMINATIONS)
+    titles = examinations.EXAMINATIONS.keys() - {"cache", "native"}  # where they are is up to the machine
+    assert all(f"\n{title:<12}ok: " in output for title in titles)
+
+
+def alone(monkeypatch, title, examine):
+    """What the doctor prints where it makes one examination."""
+    monkeypatch.setattr(examinations, "EXAMINATIONS", {title: examine})
+    code, output = examined()
+    return code, next(line for line in output.splitlines() if line.startswith(title)), output
+
+
+def test_a_missing_package_comes_with_the_command_that_installs_it(monkeypatch):
+    def without(name):
+        def examine():
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        return examine
+
+    def unknown_release():
+        raise PackageNotFoundError("jaxlib")
+
+    code, line, output = alone(monkeypatch, "flow", without("numba.core"))
+    assert (code, line) == (1, "flow        WRONG: numba is not installed; run `pip install 'numba>=0.61'`")
+    assert "1 of 1 examinations found something wrong." in output
+    code, line, _ = alone(monkeypatch, "release", unknown_release)
+    assert code == 1
+    assert line.startswith("release     WRONG: jaxlib is not installed; run `pip install 'jax")
+    assert "!=0.10.2" in line
+
+
+@pytest.mark.parametrize("folder", [None, "file/inside"])
+def test_a_cache_that_cannot_be_written_is_slow_and_not_wrong(monkeypatch, tmp_path, folder):
+    (tmp_path / "file").touch()
+    if folder is None:
+        monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    else:
+        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / folder))
+    code, line, output = alone(monkeypatch, "cache", examinations.EXAMINATIONS["cache"])
+    assert code == 0
+    assert line.startswith("cache       slow: ")
+    assert line.endswith("set JAX_COMPILATION_CACHE_DIR to a folder that you can write")
+    assert "runs are right but take longer" in output
+    assert folder is None or "Not a directory" in line
+
+
+def test_native_code_that_is_not_kept_is_slow(monkeypatch):
+    monkeypatch.setattr(_flow, "run", SimpleNamespace(stats=SimpleNamespace(cache_path=None)))
+    code, line, _ = alone(monkeypatch, "native", examinations.EXAMINATIONS["native"])
+    assert code == 0
+    assert line.endswith("set NUMBA_CACHE_DIR to a folder that you can write")
 
 
 def test_a_wrong_release_is_named(monkeypatch):
@@ -35,15 +88,15 @@ def test_a_wrong_release_is_named(monkeypatch):
 @pytest.mark.parametrize("wrong", [2e-7, np.nan])
 def test_a_flow_unlike_the_stored_one_is_noticed(monkeypatch, wrong):
     monkeypatch.setitem(examinations.STORED, 10.0, examinations.STORED[10.0] + wrong)
-    found, right = examinations.EXAMINATIONS["flow"]()
-    assert not right
+    found, verdict = examinations.EXAMINATIONS["flow"]()
+    assert verdict == examinations.Verdict.WRONG
     assert "report it with the lines above" in found
 
 
 def test_a_wrong_gradient_is_noticed(monkeypatch):
     # 1e-9 is the size of one wrong sample in 16 385 that is off by 0.002 %
     monkeypatch.setitem(examinations._SLOPES, "square", lambda f, y: (f - y) * (1 + 1e-9))
-    assert not examinations.EXAMINATIONS["descent"]()[1]
+    assert examinations.EXAMINATIONS["descent"]()[1] == examinations.Verdict.WRONG
 
 
 def test_the_stored_flow_is_the_limit_of_rounded_kinks():

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+from biasfree._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from biasfree import data, diagnosis, diagnostics, dynamics, lab, networks, plots, sweeps, theory

@@ -5,14 +5,14 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-import biasfree
+from biasfree._version import __version__
 
 _PACKAGES = ("numpy", "scipy", "jax", "jaxlib", "numba", "matplotlib", "torch")
 
 
 def versions() -> dict[str, str]:
     """Versions by name: biasfree, Python and the packages it uses, or "not installed"."""
-    found = {"biasfree": biasfree.__version__, "python": platform.python_version()}
+    found = {"biasfree": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
             found[package] = version(package)

@@ -207,6 +207,14 @@ def test_a_package_handed_on_counts_as_a_whole(package):
     assert {"demo.theory._other", "demo.theory"} <= sources.sources_of({"demo.fig3.compute"}).keys()
 
 
+def test_recording_versions_makes_no_room_a_source():
+    """Versions taken from `biasfree/__init__` would make every module a source of every figure."""
+    found = sources.sources_of({"biasfree_papers.reproduction.making"})
+    assert {"biasfree._version", "biasfree.versions"} <= found.keys()
+    rooms = ("biasfree.diagnosis", "biasfree.lab", "biasfree.cli", "biasfree.plots")
+    assert not [module for module in found if module == "biasfree" or module.startswith(rooms)]
+
+
 def test_versions_and_names_of_files_count(package, monkeypatch):
     def print_now():
         forget()

@@ -57,7 +57,10 @@ def command() -> int:
     try:
         biasfree.cache_compilation()
     except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home directory
-        typer.echo(f"compiled programs cannot be cached: {error}", err=True)
+        from biasfree.files import error_text  # it loads NumPy
+
+        reason = error_text(error) if isinstance(error, OSError) else str(error)
+        typer.echo(f"Compiled programs cannot be kept for later: {reason}.", err=True)
     try:
         app()
     except SystemExit as ended:

@@ -1,9 +1,10 @@
-"""The examinations of `biasfree doctor`: each returns a sentence, and whether all is well."""
+"""The examinations of `biasfree doctor`: each returns a sentence and a verdict."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,16 @@ import biasfree as bf
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+
+class Verdict(StrEnum):
+    """What an examination found."""
+
+    OK = "ok"
+    SLOW = "slow"
+    WRONG = "WRONG"
+
+
+Found = tuple[str, Verdict]
 #: Samples of the comparison with NumPy: one sample, an odd number, and one where jaxlib 0.10.2 is wrong.
 _SAMPLES = (1, 17, 16_385)
 #: Times and losses of a flow with crossings, slides and a collapse. `tests/test_doctor.py` checks them by a
@@ -26,31 +37,53 @@ def stored_problem() -> tuple[bf.Network, bf.Dataset]:
     return bf.networks.gaussian((2, 8, 1), scale=0.5, seed=0), bf.data.six_points(0.5)
 
 
-def _release() -> tuple[str, bool]:
+def _release() -> Found:
     from biasfree.dynamics._releases import KNOWN_WRONG, refuse_wrong_release
 
     refuse_wrong_release()
-    return f"jaxlib is none of the releases known to compute wrong numbers ({', '.join(KNOWN_WRONG)})", True
+    named = ", ".join(KNOWN_WRONG)
+    return f"jaxlib is none of the releases known to compute wrong numbers ({named})", Verdict.OK
 
 
-def _devices() -> tuple[str, bool]:
+def _devices() -> Found:
     from biasfree.dynamics.descent._batches import devices
 
-    return f"{', '.join(devices())}; flows run on {os.cpu_count()} processors, descent on device 0", True
+    known = ", ".join(devices())
+    return f"{known}; flows run on {os.cpu_count()} processors, descent on device 0", Verdict.OK
 
 
-def _cache() -> tuple[str, bool]:
+def _cache() -> Found:
+    advice = "set JAX_COMPILATION_CACHE_DIR to a folder that you can write"
     chosen = os.environ.get("JAX_COMPILATION_CACHE_DIR")  # set by the command, where it finds a folder
     if chosen is None:
-        return "there is no folder for compiled programs: every process compiles its descents anew", True
+        return (
+            f"every process compiles its descents anew, because no folder keeps them; {advice}",
+            Verdict.SLOW,
+        )
     probe = Path(chosen) / f"doctor-{os.getpid()}"
-    probe.touch()
-    probe.unlink()
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        return f"descents cannot be kept in {chosen} ({error.strerror}); {advice}", Verdict.SLOW
     size = sum(file.stat().st_size for file in Path(chosen).rglob("*") if file.is_file())
-    return f"compiled programs are kept in {chosen} ({size / 1e6:.1f} MB)", True
+    return f"compiled descents are kept in {chosen} ({size / 1e6:.1f} MB)", Verdict.OK
 
 
-def _descent() -> tuple[str, bool]:
+def _native() -> Found:
+    from biasfree.dynamics.flow._flow import run
+
+    folder = run.stats.cache_path
+    if folder is None:
+        return (
+            "every process compiles flows anew, for about a minute, because no folder keeps them; "
+            "set NUMBA_CACHE_DIR to a folder that you can write",
+            Verdict.SLOW,
+        )
+    return f"compiled flows are kept in {folder}", Verdict.OK
+
+
+def _descent() -> Found:
     """One step of descent against a gradient written in NumPy, for both losses."""
     errors = [
         _step_error(samples, loss, sizes)
@@ -61,7 +94,7 @@ def _descent() -> tuple[str, bool]:
     return _within(max(errors), 1e-10, "a step of descent differs from NumPy's by")
 
 
-def _flow() -> tuple[str, bool]:
+def _flow() -> Found:
     network, data = stored_problem()
     run = bf.gradient_flow(network, data, [0.0, *STORED], rtol=1e-9)
     # the flow errs by a few times rtol; 1e-7 leaves room for another order of rounding
@@ -69,10 +102,10 @@ def _flow() -> tuple[str, bool]:
     return _within(float(error), 1e-7, "losses of an exact flow through kinks differ from stored ones by")
 
 
-def _within(error: float, bound: float, what: str) -> tuple[str, bool]:
+def _within(error: float, bound: float, what: str) -> Found:
     right = error <= bound  # false for NaN
     remedy = "" if right else "; report it with the lines above, and install other versions of jax and numba"
-    return f"{what} {error:.1e} (allowed: {bound:.0e}){remedy}", right
+    return f"{what} {error:.1e} (allowed: {bound:.0e}){remedy}", Verdict.OK if right else Verdict.WRONG
 
 
 def _step_error(samples: int, loss: str, sizes: tuple[int, ...]) -> float:
@@ -117,10 +150,11 @@ def _gradient(
 
 
 #: Title → examination, in the order of the report.
-EXAMINATIONS: dict[str, Callable[[], tuple[str, bool]]] = {
+EXAMINATIONS: dict[str, Callable[[], Found]] = {
     "release": _release,
     "devices": _devices,
     "cache": _cache,
+    "native": _native,
     "descent": _descent,
     "flow": _flow,
 }

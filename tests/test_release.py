@@ -1,0 +1,158 @@
+"""A release says the same everywhere: versions, bounds, files of the packages, workflow, citation."""
+
+import io
+import re
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from biasfree._version import __version__
+from biasfree.dynamics._releases import KNOWN_WRONG
+from release import packages
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = {"biasfree": ROOT, "biasfree_papers": ROOT / "papers"}
+#: Modules whose package has another name, and those that come with a package that is declared.
+PROVIDED = {"PIL": "matplotlib", "pandas": "xarray", "jaxlib": "jax", "distributed": "dask"}
+#: Not by syntax trees, which take seconds.
+IMPORT = re.compile(r"^ *(?:import (\w+)(?: as \w+|[.\w]*)?$|from (\w+)[.\w]* import )", re.MULTILINE)
+
+
+def project(name):
+    return tomllib.loads((FOLDERS[name] / "pyproject.toml").read_text())["project"]
+
+
+def needs(name, *, extras=True):
+    found = [*project(name)["dependencies"]]
+    for more in project(name).get("optional-dependencies", {}).values() if extras else ():
+        found += more
+    return {one.name: one for one in map(Requirement, found)}
+
+
+def metadata(name):
+    """The metadata of a wheel, as pyproject.toml declares them."""
+    declared = project(name)
+    lines = ["Metadata-Version: 2.4", f"Requires-Python: {declared['requires-python']}"]
+    lines += [f"Classifier: {one}" for one in declared["classifiers"]]
+    lines += [f"Requires-Dist: {one}" for one in declared["dependencies"]]
+    for extra, more in declared.get("optional-dependencies", {}).items():
+        lines += [f"Requires-Dist: {one}; extra == '{extra}'" for one in more]
+    return "\n".join([*lines, "", "A description."])
+
+
+def wheel(name, *, leave_out="", add="", about=None):
+    """A wheel of a package's folder, without some file, or with another one."""
+    made, package = zipfile.ZipFile(io.BytesIO(), "w"), FOLDERS[name] / "src" / name
+    for path in package.rglob("*"):
+        inside = path.relative_to(package.parent).as_posix()
+        if path.is_file() and "__pycache__" not in path.parts and inside != leave_out:
+            made.writestr(inside, path.read_bytes())
+    if add:
+        made.writestr(add, "stray")
+    made.writestr(f"{name}-1.dist-info/METADATA", metadata(name) if about is None else about)
+    made.writestr(f"{name}-1.dist-info/licenses/LICENSE", "MIT")
+    return made
+
+
+def faults(name, **changed):
+    return packages.wheel_faults(wheel(name, **changed), name, FOLDERS[name])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_wheel_of_the_folder_has_no_faults(name):
+    assert faults(name) == []
+
+
+@pytest.mark.parametrize("file", ["py.typed", "pages.css", "lab/page/index.html", "data/digits_3_5.csv"])
+def test_a_file_that_a_wheel_lacks_is_named(file):
+    assert faults("biasfree", leave_out=f"biasfree/{file}") == [f"lacks biasfree/{file}"]
+
+
+def test_a_file_that_does_not_belong_is_named():
+    found = faults("biasfree", add="biasfree/notes.tmp")
+    assert "has biasfree/notes.tmp, which the folder has not" in found
+    assert "has the stray file biasfree/notes.tmp" in found
+
+
+def test_a_wheel_that_allows_a_wrong_release_is_named():
+    for release in KNOWN_WRONG:
+        about = metadata("biasfree").replace(f",!={release}", "")
+        assert any(fault.startswith("does not require jax") for fault in faults("biasfree", about=about))
+
+
+def test_sources_hold_what_they_declare_and_nothing_else():
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    declared = tools["hatch"]["build"]["targets"]["sdist"]
+    assert [one for one in declared["only-include"] if not (ROOT / one).exists()] == []
+    sizes = {f"biasfree-1/{one}": 1 for one in declared["only-include"]}
+    assert packages.source_faults(sizes, ROOT) == []
+    assert packages.source_faults({**sizes, "biasfree-1/out/a.png": 300_000}, ROOT) == [
+        "has out, which is not declared",
+        "has the stray file out/a.png",
+        "has biasfree-1/out/a.png with 300000 bytes",
+    ]
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_every_package_that_is_imported_is_declared(name):
+    used = set()
+    for path in (FOLDERS[name] / "src").rglob("*.py"):
+        used |= {one or two for one, two in IMPORT.findall(path.read_text())}
+    used -= {*sys.stdlib_module_names, name}
+    assert {PROVIDED.get(one, one) for one in used} - needs(name).keys() == set()
+
+
+def test_both_packages_have_the_same_bounds():
+    library, papers = needs("biasfree", extras=False), needs("biasfree_papers")
+    assert papers.pop("biasfree").specifier.contains(__version__)
+    assert {one: bound for one, bound in papers.items() if bound.specifier != library[one].specifier} == {}
+
+
+def test_pinned_versions_lie_within_the_bounds():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()[1:]
+    pins = dict(line.lower().split("==") for line in lines)
+    bounds = {one: bound.specifier for one, bound in needs("biasfree").items()}
+    assert [f"{one} {pins[one]}" for one, bound in bounds.items() if pins[one] not in bound] == []
+
+
+def test_the_workflow_runs_what_ci_runs_on_every_supported_python():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    job = workflow["jobs"]["test"]
+    assert "bash .ci/run" in [step.get("run") for step in job["steps"]]
+    prefix = "Programming Language :: Python :: 3."
+    for name in FOLDERS:
+        named = [one.rpartition(" ")[2] for one in project(name)["classifiers"] if one.startswith(prefix)]
+        assert named == job["strategy"]["matrix"]["python"]
+        assert project(name)["requires-python"] == f">={named[0]}"
+
+
+@pytest.mark.parametrize("name", ["proposal", "wrong_result"])
+def test_an_issue_template_says_what_it_is_for(name):
+    _, head, text = (ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.md").read_text().split("---\n", 2)
+    assert yaml.safe_load(head).keys() == {"name", "about"}
+    assert text.strip()
+
+
+def test_the_citation_is_complete():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()  # those that the format requires
+    assert (cited["cff-version"], cited["type"], cited["version"]) == ("1.2.0", "software", __version__)
+    assert cited["license"] == project("biasfree")["license"] == project("biasfree_papers")["license"]
+    paper = cited["preferred-citation"]
+    assert {"type", "title", "authors", "year", "journal"} <= paper.keys()
+    assert all({"family-names", "given-names"} == author.keys() for author in paper["authors"])
+
+
+def test_the_changelog_goes_back_version_by_version():
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    versions = [tuple(map(int, heading.split("."))) for heading in headings]
+    assert versions == sorted(set(versions), reverse=True)
+
+
+def test_both_packages_carry_the_license():
+    assert (ROOT / "papers" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
