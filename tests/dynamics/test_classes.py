@@ -194,11 +194,11 @@ def test_clusters_may_turn_past_the_samples_near_them(case, leak, spread, angle,
     """Wherever the certificate holds, samples that clusters of neurons have passed since they were sorted,
     and those inside the spread of one, are evaluated as they are now."""
     sizes, mirrored, biased = case
-    half = ((sizes[0], sizes[1] // 2, sizes[2]), mirrored, biased)
+    half = ((sizes[0], sizes[1] // 2, sizes[2]), mirrored, False)
     (one, data), (other, _) = (case_of(half, leak=leak, spread=spread, seed=seed + i) for i in (0, 1))
     first, second = (np.concatenate([one.weights[i], other.weights[i]], axis=i) for i in (0, 1))
-    biases = (np.concatenate([one.biases[0], other.biases[0]]), one.biases[1]) if biased else None
-    network = bf.Network((first, second), leak=leak, biases=biases)
+    network = bf.Network((first, second), leak=leak)
+    network = oracles.with_biases(network) if biased else network
     form, _, physics, found, *_ = grouped(network, data)
     by_class, dense = evaluated(form, turned(network, angle, (0, 1), neurons=4), found, physics)
     if bool(by_class.certified):

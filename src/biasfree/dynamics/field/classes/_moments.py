@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 CROWD = 4
 #: Samples per chunk of the remainder; its room as a share of all samples; and the most samples it may hold.
 REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
-#: The most samples that are evaluated through clusters of neurons.
-MOST_NEAR = 2**11
+#: The most samples that are evaluated through clusters of neurons, and the most of these inside the spread of
+#: a cluster: more are evaluated one by one until samples are sorted again.
+MOST_NEAR, MOST_INSIDE = 2**11, 2**8
 #: The cost of an evaluation by class, relative to one sample by sample, up to which classes are used.
 WORTH = 0.7
 
@@ -104,10 +105,11 @@ class ClassMoments:
         self._fill(classes, found, present[first], names.tolist(), reach)
         remains, near = np.flatnonzero(~kept), classes.near
         if found.clusters is not None and near is not None:
-            # those inside the spread of a cluster are the first to be evaluated one by one
             remains = remains[np.argsort(-found.margin[remains], kind="stable")]
-            near = self._filled(near, found.clusters, remains[: self._room])
-            remains = remains[self._room :]
+            inside = np.count_nonzero(found.margin[remains] <= 0)
+            most = len(remains) - (inside if inside > MOST_INSIDE else 0)
+            chosen, remains = np.split(remains, [min(most, self._room)])
+            near = self._filled(near, found.clusters, chosen)
         chunks = self._fill_remainder(classes.remainder, remains)
         count = np.int64(len(names) * (1 + self.mirrored))
         return classes._replace(count=count, nearest=np.float64(min(reach)), near=near, chunks=chunks)
@@ -130,8 +132,8 @@ class ClassMoments:
         )
         if not len(remainders):
             return None
-        free = max(loose, self._room if found.clusters else 0)
-        cost = loose + np.maximum(remainders - free, 0) + inputs * np.count_nonzero(crowded)
+        free = (self._room if found.clusters else 0) + (loose if loose > MOST_INSIDE else 0)
+        cost = loose + np.maximum(remainders - max(free, loose), 0) + inputs * np.count_nonzero(crowded)
         cost = cost + found.cost * total * speed / ranked[remainders]
         best = int(np.argmin(cost))
         return margin >= ranked[remainders[best]] if cost[best] <= WORTH * total else None

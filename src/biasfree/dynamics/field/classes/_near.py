@@ -48,8 +48,8 @@ class Near(NamedTuple):
 
 class Forward(NamedTuple):
     """Samples seen by the clusters: the outputs of x, and of x with all gates turned over; whether x is
-    inside the spread of a cluster, and on the positive side of each. `moved` is the most that the margin of any
-    sample has shrunk since it was sorted."""
+    inside the spread of a cluster, and on the positive side of each. `moved` is the most by which a margin
+    has shrunk since samples were sorted."""
 
     f: Float[Array, "2 K N"]
     undecided: Bool[Array, "N"]
