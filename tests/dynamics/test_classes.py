@@ -206,12 +206,16 @@ def test_clusters_may_turn_past_the_samples_near_them(case, leak, spread, angle,
 
 
 @pytest.mark.parametrize("mirrored", [True, False])
-def test_a_turn_past_many_samples_keeps_the_classes(mirrored):
+@pytest.mark.parametrize("inside", [0, 100])
+def test_a_turn_past_many_samples_keeps_the_classes(monkeypatch, mirrored, inside):
     """A cluster that turns by less than the margin of the classes passes samples near it, and stays
-    certified; some of them are inside its spread, where neurons disagree."""
+    certified; some of them are inside its spread, where neurons disagree. Those inside it when samples are
+    sorted have no class, if they are more than may be evaluated through clusters."""
+    monkeypatch.setattr(moments, "MOST_INSIDE", inside)
     network, data = case_of(((3, 8, 1), mirrored, False), leak=0.1, spread=0.05, seed=1)
     form, _, physics, found, *_ = grouped(network, data)
     near = found.view.classes.near
+    assert (int(found.view.classes.chunks) > 0) == (inside == 0)
     moved = turned(network, 0.8 * float(found.view.classes.nearest), (0, 1), neurons=8)
     x, sign = np.asarray(near.x)[np.asarray(near.share) > 0], np.asarray(near.sign)
     before, after = (np.sign(x @ n.weights[0].T) * sign for n in (network, moved))
