@@ -141,19 +141,22 @@ def test_only_the_square_loss_has_classes(loss):
     assert found.by_class == (loss == "square")
 
 
-def turned(network, angle, plane):
-    """The network with its first neuron turned by `angle` in a plane of two coordinates."""
+def turned(network, angle, plane, neurons):
+    """The network with some of its first neurons turned by `angle` in a plane of two coordinates."""
     first = np.array(network.weights[0])
     rotation = np.eye(first.shape[1])
     i, j = plane
     rotation[[i, i, j, j], [i, j, i, j]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
-    first[0] = rotation @ first[0]
-    return bf.Network((first, network.weights[1]), leak=network.leak)
+    first[:neurons] = first[:neurons] @ rotation.T
+    return bf.Network((first, network.weights[1]), leak=network.leak, biases=network.biases)
 
 
-def test_the_certificate_is_sharp():
-    """In the plane: a neuron along (0, 1) and samples at an angle of at least ½ from its hyperplane. It may
-    turn until |ŵ′ − ŵ| = 2 sin(angle/2) is sin(½); past ½ the pattern of the nearest sample changes."""
+@pytest.mark.parametrize("by_clusters", [True, False])
+def test_the_certificate_is_sharp(monkeypatch, by_clusters):
+    """In the plane: neurons along ±(0, 1) and samples at an angle of at least ½ from their hyperplane. A
+    cluster, or a neuron without one, may turn until |ŵ′ − ŵ| = 2 sin(angle/2) is sin(½); past ½ the pattern
+    of the nearest sample changes."""
+    monkeypatch.setattr(*((moments, "MOST_NEAR") if by_clusters else (clusters, "MOST_CLUSTERS")), 0)
     angles = np.linspace(0.5, np.pi - 0.5, 60)
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     data = bf.Dataset(np.concatenate([x, -2 * x]), np.arange(120.0))
@@ -161,15 +164,66 @@ def test_the_certificate_is_sharp():
     form, _, physics, found, *_ = grouped(network, data)
     assert found.by_class
     assert int(found.view.classes.chunks) == 0
+    assert int(found.view.classes.near.count) == by_clusters
     reach = 2 * np.arcsin(np.sin(0.5) / 2)
     for angle, held in ((0.999 * reach, True), (1.001 * reach, False), (-0.999 * reach, True)):
-        moved = turned(network, angle, (0, 1))
-        with float64():
-            by_class = compiled(form, params_of(moved), found.view, physics)
-            dense = compiled(form, params_of(moved), without_classes(found.view), physics)
+        moved = turned(network, angle, (0, 1), neurons=2 if by_clusters else 1)
+        by_class, dense = evaluated(form, moved, found, physics)
         assert bool(by_class.certified) == held, angle
         if held:
             assert_equal(by_class, dense)
+
+
+def evaluated(form, network, found, physics):
+    """The results of both evaluations at another state than that of sorting."""
+    with float64():
+        params = params_of(network)
+        views = found.view, without_classes(found.view)
+        return tuple(compiled(form, params, view, physics) for view in views)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    case=sampled_from([case for case in CASES if len(case[0]) == 3]),
+    leak=floats(0, 1),
+    spread=floats(0, 0.1),
+    angle=floats(-0.5, 0.5),
+    seed=integers(0, 2**31),
+)
+def test_clusters_may_turn_past_the_samples_near_them(case, leak, spread, angle, seed):
+    """Wherever the certificate holds, samples that clusters of neurons have passed since they were sorted,
+    and those inside the spread of one, are evaluated as they are now."""
+    sizes, mirrored, biased = case
+    half = ((sizes[0], sizes[1] // 2, sizes[2]), mirrored, False)
+    (one, data), (other, _) = (case_of(half, leak=leak, spread=spread, seed=seed + i) for i in (0, 1))
+    first, second = (np.concatenate([one.weights[i], other.weights[i]], axis=i) for i in (0, 1))
+    network = bf.Network((first, second), leak=leak)
+    network = oracles.with_biases(network) if biased else network
+    form, _, physics, found, *_ = grouped(network, data)
+    by_class, dense = evaluated(form, turned(network, angle, (0, 1), neurons=4), found, physics)
+    if bool(by_class.certified):
+        assert_equal(by_class, dense)
+
+
+@pytest.mark.parametrize("mirrored", [True, False])
+@pytest.mark.parametrize("inside", [0, 100])
+def test_a_turn_past_many_samples_keeps_the_classes(monkeypatch, mirrored, inside):
+    """A cluster that turns by less than the margin of the classes passes samples near it, and stays
+    certified; some of them are inside its spread, where neurons disagree. Those inside it when samples are
+    sorted have no class, if they are more than may be evaluated through clusters."""
+    monkeypatch.setattr(moments, "MOST_INSIDE", inside)
+    network, data = case_of(((3, 8, 1), mirrored, False), leak=0.1, spread=0.05, seed=1)
+    form, _, physics, found, *_ = grouped(network, data)
+    near = found.view.classes.near
+    assert (int(found.view.classes.chunks) > 0) == (inside == 0)
+    moved = turned(network, 0.8 * float(found.view.classes.nearest), (0, 1), neurons=8)
+    x, sign = np.asarray(near.x)[np.asarray(near.share) > 0], np.asarray(near.sign)
+    before, after = (np.sign(x @ n.weights[0].T) * sign for n in (network, moved))
+    assert np.count_nonzero((before == -after).all(axis=1)) > 5
+    assert np.count_nonzero(np.abs(after.sum(axis=1)) < len(sign)) > 0
+    by_class, dense = evaluated(form, moved, found, physics)
+    assert bool(by_class.certified)
+    assert_equal(by_class, dense)
 
 
 def test_a_row_of_zeros_is_certified_while_it_is_one():

@@ -225,8 +225,9 @@ def _dense(form: Form, params: Params, view: Samples, leak) -> tuple[Any, Params
 
 def _by_class(form: Form, params: Params, classes: Classes, leak) -> tuple[Any, Params, Any]:
     """Loss and slope: samples without a class one by one, all others by class."""
-    loss, slope = _over_chunks(partial(_chunk_slope, form, params, leak), classes.remainder, classes.chunks)
-    more, steeper, certified = over_classes(params, classes)
+    dense = partial(_chunk_slope, form, params, leak)
+    loss, slope = _over_chunks(dense, classes.remainder, classes.chunks)
+    more, steeper, certified = over_classes(params, classes, leak, dense, mirrored=form.kind == "pairs")
     return loss + more, jax.tree.map(jnp.add, slope, steeper), certified
 
 

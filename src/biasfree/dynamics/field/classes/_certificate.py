@@ -6,18 +6,22 @@ of the samples: D columns for any number of samples. Nothing is approximated.
 
 The *certificate*: neuron h of layer l has z = r·x on the class, with r the row of the linear map up to it. z
 keeps its sign while the direction r/|r| has moved by less than |r·x|/(|r||x|), here the least of the class. A
-row of zeros, as behind closed gates, must stay one.
+row of zeros, as behind closed gates, must stay one. Where neurons form clusters, the center and the spread of
+each cluster take the place of its rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from biasfree.dynamics.field._layers import Params, augmented, backpropagate
+from biasfree.dynamics.field.classes._directions import distance, slacks
+from biasfree.dynamics.field.classes._near import Drift, Near, over_near
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -36,7 +40,8 @@ class Classes(NamedTuple):
     rows r at the time of sorting. The rows of class i may turn by less than reach[i]; those of the first
     layer, which all classes share, by less than `nearest`, the least reach. `best` is the least-squares map
     of all samples, `left` is ⟨(y − best·x)xᵀ⟩ of a class and `floor` its loss at `best`: in this form slope
-    and loss keep digits near the minimum. `remainder` holds the samples without a class, in `chunks` chunks.
+    and loss keep digits near the minimum. Samples without a class are in `near`, of two layers only, or in
+    `remainder`, in `chunks` chunks.
     """
 
     count: Int[Array, ""]
@@ -48,25 +53,48 @@ class Classes(NamedTuple):
     sigma: Float[Array, "M D D"]
     left: Float[Array, "M K D"]
     floor: Float[Array, "M"]
+    near: Near | None
     remainder: Any  # Samples, whose module imports this one
     chunks: Int[Array, ""]
 
 
-def over_classes(params: Params, classes: Classes) -> tuple[Any, Params, Bool[Array, ""]]:
-    """Loss and −∇ summed over all classes, and whether all of their samples still have their gates."""
-    each = _two_layers if len(params.weights) == 2 else _deep
-    loss, slope, held = each(params, classes)
+def over_classes(
+    params: Params, classes: Classes, leak, dense: Callable[..., Any], *, mirrored: bool
+) -> tuple[Any, Params, Bool[Array, ""]]:
+    """Loss and −∇ summed over all classes and the samples near clusters, and whether all samples of the
+    classes still have their gates. `dense` evaluates samples neuron by neuron."""
+    near = classes.near
+    if near is None:
+        loss, slope, held = _deep(params, classes)
+        return loss, slope, held & _rows_hold(params, classes)
+
+    def by_clusters():
+        part, rest, moved = over_near(params, near, leak, dense, mirrored=mirrored)
+        return part, rest, moved < classes.nearest
+
+    def by_rows():
+        outputs, inputs = classes.best.shape
+        none = jnp.zeros((len(near.cluster), outputs * inputs))
+        nothing = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
+        return Drift(jnp.zeros(()), none, jnp.zeros(outputs)), nothing, _rows_hold(params, classes)
+
+    part, rest, held = lax.cond(near.count > 0, by_clusters, by_rows)
+    loss, slope = jax.tree.map(jnp.add, _two_layers(params, classes, part), rest)
+    return loss, slope, held
+
+
+def _rows_hold(params: Params, classes: Classes) -> Bool[Array, ""]:
+    """Whether no row of the first layer has turned too far."""
     rows = augmented(params, 0)
-    turned = distance(rows, classes.directions[0]) + slacks(params, [rows])[0]
-    return loss, slope, held & (turned < classes.nearest).all()
+    return (distance(rows, classes.directions[0]) + slacks(params, [rows])[0] < classes.nearest).all()
 
 
-def _two_layers(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
+def _two_layers(params: Params, classes: Classes, begin: Drift) -> tuple[Any, Params]:
     """With one hidden layer every class adds gate_h·G to D_h = ⟨eσ′x⟩, where G = ⟨ex⟩ of the class."""
     first, second = augmented(params, 0), params.weights[1]
     outputs, inputs = classes.best.shape
 
-    def add(block, total):
+    def add(block, total: Drift) -> Drift:
         loss, drift, bias = total
         gates, sigma, left, floor = (
             lax.dynamic_slice_in_dim(a, block * BLOCK, BLOCK)
@@ -75,15 +103,15 @@ def _two_layers(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
         # M of every class in the block, by one product: W₂ with the gates of the class, times W₁
         maps = ((gates[:, None] * second).reshape(BLOCK * outputs, -1) @ first).reshape(left.shape)
         value, g = _residual(maps, params, classes.best, sigma, left, floor)
-        return loss + value, drift + gates.T @ g.reshape(BLOCK, -1), bias + jnp.sum(g[:, :, -1], axis=0)
+        drift = drift + gates.T @ g.reshape(BLOCK, -1)
+        return Drift(loss + value, drift, bias + jnp.sum(g[:, :, -1], axis=0))
 
-    begin = (jnp.zeros(()), jnp.zeros((len(first), outputs * inputs)), jnp.zeros(outputs))
     loss, drift, bias = lax.fori_loop(0, -(-classes.count // BLOCK), add, begin)
     drift = drift.reshape(len(first), outputs, inputs)
     inner, outer = jnp.einsum("kh,hkd->hd", second, drift), jnp.einsum("hkd,hd->kh", drift, first)
     if not params.biases:
-        return loss, Params((inner, outer)), jnp.array(True)
-    return loss, Params((inner[:, :-1], outer), (inner[:, -1], bias)), jnp.array(True)
+        return loss, Params((inner, outer))
+    return loss, Params((inner[:, :-1], outer), (inner[:, -1], bias))
 
 
 def _deep(params: Params, classes: Classes) -> tuple[Any, Params, Any]:
@@ -136,38 +164,3 @@ def basis(params: Params):
     if not params.biases:
         return jnp.eye(size), jnp.zeros(size)
     return jnp.eye(size, size + 1), jnp.eye(size + 1)[-1]
-
-
-def directions(rows: Float[Array, "H D"]) -> Float[Array, "H D"]:
-    """r/|r| for every row, zero for a row of zeros."""
-    length = lengths(rows)[..., None]
-    return rows / jnp.where(length > 0, length, 1.0)
-
-
-def lengths(rows: Float[Array, "H D"]) -> Float[Array, "H"]:
-    """|r| for every row, also of weights such as 1e-200 whose squares underflow."""
-    largest = jnp.max(jnp.abs(rows), axis=-1)
-    scaled = rows / jnp.where(largest > 0, largest, 1.0)[..., None]
-    return largest * jnp.sqrt(jnp.sum(scaled**2, axis=-1))
-
-
-def distance(rows: Float[Array, "H D"], before: Float[Array, "H D"]) -> Float[Array, "H"]:
-    """|r/|r| − before| for every row."""
-    return jnp.sqrt(jnp.sum((directions(rows) - before) ** 2, axis=-1))
-
-
-def slacks(params: Params, rows: list[Any]) -> list[Any]:
-    """A bound on the change of z/(|r||x|) by rounding, layer by layer.
-
-    A pass over the samples has |δz_l| ≤ κε|w_h|·Π_{j<l}|W_j|·|x|, with κ the number of terms multiplied and
-    added on the way to z; the row itself and its direction add as much again.
-    """
-    found, gain, terms = [], 1.0, 0
-    for i, row in enumerate(rows):
-        w = augmented(params, i)
-        terms += 4 * (w.shape[1] + 2)
-        length, size = lengths(row), lengths(w)
-        reached = terms * np.finfo(float).eps * gain * size
-        found.append(jnp.where(length > 0, reached / jnp.where(length > 0, length, 1.0), 0.0))
-        gain = jnp.hypot(gain * lengths(size[None])[0], 1.0 if params.biases else 0.0)
-    return found

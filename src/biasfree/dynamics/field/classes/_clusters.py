@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from biasfree.dynamics.field.classes._directions import cluster_slack
 from biasfree.dynamics.field.classes._patterns import Sorted
 
 if TYPE_CHECKING:
@@ -75,8 +76,7 @@ def sort_by_clusters(
         return None
     along = inputs @ found.centers.T
     scaled = np.abs(along) / np.where(sizes > 0, sizes, 1.0)[:, None]
-    rounding = 8 * (directions.shape[1] + 2) * np.finfo(float).eps
-    margin = np.min(scaled - found.spread, axis=1) - rounding
+    margin = np.min(scaled - found.spread, axis=1) - cluster_slack(directions.shape[1])
     margin[sizes == 0] = np.inf
     bits = along > 0
     bits ^= ~bits[:, :1] if mirrored else False  # ±x, seen from the positive side of the first cluster
@@ -85,4 +85,5 @@ def sort_by_clusters(
     z = signs[:, found.cluster] * found.sign
     gates, other = (np.where(side * z > 0, 1.0, leak) for side in (1, -1))
     rows = np.broadcast_to(directions, (len(codes), *directions.shape))
-    return Sorted(np.where(margin > 0, pattern, -1), margin, (gates,), (other,), (rows,), cost=0.1)
+    pattern = np.where(margin > 0, pattern, -1)
+    return Sorted(pattern, margin, (gates,), (other,), (rows,), cost=0.1, clusters=found)

@@ -9,6 +9,8 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.dynamics.field._objective import Samples
 from biasfree.dynamics.field.classes._certificate import Classes
+from biasfree.dynamics.field.classes._clusters import MOST_CLUSTERS, Clusters
+from biasfree.dynamics.field.classes._near import Near
 from biasfree.dynamics.field.classes._patterns import MOST_PATTERNS, Sorted
 from biasfree.networks import Network
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 CROWD = 4
 #: Samples per chunk of the remainder; its room as a share of all samples; and the most samples it may hold.
 REMAINDER_ROWS, REMAINDER_SHARE, MOST_REMAINING = 32, 0.5, 2**14
+#: The most samples that are evaluated through clusters of neurons, and the most of these inside the spread of
+#: a cluster: more are evaluated one by one until samples are sorted again.
+MOST_NEAR, MOST_INSIDE = 2**11, 2**8
 #: The cost of an evaluation by class, relative to one sample by sample, up to which classes are used.
 WORTH = 0.7
 
@@ -58,9 +63,30 @@ class ClassMoments:
             sigma=np.zeros((m, d, d)),
             left=np.zeros((m, k, d)),
             floor=np.zeros(m),
+            near=self._no_clusters() if len(self._hidden) == 1 else None,
             remainder=Samples(x, y, share),
             chunks=np.int64(0),
         )
+
+    def _no_clusters(self) -> Near:
+        (k, d), (h,), n = self.best.shape, self._hidden, self._room
+        return Near(
+            count=np.int64(0),
+            cluster=np.zeros(h, np.int64),
+            sign=np.zeros(h),
+            centers=np.zeros((MOST_CLUSTERS, d)),
+            spread=np.zeros(MOST_CLUSTERS),
+            x=np.zeros((n, d)),
+            columns=np.zeros((d, n)),
+            y=np.zeros((n, k)),
+            share=np.zeros(n),
+            size=np.zeros(n),
+        )
+
+    @property
+    def _room(self) -> int:
+        """The number of samples near clusters that are evaluated through them."""
+        return min(int(REMAINDER_SHARE * len(self._x)), MOST_NEAR)
 
     def classes(self, found: Sorted, speed: float) -> Classes | None:
         """The classes of samples sorted by pattern, for neurons that turn by `speed` per evaluation; None if
@@ -77,15 +103,23 @@ class ClassMoments:
         names, first = np.unique(lookup[present], return_index=True)
         reach = [min(found.margin[self._class == name].min(), 1.0) for name in names]
         self._fill(classes, found, present[first], names.tolist(), reach)
-        chunks = self._fill_remainder(classes.remainder, ~kept)
+        remains, near = np.flatnonzero(~kept), classes.near
+        if found.clusters is not None and near is not None:
+            remains = remains[np.argsort(-found.margin[remains], kind="stable")]
+            inside = np.count_nonzero(found.margin[remains] <= 0)
+            most = len(remains) - (inside if inside > MOST_INSIDE else 0)
+            chosen, remains = np.split(remains, [min(most, self._room)])
+            near = self._filled(near, found.clusters, chosen)
+        chunks = self._fill_remainder(classes.remainder, remains)
         count = np.int64(len(names) * (1 + self.mirrored))
-        return classes._replace(count=count, nearest=np.float64(min(reach)), chunks=chunks)
+        return classes._replace(count=count, nearest=np.float64(min(reach)), near=near, chunks=chunks)
 
     def _kept(self, found: Sorted, speed: float) -> Bool[np.ndarray, "P"] | None:
         """The samples that go into classes: those far enough from every kink that sorting is rare.
 
-        The cost of an evaluation, in samples: the remainder, D per class, and the cost of sorting divided by
-        the life of a certificate, margin/speed evaluations.
+        The cost of an evaluation, in samples: those evaluated one by one, D per class, and the cost of
+        sorting divided by the life of a certificate, margin/speed evaluations. Samples outside the spread of
+        clusters cost almost nothing, as many as there is room for.
         """
         total, inputs = self.inputs.shape
         counts = np.bincount(found.pattern[found.pattern >= 0], minlength=1)
@@ -98,7 +132,8 @@ class ClassMoments:
         )
         if not len(remainders):
             return None
-        cost = remainders + inputs * np.count_nonzero(crowded)
+        free = (self._room if found.clusters else 0) + (loose if loose > MOST_INSIDE else 0)
+        cost = loose + np.maximum(remainders - max(free, loose), 0) + inputs * np.count_nonzero(crowded)
         cost = cost + found.cost * total * speed / ranked[remainders]
         best = int(np.argmin(cost))
         return margin >= ranked[remainders[best]] if cost[best] <= WORTH * total else None
@@ -146,9 +181,27 @@ class ClassMoments:
                     if layer:
                         classes.directions[layer][slot] = found.directions[layer][pattern]
 
-    def _fill_remainder(self, room: Samples, remains: np.ndarray) -> np.int64:
+    def _filled(self, near: Near, clusters: Clusters, samples: np.ndarray) -> Near:
+        """Write clusters, and the samples near them, into the arrays."""
+        for space, values in (
+            (near.centers, clusters.centers),
+            (near.spread, clusters.spread),
+            (near.x, self.inputs[samples]),
+            (near.y, self._y[samples]),
+            (near.share, self._share[samples]),
+            (near.size, self.sizes[samples]),
+        ):
+            space[: len(values)] = values
+        return near._replace(
+            count=np.int64(len(clusters.centers)),
+            cluster=clusters.cluster,
+            sign=clusters.sign,
+            columns=np.ascontiguousarray(near.x.T),
+        )
+
+    def _fill_remainder(self, room: Samples, samples: np.ndarray) -> np.int64:
         """Write samples into the array for the remainder; returns the number of chunks they fill."""
-        count = int(np.count_nonzero(remains))
+        count = len(samples)
         for space, values in zip(room[:3], (self._x, self._y, self._share), strict=True):
-            space.reshape(-1, *space.shape[2:])[:count] = values[remains]
+            space.reshape(-1, *space.shape[2:])[:count] = values[samples]
         return np.int64(-(-count // REMAINDER_ROWS))

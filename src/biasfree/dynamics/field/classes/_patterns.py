@@ -11,10 +11,13 @@ from jax import lax
 
 from biasfree.dynamics._programs import compiled
 from biasfree.dynamics.field._layers import Params, gate, preactivation
-from biasfree.dynamics.field.classes._certificate import basis, directions, lengths, slacks
+from biasfree.dynamics.field.classes._certificate import basis
+from biasfree.dynamics.field.classes._directions import directions, lengths, slacks
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
+
+    from biasfree.dynamics.field.classes._clusters import Clusters
 
 #: The number of patterns that may form classes: the most frequent ones.
 MOST_PATTERNS = 64
@@ -25,7 +28,8 @@ class Sorted(NamedTuple):
 
     The margin of a sample is the least |r·x|/(|r||x|) of its neurons, minus a bound on rounding. `gates` and
     `mirrored` are the gates of x and of −x by layer and pattern, `directions` those of the rows up to every
-    neuron. `cost` is the cost of sorting in passes over all samples.
+    neuron. `cost` is the cost of sorting in passes over all samples. `clusters` are those of the neurons, if
+    samples were sorted by them.
     """
 
     pattern: Int[np.ndarray, "P"]
@@ -34,6 +38,7 @@ class Sorted(NamedTuple):
     mirrored: tuple[Float[np.ndarray, "M _"], ...]
     directions: tuple[Float[np.ndarray, "M _ D"], ...]
     cost: float
+    clusters: Clusters | None = None
 
 
 def sort(params: Params, x: Float[np.ndarray, "C n D"], real: np.ndarray, leak, *, mirrored: bool) -> Sorted:

@@ -10,8 +10,9 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.dynamics.field._layers import Params, augmented
 from biasfree.dynamics.field._objective import Form, Physics, Samples, view_of
-from biasfree.dynamics.field.classes._certificate import Classes, directions
+from biasfree.dynamics.field.classes._certificate import Classes
 from biasfree.dynamics.field.classes._clusters import sort_by_clusters
+from biasfree.dynamics.field.classes._directions import directions
 from biasfree.dynamics.field.classes._moments import CROWD, ClassMoments
 from biasfree.dynamics.field.classes._patterns import sort
 from biasfree.networks import Network
