@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environments import ROOT, Environment, Failed
 
-SCRIPTS = Path(__file__).parent / "trials"
+SCRIPTS = Path(__file__).parent / "scripts"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def tried(trial: Trial, environment: Environment) -> str:
 
 
 def script(name: str, *arguments: str) -> Callable[[Environment], None]:
-    """A file of trials/, run without its folder among those that are searched for modules."""
+    """A file of scripts/, run without its folder among those that are searched for modules."""
     return lambda environment: void(environment.run("python", "-P", str(SCRIPTS / name), *arguments))
 
 
