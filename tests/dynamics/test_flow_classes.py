@@ -9,9 +9,10 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow.events import _class_flow as class_flow
+from biasfree.dynamics.flow.events import _cones as cones
 from biasfree.dynamics.flow.events import _sorting as sorting
 from biasfree.dynamics.flow.events import _two_layers as two_layers
-from biasfree.dynamics.flow.events._sorting import sorted_neurons
+from biasfree.dynamics.flow.events._sorting import Sorter
 from biasfree.dynamics.flow.native._classes import class_loss, class_velocity
 from biasfree.dynamics.flow.native._layout import rays_of
 
@@ -99,7 +100,7 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     hidden = np.tile([1.0, 0.0], (8, 1))
     data, network = bf.Dataset(x, np.ones(3)), bf.Network((hidden, np.ones((1, 8))))
-    found = sorted_neurons(hidden, hidden, 1, rays_of(network, data, "square", smooth=False)[0], 2.0)
+    found = Sorter(rays_of(network, data, "square", smooth=False)[0], 1).sort(hidden, hidden, 2.0)
     assert found is not None
     assert found[0].reach == pytest.approx(np.tan(margin), rel=1e-9)
     for turn, inside in ((margin * (1 - 1e-6), True), (margin * (1 + 1e-6), False)):
@@ -165,5 +166,5 @@ def test_diverse_neurons_have_no_classes(eager):
     network, data = bf.networks.gaussian((5, 40, 1), scale=1.0, seed=0), oracles.random_data(64, 5, seed=0)
     assert not flow_of(network, data).groups.classes
     assert bf.gradient_flow(network, data, [0, 0.2], rtol=1e-5, method="events").stats.by_class == 0
-    eager.setattr(sorting, "NEAR", -1.0)  # one cone for all: every line is near
+    eager.setattr(cones, "NEAR", -1.0)  # one cone for all: every line is near
     assert not flow_of(network, data).groups.classes

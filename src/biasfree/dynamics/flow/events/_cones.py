@@ -16,8 +16,8 @@ TINY = float(np.finfo(float).tiny)
 
 
 class Cones(NamedTuple):
-    """Centers of classes, the directions of the sums of their neurons; the class of every neuron, −1 for none,
-    and the tangent of its angle to the center."""
+    """Centers of classes, the directions of the sums of their neurons; the class of every neuron, −1 for
+    none, and the tangent of its angle to the center."""
 
     centers: Float[np.ndarray, "C D"]
     group: Int[np.ndarray, "H"]
@@ -61,8 +61,10 @@ def directions_of(rows: Float[np.ndarray, "M D"]) -> Float[np.ndarray, "M D"]:
 
 def in_order_of(centers: Float[np.ndarray, "C D"], cones: Cones) -> Cones | None:
     """The cones, each at the place of the center that it is nearest to; None if that is not one to one."""
+    if len(cones.centers) != len(centers):
+        return None
     place = np.argmax(np.einsum("cd,ed->ce", cones.centers, centers), axis=1)
-    if len(cones.centers) != len(centers) or len(set(place.tolist())) < len(place):
+    if len(set(place.tolist())) < len(place):
         return None
     group = np.append(place, -1)[cones.group]
     return cones._replace(centers=cones.centers[np.argsort(place)], group=group)

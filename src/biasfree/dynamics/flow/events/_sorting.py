@@ -31,20 +31,20 @@ STEPS_AHEAD, TOGETHER = 3.0, 2.0 ** np.arange(1, 8)
 LEAST_REACH = 1e-9
 #: The cost of an evaluation by class, over that of a dense one, from which classes are worth it.
 WORTH = 0.7
-#: Costs, in those of a neuron on a line: of sorting; of the evaluations of a step on a middle line, per class
-#: and output; and of an evaluation besides its lines, per neuron.
-SORTING, STEP, BESIDES = 1e6, 12, 10
+#: Costs, in those of evaluating a neuron on a line: of sorting; of a middle line, per class and output; and
+#: of an evaluation besides its lines, per neuron. And evaluations in a step.
+SORTING, MIDDLE, BESIDES, EACH_STEP = 1e6, 12, 10, 7
 #: With so many lines, one in so many, the nearest ones to the centers, is looked at in later sorts.
-MANY_LINES, ONE_IN = 10_000, 10
+MANY_LINES, ONE_IN = 10_000, 20
 
 
 class Around(NamedTuple):
-    """Lines that cones may meet soon, `count` of them, and then all others, merged: on these, classes in cones
-    of this `reach` around `centers` have the signs of the bits of `codes`. `at` are the places of the rays of
-    the former among all rays."""
+    """Lines that cones may meet soon, so many `lines`, and then all others, merged: on these, classes in
+    cones of this `reach` around `centers` have the signs of the bits of `codes`. `at` are the places of the
+    rays of the former among all rays."""
 
     rays: Rays
-    count: int
+    lines: int
     codes: Int[np.ndarray, "M"]
     at: Int[np.ndarray, "R"]
     centers: Float[np.ndarray, "C D"]
@@ -52,8 +52,8 @@ class Around(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The cheapest cones: as `tight` around the axes of classes, as `wide` around their centers; the number of
-    strays, and the cost of an evaluation over that of a dense one."""
+    """The cheapest cones: as `tight` around the axes of classes, as `wide` around their centers; the number
+    of strays, and the cost of an evaluation over that of a dense one."""
 
     tight: float
     wide: float
@@ -93,36 +93,30 @@ class Sorter:
         if cones is None:
             return None
         cones, pace = _ahead(cones, hidden, later, together=together)
-        ordered = in_order_of(self._around.centers, cones) if len(self._around.codes) else None
-        if ordered:
+        if ordered := in_order_of(self._around.centers, cones):
             limit = _less(self._around.reach, self._around.centers, ordered.centers)
             sides, lines = _angles(ordered, self._around)
             choice = self._choice(ordered, np.sort(lines), pace)
             if not choice.strays and choice.tight + TOGETHER[0] * pace <= limit:
+                if choice.share >= worth:
+                    return None
                 choice = choice._replace(wide=min(choice.wide, limit))
-                found = choice.share < worth
-                return (
-                    (_groups(ordered, choice, sides, lines, self._around, limit), choice.share)
-                    if found
-                    else None
-                )
+                return _groups(ordered, choice, sides, lines, self._around, limit), choice.share
+        return self._sorted_anew(cones, pace, worth)
+
+    def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Groups, float] | None:
+        """Classes, after a look at all lines; of many, those around the cones are kept for the next time."""
         sides, lines = _angles(cones, self._all)
         increasing = np.sort(lines)
-        choice = self._choice(cones, increasing, pace)
+        choice, nearest = self._choice(cones, increasing, pace), increasing[len(lines) // ONE_IN]
         if choice.share >= worth:
             return None
-        nearest = increasing[len(lines) // ONE_IN]
-        if (
-            len(lines) >= MANY_LINES
-            and not choice.strays
-            and not self._all.rays.logistic
-            and choice.wide < nearest
-        ):
-            self._around = _around(cones, sides, lines, nearest, self._all.rays)
-            some = np.flatnonzero(lines <= nearest)
-            given = sides[:, some], lines[some], self._around, self._around.reach
-            return _groups(cones, choice, *given), choice.share
-        return _groups(cones, choice, sides, lines, self._all), choice.share
+        merge = len(lines) >= MANY_LINES and not choice.strays and not self._all.rays.logistic
+        if not merge or choice.wide >= nearest:
+            return _groups(cones, choice, sides, lines, self._all), choice.share
+        self._around, some = _around(cones, sides, lines, nearest, self._all.rays), lines <= nearest
+        given = sides[:, some], lines[some], self._around, self._around.reach
+        return _groups(cones, choice, *given), choice.share
 
     def _choice(self, cones: Cones, lines: np.ndarray, pace: float) -> Choice:
         """The cheapest width of the cones; `lines` are the tangents of the angles between centers and
@@ -136,9 +130,9 @@ class Sorter:
         strays = width - np.searchsorted(angles, turns, side="right")
         wides = turns[:, None] + pace * TOGETHER
         middle = np.searchsorted(lines, wides, side="right") - near[:, None]
-        steps = np.argmin(SORTING / TOGETHER + STEP * classes * self._outputs * middle, axis=1)
+        steps = np.argmin(SORTING / TOGETHER + EACH_STEP * MIDDLE * classes * self._outputs * middle, axis=1)
         wide, middle = (np.take_along_axis(a, steps[:, None], axis=1)[:, 0] for a in (wides, middle))
-        far = np.where(strays > 0, count - near, np.minimum(count - near, few + middle))
+        far = np.where(strays > 0, count - near, np.minimum(count - near, few + MIDDLE * middle))
         cost = width * (near + BESIDES) + strays * (count - near) + classes * self._outputs * far
         best = int(np.argmin(np.where(near < count, cost, np.inf)))
         share = cost[best] / (width * (count + BESIDES)) if near[best] < count else np.inf
@@ -146,8 +140,8 @@ class Sorter:
 
 
 def _ahead(cones: Cones, hidden: np.ndarray, later: np.ndarray, *, together: bool) -> tuple[Cones, float]:
-    """The cones, wider by how neurons turn in the next steps, beyond what their classes do `together`; and how
-    far these turn in one."""
+    """The cones, wider by how neurons turn in the next steps, beyond what their classes do `together`; and
+    how far these turn in one."""
     turn, count = directions_of(later) - directions_of(hidden), len(cones.centers)
     common = axes_of(later, cones.group, count) - cones.centers if together else 0 * cones.centers
     turn -= np.where(cones.group[:, None] >= 0, common[cones.group], 0.0)
@@ -158,7 +152,7 @@ def _ahead(cones: Cones, hidden: np.ndarray, later: np.ndarray, *, together: boo
 def _angles(cones: Cones, around: Around) -> tuple[np.ndarray, np.ndarray]:
     """Products of centers and normals, and the tangents of the angles between hyperplanes and the nearest
     center."""
-    sides = cones.centers @ around.rays.normals[:, : around.count]
+    sides = cones.centers @ around.rays.normals[:, : around.lines]
     sine = np.abs(sides).min(axis=0)
     return sides, sine / np.sqrt(np.maximum(1 - sine**2, TINY))
 
@@ -203,7 +197,7 @@ def _groups(
     strays = np.flatnonzero(group < 0) if count else np.zeros(0, int)
     near = np.flatnonzero(lines <= choice.tight)
     middle = np.flatnonzero((lines > choice.tight) & (lines <= choice.wide))
-    far = np.append(np.flatnonzero(lines > choice.wide), np.arange(around.count, rays.normals.shape[1]))
+    far = np.append(np.flatnonzero(lines > choice.wide), np.arange(around.lines, rays.normals.shape[1]))
     reach = (1 - 1e-12) * float(lines[lines > choice.wide].min(initial=limit))  # up to the first far line
     near_rays, near_at = part_of(rays, near, 0.0 if len(middle) + len(far) else rays.floor)
     codes = np.append(_codes(sides), around.codes)
@@ -234,4 +228,5 @@ def _groups(
         far=far_rays,
         far_at=around.at[far_at].astype(np.int64),
         stay=np.ones(1, np.int64),
+        doubtful=np.full(1, len(middle) > 0, np.int64),
     )

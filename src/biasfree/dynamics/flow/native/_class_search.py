@@ -23,6 +23,10 @@ def class_search(march, shape, groups, desk, budget):
     most = h * (_all_jumps(march.arrival, shape, groups, desk))
     if most <= budget:
         return 1.0, most
+    if groups.doubtful[0] > 0:
+        _jumps_at(0.0, march, shape, groups, desk, part)
+        for i in range(width):
+            spent[i] = h / GRID * part[i]
     cell = 0
     while cell < GRID:
         _jumps_at((cell + 1) / GRID, march, shape, groups, desk, part)
@@ -120,9 +124,10 @@ def class_flip(theta, shape, groups, desk):
     """Put the units that are wrong on their other sides, and classes whose axes are; returns how many units
     that are."""
     class_inputs(theta, shape, groups, desk)
-    crossed = _flip(desk.near) + _flip(desk.far)
+    crossed, groups.doubtful[0] = _flip(desk.near) + _flip(desk.far), 0
     for c in range(groups.classes):
         for q in range(groups.middle):
+            groups.doubtful[0] += abs(desk.along[c, q]) < groups.tight
             if desk.along[c, q] < 0:
                 groups.signs[c, q] = -groups.signs[c, q]
                 crossed += groups.size[c]

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 class Groups(NamedTuple):
     """Neurons sorted into so many `classes`: the class of each, −1 for strays, the sizes of classes, and the
-    cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the classes on
-    far lines. The first `middle` ones of these may pass through the cones, but not, but for moments, through
-    narrower cones of this `tight` reach around the present axes of the classes. `near_at` and `far_at` are
-    the places of near and far rays among all rays. `active` if evaluations are by class, `stay` 0 once a
-    neuron has left its cone."""
+    cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the classes
+    on far lines. The first `middle` ones of these may pass through the cones, and for moments through
+    narrower ones of this `tight` reach around the present axes of classes; `doubtful` is 0 if surely none
+    does at the start of the step. `near_at` and `far_at` are the places of near and far rays among all rays.
+    `active` if evaluations are by class, `stay` 0 once a neuron has left its cone."""
 
     active: bool
     classes: int
@@ -36,6 +36,7 @@ class Groups(NamedTuple):
     far: Rays
     far_at: Int[np.ndarray, "F"]
     stay: Int[np.ndarray, "1"]
+    doubtful: Int[np.ndarray, "1"]
 
 
 class Side(NamedTuple):
@@ -59,8 +60,8 @@ class Side(NamedTuple):
 class Desk(NamedTuple):
     """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
     near lines in `whole_back`, of far ones in `far_back`), what belongs to near and to far lines, the
-    moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on middle
-    lines."""
+    moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on
+    middle lines."""
 
     whole: Float[np.ndarray, "K D"]
     whole_back: Float[np.ndarray, "K D"]

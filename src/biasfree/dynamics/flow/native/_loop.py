@@ -134,7 +134,7 @@ def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, fl
     taken to do so."""
     real, whole = march.real, march.whole
     still = whole[STILL] and groups.active
-    whole[WRONG], groups.stay[0], real[DRIFT] = 0, 1, 0.0
+    whole[WRONG], groups.stay[0], real[DRIFT] = groups.doubtful[0], 1, 0.0
     for i in range(whole[FRESH], STAGES):
         if i == 1:
             real[TRIAL] = min(real[LENGTH], end - real[TIME])

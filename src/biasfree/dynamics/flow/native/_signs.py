@@ -11,8 +11,8 @@ from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, norm
 
 @native
 def all_signs(w, rays, signs):
-    """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes. These
-    keep their signs if they have any."""
+    """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
+    these keep their signs if they have any."""
     by_ray, room, unclear = signs.reshape(len(w), len(rays.orient)), np.zeros(COLUMNS), 0
     for begin in range(0, rays.normals.shape[1], COLUMNS):
         end = min(begin + COLUMNS, rays.normals.shape[1])
