@@ -113,6 +113,76 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
         found[0].stay[0] = 1
 
 
+def turned(weights, angle, seed):
+    """All weights turned by the same angle, in the plane of the first one and a random direction."""
+    rng, u = np.random.default_rng(seed), weights[0] / np.linalg.norm(weights[0])
+    v = rng.normal(size=len(u))
+    v -= (v @ u) * u
+    v /= np.linalg.norm(v)
+    along, across = weights @ u, weights @ v
+    return (
+        weights
+        + np.outer(along * (np.cos(angle) - 1) - across * np.sin(angle), u)
+        + np.outer(along * np.sin(angle) + across * (np.cos(angle) - 1), v)
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=integers(0, 2**31),
+    spread=sampled_from([0.0, 1e-6, 1e-3]),
+    turn=floats(1e-4, 0.1),
+    fraction=floats(0, 3),
+    sizes=sampled_from([(3, 20, 1), (4, 17, 2)]),
+    few=booleans(),
+)
+def test_no_neuron_of_a_class_is_wrong_unnoticed(seed, spread, turn, fraction, sizes, few):
+    """Neurons that turn together, farther than foreseen, too: on middle lines units that are wrong are
+    counted, and on far ones there are none as long as neurons stay in their cones. Whether all lines are
+    looked at or, the second time, `few`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "MANY_LINES", 0 if few else NEVER)
+        patch.setattr(sorting, "ONE_IN", 2)
+        network = near_alignment(sizes, spread=spread, leak=0.2, seed=seed)
+        data = oracles.random_data(200, sizes[0], outputs=sizes[2], seed=seed % 7)
+        flow, w = flow_of(network, data), network.weights[0]
+        sorter = sorting.Sorter(flow.rays, sizes[2])
+        for now in (w, turned(w, turn / 4, seed)):
+            found = sorter.sort(now, turned(now, turn, seed), 2.0)
+        if found is None:
+            return
+    groups, desk = found[0], class_flow.desk_for(found[0], sizes[1], sizes[2])
+    for part in (0.0, fraction):
+        then = turned(now, part * turn, seed)
+        theta, out = np.concatenate([then.ravel(), network.weights[1].ravel()]), np.zeros(len(flow.theta))
+        groups.stay[0] = 1
+        counted = class_velocity(theta, flow.shape, groups, desk, out)
+        counted -= np.count_nonzero(desk.near.sz < desk.near.bound[:, None])
+        counted -= np.count_nonzero(desk.far.sz < desk.far.bound[:, None])
+        if groups.stay[0]:
+            inside = groups.group >= 0
+            z = then[inside] @ groups.far.normals[:, : groups.middle]
+            signs = groups.signs[groups.group[inside], : groups.middle]
+            assert np.count_nonzero(z * signs < 0) <= counted
+            places = np.setdiff1d(flow.rays.line, flow.rays.line[np.append(groups.near_at, groups.far_at)])
+            sides = np.sign(now[inside] @ flow.rays.normals[:, places])
+            assert (sides == np.sign(then[inside] @ flow.rays.normals[:, places])).all()
+
+
+def test_a_class_crosses_hyperplanes_as_its_neurons_do(eager):
+    """Neurons that have aligned turn together, across many hyperplanes."""
+    middle, desk_for = [], class_flow.desk_for
+    eager.setattr(class_flow, "desk_for", lambda g, *a: middle.append(g.middle) or desk_for(g, *a))
+    data, ts = bf.data.odd_sine(n=300, d=4, seed=0), np.linspace(0, 40, 5)
+    network = bf.networks.gaussian((4, 16, 1), scale=1e-6, seed=1)
+    run = bf.gradient_flow(network, data, ts, method="events", rtol=1e-4)
+    assert max(middle) > 50
+    eager.setattr(class_flow, "LEAST_UNITS", NEVER)
+    dense = bf.gradient_flow(network, data, ts, method="events", rtol=1e-4)
+    assert dense.stats.by_class == 0
+    assert oracles.distance(run, dense) < 2e-4  # each path is within its rtol
+
+
 @pytest.mark.parametrize(
     ("options", "leak"),
     [({}, 0.0), ({"l2": 0.01}, 0.3), ({"train": (True, False)}, 0.0), ({"loss": "logistic"}, 0.1)],
