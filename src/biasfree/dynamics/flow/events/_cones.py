@@ -42,15 +42,20 @@ def cones_of(hidden: Float[np.ndarray, "H D"]) -> Cones | None:
     if not count:
         return None
     centers = axes_of(hidden, group, count)
-    around = centers[np.maximum(group, 0)]
-    along = np.sum(directions * around, axis=1)
-    across = np.linalg.norm(directions - along[:, None] * around, axis=1)
-    return Cones(centers, group, across / np.maximum(along, TINY))
+    return Cones(centers, group, tangents_of(directions, centers, group))
 
 
 def axes_of(hidden: np.ndarray, group: np.ndarray, count: int) -> Float[np.ndarray, "C D"]:
     """The directions of the sums of the neurons of each class."""
     return directions_of(np.array([hidden[group == c].sum(axis=0) for c in range(count)]))
+
+
+def tangents_of(directions: np.ndarray, centers: np.ndarray, group: np.ndarray) -> Float[np.ndarray, "H"]:
+    """The tangents of the angles between neurons and the centers of their classes."""
+    around = centers[np.maximum(group, 0)]
+    along = np.sum(directions * around, axis=1)
+    across = np.linalg.norm(directions - along[:, None] * around, axis=1)
+    return across / np.maximum(along, TINY)
 
 
 def directions_of(rows: Float[np.ndarray, "M D"]) -> Float[np.ndarray, "M D"]:

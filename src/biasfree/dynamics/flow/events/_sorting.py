@@ -13,6 +13,7 @@ from biasfree.dynamics.flow.events._cones import (
     cones_of,
     directions_of,
     in_order_of,
+    tangents_of,
 )
 from biasfree.dynamics.flow.native._desk import Groups
 from biasfree.dynamics.flow.native._layout import Rays, joined, merged, part_of
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Widths of cones that are tried, as quantiles of the angles of neurons to their centers.
 WIDTHS = np.append(np.linspace(0, 1, 9), [0.95, 0.98, 0.99])
-#: Neurons may turn this many times as far as they are from their centers before they leave their cones.
-SLACK = 2.0
+#: Neurons may be this many times as far from their centers as they are before they leave their cones.
+SLACK = 1.25
 #: Steps that neurons should stay in their cones if they turn on as now; numbers of them that are tried where
 #: all neurons of a class turn together.
 STEPS_AHEAD, TOGETHER = 3.0, 2.0 ** np.arange(1, 8)
@@ -92,7 +93,7 @@ class Sorter:
         cones = cones_of(hidden)
         if cones is None:
             return None
-        cones, pace = _ahead(cones, hidden, later, together=together)
+        cones, pace = _ahead(cones, later, together=together)
         if ordered := in_order_of(self._around.centers, cones):
             limit = _less(self._around.reach, self._around.centers, ordered.centers)
             sides, lines = _angles(ordered, self._around)
@@ -139,14 +140,13 @@ class Sorter:
         return Choice(float(turns[best]), float(wide[best]), int(strays[best]), float(share))
 
 
-def _ahead(cones: Cones, hidden: np.ndarray, later: np.ndarray, *, together: bool) -> tuple[Cones, float]:
-    """The cones, wider by how neurons turn in the next steps, beyond what their classes do `together`; and
-    how far these turn in one."""
-    turn, count = directions_of(later) - directions_of(hidden), len(cones.centers)
-    common = axes_of(later, cones.group, count) - cones.centers if together else 0 * cones.centers
-    turn -= np.where(cones.group[:, None] >= 0, common[cones.group], 0.0)
-    tangent = cones.tangent + STEPS_AHEAD / SLACK * np.linalg.norm(turn, axis=1)
-    return cones._replace(tangent=tangent), float(np.linalg.norm(common, axis=1).max())
+def _ahead(cones: Cones, later: np.ndarray, *, together: bool) -> tuple[Cones, float]:
+    """The cones, wider by how far neurons move from the axes of their classes in the next steps, or from
+    their centers if these do not turn `together`; and how far axes turn in one step."""
+    axes = axes_of(later, cones.group, len(cones.centers)) if together else cones.centers
+    apart = np.maximum(tangents_of(directions_of(later), axes, cones.group) - cones.tangent, 0.0)
+    wider = cones._replace(tangent=cones.tangent + STEPS_AHEAD / SLACK * apart)
+    return wider, float(np.linalg.norm(axes - cones.centers, axis=1).max())
 
 
 def _angles(cones: Cones, around: Around) -> tuple[np.ndarray, np.ndarray]:
