@@ -115,7 +115,7 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
 
 def turned(weights, angle, seed):
     """All weights turned by the same angle, in the plane of the first one and a random direction."""
-    rng, u = np.random.default_rng(seed), weights[0] / np.linalg.norm(weights[0])
+    rng, u = np.random.default_rng([seed, 1]), weights[0] / np.linalg.norm(weights[0])
     v = rng.normal(size=len(u))
     v -= (v @ u) * u
     v /= np.linalg.norm(v)
