@@ -108,14 +108,18 @@ class Sorter:
     def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Groups, float] | None:
         """Classes, after a look at all lines; of many, those around the cones are kept for the next time."""
         sides, lines = _angles(cones, self._all)
-        increasing = np.sort(lines)
-        choice, nearest = self._choice(cones, increasing, pace), increasing[len(lines) // ONE_IN]
+        many = len(lines) >= MANY_LINES and not self._all.rays.logistic
+        nearest = np.partition(lines, len(lines) // ONE_IN)[len(lines) // ONE_IN] if many else np.inf
+        some = lines <= nearest
+        choice = self._choice(cones, np.sort(lines[some]), pace)
+        keep = many and not choice.strays and choice.wide < nearest
+        if many and not keep:
+            choice = self._choice(cones, np.sort(lines), pace)
         if choice.share >= worth:
             return None
-        merge = len(lines) >= MANY_LINES and not choice.strays and not self._all.rays.logistic
-        if not merge or choice.wide >= nearest:
+        if not keep:
             return _groups(cones, choice, sides, lines, self._all), choice.share
-        self._around, some = _around(cones, sides, lines, nearest, self._all.rays), lines <= nearest
+        self._around = _around(cones, sides, lines, nearest, self._all.rays)
         given = sides[:, some], lines[some], self._around, self._around.reach
         return _groups(cones, choice, *given), choice.share
 
