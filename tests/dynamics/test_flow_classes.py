@@ -9,9 +9,10 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow.events import _class_flow as class_flow
+from biasfree.dynamics.flow.events import _cones as cones
 from biasfree.dynamics.flow.events import _sorting as sorting
 from biasfree.dynamics.flow.events import _two_layers as two_layers
-from biasfree.dynamics.flow.events._sorting import sorted_neurons
+from biasfree.dynamics.flow.events._sorting import Sorter
 from biasfree.dynamics.flow.native._classes import class_loss, class_velocity
 from biasfree.dynamics.flow.native._layout import rays_of
 
@@ -99,7 +100,7 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     hidden = np.tile([1.0, 0.0], (8, 1))
     data, network = bf.Dataset(x, np.ones(3)), bf.Network((hidden, np.ones((1, 8))))
-    found = sorted_neurons(hidden, hidden, 1, rays_of(network, data, "square", smooth=False)[0], 2.0)
+    found = Sorter(rays_of(network, data, "square", smooth=False)[0], 1).sort(hidden, hidden, 2.0)
     assert found is not None
     assert found[0].reach == pytest.approx(np.tan(margin), rel=1e-9)
     for turn, inside in ((margin * (1 - 1e-6), True), (margin * (1 + 1e-6), False)):
@@ -110,6 +111,76 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
         class_loss(flow.theta, flow.shape, flow.groups, flow.desk)
         assert bool(found[0].stay[0]) == inside
         found[0].stay[0] = 1
+
+
+def turned(weights, angle, seed):
+    """All weights turned by the same angle, in the plane of the first one and a random direction."""
+    rng, u = np.random.default_rng([seed, 1]), weights[0] / np.linalg.norm(weights[0])
+    v = rng.normal(size=len(u))
+    v -= (v @ u) * u
+    v /= np.linalg.norm(v)
+    along, across = weights @ u, weights @ v
+    return (
+        weights
+        + np.outer(along * (np.cos(angle) - 1) - across * np.sin(angle), u)
+        + np.outer(along * np.sin(angle) + across * (np.cos(angle) - 1), v)
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=integers(0, 2**31),
+    spread=sampled_from([0.0, 1e-6, 1e-3]),
+    turn=floats(1e-4, 0.1),
+    fraction=floats(0, 3),
+    sizes=sampled_from([(3, 20, 1), (4, 17, 2)]),
+    few=booleans(),
+)
+def test_no_neuron_of_a_class_is_wrong_unnoticed(seed, spread, turn, fraction, sizes, few):
+    """Neurons that turn together, farther than foreseen, too: on middle lines units that are wrong are
+    counted, and on far ones there are none as long as neurons stay in their cones. Whether all lines are
+    looked at or, the second time, `few`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "MANY_LINES", 0 if few else NEVER)
+        patch.setattr(sorting, "ONE_IN", 2)
+        network = near_alignment(sizes, spread=spread, leak=0.2, seed=seed)
+        data = oracles.random_data(200, sizes[0], outputs=sizes[2], seed=seed % 7)
+        flow, w = flow_of(network, data), network.weights[0]
+        sorter = sorting.Sorter(flow.rays, sizes[2])
+        for now in (w, turned(w, turn / 4, seed)):
+            found = sorter.sort(now, turned(now, turn, seed), 2.0)
+        if found is None:
+            return
+    groups, desk = found[0], class_flow.desk_for(found[0], sizes[1], sizes[2])
+    for part in (0.0, fraction):
+        then = turned(now, part * turn, seed)
+        theta, out = np.concatenate([then.ravel(), network.weights[1].ravel()]), np.zeros(len(flow.theta))
+        groups.stay[0] = 1
+        counted = class_velocity(theta, flow.shape, groups, desk, out)
+        counted -= np.count_nonzero(desk.near.sz < desk.near.bound[:, None])
+        counted -= np.count_nonzero(desk.far.sz < desk.far.bound[:, None])
+        if groups.stay[0]:
+            inside = groups.group >= 0
+            z = then[inside] @ groups.far.normals[:, : groups.middle]
+            signs = groups.signs[groups.group[inside], : groups.middle]
+            assert np.count_nonzero(z * signs < 0) <= counted
+            places = np.setdiff1d(flow.rays.line, flow.rays.line[np.append(groups.near_at, groups.far_at)])
+            sides = np.sign(now[inside] @ flow.rays.normals[:, places])
+            assert (sides == np.sign(then[inside] @ flow.rays.normals[:, places])).all()
+
+
+def test_a_class_crosses_hyperplanes_as_its_neurons_do(eager):
+    """Neurons that have aligned turn together, across many hyperplanes."""
+    middle, desk_for = [], class_flow.desk_for
+    eager.setattr(class_flow, "desk_for", lambda g, *a: middle.append(g.middle) or desk_for(g, *a))
+    data, ts = bf.data.odd_sine(n=300, d=4, seed=0), np.linspace(0, 40, 5)
+    network = bf.networks.gaussian((4, 16, 1), scale=1e-6, seed=1)
+    run = bf.gradient_flow(network, data, ts, method="events", rtol=1e-4)
+    assert max(middle) > 50
+    eager.setattr(class_flow, "LEAST_UNITS", NEVER)
+    dense = bf.gradient_flow(network, data, ts, method="events", rtol=1e-4)
+    assert dense.stats.by_class == 0
+    assert oracles.distance(run, dense) < 2e-4  # each path is within its rtol
 
 
 @pytest.mark.parametrize(
@@ -165,5 +236,5 @@ def test_diverse_neurons_have_no_classes(eager):
     network, data = bf.networks.gaussian((5, 40, 1), scale=1.0, seed=0), oracles.random_data(64, 5, seed=0)
     assert not flow_of(network, data).groups.classes
     assert bf.gradient_flow(network, data, [0, 0.2], rtol=1e-5, method="events").stats.by_class == 0
-    eager.setattr(sorting, "NEAR", -1.0)  # one cone for all: every line is near
+    eager.setattr(cones, "NEAR", -1.0)  # one cone for all: every line is near
     assert not flow_of(network, data).groups.classes

@@ -11,7 +11,7 @@ from biasfree.dynamics.flow._initial import first_layer_hyperplanes, initial_sta
 from biasfree.dynamics.flow.events._apply import Decisions
 from biasfree.dynamics.flow.native import _vectors as vectors
 from biasfree.dynamics.flow.native._layout import merged, rays_of
-from biasfree.dynamics.flow.native._signs import first_signs
+from biasfree.dynamics.flow.native._signs import all_signs, some_signs
 
 EPS = np.finfo(float).eps
 AROUND_A_BLOCK = [1, 2, 7, vectors.COLUMNS - 1, vectors.COLUMNS, vectors.COLUMNS + 1, 3 * vectors.COLUMNS]
@@ -67,8 +67,9 @@ def _moments(rays, some):
 
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("zeros", [0, 3])
-def test_first_signs_are_those_of_the_initial_state(mirrored, zeros):
-    """Also across a block of lines; units on their hyperplanes are counted, one per line."""
+def test_signs_are_those_of_the_initial_state(mirrored, zeros):
+    """Also across a block of lines; units on their hyperplanes are counted, one per line, and keep their
+    signs."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(vectors.COLUMNS + 9, 3))
     x = np.concatenate([x, -x]) if mirrored else x
@@ -78,8 +79,13 @@ def test_first_signs_are_those_of_the_initial_state(mirrored, zeros):
     found = initial_state(network, data, decisions, loss="square", l2=0.0, train=(True, True))
     rays, _ = rays_of(network, data, "square", smooth=False)
     signs = np.zeros(6 * len(rays.orient), np.int8)
-    assert first_signs(network.weights[0], rays, signs) == 0
+    assert all_signs(hidden, rays, signs) == 0
     assert np.array_equal(signs.reshape(6, -1), found.signs.T[:, rays.line] * rays.orient)
     normals = rays.normals[:, :zeros].T  # put one neuron on each of the first hyperplanes
     hidden[:zeros] -= np.sum(hidden[:zeros] * normals, axis=1)[:, None] * normals
-    assert first_signs(bf.Network((hidden, np.ones((1, 6)))).weights[0], rays, signs) == zeros
+    expected, some = signs.copy(), np.zeros((6, rays.normals.shape[1]), np.int8)
+    units = np.arange(6), rays, np.arange(len(rays.orient)), signs.reshape(6, -1), some
+    assert some_signs(hidden, *units) == all_signs(hidden, rays, signs) == zeros
+    rows, first = range(zeros), rays.first[:zeros]
+    assert np.array_equal(some[:, rays.line] * rays.orient, signs.reshape(6, -1))
+    assert np.array_equal(signs.reshape(6, -1)[rows, first], expected.reshape(6, -1)[rows, first])

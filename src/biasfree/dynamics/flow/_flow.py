@@ -83,7 +83,7 @@ class Flow:
         theta, units = vector_of(network), int(self.shape.units_at[-1])
         self.march = March(
             theta=theta,
-            signs=np.ones(units, np.int8),
+            signs=np.zeros(units, np.int8),
             stages=np.zeros((STAGES, len(theta))),
             arrival=np.zeros(len(theta)),
             state=np.zeros(len(theta)),

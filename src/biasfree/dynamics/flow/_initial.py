@@ -62,7 +62,8 @@ class InitialState(NamedTuple):
 def check_velocity(problem: Problem, i: int) -> None:
     """Refuse a network whose loss or velocity at t = 0 is not finite."""
     network, data = problem.networks[i], problem.datasets[i]
-    sizes = [np.abs(a).max() for a in (data.x, data.y, *network.weights, *(network.biases or ()))]
+    arrays = data.x, data.y, *network.weights, *(network.biases or ())
+    sizes = [max(a.max(), -a.min()) for a in arrays]
     if max(sizes) * max(data.x.shape[1], *network.sizes) < LARGE ** (1 / (network.depth + 1)):
         return
     with np.errstate(over="ignore", invalid="ignore"):

@@ -5,7 +5,6 @@ Small flows, and those in which a neuron slides or rests, are evaluated densely,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ import numpy as np
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._event_flow import TooManyEventsError
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
-from biasfree.dynamics.flow.events._sorting import WORTH, no_groups, sorted_neurons
+from biasfree.dynamics.flow.events._sorting import WORTH, Sorter, no_groups
 from biasfree.dynamics.flow.native._classes import class_velocity
-from biasfree.dynamics.flow.native._desk import Groups, desk_for
+from biasfree.dynamics.flow.native._desk import Desk, Groups, desk_for
 from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._march import FRESH, LENGTH, SPREAD, STILL, Saves
-from biasfree.dynamics.flow.native._signs import give_signs, take_signs
+from biasfree.dynamics.flow.native._signs import all_signs, give_signs, some_signs
 
 #: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
 LEAST_UNITS, LARGE = 20_000, 2**25
@@ -33,7 +32,8 @@ class ClassFlow(FirstLayerFlow):
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
         self._patience = self._next_look = PATIENCE
-        self._share, self._renewed = np.inf, -1
+        self._share, self._renewed, self._renewals, self._unclear = np.inf, -1, 0, 0
+        self._sorter = Sorter(self.rays, int(self.shape.sizes[2]))
         self.march.whole[STILL] = self.shape.sizes[2] == 1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
@@ -58,17 +58,19 @@ class ClassFlow(FirstLayerFlow):
             self.room = room_for(self.shape, self.rays)
         self._next_look = self.tried + self._patience
 
-    def _found_classes(self, worth: float) -> tuple[Groups, float] | None:
+    def _found_classes(self, worth: float, *, together: bool = True) -> tuple[Groups, float] | None:
         """Classes that last for the next steps; after a step that they did not survive, as it would go on."""
         march, later = self.march, self.march.arrival
         if not march.whole[SPREAD]:
             later = march.theta + march.real[LENGTH] * march.stages[0]
-        outputs = int(self.shape.sizes[2])
-        return sorted_neurons(self._hidden(march.theta), self._hidden(later), outputs, self.rays, worth)
+        return self._sorter.sort(self._hidden(march.theta), self._hidden(later), worth, together=together)
 
     def _renew_classes(self) -> None:
-        """Sort neurons anew after a step in which one left its cone; once per step."""
-        found = self._found_classes(WORTH) if self.accepted > self._renewed else None
+        """Sort neurons anew after a step in which one left its cone, or a class was at a kink that matters.
+        If that happens again, classes do not turn together; after that there are none in this step."""
+        self._renewals = self._renewals + 1 if self.accepted == self._renewed else 0
+        together = self._renewals == 0 and not self.groups.stay[0]
+        found = self._found_classes(WORTH, together=together) if self._renewals < 2 else None
         self._renewed, self._patience = self.accepted, PATIENCE
         self._regroup(*(found or (self._no_classes(), 1.0)))
         self._next_look = self.tried + self._patience
@@ -77,22 +79,43 @@ class ClassFlow(FirstLayerFlow):
         return no_groups(self.rays, int(self.shape.sizes[1]), active=True)
 
     def _regroup(self, groups: Groups, share: float) -> None:
-        """Change to these classes; signs of single units move with them."""
-        if self.groups.active:
-            self._move_signs(give_signs)
-        self.groups, self._share = groups, share
+        """Change to these classes. Single units are put on their sides; where weights do not tell which, the
+        signs of all units are brought up to date before."""
+        before, self.groups, self._share = (self.groups, self.desk), groups, share
         width, outputs = int(self.shape.sizes[1]), int(self.shape.sizes[2])
         self.desk = desk_for(groups, width if groups.active else 0, outputs)
-        if groups.active:
-            self._move_signs(take_signs)
         self.march.whole[FRESH] = 0
+        self._put_on_sides()
+        if before[0].active and (self._unclear or not groups.active):
+            self._keep_signs(*before)
+            self._put_on_sides()
 
-    def _move_signs(self, move: Callable[..., None]) -> None:
-        """Move signs between all units and those that are evaluated one by one."""
-        groups, width = self.groups, int(self.shape.sizes[1])
+    def _put_on_sides(self) -> None:
+        """Set the signs of units that are evaluated one by one; count those that are on their hyperplanes."""
+        hidden, single = self._hidden(self.march.theta), self._single_units(self.groups, self.desk)
+        self._unclear = sum(some_signs(hidden, *units) for units in single)
+
+    def _keep_signs(self, groups: Groups, desk: Desk) -> None:
+        """Bring the signs of all units up to date with those of these classes and single units."""
+        if groups.classes:
+            all_signs(self._hidden(self.march.theta), self.rays, self.march.signs)
+        for units in self._single_units(groups, desk):
+            give_signs(*units)
+
+    def _single_units(self, groups: Groups, desk: Desk) -> list[tuple[Any, ...]]:
+        """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
+        width = int(self.shape.sizes[1])
         signs = self.march.signs.reshape(width, -1)
-        move(np.arange(width), groups.near, groups.near_at, signs, self.desk.near.sign)
-        move(groups.strays, groups.far, groups.far_at, signs, self.desk.far.sign)
+        near = np.arange(width), groups.near, groups.near_at, signs, desk.near.sign
+        return [near, (groups.strays, groups.far, groups.far_at, signs, desk.far.sign)]
+
+    def _take_sides(self) -> int:
+        """Sort neurons and put units on their sides, those of classes by their cones; returns how many are on
+        their hyperplanes."""
+        self._evaluate_by_class()
+        if self.groups.active:
+            return self._unclear
+        return all_signs(self._hidden(self.march.theta), self.rays, self.march.signs)
 
     def _evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""
@@ -110,10 +133,14 @@ class ClassFlow(FirstLayerFlow):
         class_velocity(self.march.theta, self.shape, self.groups, self.desk, self._out)
         outer = self.march.theta[self.shape.weights_at[1] :].reshape(self.shape.sizes[2], -1)
         jumps = sum(
-            2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(side.push).sum(axis=1)
-            for some, side in ((slice(None), self.desk.near), (self.groups.strays, self.desk.far))
+            2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(push).sum(axis=1) for some, push in self._pushes()
         )
         return bool(self._first_length() * jumps > self._budget())
+
+    def _pushes(self) -> list[tuple[Any, np.ndarray]]:
+        """Neurons that may be wrong on some lines, and the forces of these."""
+        near, far, everyone = self.desk.near.push, self.desk.far.push, slice(None)
+        return [(everyone, near), (everyone, far[:, : self.groups.middle]), (self.groups.strays, far)]
 
     def _first_room(self) -> Room:
         """No room for dense evaluations: many flows never need one."""

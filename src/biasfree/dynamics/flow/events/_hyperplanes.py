@@ -74,16 +74,18 @@ class Hyperplanes:
 
 def hyperplanes_of(x: Float[np.ndarray, "P D"]) -> Hyperplanes:
     """The hyperplanes of samples: those on one line through the origin share one."""
-    largest = np.abs(x).max(axis=1)
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1))
     present = np.flatnonzero(largest > 0)
-    directions = x[present] / largest[present, None]  # so that no square under- or overflows
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    directions = x / np.where(largest > 0, largest, 1.0)[:, None]  # so that no square under- or overflows
+    if len(present) < len(x):
+        x, directions = x[present], directions[present]
+    directions /= np.sqrt(np.einsum("md,md->m", directions, directions))[:, None]
     label = _groups(directions)
     first = np.unique(label, return_index=True)[1]
     normals = directions[first]
-    hyperplane, length = np.zeros(len(x), int), np.zeros(len(x))
+    hyperplane, length = np.zeros(len(largest), int), np.zeros(len(largest))
     hyperplane[present] = label
-    length[present] = np.sum(x[present] * normals[label], axis=1)
+    length[present] = np.einsum("md,md->m", x, normals[label])
     return Hyperplanes(normals, hyperplane, length)
 
 
@@ -112,8 +114,10 @@ def _pairs_of_two(directions: np.ndarray, order: np.ndarray, crowd: np.ndarray, 
     """The close pairs among neighbors that are only two: most mirrored data have no others."""
     first = np.flatnonzero(sizes[crowd] == 2)[::2]
     i, j = order[first], order[first + 1]
-    apart = np.minimum(*(np.linalg.norm(directions[i] + side * directions[j], axis=1) for side in (1, -1)))
-    close = apart <= SAME_DIRECTION
+    one, two = directions[i], directions[j]
+    opposite = np.einsum("md,md->m", one, two) < 0
+    one -= np.where(opposite, -1.0, 1.0)[:, None] * two
+    close = np.einsum("md,md->m", one, one) <= SAME_DIRECTION**2
     return np.column_stack([i[close], j[close]])
 
 

@@ -10,10 +10,10 @@ from biasfree.data import Dataset
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
+from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
 from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._march import UNHELD
-from biasfree.dynamics.flow.native._signs import first_signs
 from biasfree.networks import Network
 
 
@@ -25,10 +25,11 @@ class TwoLayerFlow(ClassFlow):
     def __init__(self, network: Network, data: Dataset, limits: Limits, **problem: Any):
         super().__init__(network, data, limits, **problem)
         self._settled: dict[int, tuple[int, ...]] = {}
-        if self.shape.biased or first_signs(network.weights[0], self.rays, self.march.signs):
+        if self.shape.biased or self._take_sides():
+            self._regroup(no_groups(self.rays, int(self.shape.sizes[1])), np.inf)
             how = {name: problem[name] for name in ("loss", "l2", "train")}
             self._hold(initial_state(network, data, self.decisions, **how).signs)
-        self._evaluate_by_class()
+            self._evaluate_by_class()
         self._refuse_many()
 
     @property

@@ -23,6 +23,10 @@ def class_search(march, shape, groups, desk, budget):
     most = h * (_all_jumps(march.arrival, shape, groups, desk))
     if most <= budget:
         return 1.0, most
+    if groups.doubtful[0] > 0:
+        _jumps_at(0.0, march, shape, groups, desk, part)
+        for i in range(width):
+            spent[i] = h / GRID * part[i]
     cell = 0
     while cell < GRID:
         _jumps_at((cell + 1) / GRID, march, shape, groups, desk, part)
@@ -60,7 +64,9 @@ def _all_jumps(theta, shape, groups, desk):
         for q in range(desk.near.push.shape[1]):
             near += max(abs(desk.near.push[k, q]), abs(desk.near.before[k, q]))
         for q in range(desk.far.push.shape[1]):
-            far += max(abs(desk.far.push[k, q]), abs(desk.far.before[k, q]))
+            most = max(abs(desk.far.push[k, q]), abs(desk.far.before[k, q]))
+            far += most
+            near += most if q < groups.middle else 0.0
         for h in range(a.shape[1]):
             all_neurons += abs(a[k, h])
         for s in range(len(groups.strays)):
@@ -81,6 +87,23 @@ def _jumps_at(fraction, march, shape, groups, desk, part):
     for s in range(len(groups.strays)):
         h = groups.strays[s]
         part[h] += _wrong_jumps(h, s, a, desk.far)
+    if groups.middle > 0:
+        _class_jumps(a, groups, desk, part)
+
+
+@inner
+def _class_jumps(a, groups, desk, part):
+    """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
+    totals, side = np.zeros((groups.classes, len(a))), desk.far
+    for c in range(groups.classes):
+        for q in range(groups.middle):
+            if desk.along[c, q] < groups.tight:
+                for k in range(len(a)):
+                    totals[c, k] += 2 * max(abs(side.push[k, q]), abs(side.before[k, q]))
+    for h in range(len(part)):
+        if groups.group[h] >= 0:
+            for k in range(len(a)):
+                part[h] += abs(a[k, h]) * totals[groups.group[h], k]
 
 
 @inner
@@ -98,9 +121,17 @@ def _wrong_jumps(h, row, a, side):
 
 @inner
 def class_flip(theta, shape, groups, desk):
-    """Put the units that are wrong on their other sides; returns how many."""
+    """Put the units that are wrong on their other sides, and classes whose axes are; returns how many units
+    that are."""
     class_inputs(theta, shape, groups, desk)
-    return _flip(desk.near) + _flip(desk.far)
+    crossed, groups.doubtful[0] = _flip(desk.near) + _flip(desk.far), 0
+    for c in range(groups.classes):
+        for q in range(groups.middle):
+            groups.doubtful[0] += abs(desk.along[c, q]) < groups.tight
+            if desk.along[c, q] < 0:
+                groups.signs[c, q] = -groups.signs[c, q]
+                crossed += groups.size[c]
+    return crossed
 
 
 @inner

@@ -5,6 +5,11 @@ So they have the same signs there, and with K outputs act on far lines as K line
 Neurons outside the cones (*strays*), and all neurons on the other lines (*near* ones), are evaluated one by
 one. The cones are checked at every evaluation.
 
+Neurons of a class turn together. So they have the same sign on most lines that their cone moves across, too:
+*middle* lines, on which a class acts as on far ones, and may change its sign. A narrower cone around the
+present axis of the class holds all its neurons; while a hyperplane passes through it, or is beyond it, all
+of them count as wrong there.
+
 σ(z) = (1+α)/2·z + (1−α)/2·|z|: the first part is linear in the input, and |z| = s·z at the sign s, so that
 outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
 block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
@@ -38,7 +43,7 @@ def class_velocity(theta, shape, groups, desk, out):
     v, u = layers(out, shape)
     fill(out, 0.0)
     _linear_parts(w, a, groups, desk)
-    wrong = _evaluate(w, a, shape, groups.near, desk.near, v, u)
+    wrong = doubts(w, groups, desk) + _evaluate(w, a, shape, groups.near, desk.near, v, u)
     fill(desk.stray_back, 0.0)
     fill(desk.stray_speed, 0.0)
     given = desk.stray_rows, desk.stray_outer, shape, groups.far, desk.far
@@ -92,8 +97,9 @@ def class_forward(theta, shape, groups, desk):
 
 @inner
 def class_inputs(theta, shape, groups, desk):
-    """Inputs times signs of the units that are evaluated one by one."""
+    """Inputs times signs of the units that are evaluated one by one, and of the axes of classes."""
     w, a = layers(theta, shape)
+    doubts(w, groups, desk)
     _stray_rows(w, a, groups, desk)
     _inputs(w, groups.near, desk.near)
     _inputs(desk.stray_rows, groups.far, desk.far)
@@ -138,6 +144,40 @@ def _linear_parts(w, a, groups, desk):
             row, z = desk.far.even[k], desk.class_z[c * outputs + k]
             for q in range(len(row)):
                 row[q] += sign[q] * z[q]
+
+
+@summing
+def doubts(w, groups, desk):
+    """s·z of the axes of classes on middle lines; returns how many units of classes may be wrong there. The
+    cones around the axes are checked."""
+    if groups.middle == 0:
+        return 0
+    fill(desk.axis, 0.0)
+    for h in range(len(w)):
+        if groups.group[h] >= 0:
+            axis = desk.axis[groups.group[h]]
+            for i in range(len(axis)):
+                axis[i] += w[h, i]
+    for c in range(groups.classes):
+        length = norm(desk.axis[c])
+        for i in range(w.shape[1]):
+            desk.axis[c, i] /= length
+    for h in range(len(w)):
+        c = groups.group[h]
+        if c >= 0 and not _in_cone(w[h], desk.axis[c], groups.tight):
+            groups.stay[0] = 0
+    found = 0
+    for begin in range(0, groups.middle, COLUMNS):
+        end = min(begin + COLUMNS, groups.middle)
+        for c in range(groups.classes):
+            if c % ROWS == 0:
+                combine(desk.axis, c, groups.far.normals, begin, end, desk.along)
+            along, sign, some = desk.along[c, begin:end], groups.signs[c, begin:end], 0
+            for q in range(len(along)):
+                along[q] *= sign[q]
+                some += along[q] < groups.tight
+            found += some * groups.size[c]
+    return found
 
 
 @summing

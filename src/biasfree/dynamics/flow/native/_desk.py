@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """Neurons sorted into so many `classes`: the class of each, −1 for strays, and the cones |w − (w·u)u| ≤
-    reach·(w·u) around unit vectors u. `signs` are those of the classes on far lines; `near_at` and
-    `far_at` are the places of near and far rays among all rays. `active` if evaluations are by class, `stay`
-    0 once a neuron has left its cone."""
+    """Neurons sorted into so many `classes`: the class of each, −1 for strays, the sizes of classes, and the
+    cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the classes
+    on far lines. The first `middle` ones of these may pass through the cones, and for moments through
+    narrower ones of this `tight` reach around the present axes of classes; `doubtful` is 0 if surely none
+    does at the start of the step. `near_at` and `far_at` are the places of near and far rays among all rays.
+    `active` if evaluations are by class, `stay` 0 once a neuron has left its cone."""
 
     active: bool
     classes: int
@@ -25,12 +27,16 @@ class Groups(NamedTuple):
     strays: Int[np.ndarray, "S"]
     center: Float[np.ndarray, "C D"]
     reach: float
+    size: Int[np.ndarray, "C"]
+    middle: int
+    tight: float
     signs: Float[np.ndarray, "C FQ"]
     near: Rays
     near_at: Int[np.ndarray, "N"]
     far: Rays
     far_at: Int[np.ndarray, "F"]
     stay: Int[np.ndarray, "1"]
+    doubtful: Int[np.ndarray, "1"]
 
 
 class Side(NamedTuple):
@@ -53,8 +59,9 @@ class Side(NamedTuple):
 
 class Desk(NamedTuple):
     """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
-    near lines in `whole_back`, of far ones in `far_back`), what belongs to near and to far lines, and the
-    moments ⟨eσ′x⟩ of the neurons of a network with one output."""
+    near lines in `whole_back`, of far ones in `far_back`), what belongs to near and to far lines, the
+    moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on
+    middle lines."""
 
     whole: Float[np.ndarray, "K D"]
     whole_back: Float[np.ndarray, "K D"]
@@ -69,6 +76,8 @@ class Desk(NamedTuple):
     near: Side
     far: Side
     moment: Float[np.ndarray, "H D"]
+    axis: Float[np.ndarray, "C D"]
+    along: Float[np.ndarray, "C M"]
 
 
 def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
@@ -89,6 +98,8 @@ def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
         near=_side(groups.near, width, outputs),
         far=_side(groups.far, strays, outputs),
         moment=np.zeros((width, inputs)),
+        axis=np.zeros((groups.classes, inputs)),
+        along=np.zeros((groups.classes, groups.middle)),
     )
 
 

@@ -265,10 +265,29 @@ def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
 
 
+def joined(one: Rays, two: Rays) -> Rays:
+    """The lines of one, and then those of two."""
+    lines, rays, samples = one.normals.shape[1], len(one.orient), len(one.c)
+    return one._replace(
+        normals=np.concatenate([one.normals, two.normals], axis=1),
+        line=np.concatenate([one.line, two.line + lines]),
+        orient=np.concatenate([one.orient, two.orient]),
+        first=np.concatenate([one.first, two.first[1:] + rays]),
+        p=np.concatenate([one.p, two.p]),
+        t=np.concatenate([one.t, two.t], axis=1),
+        start=np.concatenate([one.start, two.start[1:] + samples]),
+        c=np.concatenate([one.c, two.c]),
+        y=np.concatenate([one.y, two.y], axis=1),
+        floor=one.floor + two.floor,
+    )
+
+
 def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndarray, "r"]]:
     """Rays with the same velocities under the square loss if the network is linear on all rays of a pattern:
-    per pattern as many as inputs, by a QR factorization; and their patterns."""
-    present, which = np.unique(pattern, return_inverse=True)
+    per pattern as many as inputs, by a QR factorization; and their patterns. Rays of a negative pattern are
+    left out."""
+    present = np.flatnonzero(np.bincount(pattern + 1)[1:])
+    which = np.append(np.cumsum(np.bincount(present)) - 1, -1)[pattern]
     tables, inputs = triangles_of(rays, which, len(present)), len(rays.normals)
     triangles = np.tril(tables[:, :, : tables.shape[1]]).transpose(0, 2, 1)
     few = np.concatenate(list(triangles[:, :inputs]))

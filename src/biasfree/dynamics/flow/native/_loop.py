@@ -116,15 +116,16 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             continue
         real[TRIAL_ERROR] = error
         whole[LOOSE] = held.size > 0 and slack(shape, rays, room, held) < 0
-        whole[SPREAD] = groups.stay[0] == 0
-        whole[LOW] = level > -np.inf and _loss(march.arrival, shape, rays, room, groups, desk) <= level
-        if whole[LOOSE] or whole[LOW] or whole[SPREAD] or (whole[WRONG] > 0 and not two_layers):
-            return _LOOK
         fraction = 1.0
-        if whole[WRONG] > 0:
+        if whole[WRONG] > 0 and two_layers and groups.stay[0] and not whole[LOOSE]:
             budget = budget_of(march.theta, shape, rtol, floors)
             fraction, cost = first_event(march, shape, rays, room, groups, desk, budget)
             cost *= KINK_SHARE * rtol / budget
+        # a kink that matters is decided unit by unit, so that no class may be at it
+        whole[SPREAD] = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
+        whole[LOW] = level > -np.inf and _loss(march.arrival, shape, rays, room, groups, desk) <= level
+        if whole[LOOSE] or whole[LOW] or whole[SPREAD] or (whole[WRONG] > 0 and not two_layers):
+            return _LOOK
 
 
 @inner
@@ -133,7 +134,7 @@ def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, fl
     taken to do so."""
     real, whole = march.real, march.whole
     still = whole[STILL] and groups.active
-    whole[WRONG], groups.stay[0], real[DRIFT] = 0, 1, 0.0
+    whole[WRONG], groups.stay[0], real[DRIFT] = groups.doubtful[0], 1, 0.0
     for i in range(whole[FRESH], STAGES):
         if i == 1:
             real[TRIAL] = min(real[LENGTH], end - real[TIME])

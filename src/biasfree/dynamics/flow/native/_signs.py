@@ -1,17 +1,18 @@
-"""Signs of the units of two layers, native: at first, and between all units and those of a desk."""
+"""Signs of the units of two layers, native: by the sides on which neurons are, and those of a desk."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native
+from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, norm
 
 
 @native
-def first_signs(w, rays, signs):
-    """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes."""
+def all_signs(w, rays, signs):
+    """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
+    these keep their signs if they have any."""
     by_ray, room, unclear = signs.reshape(len(w), len(rays.orient)), np.zeros(COLUMNS), 0
     for begin in range(0, rays.normals.shape[1], COLUMNS):
         end = min(begin + COLUMNS, rays.normals.shape[1])
@@ -22,17 +23,37 @@ def first_signs(w, rays, signs):
             for q in range(begin, end):
                 unclear += abs(z[q - begin]) <= bound
                 for r in range(rays.first[q], rays.first[q + 1]):
-                    by_ray[h, r] = 1 if rays.orient[r] * z[q - begin] > 0 else -1
+                    by_ray[h, r] = _side(rays.orient[r] * z[q - begin], bound, by_ray[h, r])
     return unclear
 
 
+@inner
+def _side(z, bound, before):
+    """The sign of a unit with this input: as before if it is on its hyperplane."""
+    if abs(z) <= bound and before != 0:
+        return before
+    return 1 if z > 0 else -1
+
+
 @native
-def take_signs(neurons, rays, places, signs, sign):
-    """The signs of these neurons on the lines of some rays, from those of all units."""
-    for m in range(len(neurons)):
-        for q in range(sign.shape[1]):
-            r = rays.first[q]
-            sign[m, q] = signs[neurons[m], places[r]] * rays.orient[r]
+def some_signs(w, neurons, rays, places, signs, sign):
+    """Put these neurons on their sides of the lines of some rays, as `all_signs` does for all units, whose
+    signs are only read; returns how many units are on their hyperplanes."""
+    room, unclear = np.zeros(COLUMNS), 0
+    for begin in range(0, sign.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, sign.shape[1])
+        z = room[: end - begin]
+        for m in range(len(neurons)):
+            h = neurons[m]
+            combination(w[h], rays.normals, begin, end, z)
+            bound = ROUNDING * norm(w[h])
+            for q in range(begin, end):
+                sign[m, q] = 1 if z[q - begin] > 0 else -1
+                if abs(z[q - begin]) <= bound:
+                    unclear += 1
+                    r = rays.first[q]
+                    sign[m, q] = _side(z[q - begin], bound, signs[h, places[r]] * rays.orient[r])
+    return unclear
 
 
 @native

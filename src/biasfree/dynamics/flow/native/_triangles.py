@@ -14,11 +14,14 @@ BLOCK = 64
 
 @native
 def triangles_of(rays, pattern, count):
-    """Rᵀ of the rows √p·(direction, target) of all rays of each of `count` patterns, in the first columns."""
+    """Rᵀ of the rows √p·(direction, target) of all rays of each of `count` patterns, in the first columns;
+    rays of a negative pattern are left out."""
     inputs, outputs = len(rays.normals), len(rays.t)
     size = inputs + outputs
     tables, filled = np.zeros((count, size, size + BLOCK)), np.zeros(count, np.int64)
     for r in range(len(rays.orient)):
+        if pattern[r] < 0:
+            continue
         table, at, root = tables[pattern[r]], size + filled[pattern[r]], math.sqrt(rays.p[r])
         for i in range(inputs):
             table[i, at] = root * rays.orient[r] * rays.normals[i, rays.line[r]]
