@@ -139,7 +139,8 @@ def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.
     tight = ~loose
     normals, low, high = contact.normals[tight], contact.above[tight], contact.below[tight]
     held = _least_norm(normals, force, low, high)
-    slack = AT_BOUND * (high - low)
+    # one hyperplane is solved exactly; there, weak forces too must lead away from the side that is chosen
+    slack = AT_BOUND * (high - low) * (len(low) > 1)
     signs = np.zeros(len(loose), int)
     signs[loose] = sides
     signs[tight] = np.where(held <= low + slack, 1, np.where(held >= high - slack, -1, 0))

@@ -32,8 +32,6 @@ from biasfree.dynamics.flow.native._vectors import copy, norm
 KINK_SHARE = 0.3
 #: Rates smaller than this, relative to the rates that they are the difference of, are zero.
 TINY = 1e-12
-#: A velocity this near to zero on one side, relative to the jump, is unclear.
-AT_BOUND = 1e-9
 #: What a unit does at one hyperplane.
 UNCLEAR, CROSS, SLIDE = range(3)
 #: Decisions at one time after which the flow is given up.
@@ -45,15 +43,13 @@ def at_hyperplane(rate, jump):
     """What a unit does that has reached one hyperplane: the rule for every depth. `rate` is the velocity
     toward the side it comes from, and `rate` − `jump` the one beyond.
 
-    It crosses if both point onward, and slides if both point to the hyperplane, clearly. Where the velocity
-    points away from the hyperplane, or is nearly zero on a side, the answer is UNCLEAR.
+    It crosses if both point onward, and slides if the one beyond points back. The sign alone decides: a unit
+    that a weak velocity drives into its hyperplane and that does not slide would be there again at once. If
+    it returns by itself, the answer is UNCLEAR.
     """
-    beyond = rate - jump
-    if rate < 0 and beyond <= TINY * (abs(rate) + abs(jump)):
-        return CROSS
-    if rate < AT_BOUND * jump and beyond > -AT_BOUND * jump:
-        return SLIDE
-    return UNCLEAR
+    if not rate < 0:
+        return UNCLEAR
+    return CROSS if rate - jump <= TINY * (abs(rate) + abs(jump)) else SLIDE
 
 
 @native
