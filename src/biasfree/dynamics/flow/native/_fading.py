@@ -2,9 +2,9 @@
 
 |w_h|² − |a_h|² of incoming and outgoing weights is conserved. A neuron that fades while |w| = |a| follows the
 stable direction of a saddle: the least imbalance grows while the neuron shrinks, until w or a passes zero,
-which the exact flow never does. So every step ends with the balance restored, and with sliding neurons on
-their hyperplanes. The tolerance of a step is relative to a whole layer and says nothing of a neuron that is
-much smaller: it has loose ones of its own, for steps and for kinks that are stepped over.
+which the exact flow never does. So a step ends with the balance restored where it is lost, and with sliding
+neurons on their hyperplanes. The tolerance of a step is relative to a whole layer and says nothing of a
+neuron that is much smaller: it has loose ones of its own, for steps and for kinks that are stepped over.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from biasfree.dynamics.flow.native._march import TIME, TRIAL
 #: The error of a neuron in one step, relative to the neuron itself: far above any tolerance of a layer, so
 #: that it decides for small neurons only, and small enough that no neuron turns around within a step.
 OWN_TOLERANCE = 1e-2
+#: The relative change of w that restoring a balance must be worth: neurons that do not fade are left alone,
+#: so that what linear invariants conserve is conserved to the last digits.
+UNBALANCED = 1e-7
 #: Neurons smaller than this have lost digits to underflow.
 LEAST_SIZE = 1e-290
 
@@ -57,8 +60,9 @@ def restore_balances(march, shape):
         if min(w, a) < LEAST_SIZE:
             continue
         s = _restoring(w, a, decay * march.balance[h])
-        _scale(h, s, theta, shape)
-        _scale(h, 1 / s, speed, shape)
+        if abs(s - 1) > UNBALANCED:
+            _scale(h, s, theta, shape)
+            _scale(h, 1 / s, speed, shape)
 
 
 @inner
