@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import biasfree
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # one line per page that is run
 
 project = "biasfree"
 author = "The biasfree developers"
