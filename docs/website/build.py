@@ -35,7 +35,13 @@ ELSEWHERE = {
 #: Pages whose Python is the text of files, and not a session.
 FILES = ("add_a_paper",)
 #: Pages that are also offered as a notebook and as a script, with the folder of the files that they write.
-TUTORIALS = {"tutorial": "", "tutorial_diagnose": "", "sweeps": "", "tutorial_lab": "", "add_a_paper": "three"}
+TUTORIALS = {
+    "tutorial": "",
+    "tutorial_diagnose": "",
+    "sweeps": "",
+    "tutorial_lab": "",
+    "add_a_paper": "three",
+}
 #: Settings of the kernel that runs the cells: its remark on transport without encryption is not for a build.
 KERNEL = "c = get_config()\nc.IPKernelApp.log_level = 40\n"
 

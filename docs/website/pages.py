@@ -1,8 +1,9 @@
 """The pages of the site, from the Markdown of the repository: cells that run, links that lead to other pages.
 
 A block of Python becomes a cell, which the build executes; a block of output is dropped, since the cell shows
-its own, and so is the output that a script has written into the page. Names such as `bf.theory.white_flow` lead to the reference. Links between files of the repository
-lead to their pages; those to files that have none, such as sources, become plain text.
+its own, and so is the output that a script has written into the page. Names such as `bf.theory.white_flow`
+lead to the reference. Links between files of the repository lead to their pages; those to files that have
+none, such as sources, become plain text.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def downloadable(text: str, *, folder: str = "") -> str:
         name, body = found.groups()
         place = f'Path("{folder}/{name}")'
         makes = f"{place}.parent.mkdir(parents=True, exist_ok=True)"
-        return f"**`{name}`**\n\n```python\nfrom pathlib import Path\n\n{makes}\n{place}.write_text(r'''{body}''')\n```"
+        code = f"from pathlib import Path\n\n{makes}\n{place}.write_text(r'''{body}''')"
+        return f"**`{name}`**\n\n```python\n{code}\n```"
 
     text = FOLD.sub(r"**\1.**\n\2", STORED.sub("", text))
     text = re.sub(r"^<iframe .*?</iframe>\n", "", text, flags=re.MULTILINE)
