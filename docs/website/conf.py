@@ -40,6 +40,7 @@ html_extra_path = []  # build.py names the folder of downloads
 exclude_patterns = ["_extra"]
 html_search_scorer = str(HERE / "scorer.js")
 html_show_search_summary = False  # it would fetch pages, which browsers refuse from a disk
+html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}

@@ -22,6 +22,10 @@ _ANGLE = re.compile(r"(?<!\\left)(?<!\\right)\\(l|r)angle(?![a-z])")
 #: A sign after a comma, which docutils would set as a difference.
 _SIGN = re.compile(r",\s*-\s*(\w|\\\w+)")
 
+#: A function such as ln, before and after which docutils leaves no space.
+_BEFORE = re.compile(r"(?<=[\w})])\s*(?=\\(?:ln|exp|operatorname)(?![a-z]))")
+_AFTER = re.compile(r"(\\ln|\\exp)(?=\\frac|\s*[A-Za-z])")
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer under the name that conf.py chooses."""
@@ -36,9 +40,10 @@ def converted(tex: str, *, as_block: bool = False) -> str:
 
 
 def prepared(tex: str) -> str:
-    """The formula as docutils sets it well: bars and angles as fences, indices beside accented letters."""
+    """The formula as docutils sets it well: fences, indices beside accented letters, spaces around ln."""
     tex = re.sub(r"\\lvert(?![a-z])", r"\\left|", re.sub(r"\\rvert(?![a-z])", r"\\right|", tex))
     tex = _ANGLE.sub(lambda found: {"l": r"\left\langle", "r": r"\right\rangle"}[found[1]], tex)
+    tex = _AFTER.sub(r"\1\\,", _BEFORE.sub(r"\\,", tex))
     tex = _SIGN.sub(r", {-\1}", tex)
     sides = iter([r"\left|", r"\right|"] * len(tex))
     return _ACCENTED.sub(r"\1{}", _BAR.sub(lambda _: next(sides), tex))
