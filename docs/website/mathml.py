@@ -23,8 +23,16 @@ _ANGLE = re.compile(r"(?<!\\left)(?<!\\right)\\(l|r)angle(?![a-z])")
 _SIGN = re.compile(r",\s*-\s*(\w|\\\w+)")
 
 #: A function such as ln, before and after which docutils leaves no space.
-_BEFORE = re.compile(r"(?<=[\w})])\s*(?=\\(?:ln|exp|operatorname)(?![a-z]))")
-_AFTER = re.compile(r"(\\ln|\\exp)(?=\\frac|\s*[A-Za-z])")
+_BEFORE = re.compile(r"(?<=[\w})])\s*(?=\\(?:ln|exp|sin|cos|operatorname)(?![A-Za-z]))")
+_AFTER = re.compile(r"(\\(?:ln|exp|sin|cos)(?![A-Za-z]))\s*(?=\\(?!left|right)[A-Za-z]|\w)")
+#: What docutils writes → what looks as in TeX. Tight accents touch their letters in many fonts.
+_SET = {
+    '<mo stretchy="false">/</mo>': '<mo stretchy="false" lspace="0" rspace="0">/</mo>',
+    "<mo>max</mo>": '<mo lspace="0" rspace="0">max</mo>',
+    "<mo>min</mo>": '<mo lspace="0" rspace="0">min</mo>',
+    'accent="true"': 'accent="false"',
+    '<mo stretchy="false">˙</mo>': '<mo stretchy="false" style="font-size: 150%">˙</mo>',
+}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -34,9 +42,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def converted(tex: str, *, as_block: bool = False) -> str:
-    """A formula as MathML; a slash has no spaces around it, as in TeX."""
+    """A formula as MathML, with the spaces of TeX: none around a slash or max, some below an accent."""
     made = tex2mathml(prepared(tex), as_block=as_block)
-    return made.replace('<mo stretchy="false">/</mo>', '<mo stretchy="false" lspace="0" rspace="0">/</mo>')
+    for old, new in _SET.items():
+        made = made.replace(old, new)
+    return made
 
 
 def prepared(tex: str) -> str:
