@@ -40,7 +40,7 @@ def test_formulas_are_understood(page):
         (r"\dot{W} + x_1", r"\dot{W} + x_1"),
         (r"\langle xx^\top\rangle_q", r"\left\langle xx^\top\right\rangle_q"),
         (r"\left\langle x\right\rangle", r"\left\langle x\right\rangle"),
-        (r"6\operatorname{artanh} x", r"6\,\operatorname{artanh} x"),
+        (r"6\operatorname{artanh} x", r"6\,\operatorname{artanh}\,x"),
         (r"\frac{1}{s}\ln\frac{a}{b}", r"\frac{1}{s}\,\ln\,\frac{a}{b}"),
         (r"y = \sin 4z + |p|\sin\vartheta", r"y = \sin\,4z + \left|p\right|\sin\,\vartheta"),
         (r"e + \ln(1/c)", r"e + \ln(1/c)"),

@@ -24,7 +24,8 @@ _SIGN = re.compile(r",\s*-\s*(\w|\\\w+)")
 
 #: A function such as ln, before and after which docutils leaves no space.
 _BEFORE = re.compile(r"(?<=[\w})])\s*(?=\\(?:ln|exp|sin|cos|operatorname)(?![A-Za-z]))")
-_AFTER = re.compile(r"(\\(?:ln|exp|sin|cos)(?![A-Za-z]))\s*(?=\\(?!left|right)[A-Za-z]|\w)")
+_NAMED = r"\\(?:ln|exp|sin|cos)(?![A-Za-z])|\\operatorname\{\w+\}"
+_AFTER = re.compile(rf"({_NAMED})\s*(?=\\(?!left|right)[A-Za-z]|\w)")
 #: What docutils writes → what looks as in TeX. Tight accents touch their letters in many fonts.
 _SET = {
     '<mo stretchy="false">/</mo>': '<mo stretchy="false" lspace="0" rspace="0">/</mo>',
