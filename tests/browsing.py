@@ -1,4 +1,4 @@
-"""Checks of a page in a browser: its width, headings, pictures, contrast, errors and requests."""
+"""Checks of a page in a browser: its width, headings, names, pictures, contrast, errors and requests."""
 
 from __future__ import annotations
 
@@ -83,6 +83,25 @@ def levels_in_order(levels: list[int]) -> bool:
     return levels[:1] == [1] and levels.count(1) == 1 and all(b <= a + 1 for a, b in pairwise(levels))
 
 
+def unnamed(page: Page) -> list[str]:
+    """Links, buttons, fields and frames that have no name for those who do not see them."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll("a[href],button,input,select,textarea,iframe,summary")]
+            .filter(each => each.type != "hidden" && !(
+                each.ariaLabel || each.title || each.labels?.length || each.getAttribute("aria-labelledby")
+                || each.textContent.trim() || each.querySelector("img[alt]:not([alt=''])")))
+            .map(each => each.outerHTML.slice(0, 120))"""
+    )
+
+
+def introduction(page: Page) -> dict[str, str]:
+    """What a page tells the browser: its language, its title, and the width that it is made for."""
+    return page.evaluate(
+        """() => ({language: document.documentElement.lang, title: document.title,
+            viewport: document.querySelector("meta[name=viewport]")?.content ?? ""})"""
+    )
+
+
 def pictures(page: Page) -> list[dict[str, Any]]:
     """Address, description and loaded width of every picture, those further down loaded, too."""
     return page.evaluate(
@@ -102,10 +121,14 @@ def faint(page: Page) -> list[str]:
 #: A color is drawn on a canvas of one pixel, so that any way to write it becomes red, green, blue, alpha.
 _FAINT = """least => {
     const pen = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+    const seen = new Map();
     const rgba = color => {
-        pen.clearRect(0, 0, 1, 1); pen.fillStyle = color; pen.fillRect(0, 0, 1, 1);
-        const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
-        return [r, g, b, a / 255];
+        if (!seen.has(color)) {
+            pen.clearRect(0, 0, 1, 1); pen.fillStyle = color; pen.fillRect(0, 0, 1, 1);
+            const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+            seen.set(color, [r, g, b, a / 255]);
+        }
+        return seen.get(color);
     };
     const over = (top, below) => top.slice(0, 3).map((c, i) => c * top[3] + below[i] * (1 - top[3]));
     const light = rgb => {

@@ -10,7 +10,7 @@ pytest.importorskip("sphinx")
 from mathml import converted, prepared
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [*sorted((DOCS / "theory").glob("*.md")), DOCS / "notation.md"]
+PAGES = [*sorted((DOCS / "theory").glob("*.md")), DOCS / "notation.md", DOCS / "tutorial.md"]
 
 
 def formulas(text):
@@ -40,6 +40,10 @@ def test_formulas_are_understood(page):
         (r"\dot{W} + x_1", r"\dot{W} + x_1"),
         (r"\langle xx^\top\rangle_q", r"\left\langle xx^\top\right\rangle_q"),
         (r"\left\langle x\right\rangle", r"\left\langle x\right\rangle"),
+        (r"6\operatorname{artanh} x", r"6\,\operatorname{artanh}\,x"),
+        (r"\frac{1}{s}\ln\frac{a}{b}", r"\frac{1}{s}\,\ln\,\frac{a}{b}"),
+        (r"y = \sin 4z + |p|\sin\vartheta", r"y = \sin\,4z + \left|p\right|\sin\,\vartheta"),
+        (r"e + \ln(1/c)", r"e + \ln(1/c)"),
         (r"(-x, -y), (0, -\delta)", r"(-x, {-y}), (0, {-\delta})"),
     ],
 )

@@ -56,6 +56,26 @@ def test_python_becomes_a_cell_and_its_output_is_left_to_the_run():
     assert made(text, runs=False) == text
 
 
+def test_an_output_that_a_script_has_written_is_left_to_the_run():
+    text = "a\n\n<!-- output 1: by x.py -->\n```text\n1\n```\n<!-- end of output 1 -->\nb\n"
+    assert made(text) == "a\n\nb\n"
+    assert pages.downloadable(text) == "a\n\nb\n"
+    table = "<!-- table: by x.py -->\n| 1 |\n<!-- end of table -->\n"
+    assert made(table) == table
+
+
+def test_downloads_show_what_a_page_folds_and_leave_out_its_frames():
+    text = "<details><summary>Solution</summary>\n\nYes.\n\n</details>\n\n<iframe src=a></iframe>\nb\n"
+    assert pages.downloadable(text) == "**Solution.**\n\nYes.\n\n\nb\n"
+
+
+def test_files_of_a_page_become_cells_that_write_them(tmp_path, monkeypatch):
+    text = '# A\n\n**`p/a.py`**\n\n```python\n"""τ."""\nx = \'\\\\n\'\n```\n\n```\nbiasfree list\n```\n'
+    monkeypatch.chdir(tmp_path)
+    exec(pages.script(pages.downloadable(text, folder="three")), {})
+    assert (tmp_path / "three/p/a.py").read_text() == '"""τ."""\nx = \'\\\\n\'\n'
+
+
 def test_a_page_is_a_script_and_a_notebook(tmp_path):
     text = "# A\n\n```python\nx = 1\n```\n\nMore.\n\n```python\nprint(x + 1)\n```\n\n```output\n2\n```\n"
     (tmp_path / "a.py").write_text(pages.script(text))
@@ -108,5 +128,5 @@ def test_every_plot_has_a_page():
 
 
 def test_every_replay_that_a_page_shows_is_written():
-    shown = re.findall(r'<iframe src="replays/(\w+)\.html"', own_pages()["replays.md"])
-    assert shown == list(replays.REPLAYS)
+    shown = re.findall(r'<iframe src="replays/(\w+)\.html"', "".join(own_pages().values()))
+    assert set(shown) == set(replays.REPLAYS)

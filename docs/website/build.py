@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import reference  # noqa: E402 - found in the folders above
 import replays  # noqa: E402
-from pages import notebook, page, script  # noqa: E402
+from pages import downloadable, notebook, page, script  # noqa: E402
 from theory_map import theory_map  # noqa: E402
 from uses import footer  # noqa: E402
 
@@ -34,8 +34,16 @@ ELSEWHERE = {
 }
 #: Pages whose Python is the text of files, and not a session.
 FILES = ("add_a_paper",)
-#: Pages that are also offered as a notebook and as a script.
-TUTORIALS = ("tutorial", "tutorial_diagnose", "sweeps")
+#: Pages that are also offered as a notebook and as a script, with the folder of the files that they write.
+TUTORIALS = {
+    "tutorial": "",
+    "tutorial_diagnose": "",
+    "sweeps": "",
+    "tutorial_lab": "",
+    "add_a_paper": "three",
+}
+#: Settings of the kernel that runs the cells: its remark on transport without encryption is not for a build.
+KERNEL = "c = get_config()\nc.IPKernelApp.log_level = 40\n"
 
 
 def places() -> dict[PurePosixPath, str]:
@@ -71,7 +79,8 @@ def prepare(source: Path) -> None:
     for name, text in own_pages().items():
         place = PurePosixPath("docs") / name
         (source / name).parent.mkdir(exist_ok=True)
-        (source / name).write_text(page(text, place, known, reference.known, runs=True))
+        made = page(text, place, known, reference.known, runs=True)
+        (source / name).write_text(_download(made, name, source, text))
     (source / "reference").mkdir()
     for name, text in reference.pages().items():
         (source / "reference" / f"{name}.md").write_text(text)
@@ -103,13 +112,13 @@ def _download(made: str, place: str, source: Path, text: str) -> str:
         return made
     folder = source / "_extra" / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
+    text = downloadable(text, folder=TUTORIALS[name])
     (folder / f"{name}.ipynb").write_text(json.dumps(notebook(text), indent=1, ensure_ascii=False))
     (folder / f"{name}.py").write_text(script(text))
-    head, title, rest = made.partition("\n# ")
-    first, _, rest = rest.partition("\n")
+    head, title, rest = re.split(r"(^# .*\n)", made, maxsplit=1, flags=re.MULTILINE)
     files = {"notebook": f"downloads/{name}.ipynb", "script": f"downloads/{name}.py"}
     links = "Download as " + " or ".join(f'<a href="{file}">{kind}</a>' for kind, file in files.items()) + "."
-    return f"{head}{title}{first}\n\n{links}\n{rest}"
+    return f"{head}{title}\n{links}\n{rest}"
 
 
 def _within(path: Path) -> PurePosixPath:
@@ -124,7 +133,11 @@ def main() -> int:
     options = ["-W", "--keep-going", "-q", "-c", str(HERE), "-d", str(kept / "doctrees")]
     cells = ["-D", f"nb_execution_cache_path={kept / 'cells'}", "-D", f"html_extra_path={source / '_extra'}"]
     command = [sys.executable, "-m", "sphinx", "-b", "html", *options, *cells, str(source), str(site)]
-    return subprocess.run(command, check=False, env={**os.environ, "PYTHONWARNINGS": "ignore"}).returncode
+    settings = kept / "ipython" / "profile_default" / "ipython_kernel_config.py"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(KERNEL)
+    quiet = {"PYTHONWARNINGS": "ignore", "IPYTHONDIR": str(kept / "ipython")}
+    return subprocess.run(command, check=False, env={**os.environ, **quiet}).returncode
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import biasfree
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # one line per page that is run
 
 project = "biasfree"
 author = "The biasfree developers"
@@ -35,7 +38,9 @@ html_static_path = [str(HERE / "static")]
 html_css_files = ["site.css"]
 html_extra_path = []  # build.py names the folder of downloads
 exclude_patterns = ["_extra"]
+html_search_scorer = str(HERE / "scorer.js")
 html_show_search_summary = False  # it would fetch pages, which browsers refuse from a disk
+html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}

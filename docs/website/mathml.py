@@ -22,6 +22,19 @@ _ANGLE = re.compile(r"(?<!\\left)(?<!\\right)\\(l|r)angle(?![a-z])")
 #: A sign after a comma, which docutils would set as a difference.
 _SIGN = re.compile(r",\s*-\s*(\w|\\\w+)")
 
+#: A function such as ln, before and after which docutils leaves no space.
+_BEFORE = re.compile(r"(?<=[\w})])\s*(?=\\(?:ln|exp|sin|cos|operatorname)(?![A-Za-z]))")
+_NAMED = r"\\(?:ln|exp|sin|cos)(?![A-Za-z])|\\operatorname\{\w+\}"
+_AFTER = re.compile(rf"({_NAMED})\s*(?=\\(?!left|right)[A-Za-z]|\w)")
+#: What docutils writes → what looks as in TeX. Tight accents touch their letters in many fonts.
+_SET = {
+    '<mo stretchy="false">/</mo>': '<mo stretchy="false" lspace="0" rspace="0">/</mo>',
+    "<mo>max</mo>": '<mo lspace="0" rspace="0">max</mo>',
+    "<mo>min</mo>": '<mo lspace="0" rspace="0">min</mo>',
+    'accent="true"': 'accent="false"',
+    '<mo stretchy="false">˙</mo>': '<mo stretchy="false" style="font-size: 150%">˙</mo>',
+}
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer under the name that conf.py chooses."""
@@ -30,15 +43,18 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def converted(tex: str, *, as_block: bool = False) -> str:
-    """A formula as MathML; a slash has no spaces around it, as in TeX."""
+    """A formula as MathML, with the spaces of TeX: none around a slash or max, some below an accent."""
     made = tex2mathml(prepared(tex), as_block=as_block)
-    return made.replace('<mo stretchy="false">/</mo>', '<mo stretchy="false" lspace="0" rspace="0">/</mo>')
+    for old, new in _SET.items():
+        made = made.replace(old, new)
+    return made
 
 
 def prepared(tex: str) -> str:
-    """The formula as docutils sets it well: bars and angles as fences, indices beside accented letters."""
+    """The formula as docutils sets it well: fences, indices beside accented letters, spaces around ln."""
     tex = re.sub(r"\\lvert(?![a-z])", r"\\left|", re.sub(r"\\rvert(?![a-z])", r"\\right|", tex))
     tex = _ANGLE.sub(lambda found: {"l": r"\left\langle", "r": r"\right\rangle"}[found[1]], tex)
+    tex = _AFTER.sub(r"\1\\,", _BEFORE.sub(r"\\,", tex))
     tex = _SIGN.sub(r", {-\1}", tex)
     sides = iter([r"\left|", r"\right|"] * len(tex))
     return _ACCENTED.sub(r"\1{}", _BAR.sub(lambda _: next(sides), tex))

@@ -1,8 +1,9 @@
 """The pages of the site, from the Markdown of the repository: cells that run, links that lead to other pages.
 
 A block of Python becomes a cell, which the build executes; a block of output is dropped, since the cell shows
-its own. Names such as `bf.theory.white_flow` lead to the reference. Links between files of the repository
-lead to their pages; those to files that have none, such as sources, become plain text.
+its own, and so is the output that a script has written into the page. Names such as `bf.theory.white_flow`
+lead to the reference. Links between files of the repository lead to their pages; those to files that have
+none, such as sources, become plain text.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from pathlib import PurePosixPath
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(?<![\[`])`(bf(?:\.\w+)+)(\([^`]*\))?`(?!\])")
+#: What a script has written into a page as the output of a block.
+STORED = re.compile(r"^<!-- output \d+: by .*?^<!-- end of output \d+ -->\n", re.MULTILINE | re.DOTALL)
+#: A part that is folded away, such as a solution; a notebook and a script show it under its title.
+FOLD = re.compile(r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.MULTILINE | re.DOTALL)
+#: A file that a page shows under its name.
+FILE = re.compile(r"^\*\*`([\w./]+)`\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
 
 
@@ -32,6 +39,7 @@ def page(
     reference has, `runs` whether its Python is executed.
     """
     here = os.path.dirname(places[path])
+    text = STORED.sub("", text) if runs else text
 
     def link(found: re.Match[str]) -> str:
         mark, label, target = found.groups()
@@ -64,6 +72,24 @@ def reference(found: re.Match[str], known: Callable[[str], bool]) -> str:
     if not known(full) or re.search("[<>]", call or ""):
         return found[0]
     return f"{{py:obj}}`{name}{call or ''} <{full}>`"
+
+
+def downloadable(text: str, *, folder: str = "") -> str:
+    """The page as notebooks and scripts show it: nothing folded, no frames, no stored outputs.
+
+    With a `folder`, the files that the page shows become cells that write them into it.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        name, body = found.groups()
+        place = f'Path("{folder}/{name}")'
+        makes = f"{place}.parent.mkdir(parents=True, exist_ok=True)"
+        code = f"from pathlib import Path\n\n{makes}\n{place}.write_text(r'''{body}''')"
+        return f"**`{name}`**\n\n```python\n{code}\n```"
+
+    text = FOLD.sub(r"**\1.**\n\2", STORED.sub("", text))
+    text = re.sub(r"^<iframe .*?</iframe>\n", "", text, flags=re.MULTILINE)
+    return FILE.sub(written, text) if folder else text
 
 
 def script(text: str) -> str:

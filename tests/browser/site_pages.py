@@ -1,10 +1,11 @@
 """The built site in a browser: `make docs-check` runs these tests on out/site, opened from the disk.
 
-`QUESTIONS` are those of a first reader: each leads, by the site's own search, to a page that answers it.
+`QUESTIONS` are those of a first reader: each leads, by the site's own search, to the page that answers it.
 """
 
 import os
 import re
+import time
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,57 +13,121 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from browsing import faint, heading_levels, levels_in_order, overflow, pictures
+from browsing import (
+    faint,
+    heading_levels,
+    introduction,
+    levels_in_order,
+    overflow,
+    pictures,
+    unfold,
+    unnamed,
+)
+from build import TUTORIALS
 
+ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ["BIASFREE_SITE"]).resolve()
 PAGES = sorted(path for path in SITE.rglob("*.html") if path.name not in ("genindex.html", "search.html"))
 TELEPHONE, DESKTOP = (390, 844), (1280, 800)
+#: What a reader types → the pages that answer it, and words that the answer must have.
 QUESTIONS = {
-    "gradient_flow": "gradient_flow",
-    "neuron directions": "directions",
-    "compare theory simulation": "reduced_flow",
-    "sweep slurm": "sbatch",
-    "diagnose cnn": "diagnose",
-    "add a paper": "pyproject.toml",
-    "cite": "@article",
+    "gradient_flow": ("reference/biasfree", "gradient_flow"),
+    "plot neuron directions": ("plots/directions", "bf.plots.directions"),
+    "neuron directions": ("plots/directions", "bf.plots.directions"),
+    "compare with theory": ("faq|start", "reduced_flow"),
+    "compare simulation theory": ("faq|start", "reduced_flow"),
+    "run a sweep on slurm": ("sweeps", "sbatch"),
+    "slurm": ("sweeps", "sbatch"),
+    "diagnose a cnn": ("tutorial_diagnose|faq", "bf.diagnose"),
+    "cnn": ("tutorial_diagnose|faq", "bf.diagnose"),
+    "add a paper": ("add_a_paper", "pyproject.toml"),
+    "my own paper": ("add_a_paper", "pyproject.toml"),
+    "cite": ("citing", "@article"),
+    "bibtex": ("citing", "@article"),
 }
+#: Pages whose cells run: neighbors.html reports the runs of `make paper`, which the build does not repeat.
+EXECUTED = [page for page in PAGES if 'class="cell docutils' in page.read_text() and page.stem != "neighbors"]
+#: Decimals, percentages and powers of ten in prose; numbers of theorems and of Python are none.
+MEASURED = re.compile(
+    r"(?<!Thm\. )(?<!Python )(?<![\w.])(\d+\.\d+|\d+(?= ?%)|\d+(?:\.\d+)?e-?\d+)(?![\w.]*\d)"
+)
+#: The prose of a page, and what it computes or states as formula: code without comments, outputs, formulas.
+_TEXTS = """() => {
+    const article = document.querySelector("article").cloneNode(true);
+    article.querySelectorAll(".c1, .uses").forEach(each => each.remove());
+    const exact = [...article.querySelectorAll("pre, code, math, .cell_output")];
+    const shown = exact.map(each => each.textContent).join(" ");
+    [...exact, ...article.querySelectorAll("table, #functions-of-this-page")].forEach(each => each.remove());
+    return [article.textContent, shown];
+}"""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SITE)))
-def test_a_page(browser_page, page):
-    """On a telephone it does not scroll sideways, its pictures load, its formulas have a height."""
-    opened = browser_page(*TELEPHONE)
-    opened.goto(page.as_uri())
-    assert overflow(opened) == 0
-    assert levels_in_order(heading_levels(opened))
-    shown = pictures(opened)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(SITE)))
+def test_a_page(browser_page, path):
+    """It fits a telephone; pictures, formulas, names, headings are there; text stands out, light and dark."""
+    page = browser_page(*TELEPHONE)
+    page.goto(path.as_uri())
+    unfold(page)
+    assert overflow(page) == 0
+    assert levels_in_order(heading_levels(page))
+    shown = pictures(page)
     assert [picture for picture in shown if not (picture["alt"] and picture["width"])] == []
-    heights = opened.evaluate(
+    heights = page.evaluate(
         "[...document.querySelectorAll('math')].map(each => each.getBoundingClientRect().height)"
     )
     assert min(heights, default=1) > 0
-
-
-@pytest.mark.parametrize("name", ["index", "theory/white_flow", "reference/biasfree.theory", "faq"])
-def test_text_stands_out_in_light_and_dark(browser_page, name):
-    page = browser_page(*DESKTOP)
-    page.goto((SITE / f"{name}.html").as_uri())
+    assert unnamed(page) == []
+    told = introduction(page)
+    assert told["language"] == "en"
+    assert told["title"]
+    assert "width=device-width" in told["viewport"]
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faint(page) == [], scheme
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_search_answers(browser_page, question):
-    """A page that one of the first five results leads to has the answer."""
+@pytest.mark.parametrize("path", EXECUTED, ids=lambda path: path.stem)
+def test_numbers_in_prose_are_those_of_the_run(browser_page, path):
+    """A measured number in a sentence is also in an output, a formula or the code of its page.
+
+    Captions name settings of their picture, which are in the script that draws it.
+    """
     page = browser_page(*DESKTOP)
-    page.goto((SITE / "search.html").as_uri() + f"?q={question.replace(' ', '+')}")
-    page.wait_for_selector("#search-results li a", timeout=10_000)
-    found = page.evaluate(
-        "[...document.querySelectorAll('#search-results li > a')].slice(0, 5).map(each => each.href)"
-    )
-    texts = [Path(unquote(re.sub(r"^file://|[?#].*", "", link))).read_text() for link in found]
-    assert any(QUESTIONS[question] in text for text in texts), found
+    page.goto(path.as_uri())
+    prose, shown = page.evaluate(_TEXTS)
+    script = ROOT / "docs" / path.relative_to(SITE).with_suffix(".py")
+    shown += script.read_text() if script.exists() else ""
+    typed = [
+        prose[max(found.start() - 40, 0) : found.end() + 2]
+        for found in MEASURED.finditer(prose)
+        if not re.search(rf"(?<![\d.]){re.escape(found[1])}(?!\d)", shown)
+    ]
+    assert typed == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_search_answers(browser_page, question, capsys):
+    """One of the first three results is the page that answers, within a second or two."""
+    page = browser_page(*DESKTOP)
+    begun = time.monotonic()
+    page.goto((SITE / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").fill(question)
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent.includes('found')")
+    links = "[...document.querySelectorAll('#search-results li > a')].map(each => each.href)"
+    took = time.monotonic() - begun
+    found = [
+        re.sub(r"\?[^#]*", "", unquote(link)).removeprefix(SITE.as_uri() + "/")
+        for link in page.evaluate(links)
+    ]
+    pages, words = QUESTIONS[question]
+    right = [place for place in found if re.fullmatch(rf"({pages})\.html(#.*)?", place)]
+    assert right
+    rank = found.index(right[0]) + 1
+    with capsys.disabled():
+        print(f"\n  {question!r}: {right[0]}, result {rank}, {took:.1f} s", end="")
+    assert rank <= 3, found[:5]
+    assert words in (SITE / right[0].partition("#")[0]).read_text()
 
 
 def test_links_lead_somewhere():
@@ -78,15 +143,22 @@ def test_links_lead_somewhere():
                 assert re.search(rf'id="{re.escape(unquote(anchor))}"', file.read_text()), (page.name, target)
 
 
-@pytest.mark.parametrize("path", sorted((SITE / "downloads").glob("*.ipynb")), ids=lambda path: path.stem)
-def test_a_download_runs_in_jupyter(path, tmp_path):
-    notebook = nbformat.read(path, as_version=4)
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_runs_in_jupyter(name, tmp_path):
+    """Its page offers the notebook, which runs in an empty folder."""
+    assert f'href="downloads/{name}.ipynb"' in (SITE / f"{name}.html").read_text()
+    notebook = nbformat.read(SITE / "downloads" / f"{name}.ipynb", as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
 
-@pytest.mark.parametrize("path", sorted((SITE / "downloads").glob("*.py")), ids=lambda path: path.stem)
-def test_a_script_is_python(path):
-    compile(path.read_text(), path.name, "exec")
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_script_is_the_notebook(name):
+    """It is Python, and has every cell of the notebook."""
+    assert f'href="downloads/{name}.py"' in (SITE / f"{name}.html").read_text()
+    text = (SITE / "downloads" / f"{name}.py").read_text()
+    compile(text, name, "exec")
+    cells = nbformat.read(SITE / "downloads" / f"{name}.ipynb", as_version=4).cells
+    assert all(cell.source in text for cell in cells if cell.cell_type == "code")
 
 
 def test_the_site_is_small():

@@ -2,7 +2,17 @@
 
 import pytest
 
-from browsing import faint, heading_levels, levels_in_order, overflow, pictures, require_browser, watched
+from browsing import (
+    faint,
+    heading_levels,
+    introduction,
+    levels_in_order,
+    overflow,
+    pictures,
+    require_browser,
+    unnamed,
+    watched,
+)
 
 
 @pytest.fixture
@@ -48,6 +58,20 @@ def test_wide_pages_missing_pictures_and_headings_out_of_order_are_found(page):
     assert overflow(page) > 100
     assert heading_levels(page) == [1, 3]
     assert pictures(page) == [{"src": "data:,", "alt": "", "width": 0}]
+
+
+def test_fields_without_a_name_are_found(page):
+    page.set_content(
+        "<button>a</button><button></button><input aria-label='b'><label>c<input></label><input id='d'>"
+        "<a href='#'><img src='data:,' alt='e'></a><a href='#f'></a><input type='hidden'>"
+    )
+    assert unnamed(page) == ["<button></button>", '<input id="d">', '<a href="#f"></a>']
+
+
+def test_a_page_introduces_itself(page):
+    assert introduction(page) == {"language": "", "title": "", "viewport": ""}
+    page.set_content("<html lang='en'><title>a</title><meta name='viewport' content='width=device-width'>")
+    assert introduction(page) == {"language": "en", "title": "a", "viewport": "width=device-width"}
 
 
 def test_levels_in_order():
