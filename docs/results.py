@@ -66,7 +66,7 @@ def page(records: list[Record]) -> str:
     failing = [(record, claim) for record in records for claim in ordered(record) if not _holds(claim)]
     parts = [
         "# Every claim and its verdict",
-        "What holds of the paper, and of its neighbors? Every figure states claims, and every claim is measured.",
+        "What holds of the paper, and of its neighbors? Every figure makes claims, and each is measured.",
         counts(records),
         _KEY,
         "Written by `make results` from `out/claims.json`; do not edit. Sources and settings have the hash "
