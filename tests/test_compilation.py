@@ -79,4 +79,4 @@ def test_the_command_compiles_every_native_function():
         f.py_func.__name__: len(f.signatures) for f in entries if not f.targetoptions["no_cpython_wrapper"]
     }
     assert len(called) > 10
-    assert set(called.values()) == {1}, called  # one signature for all shapes
+    assert {name: count for name, count in called.items() if count != 1} == {}  # one signature for all shapes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 import biasfree as bf
 
 
@@ -21,6 +23,10 @@ def main() -> None:
     bf.gradient_flow(gaussian((2, 20, 1), scale=1e-6, seed=0), few, [0.0, 5.0])
     bf.gradient_flow(gaussian((5, 100, 1), scale=1e-4, seed=0), mirrored, [0.0, 40.0], rtol=1e-4)
     bf.gradient_flow(gaussian((5, 50, 40, 1), scale=1e-6, seed=0), mirrored, [0.0, 0.1])
+    first, second = bf.networks.rank_one([1.0, 0, 0, 0, 0], width=100, scale=1e-4).weights
+    first = np.array(first)  # a class of neurons, and one on a hyperplane
+    first[0] = [mirrored.x[0, 1], -mirrored.x[0, 0], 0, 0, 0]
+    bf.gradient_flow(bf.Network((first, second)), mirrored, [0.0, 0.1], rtol=1e-4)
     uneven = bf.Dataset(mirrored.x, abs(mirrored.y))
     bf.gradient_flow(gaussian((5, 60, 1), scale=1.0, seed=0), uneven, [0.0, 0.01], method="events")
     bf.gradient_descent(gaussian((2, 3, 1), scale=0.1, seed=0), six, step=0.1, steps=10)
