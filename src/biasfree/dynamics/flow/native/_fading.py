@@ -23,8 +23,6 @@ OWN_TOLERANCE = 1e-2
 UNBALANCED = 1e-7
 #: Neurons smaller than this have lost digits to underflow.
 LEAST_SIZE = 1e-290
-#: Squares larger than this have all their digits.
-LEAST_SQUARE = 1e-290
 
 
 @inner
@@ -58,31 +56,13 @@ def restore_balances(march, shape):
     theta, speed = march.theta, march.stages[0]
     decay = math.exp(-shape.l2 * march.real[TIME])
     for h in range(len(march.balance)):
-        root = decay * march.balance[h]
-        if _is_balanced(h, root, theta, shape):
-            continue
         w, a = _sizes(h, theta, shape)
         if min(w, a) < LEAST_SIZE:
             continue
-        s = _restoring(w, a, root)
+        s = _restoring(w, a, decay * march.balance[h])
         if abs(s - 1) > UNBALANCED:
             _scale(h, s, theta, shape)
             _scale(h, 1 / s, speed, shape)
-
-
-@inner
-def _is_balanced(h, root, theta, shape):
-    """Whether restoring the balance of a neuron would surely change nothing, by its squares alone: to first
-    order s − 1 = (root·|root| − |w|² + |a|²)/(2|w|² + 2|a|²). True for most neurons at most steps; squares
-    that underflow tell nothing."""
-    fan_in, width, outputs = shape.sizes[0], shape.sizes[1], shape.sizes[2]
-    w = theta[shape.biases_at[0] + h] ** 2 if shape.biased else 0.0
-    a = 0.0
-    for i in range(fan_in):
-        w += theta[shape.weights_at[0] + h * fan_in + i] ** 2
-    for k in range(outputs):
-        a += theta[shape.weights_at[1] + k * width + h] ** 2
-    return min(w, a) > LEAST_SQUARE and abs(root * abs(root) - w + a) < UNBALANCED * (w + a)
 
 
 @inner
