@@ -89,7 +89,6 @@ class Flow:
             state=np.zeros(len(theta)),
             real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
             whole=np.zeros(PLACES, np.int64),
-            balance=self._conserved(theta),
         )
         self.march.whole[MOST_EVENTS] = np.iinfo(np.int64).max
         self.held = no_constraints(count)
@@ -101,10 +100,6 @@ class Flow:
 
     def _first_room(self) -> Room:
         return room_for(self.shape, self.rays)
-
-    def _conserved(self, theta: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """The balances of neurons that steps keep; none."""
-        return np.zeros(0)
 
     @property
     def t(self) -> float:
