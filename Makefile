@@ -19,7 +19,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test pytest browser test-all test-machines test-cluster bench lint style types format install clean
+.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -54,12 +54,8 @@ release-check: $(VENV)/.dev
 	$(PIP) --group release
 	$(BIN)/python release/check.py $(OUT)/release $(CHECK)
 
-# types beside tests: a checker with two threads does much work twice, and tests that wait leave a core free
-test: style
-	@$(MAKE) --no-print-directory -j 2 types pytest
-
 # one thread per worker: BLAS threads of several workers on the same cores wait for each other
-pytest: $(VENV)/.dev
+test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 # from Debian's packages, which only root can install; `make test` never does
@@ -87,14 +83,10 @@ test-cluster: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --out $(OUT)/bench.json
 
-lint: style types
-
-style: $(VENV)/.dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-
-types: $(VENV)/.dev
-	$(BIN)/basedpyright --level error
+	$(BIN)/basedpyright --level error --threads 2
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
