@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What an examination found."""
+    """How a part of the installation is: fine, slower than it could be, or wrong."""
 
     OK = "ok"
     SLOW = "slow"
