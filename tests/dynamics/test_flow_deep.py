@@ -31,10 +31,6 @@ def problem(seed, *, end=8.0):
     return network, data, loss, np.linspace(0, end, 5)
 
 
-#: Problems that the engine does not solve yet. In 220, units of three layers on one ray chatter from t = 4.04
-#: on. While (0, 1) and (2, 0) slide, (1, 3) is driven to be inactive; once it is, neither can be held;
-#: once both are released, (1, 3) is driven back. All three would have to be decided at once.
-UNSOLVED = (220,)
 #: Problems in which the flow is not unique: rounded kinks and descent have different limits.
 NOT_UNIQUE = (226,)
 
@@ -65,9 +61,7 @@ def test_the_limit_of_rounded_kinks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [0, 1, 2, 3, 11, 122, *(s for s in range(200, 240) if s not in UNSOLVED + NOT_UNIQUE)]
-)
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 11, 122, *(s for s in range(200, 240) if s not in NOT_UNIQUE)])
 def test_the_limit_of_rounded_kinks_in_more_problems(seed):
     check_against_rounded_kinks(seed)
 
@@ -261,11 +255,14 @@ def test_units_that_return_to_their_side_do_not_end_every_step():
     assert (run.stats.error or 0.0) < 1e-3
 
 
-@pytest.mark.slow
-@pytest.mark.xfail(strict=True, raises=(AssertionError, bf.dynamics.UnfinishedError), reason="see UNSOLVED")
-@pytest.mark.parametrize("seed", UNSOLVED)
-def test_problems_that_are_not_solved_yet(seed):
-    check_against_rounded_kinks(seed)
+def test_units_that_chatter_are_decided_together():
+    """In 220, while (0, 1) and (2, 0) slide on a ray, (1, 3) is driven to be inactive; once it is, neither
+    can be held; once both are released, (1, 3) is driven back. The slow tests compare with rounded kinks."""
+    network, data, loss, ts = problem(220)
+    run = bf.gradient_flow(network, data, ts, loss=loss, method="events", max_steps=1_000)
+    assert run.stats.stopped == "end of ts"
+    assert run.stats.branch_times == ()
+    assert (np.diff(run.loss) <= 1e-12).all()
 
 
 @pytest.mark.slow
