@@ -8,8 +8,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import lsq_linear
 
-from biasfree.dynamics.flow.events._decide import Contact, departures, resolve
+from biasfree.dynamics.flow.events._decide import Contact, _outcomes, departures, resolve
 from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
+from biasfree.dynamics.flow.native._events import CROSS, UNCLEAR, at_hyperplane
 
 many = settings(deadline=None, max_examples=150)
 
@@ -270,3 +271,25 @@ def test_no_departure_means_that_no_force_points_outward(seed, shape):
         np.testing.assert_allclose(np.linalg.norm(u), speed, rtol=1e-9)
         # a way out leads to the sides it names
         assert (signs * (k.normals @ u) >= -1e-9 * speed).all()
+
+
+@many
+@given(
+    seed=integers(0, 2**31),
+    tie=sampled_from([None, 1e-7, -1e-7, 1e-10, -1e-10]),
+    side=sampled_from([1, -1]),
+)
+def test_the_rule_of_one_hyperplane_agrees_with_enumeration(seed, tie, side):
+    """A neuron that reaches one hyperplane: where the native rule is clear, it is the only outcome."""
+    k = random_kink(1, 3, seed)
+    above, below = k.above[0], k.below[0]
+    if tie is not None:  # one side nearly at rest
+        above = -float(k.normals[0] @ k.rest) + tie
+    k = kink(k.normals, [above], [below], k.rest, [side], [True])
+    along = float(k.normals[0] @ k.rest)
+    told = at_hyperplane(side * (along + (above if side > 0 else below)), above - below)
+    leaving, staying = _outcomes(k)
+    if told != UNCLEAR:
+        assert [outcome.signs.tolist() for outcome in leaving + staying] == [[-side if told == CROSS else 0]]
+    outcome = resolve(k)
+    np.testing.assert_allclose(outcome.velocity, (leaving + staying)[0].velocity, rtol=0, atol=1e-6)

@@ -211,3 +211,17 @@ def test_inputs_whose_squares_vanish_change_nothing(factor):
     np.testing.assert_allclose(run.loss, np.mean(CUBE.y**2) / 2, rtol=1e-12)
     linear = bf.gradient_flow(small(leak=1.0), data, [0, 1.0])
     np.testing.assert_allclose(linear.loss, np.mean(CUBE.y**2) / 2, rtol=1e-12)
+
+
+def test_a_neuron_that_weak_forces_drive_into_a_hyperplane_slides_along_it():
+    """At rest one side of a hyperplane exerts no force but that of the errors of steps: if it did not slide,
+    the neuron would be back at once. Steps are then limited by the largest curvature only."""
+    data, network = bf.data.six_points(0.1), bf.networks.gaussian((2, 10, 1), scale=0.1, seed=2)
+    run = events_run(network, data, [0.0, 1280.0])
+    w, a = (layer[-1] for layer in run.weights)
+    z = w @ data.x.T
+    active = (z > 1e-9).astype(float)
+    slopes = np.vstack([np.repeat(a.T * active, 2, axis=0) * np.tile(data.x.T, (10, 1)), active * z])
+    curvature = np.linalg.eigvalsh(slopes.T @ slopes / len(data.x))[-1]
+    # an explicit method of order five is stable for steps up to 3.3/curvature; 2 for those it rejects
+    assert run.stats.accepted < 1280 * curvature / 2

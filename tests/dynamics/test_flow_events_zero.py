@@ -117,3 +117,52 @@ def test_branch_points_are_counted_with_their_times():
     assert run.stats.branch_times == (0.0,)
     # the forces of (1,1) and (−1,−1) are equal up to the small function at t = 0: nearly a tie
     assert abs(run.weights[0][-1, 0].sum()) > 0.1
+
+
+def test_a_balanced_neuron_fades_without_passing_zero():
+    """Neuron 4 slides and fades over 120 decades. While outputs are negligible, |w| = |a| shrinks at the rate
+    −sign(a)·⟨yσ(u·x)⟩ of its direction u exactly."""
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(8, 2)), rng.normal(size=8)
+    network = bf.networks.balanced((2, 12, 1), scale=1e-60, seed=4)
+    run = events_run(network, bf.Dataset(x, y), [0.0, 20.0, 150.0, 270.0])
+    w, a = run.weights[0][:, 4], run.weights[1][:, 0, 4]
+    u = w[1] / np.linalg.norm(w[1])
+    z = x @ u
+    assert abs(z).min() < 1e-9  # it slides
+    assert (w[2:] @ u / np.linalg.norm(w[2:], axis=1) > 1 - 1e-12).all()  # and goes on in this direction
+    rate = np.sign(a[0]) * y @ np.where(z > 1e-9, z, 0.0) / len(y)
+    np.testing.assert_allclose(np.diff(np.log(np.abs(a[1:]))), rate * np.diff(run.ts[1:]), rtol=1e-6)
+
+
+@some
+@given(seed=integers(0, 2**31), scale=floats(-40, -1))
+def test_balanced_neurons_stay_balanced_however_small_they_become(seed, scale):
+    """|w|² − a² = 0 is conserved, so a keeps its sign; neurons differ by many decades in the end."""
+    data = oracles.random_data(5, 2, seed=seed % 1000)
+    network = bf.networks.balanced((2, 6, 1), scale=10**scale, seed=seed)
+    run = events_run(network, data, [0.0, 40.0, 80.0], rtol=1e-5)
+    w, a = run.weights
+    # states are saved within a step: the balance is as accurate as a small neuron in one step
+    np.testing.assert_allclose(np.linalg.norm(w, axis=2), np.abs(a[:, 0]), rtol=2e-2)
+    assert (np.sign(a) == np.sign(a[:1])).all()
+
+
+def test_a_neuron_far_below_the_tolerance_takes_the_way_of_a_larger_one():
+    """A neuron too small to matter moves in the field of the others, so its direction does not depend on its
+    size: here it leaves a hyperplane, comes back, slides, and leaves again."""
+    rng = np.random.default_rng(4)
+    data = bf.Dataset(rng.normal(size=(8, 2)), rng.normal(size=8))
+    network = bf.networks.balanced((2, 12, 1), scale=1e-60, seed=4)
+    w, a = (layer[-1].copy() for layer in events_run(network, data, [0.0, 300.0]).weights)
+    ways = []
+    for size in (1e-6, 1e-40, 1e-119):
+        length = np.linalg.norm(w[4])
+        w[4], a[0, 4] = w[4] * (size / length), np.sign(a[0, 4]) * size
+        run = events_run(bf.Network((w, a)), data, np.linspace(0, 150, 16))
+        ways.append(run.weights[0][:, 4] / np.linalg.norm(run.weights[0][:, 4], axis=1)[:, None])
+        assert run.stats.events["releases"] >= 2
+    assert abs(ways[0][-1] - ways[0][0]).max() > 0.05
+    # each of three events may move a small neuron by OWN_TOLERANCE = 1e-2 of its length
+    for way in ways[1:]:
+        np.testing.assert_allclose(way, ways[0], rtol=0, atol=3e-2)

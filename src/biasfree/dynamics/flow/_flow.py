@@ -81,6 +81,7 @@ class Flow:
         self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
         self.room = self._first_room()
         theta, units = vector_of(network), int(self.shape.units_at[-1])
+        balance = self._conserved(theta)
         self.march = March(
             theta=theta,
             signs=np.zeros(units, np.int8),
@@ -89,6 +90,8 @@ class Flow:
             state=np.zeros(len(theta)),
             real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
             whole=np.zeros(PLACES, np.int64),
+            balance=balance,
+            sizes=np.zeros((2, len(balance))),
         )
         self.march.whole[MOST_EVENTS] = np.iinfo(np.int64).max
         self.held = no_constraints(count)
@@ -100,6 +103,10 @@ class Flow:
 
     def _first_room(self) -> Room:
         return room_for(self.shape, self.rays)
+
+    def _conserved(self, theta: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """The balances of neurons that steps keep; none."""
+        return np.zeros(0)
 
     @property
     def t(self) -> float:

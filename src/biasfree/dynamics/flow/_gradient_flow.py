@@ -19,8 +19,8 @@ from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
 from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits
 from biasfree.dynamics.flow._initial import check_velocity
-from biasfree.dynamics.flow.events._deep import DeepFlow
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
+from biasfree.dynamics.flow.events._together import TogetherFlow
 from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
@@ -246,7 +246,10 @@ class _Run:
         return self._followed("smooth", Flow(self.network, self.data, limits, **self._problem), limits)
 
     def events(self, *, most_events: int | None = None) -> Trajectory:
-        limits, kind = self.request.limits("events"), TwoLayerFlow if self.network.depth == 2 else DeepFlow
+        limits, kind = (
+            self.request.limits("events"),
+            TwoLayerFlow if self.network.depth == 2 else TogetherFlow,
+        )
         flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
         return self._followed("events", flow, limits)
 

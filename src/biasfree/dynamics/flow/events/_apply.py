@@ -37,14 +37,22 @@ class Decisions:
         self.branch_times: list[float] = []
         self._implied: dict[bytes, np.ndarray] = {}
 
-    def decide(self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray) -> set[str]:
+    def decide(
+        self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray, near: float = 0.0
+    ) -> set[str]:
         """Decide the event of one neuron; update its column of `signs` and its row of `hidden`; returns the
-        kinds of events."""
+        kinds of events.
+
+        A neuron that has crossed many hyperplanes at a distance below `near` from w = 0 is put there. Decided
+        one after the other, they would put it ever nearer."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
         if (before == 0).all():
             return self._leave(neuron, t, signs)
         hit, since = self._first_hit(neuron)
-        if self._collapses(neuron, hit, since):
+        sliding = before == 0
+        if self._reaches_zero(neuron, sliding | hit, since) or (
+            self._reaches_zero(neuron, sliding | neuron.wrong, since, near)
+        ):
             left = neuron.w - self._span @ neuron.w
             rounded = np.linalg.norm(left) <= ROUNDING * np.linalg.norm(neuron.w)
             hidden[h] = 0.0 if rounded else left
@@ -70,7 +78,8 @@ class Decisions:
 
     def collapses(self, neuron: Neuron) -> bool:
         """Whether a neuron that is beyond a hyperplane has reached w = 0."""
-        return self._collapses(neuron, *self._first_hit(neuron))
+        hit, since = self._first_hit(neuron)
+        return self._reaches_zero(neuron, (neuron.signs == 0) | hit, since)
 
     def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
         """The hyperplane that a neuron crossed first, and how long ago; hyperplanes after it wait for their
@@ -83,15 +92,14 @@ class Decisions:
         hit[np.argmax(since)] = True
         return hit, float(since.max())
 
-    def _collapses(self, neuron: Neuron, hit: np.ndarray, since: float) -> bool:
-        """Whether a neuron has reached w = 0: no other point is on all its hyperplanes, and it was there just
-        now."""
-        on = (neuron.signs == 0) | hit
+    def _reaches_zero(self, neuron: Neuron, on: np.ndarray, since: float, near: float = np.inf) -> bool:
+        """Whether a neuron that was on these hyperplanes just now has reached w = 0: no other point is on all
+        of them, and it is not farther away than it moved meanwhile, nor than `near`."""
         few = np.count_nonzero(on) < self.rank  # then no singular values are needed
-        if few or not hit.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
+        if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
             return False
         traveled = since * np.linalg.norm(self._velocity(neuron))
-        return bool(np.linalg.norm(self._span @ neuron.w) <= 10 * traveled)
+        return bool(np.linalg.norm(self._span @ neuron.w) <= min(near, 10 * traveled))
 
     def implied(self, on: np.ndarray) -> np.ndarray:
         """The hyperplanes that a neuron on these hyperplanes is on: those whose normals the others span."""

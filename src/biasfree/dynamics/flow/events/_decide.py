@@ -1,4 +1,7 @@
-"""Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them. Plain NumPy.
+"""Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them.
+
+What a neuron does that has just reached one hyperplane is told by `at_hyperplane`. Everything else is here:
+several hyperplanes, neurons that slide already, ties, and w = 0.
 
 A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
 is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
@@ -21,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
+
+from biasfree.dynamics.flow.native._events import CROSS, SLIDE, at_hyperplane
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -70,10 +75,29 @@ class Outcome:
 
 def resolve(contact: Contact) -> Outcome:
     """The signs with which a neuron leaves an event."""
+    plain = _plain(contact)
+    if plain is not None:
+        return plain
     leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
     return staying[0] if staying else Outcome(*_slide(contact), True)
+
+
+def _plain(contact: Contact) -> Outcome | None:
+    """The outcome of a neuron that has just reached one hyperplane, where `at_hyperplane` tells; else
+    None."""
+    if len(contact.signs) != 1 or not contact.signs[0] or not contact.hit[0]:
+        return None
+    (normal,), side = contact.normals, int(contact.signs[0])
+    here, beyond = (contact.above[0], contact.below[0])[::side]
+    rate = side * float(normal @ (contact.rest + here * normal))
+    told = at_hyperplane(rate, float(contact.above[0] - contact.below[0]) * float(normal @ normal))
+    if told == CROSS:
+        return Outcome(-contact.signs, contact.rest + beyond * normal, False)
+    if told == SLIDE:
+        return Outcome(*_slide(contact), False)
+    return None
 
 
 def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
@@ -115,7 +139,8 @@ def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.
     tight = ~loose
     normals, low, high = contact.normals[tight], contact.above[tight], contact.below[tight]
     held = _least_norm(normals, force, low, high)
-    slack = AT_BOUND * (high - low)
+    # one hyperplane is solved exactly; there, weak forces too must lead away from the side that is chosen
+    slack = AT_BOUND * (high - low) * (len(low) > 1)
     signs = np.zeros(len(loose), int)
     signs[loose] = sides
     signs[tight] = np.where(held <= low + slack, 1, np.where(held >= high - slack, -1, 0))

@@ -16,7 +16,7 @@ from biasfree.dynamics.flow.events._apply import Neuron
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._units import Unit, held_by, place_of, set_sign, unit_at
 from biasfree.dynamics.flow.native._constraints import pin
-from biasfree.dynamics.flow.native._events import onward
+from biasfree.dynamics.flow.native._events import CROSS, at_hyperplane
 from biasfree.dynamics.flow.native._layout import room_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._march import FRESH, LOCAL, Saves
@@ -160,7 +160,7 @@ class DeepFlow(FirstLayerFlow):
             self._examine(self.march.theta)
             found = self._rate(unit)
             rate, square = -found[0], found[2]
-        if onward(rate, self._jump(unit) * square):
+        if at_hyperplane(rate, self._jump(unit) * square) == CROSS:
             set_sign(unit, -side, self.march.signs, self.shape, self.rays)
             self._wake_around(unit)
             self.march.whole[FRESH] = 0

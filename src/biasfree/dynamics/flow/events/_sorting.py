@@ -162,7 +162,8 @@ def _angles(cones: Cones, around: Around) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _less(reach: float, before: np.ndarray, centers: np.ndarray) -> float:
-    """The reach of cones around these centers that are inside those of `reach` around others."""
+    """The largest reach with which cones around `centers` stay inside the cones of `reach` around
+    `before`."""
     tilt = 2 * np.arcsin(np.minimum(np.linalg.norm(before - centers, axis=1).max() / 2, 1.0))
     return (1 - 1e-12) * float(np.tan(max(np.arctan(reach) - tilt, 0.0)))
 
@@ -183,7 +184,7 @@ def _around(cones: Cones, sides: np.ndarray, lines: np.ndarray, nearest: float, 
 
 
 def _codes(sides: np.ndarray) -> np.ndarray:
-    """The signs of all classes on lines, as the bits of integers."""
+    """One integer per line: its bit c is set if class c is on the positive side of the line."""
     return (sides > 0).T @ (1 << np.arange(len(sides)))
 
 

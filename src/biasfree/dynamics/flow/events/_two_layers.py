@@ -12,9 +12,15 @@ from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
-from biasfree.dynamics.flow.native._events import cross
-from biasfree.dynamics.flow.native._march import UNHELD
+from biasfree.dynamics.flow.native._events import KINK_SHARE, cross
+from biasfree.dynamics.flow.native._fading import LEAST_SIZE
+from biasfree.dynamics.flow.native._layout import ROUNDING
+from biasfree.dynamics.flow.native._march import LOCAL, UNHELD
 from biasfree.networks import Network
+
+#: How far a neuron that should have been released may be held in one step, relative to the neuron itself:
+#: above the errors of steps, which would release it again and again, and small, since it adds up.
+OWN_SLACK = 1e-6
 
 
 class TwoLayerFlow(ClassFlow):
@@ -32,6 +38,18 @@ class TwoLayerFlow(ClassFlow):
             self._evaluate_by_class()
         self._refuse_many()
 
+    def _conserved(self, theta: np.ndarray) -> np.ndarray:
+        """The root of |w|² − |a|² of every neuron, with its sign; zero if it is so within rounding. Nothing
+        is conserved if a layer is fixed, or if L2 acts on weights and not on biases."""
+        shape = self.shape
+        if not shape.train.all() or (shape.biased and shape.l2 > 0):
+            return np.zeros(0)
+        outer = theta[shape.weights_at[1] : shape.weights_at[1] + shape.sizes[1] * shape.sizes[2]]
+        incoming, outgoing = _lengths(self._hidden(theta)), _lengths(outer.reshape(shape.sizes[2], -1).T)
+        gap = incoming - outgoing
+        gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
+        return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)
+
     @property
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
@@ -48,8 +66,11 @@ class TwoLayerFlow(ClassFlow):
             return True
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
         happened: set[str] = set()
+        budget = self._budget()
         for neuron in self._neurons(signs, hidden, self._restless()):
-            changes = self.decisions.decide(neuron, self.t, signs, hidden)
+            changes = self.decisions.decide(neuron, self.t, signs, hidden, near=budget)
+            if "collapses" in changes:  # its weights are put to zero
+                self.march.real[LOCAL] += KINK_SHARE * self.rtol * np.linalg.norm(neuron.w, axis=0) / budget
             self._note(changes, 0, neuron.h)
             self._settled.pop(neuron.h, None)
             if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
@@ -73,6 +94,22 @@ class TwoLayerFlow(ClassFlow):
             self._hold(self._line_signs())
             for h in sorted({unit.neuron for unit in self.units} - before):
                 self._note(["slides"], 0, h)
+
+    def _slack(self, fraction: float) -> float:
+        """The slack of constraints at a fraction of the step under way, enlarged for neurons so small that
+        the budget exceeds their own."""
+        least, budget = super()._slack(fraction), self._budget()
+        if not least < 0 or not len(self.march.balance):
+            return least
+        at, width, outputs = self.shape.weights_at[1], self.shape.sizes[1], self.shape.sizes[2]
+        inner, outer = self._hidden(self.march.theta), self.march.theta[at : at + width * outputs]
+        outer = outer.reshape(outputs, width)
+        for unit, multiplier in zip(self.units, self.room.multipliers, strict=False):
+            beyond, h = abs(multiplier) + self._jump(unit) / 2, unit.neuron
+            own = OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
+            if beyond > 0 and LEAST_SIZE < own < budget:
+                least = min(least, -beyond * budget / own)
+        return least
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
@@ -121,3 +158,9 @@ class TwoLayerFlow(ClassFlow):
             Watch(self._unit(h, q), int(signs[q] * orient[q]), m)
             for q, m in zip(also.tolist(), mix, strict=True)
         ]
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    """The length of every row; no square under- or overflows."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

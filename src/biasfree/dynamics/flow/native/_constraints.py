@@ -53,7 +53,7 @@ def constrain(theta, signs, shape, rays, room, held, out):
     count = len(held.layer)
     if held.single:
         for j in range(count):
-            room.multipliers[j] = _project(held.neuron[j], held.ray[j], shape, rays, out)
+            room.multipliers[j] = project(held.neuron[j], held.ray[j], shape, rays, out)
         return
     _gradients(theta, signs, shape, rays, room, held)
     rhs = np.zeros(count)
@@ -79,9 +79,9 @@ def _rest(shape, held, out):
 
 
 @inner
-def _project(neuron, ray, shape, rays, out):
-    """Subtract from the velocity of one first-layer neuron its part along ∇z, (n, 1) or n; returns the
-    multiplier of ∇z."""
+def project(neuron, ray, shape, rays, out):
+    """Subtract from the velocity of one first-layer neuron, or from its weights, the part along ∇z, (n, 1) or
+    n; returns the multiplier of ∇z."""
     at, line, fan_in = shape.weights_at[0] + neuron * shape.sizes[0], rays.line[ray], shape.sizes[0]
     along, square = 0.0, 0.0
     for i in range(fan_in):

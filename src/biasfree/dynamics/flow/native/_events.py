@@ -32,10 +32,24 @@ from biasfree.dynamics.flow.native._vectors import copy, norm
 KINK_SHARE = 0.3
 #: Rates smaller than this, relative to the rates that they are the difference of, are zero.
 TINY = 1e-12
-#: A velocity this near to zero on one side, relative to the jump, is left to the caller.
-AT_BOUND = 1e-9
+#: What a unit does at one hyperplane.
+UNCLEAR, CROSS, SLIDE = range(3)
 #: Decisions at one time after which the flow is given up.
 MOST_AT_ONCE = 200
+
+
+@native
+def at_hyperplane(rate, jump):
+    """What a unit does that has reached one hyperplane: the rule for every depth. `rate` is the velocity
+    toward the side it comes from, and `rate` − `jump` the one beyond.
+
+    It crosses if both point onward, and slides if the one beyond points back. The sign alone decides: a unit
+    that a weak velocity drives into its hyperplane and that does not slide would be there again at once. If
+    it returns by itself, the answer is UNCLEAR.
+    """
+    if not rate < 0:
+        return UNCLEAR
+    return CROSS if rate - jump <= TINY * (abs(rate) + abs(jump)) else SLIDE
 
 
 @native
@@ -131,13 +145,14 @@ def cross(march, shape, rays, room, held, v):
     free = _free_neurons(shape, held)
     for h in free:
         ray, rate, jump, _ = _only_wrong(h, march, shape, rays, room, v)
-        if ray >= 0 and onward(rate, jump):
+        if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
             _set_side(h, ray, -march.signs[h * len(rays.orient) + ray], march, rays)
             crossed = True
     if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
         for h in free:
             ray, rate, jump, square = _only_wrong(h, march, shape, rays, room, v)
-            if ray >= 0 and _driven_back(rate, jump) and _alone(h, ray, march, shape, rays, room):
+            slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
+            if slides and _alone(h, ray, march, shape, rays, room):
                 _pin(h, ray, room.z[h * len(rays.orient) + ray] / square, march, shape, rays)
                 _set_side(h, ray, 0, march, rays)
                 slid = True
@@ -178,16 +193,11 @@ def _only_wrong(h, march, shape, rays, room, v):
 
 @inner
 def _set_side(h, ray, sign, march, rays):
-    """Put a unit on a side of its hyperplane, with all rays of its line."""
+    """Give a first-layer neuron the sign +1 (active), −1 (inactive) or 0 (slides) on a ray. Other rays of the
+    same line follow: those in the same direction get the same sign, opposite ones the opposite sign."""
     line, at = rays.line[ray], h * len(rays.orient)
     for r in range(rays.first[line], rays.first[line + 1]):
         march.signs[at + r] = sign if rays.orient[r] == rays.orient[ray] else -sign
-
-
-@inner
-def _driven_back(rate, jump):
-    """Whether both sides of a hyperplane push a unit toward it, clearly."""
-    return rate < AT_BOUND * jump and rate - jump > -AT_BOUND * jump
 
 
 @inner
@@ -223,10 +233,3 @@ def _rate(h, ray, shape, rays, v):
         rate += v[shape.biases_at[0] + h]
         square += 1.0
     return rate, square if shape.train[0] else 0.0
-
-
-@native
-def onward(rate, jump):
-    """Whether a unit crosses its hyperplane: the velocity points beyond it on both sides. `rate` is the
-    velocity toward the side it comes from, `jump` by how much less it is beyond."""
-    return rate < 0 and rate - jump <= TINY * (abs(rate) + abs(jump))

@@ -21,6 +21,7 @@ from biasfree.dynamics.flow.native._classes import (
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._events import KINK_SHARE, budget_of, first_event, pass_kinks
+from biasfree.dynamics.flow.native._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.flow.native._field import loss, velocity
 from biasfree.dynamics.flow.native._march import (
     ACCEPTED,
@@ -93,6 +94,9 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         if fraction > 0:
             _take(march, saves, shape, rays, room, groups, desk, rtol, fraction)
             real[LOCAL] += cost
+            if two_layers:
+                stay_on_hyperplanes(march, shape, rays, held)
+                restore_balances(march, shape)
             decided = not two_layers or pass_kinks(march, shape, rays, room, held, groups, desk, fraction)
             fraction, cost = 0.0, 0.0
             if not decided:
@@ -104,7 +108,7 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         tried += 1
         if not _evaluate_stages(march, saves.ts[-1], shape, rays, room, held, groups, desk, rtol, floors):
             continue
-        error = _error(march, shape, rtol, floors)
+        error = max(_error(march, shape, rtol, floors), own_error(march, shape))
         if not error <= 1:
             whole[REJECTED] += 1
             shrink = min(max(0.9 * error**-0.2, 0.1), 0.9) if error < np.inf else 0.1

@@ -34,7 +34,9 @@ CROSSINGS, SLIDES, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, UNHELD, PLACES = ra
 
 
 class March(NamedTuple):
-    """Where a flow stands: θ, its signs, the stages and the end of the step under way, times and counts."""
+    """Where a flow stands: θ, its signs, the stages and the end of the step under way, times and counts.
+    `balance` is the root of |w_h|² − |a_h|² of every neuron, with its sign; empty if it is not conserved.
+    `sizes` is room for two numbers of every such neuron."""
 
     theta: Float[np.ndarray, "N"]
     signs: Int[np.ndarray, "U"]
@@ -43,6 +45,8 @@ class March(NamedTuple):
     state: Float[np.ndarray, "N"]
     real: Float[np.ndarray, "7"]
     whole: Int[np.ndarray, "17"]
+    balance: Float[np.ndarray, "H"]
+    sizes: Float[np.ndarray, "2 H"]
 
 
 class Saves(NamedTuple):

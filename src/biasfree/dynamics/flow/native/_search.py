@@ -13,6 +13,7 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import slack
+from biasfree.dynamics.flow.native._fading import count_for_small
 from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, input_size, velocity
 from biasfree.dynamics.flow.native._layout import slope
 from biasfree.dynamics.flow.native._march import TRIAL, dense
@@ -157,7 +158,8 @@ def search(march, shape, rays, room, budget):
     h, neurons, low, high = march.real[TRIAL], 0, room.low, room.high
     for layer in range(1, len(shape.sizes) - 1):
         neurons += shape.sizes[layer]
-    steepest = h * jumps_of(march.arrival, march.signs, shape, rays, room)
+    jumps_of(march.arrival, march.signs, shape, rays, room)
+    steepest = h * count_for_small(march, shape, rays, room.jumps, budget)
     if steepest <= budget:
         return 1.0, steepest
     spent, before = np.zeros(neurons), np.zeros(neurons)
