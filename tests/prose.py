@@ -13,21 +13,27 @@ WRITTEN = re.compile(r"^<!-- (.*?): by .*?^<!-- end of \1 -->$", re.MULTILINE | 
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?(?:e[-−]?\d+)?)([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]*)(?![\w]|\.\d)( ?%| of \d)?")
 _YEAR = r"(?:19|20)\d\d[ab]?"
+_PLACE = "Eqs?|Thms?|Figs?|Theorems?|Corollary|Propositions?|Conjecture|Lemmas?|Condition|Python"
 _NAMED = re.compile(
-    rf"(?:[A-Z][\w.]*|al\.),? {_YEAR}(?:, {_YEAR})*|\]\([^)]*\)"
-    r"|(?:Eqs?|Thm|Figs?|Theorem|Corollary|Lemma|Condition|Python)\.? \d+(?:\.\d+)?"
+    rf"(?:[A-Z]\w*|al\.),? \(?{_YEAR}(?:, {_YEAR})*|\]\([^)]*\)"
+    rf"|(?:{_PLACE})\.?\s\d+(?:\.\d+)?(?:(?:,| and| to)\s\d+)*"
 )
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def typed(prose: str, known: Iterable[float]) -> list[str]:
-    """The numbers of a sentence that are none of the known ones, each with the words before it."""
-    prose, known = _NAMED.sub("", prose), set(known)
-    return [
-        prose[max(found.start() - 40, 0) : found.end()]
-        for found in NUMBER.finditer(prose)
-        if _counts(found) and _value(found) not in known
-    ]
+    """The numbers of sentences that are none of the known ones, each with the words before it."""
+    known = set(known)
+    return [words for words, found in counted(prose) if _value(found) not in known]
+
+
+def counted(prose: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """The numbers of sentences that count, each with the words before it."""
+    prose = _NAMED.sub("", prose)
+    for found in NUMBER.finditer(prose):
+        base, power, after = found.groups()
+        if after or not base.isdecimal() or (int(base) >= 10 and (base == "10" or not power)):
+            yield prose[max(found.start() - 40, 0) : found.end()], found
 
 
 def numbers(text: str) -> set[float]:
@@ -44,11 +50,6 @@ def values(settings: Any) -> Iterator[float]:
             yield from values(one)
     elif isinstance(settings, int | float):
         yield float(settings)
-
-
-def _counts(found: re.Match[str]) -> bool:
-    base, power, after = found.groups()
-    return bool(after) or not base.isdecimal() or (int(base) >= 10 and (base == "10" or not power))
 
 
 def _value(found: re.Match[str]) -> float:
