@@ -5,7 +5,7 @@
 # make test-all  also the slow tests; make test-machines repeats tests with the rounding of other machines
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
-# make results   rewrite docs/results.md and the captions in docs/neighbors.md, from the figures of make paper
+# make results   rewrite docs/results.md and the results in docs/neighbors.md, from the figures of make paper
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
 # make release-check  build both packages, install them alone in clean environments, use them: on every Python of

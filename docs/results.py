@@ -1,4 +1,4 @@
-"""Write docs/results.md, every claim with its verdict, and the captions in docs/neighbors.md.
+"""Write docs/results.md, every claim with its verdict, and what figures measured into docs/neighbors.md.
 
     python docs/results.py OUT
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from biasfree.files import replacing
+from biasfree.tables import shown as printed
 from biasfree_papers.experiment import BASES, KINDS, PAPER, UNKNOWN
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.fingerprint import (
@@ -24,6 +25,7 @@ from biasfree_papers.reproduction.fingerprint import (
 )
 from biasfree_papers.reproduction.report import marks, spread
 from biasfree_papers.reproduction.storage import load_numbers
+from inserting import inserted
 
 ROOT = Path(__file__).parents[1]
 PAGE, NEIGHBORS = ROOT / "docs" / "results.md", ROOT / "docs" / "neighbors.md"
@@ -141,17 +143,32 @@ def ordered(record: Record) -> list[Record]:
     return sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"]))
 
 
-def captioned(text: str) -> str:
-    """A page with the picture and caption of every figure between its markers, from the registry."""
-    for name, experiment in REGISTRY.items():
-        begin, end = f"<!-- {name}: by make results -->", f"<!-- end of {name} -->"
-        if begin in text:
-            caption = experiment.caption.replace("*", "\\*")
-            caption = textwrap.fill(caption, 118, break_long_words=False, break_on_hyphens=False)
-            shown = f"![{experiment.title}](pictures/{name}.png)\n\n*{caption}*"
-            before, rest = text.split(begin)
-            text = f"{before}{begin}\n\n{shown}\n\n{end}{rest.split(end)[1]}"
+def reported(text: str, records: list[Record]) -> str:
+    """The page of the neighboring papers with what their figures show and measure between the markers."""
+    for record in records:
+        if f"<!-- {record['figure']}: by make results -->" in text:
+            shown = results_of(record)
+            text = inserted(text, record["figure"], f"{shown}\n\n<!-- {seal(record['figure'], shown)} -->")
     return text
+
+
+def results_of(record: Record) -> str:
+    """The picture of a figure with its caption, its tables and its claims."""
+    caption = textwrap.fill(
+        record["caption"].replace("*", "\\*"), 118, break_long_words=False, break_on_hyphens=False
+    )
+    parts = [f"![{record['title']}](pictures/{record['figure']}.png)", f"*{caption}*"]
+    for one in record["tables"]:
+        rows = [[printed(cell) for cell in row] for row in one.get("brief", one["rows"])]
+        title = one["title"][0].upper() + one["title"][1:]
+        parts += [f"{_escaped(title)}:", table(one["columns"], rows)]
+    return "\n\n".join([*parts, "The claims of the figure:", claims(record)])
+
+
+def seal(name: str, shown: str) -> str:
+    """The hash of a figure's results on the page and of the sources that they come from."""
+    joined = sources_fingerprint(REGISTRY[name]) + shown
+    return f"hash {hashlib.sha256(joined.encode()).hexdigest()[:16]}"
 
 
 _KEY = """*Ours*: the bound is derived; one that fails makes `make paper` fail. An *identity* among them holds
@@ -213,9 +230,10 @@ def _escaped(text: str) -> str:
 
 
 def main(out: Path) -> None:
+    records = load(out)
     for path, text in (
-        (PAGE, page(load(out))),
-        (NEIGHBORS, captioned(NEIGHBORS.read_text(encoding="utf-8"))),
+        (PAGE, page(records)),
+        (NEIGHBORS, reported(NEIGHBORS.read_text(encoding="utf-8"), records)),
     ):
         with replacing(path) as file:
             file.write(text.encode())

@@ -222,7 +222,7 @@ EXPECTED = {
         (1, 1, 3), (6,), "abc", (("flow_gap", plus(1e-4), {0}),),
     ),
     "town2026": Expected(
-        (2, 2, 0), (), "abcd",
+        (2, 2, 0), (4,), "abcd",
         (
             ("covered", at_most_zero_less(25), {0}),
             ("probability", at_most_zero_less(0.45), {0}),
@@ -231,11 +231,11 @@ EXPECTED = {
         "directions|misfit",
     ),
     "lai2026": Expected(
-        (2, 1, 2), (), "abcd",
+        (2, 1, 2), (2,), "abcd",
         (("defect", times(1e9, 1e-12), {0}), ("control", times(1.05, 1e-12), {1})),
     ),
     "nacson2023": Expected(
-        (3, 1, 0), (), "abc",
+        (3, 1, 0), (4,), "abc",
         (
             ("sharpness_ratio", times(30), {0}),
             ("norm", times(1000), {1}),
@@ -247,7 +247,7 @@ EXPECTED = {
         "largest_stable|norm_share",
     ),
     "basri2019": Expected(
-        (1, 2, 1), (), "abc",
+        (1, 2, 1), (3,), "abc",
         (("lowest", plus(-1e-9), {0}),),
         "halving|wide_halving|.*exponent.*",
     ),

@@ -195,11 +195,42 @@ def results():
     return runpy.run_path(str(ROOT / "docs" / "results.py"))
 
 
-def test_captions_of_the_neighboring_papers_are_up_to_date(results):
+def sealed(results, text):
+    """The neighboring papers whose results on the page are as `make results` wrote them from the sources."""
+    found = []
+    for name in NEIGHBORS:
+        part = re.search(rf"<!-- {name}: by make results -->\n(.*?)<!-- end", text, re.DOTALL)
+        shown, _, last = part[1].strip().rpartition("\n\n") if part else ("", "", "")
+        found += [name] if last == f"<!-- {results['seal'](name, shown)} -->" else []
+    return found
+
+
+def test_results_of_the_neighboring_papers_are_up_to_date(results):
+    """Pictures, captions, tables and claims carry the hash of themselves and of the sources."""
     text = (ROOT / "docs" / "neighbors.md").read_text()
-    assert results["captioned"](text) == text, "run `make results`"
-    spoiled = text.replace("pictures/frei2022.png", "pictures/fig3.png")
-    assert results["captioned"](spoiled) == text != spoiled
+    assert sealed(results, text) == NEIGHBORS, "docs/neighbors.md is stale or edited: run `make results`"
+    changed = re.search(r"(?s)<!-- kou2023: by.*?\| (1\.\d+) \|", text)
+    assert changed
+    spoiled = text[: changed.start(1)] + "9" + text[changed.end(1) :]
+    assert sealed(results, spoiled) == [name for name in NEIGHBORS if name != "kou2023"]
+
+
+def test_results_of_a_figure_have_its_picture_tables_and_claims(results, monkeypatch):
+    """`reported` writes them between the markers of a page, under their hash, and nothing else."""
+    one = stub(section="others")
+    monkeypatch.setattr(REGISTRY, "_found", {one.name: one})
+    claims = [claim.record() for claim in one.claims(one.compute(one.settle(), experiment.silent))]
+    told = {"title": "rates", "columns": ["γ", "rate"], "rows": [[0.1, 1 / 3], [0.01, None]]}
+    record = {"figure": one.name, "title": "a", "caption": "of w*", "tables": [told], "claims": claims}
+    empty = f"before\n\n<!-- {one.name}: by make results -->\n<!-- end of {one.name} -->\n\nafter\n"
+    page = results["reported"](empty, [record])
+    assert page.startswith("before\n\n<!--")
+    assert page.endswith("-->\n\nafter\n")
+    for part in (f"![a](pictures/{one.name}.png)", "*of w\\**", "Rates:", "| 0.1 | 0.333 |", "| 0.01 | – |"):
+        assert part in page
+    assert results["claims"](record) in page
+    assert results["reported"](page, [record]) == page
+    assert results["reported"]("no markers", [record]) == "no markers"
 
 
 def test_results_are_up_to_date(results):

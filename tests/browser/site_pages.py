@@ -24,6 +24,7 @@ from browsing import (
     unnamed,
 )
 from build import TUTORIALS
+from prose import counted
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ["BIASFREE_SITE"]).resolve()
@@ -45,12 +46,8 @@ QUESTIONS = {
     "cite": ("citing", "@article"),
     "bibtex": ("citing", "@article"),
 }
-#: Pages whose cells run: neighbors.html reports the runs of `make paper`, which the build does not repeat.
+#: Pages whose cells run, but for neighbors.html: tests/test_prose.py holds its sentences to its figures.
 EXECUTED = [page for page in PAGES if 'class="cell docutils' in page.read_text() and page.stem != "neighbors"]
-#: Decimals, percentages and powers of ten in prose; numbers of theorems and of Python are none.
-MEASURED = re.compile(
-    r"(?<!Thm\. )(?<!Python )(?<![\w.])(\d+\.\d+|\d+(?= ?%)|\d+(?:\.\d+)?e-?\d+)(?![\w.]*\d)"
-)
 #: The prose of a page, and what it computes or states as formula: code without comments, outputs, formulas.
 _TEXTS = """() => {
     const article = document.querySelector("article").cloneNode(true);
@@ -88,7 +85,7 @@ def test_a_page(browser_page, path):
 
 @pytest.mark.parametrize("path", EXECUTED, ids=lambda path: path.stem)
 def test_numbers_in_prose_are_those_of_the_run(browser_page, path):
-    """A measured number in a sentence is also in an output, a formula or the code of its page.
+    """A number in a sentence is also in an output, a formula or the code of its page; prose.py says which.
 
     Captions name settings of their picture, which are in the script that draws it.
     """
@@ -98,8 +95,8 @@ def test_numbers_in_prose_are_those_of_the_run(browser_page, path):
     script = ROOT / "docs" / path.relative_to(SITE).with_suffix(".py")
     shown += script.read_text() if script.exists() else ""
     typed = [
-        prose[max(found.start() - 40, 0) : found.end() + 2]
-        for found in MEASURED.finditer(prose)
+        words
+        for words, found in counted(prose)
         if not re.search(rf"(?<![\d.]){re.escape(found[1])}(?!\d)", shown)
     ]
     assert typed == []

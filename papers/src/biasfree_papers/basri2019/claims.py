@@ -1,22 +1,25 @@
-"""Claims on frequencies on the circle: the floor of two layers, and how times grow."""
+"""Claims and table on frequencies on the circle: the floor of two layers, and how times grow."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import xarray
 
+from biasfree.tables import Table
 from biasfree_papers.basri2019.compute import KINDS
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.exponents import written
-from biasfree_papers.statements import observed, ours, paper
+from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Basri et al. 2019"
 _EACH = "kinds of networks"
 
 
-def claims(n: xarray.Dataset) -> list[Claim]:
+def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What is derived, what the paper says of each kind of network, and how times grow."""
-    return [_floor(n), _learned(n), _growth(n), _kernel(n)]
+    return [_floor(n), _learned(n), _growth(n), _kernel(n), _by_kind(n)]
 
 
 def _floor(n: xarray.Dataset) -> Claim:
@@ -81,4 +84,24 @@ def _kernel(n: xarray.Dataset) -> Claim:
         source="derived here, for a width → ∞",
         bound="a level of ours: half an e-fold; the width is finite",
         each=_EACH,
+    )
+
+
+def _by_kind(n: xarray.Dataset) -> Table:
+    across: Any = ("frequency", "seed")
+    share, later = n["last"] / n["first"], n.can & (n.frequency > 1)
+    ratio = (n.halving / n.wide_halving).where(later)
+    return table(
+        "Kind by kind: the last loss over the first, where the kind can learn k and where it cannot; the "
+        "exponent in k of the time at which the error is halved; this time over that of very wide networks",
+        over="kind",
+        columns={
+            "network": n.kind,
+            "largest, can": share.where(n.can).max(across),
+            "least, cannot": share.where(~n.can).min(across),
+            "exponent": n.exponent,
+            "standard error": n.exponent_error,
+            "time/very wide, median": ratio.median(across),
+            "largest": ratio.max(across),
+        },
     )

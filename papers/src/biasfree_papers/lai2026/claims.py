@@ -1,22 +1,24 @@
-"""Claims on high-dimensional samples: what makes the distance, and its law."""
+"""Claims and table on high-dimensional samples: what makes the distance, and its law."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
+from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.lai2026.compute import MEASURES
 from biasfree_papers.shared.exponents import written
-from biasfree_papers.statements import observed, ours, paper
+from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Lai et al. 2026"
+FITTED = 1e-8  # the mean square error, over that of the targets, below which a run interpolates
 _SAME_ORDER = 2.0  # the factor within which what is of one order may vary
 
 
-def claims(n: xarray.Dataset) -> list[Claim]:
+def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What is derived, the paper's law, its exponent and its prefactor."""
-    return [*_derived(n), _order(n), _exponent(n), _prefactor(n)]
+    return [*_derived(n), _order(n), _exponent(n), _prefactor(n), _by_ratio(n)]
 
 
 def _derived(n: xarray.Dataset) -> list[Claim]:
@@ -49,7 +51,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
 
 def _order(n: xarray.Dataset) -> Claim:
     """Medians over seeds and numbers of samples, whose spread over all d/n a law of order √(n/d) bounds."""
-    scaled = (n.distance * np.sqrt(n.ratio)).sel(measure=MEASURES[:2]).median(("samples", "seed"))
+    scaled = _scaled(n).sel(measure=MEASURES[:2])
     low, high = scaled.min("ratio"), scaled.max("ratio")
     least, most = float(n.ratio.min()), float(n.ratio.max())
     return paper(
@@ -113,3 +115,24 @@ def _prefactor(n: xarray.Dataset) -> Claim:
         bound="corrections are of order √(n/d), up to 0.3 here; 0.15, half of that, and root mean squares in "
         "place of geometric means, which are lower, were both chosen with results known",
     )
+
+
+def _by_ratio(n: xarray.Dataset) -> Table:
+    """Of both models and kinds of targets."""
+    kinds = [(i, model, target) for i, model in enumerate(n.model.values) for target in n.target.values]
+    middle, fitted = _scaled(n), (n.fit_error < FITTED).mean(("samples", "seed"))
+    return table(
+        "Against d/n: distance from X⁺y over √(n/d), medians over n and seeds, and the share of runs that "
+        "interpolate",
+        over="ratio",
+        columns={
+            "d/n": n.ratio,
+            **{f"{m}, {t}": middle.sel(measure=MEASURES[i], target=t, drop=True) for i, m, t in kinds},
+            **{f"share, {m}, {t}": fitted.sel(model=m, target=t, drop=True) for _, m, t in kinds},
+        },
+    )
+
+
+def _scaled(n: xarray.Dataset) -> xarray.DataArray:
+    """Distances over √(n/d), medians over seeds and numbers of samples."""
+    return (n.distance * np.sqrt(n.ratio)).median(("samples", "seed"))

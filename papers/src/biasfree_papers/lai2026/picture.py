@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.lai2026.claims import exponent
+from biasfree_papers.lai2026.claims import FITTED, exponent
 from biasfree_papers.lai2026.compute import MEASURES
 from biasfree_papers.panels import picture
 
@@ -22,7 +22,6 @@ _LOOKS: dict[str, Any] = {
     "two neurons": {"color": "#0072b2", "ls": "-"},
     "networks": {"color": "#d55e00", "ls": "--"},
 }
-_FITTED = 1e-8  # the mean square error, over that of the targets, below which a run interpolates
 _WORDS = ("from $X^+y$, two neurons", "from $X^+y$, networks", "from ReLU interpolator, two neurons")
 
 
@@ -56,7 +55,7 @@ def _distances(axes: Axes, n: xarray.Dataset, which: int) -> None:
 
 
 def _fits(axes: Axes, n: xarray.Dataset) -> None:
-    share = 100 * (n.fit_error < _FITTED).mean(("samples", "seed"))
+    share = 100 * (n.fit_error < FITTED).mean(("samples", "seed"))
     for model, look in _LOOKS.items():
         for target, marker in _MARKERS.items():
             looks: Any = {"lw": 0.8, "marker": marker, "mfc": "none", **look}

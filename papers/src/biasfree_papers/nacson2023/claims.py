@@ -1,4 +1,4 @@
-"""Claims on steps and the minima that descent reaches."""
+"""Claims and table on steps and the minima that descent reaches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import ours, paper
+from biasfree_papers.statements import ours, paper, table
 
 _PAPER = "Nacson et al. 2023"
 _ACROSS: Any = ("rung", "seed")
@@ -16,7 +16,7 @@ _ACROSS: Any = ("rung", "seed")
 
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What is derived, and the paper's law of the norm."""
-    return [_stable(n), _norm_bound(n), _ceiling(n), _falls(n)]
+    return [_stable(n), _norm_bound(n), _ceiling(n), _falls(n), _by_set(n)]
 
 
 def _stable(n: xarray.Dataset) -> Claim:
@@ -79,4 +79,23 @@ def _falls(n: xarray.Dataset) -> Claim:
         source=_PAPER,
         bound="the paper gives no number: it falls",
         headline=True,
+    )
+
+
+def _by_set(n: xarray.Dataset) -> Table:
+    largest = n.largest_stable
+    return table(
+        f"Set by set, {n.sizes['seed']} seeds: minima that descent ends at, and the largest step at which a "
+        "seed converges, over η_c",
+        over="set",
+        columns={
+            "set": n.set,
+            "η_c, median": n.ceiling.median("seed"),
+            "minima": n.converged.sum(_ACROSS),
+            "settled off all kinks": n.settled.sum(_ACROSS),
+            "largest step, median": largest.median("seed"),
+            "least": largest.min("seed"),
+            "most": largest.max("seed"),
+            "norm there/at the least step, median": n.norm_share.median("seed"),
+        },
     )

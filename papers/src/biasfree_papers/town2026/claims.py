@@ -1,22 +1,23 @@
-"""Claims on orthogonal samples: coverage decides, one neuron per saddle, and two laws in n."""
+"""Claims and table on orthogonal samples: coverage decides, one neuron per saddle, and two laws in n."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
+from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.exponents import written
-from biasfree_papers.statements import ours, paper
+from biasfree_papers.statements import ours, paper, table
 
 _PAPER = "Town et al. (2026)"
 _FALSE_ALARM, _LEVEL = 1e-4, 0.95
 
 
-def claims(n: xarray.Dataset) -> list[Claim]:
+def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """Ours, then the paper's; two numbers of samples always lie on a line."""
     straight = [threshold(n)] if n.sizes["samples"] > 2 else []
-    return [_shares(n), _floor(n), _one_by_one(n), *straight, order(n)]
+    return [_shares(n), _floor(n), _one_by_one(n), *straight, order(n), _by_samples(n)]
 
 
 def _shares(n: xarray.Dataset) -> Claim:
@@ -93,13 +94,12 @@ def threshold(n: xarray.Dataset) -> Claim:
 
 def order(n: xarray.Dataset) -> Claim:
     """Of all trained networks, and of the limit, which goes to larger n."""
-    trained = n.norm.sel(trained_width="large") / n.least
     limit = n.limit_norm / np.sqrt(2 * n.limit_samples)
     return paper(
         "the squared norm of the networks that fit is of the order of √n: trained, n = "
         f"{int(n.samples[0])} to {int(n.samples[-1])}, and in the limit γ → 0 of the same seeds, n up to "
         f"{int(n.limit_samples[-1])}",
-        half_squared_norm_over_that_of_the_shortest=np.append(trained, limit),
+        half_squared_norm_over_that_of_the_shortest=np.append(_over_least(n), limit),
         at_most=1 + np.sqrt(2),
         basis="derived",
         source=_PAPER,
@@ -108,3 +108,30 @@ def order(n: xarray.Dataset) -> Claim:
         headline=True,
         each="seeds and n",
     )
+
+
+def _by_samples(n: xarray.Dataset) -> Table:
+    """Both laws in n; widths were measured up to the largest n that was trained."""
+    at = {"samples": n.limit_samples.values}
+    width, error, formula, trained = (
+        one.reindex(at).rename(samples="limit_samples")
+        for one in (n.half, n.half_error, n.exact_half, _over_least(n).mean("seed"))
+    )
+    limit = n.limit_norm / np.sqrt(2 * n.limit_samples)
+    return table(
+        "Against the number of samples n: the width at which half of the networks fit, and ½|θ|²/√(2n), the "
+        f"mean over {n.sizes['seed']} seeds",
+        over="limit_samples",
+        columns={
+            "n": n.limit_samples,
+            "width, formula": formula,
+            f"width, {int(n.draws)} seeds": width,
+            "standard error": error,
+            "norm, trained": trained,
+            "norm, γ → 0": limit.mean("seed"),
+        },
+    )
+
+
+def _over_least(n: xarray.Dataset) -> xarray.DataArray:
+    return n.norm.sel(trained_width="large") / n.least
