@@ -108,7 +108,7 @@ def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
         elif isinstance(node, ast.Import):
             packages |= {alias.asname or alias.name: alias.name for alias in node.names}
             plain = [alias.name for alias in node.names if alias.asname is None or "." in alias.name]
-            imported |= {name.rpartition(".")[::2] for name in plain}
+            imported |= {(package, name) for package, _, name in (one.rpartition(".") for one in plain)}
     chains = [_chain(node) for node in nodes if isinstance(node, ast.Attribute)]
     known = [chain for chain in chains if chain is not None and chain[0] in packages]
     attributes = {(packages[first], tuple(names)) for first, *names in known}
