@@ -52,7 +52,7 @@ docs-check: docs browser
 
 release-check: $(VENV)/.dev
 	$(PIP) --group release
-	$(BIN)/python release/check.py $(OUT)/release $(CHECK)
+	$(BIN)/python -m release.check $(OUT)/release $(CHECK)
 
 # one thread per worker: BLAS threads of several workers on the same cores wait for each other
 test: lint
@@ -86,7 +86,7 @@ bench: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/basedpyright --level error --threads 2
+	$(BIN)/mypy
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
@@ -109,4 +109,4 @@ $(VENV)/.dev: $(VENV)/.core Makefile
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OUT) .pytest_cache .ruff_cache .mypy_cache .hypothesis

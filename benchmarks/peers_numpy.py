@@ -23,7 +23,8 @@ def slope(weights: Layers, x: np.ndarray, y: np.ndarray, leak: float) -> tuple[n
 
 def descended(network: bf.Network, data: bf.Dataset, *, step: float, steps: int) -> Layers:
     """The weights after this many steps of gradient descent."""
-    weights, x, y = network.weights, data.x, data.targets
+    weights: Layers = network.weights
+    x, y = data.x, data.targets
     for _ in range(steps):
         slopes = slope(weights, x, y, network.leak)
         weights = [w + step * s for w, s in zip(weights, slopes, strict=True)]

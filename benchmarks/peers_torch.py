@@ -37,7 +37,7 @@ class Descent:
     def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
         self.model = model_of(network)
         self.x, self.y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=step)
+        self.optimizer: torch.optim.Optimizer = torch.optim.SGD(self.model.parameters(), lr=step)
 
     def run(self, steps: int) -> None:
         criterion = torch.nn.MSELoss()

@@ -123,7 +123,10 @@ def _trained(given: Path, count: int, limit: float | None) -> Trained:
     saved = given.with_name("saved.npz")
     command = [sys.executable, "-c", PROGRAM, str(given), str(saved), str(STEP)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(count), "MKL_NUM_THREADS": str(count)}
-    options = {"env": environment, "timeout": limit, "stdout": subprocess.PIPE, "text": True}
-    seconds, done = timed(lambda: subprocess.run(command, check=True, **options))
+    seconds, done = timed(
+        lambda: subprocess.run(
+            command, check=True, env=environment, timeout=limit, stdout=subprocess.PIPE, text=True
+        )
+    )
     with np.load(saved) as stored:
         return Trained(seconds, float(done.stdout), count, list(stored.values()))

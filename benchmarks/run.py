@@ -17,7 +17,8 @@ from benchmarks.rows import Row
 def main(arguments: Sequence[str] | None = None) -> int:
     """All workloads or some; 1 if one of them failed, whatever the goals, and 130 after Ctrl-C."""
     options = _options(arguments)
-    here, rows, began = machine(), [], time.perf_counter()
+    here, began = machine(), time.perf_counter()
+    rows: list[Row] = []
     failed = interrupted = False
     try:
         for name in options.only or workloads.NAMES:

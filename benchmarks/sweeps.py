@@ -139,7 +139,7 @@ def _status(name: str, folder: Path) -> Row:
     for call in large.grid.names(found["fingerprint"]):
         small.store.write(small.store.file(call), content)
     seconds, (table, _) = timed(lambda: status(folder))
-    assert max(row[3] for row in table.rows) == STORED  # type: ignore[type-var] - counts
+    assert max(row[3] for row in table.rows) == STORED
     return Row(name, ours=seconds, ratio=seconds, goal=GOALS[name], note="names of files alone are read")
 
 

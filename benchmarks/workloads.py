@@ -44,4 +44,4 @@ class Workload(Protocol):
 
 def workload(name: str) -> Workload:
     """The module of that name, imported on first use."""
-    return import_module(f"benchmarks.{name}")  # type: ignore[return-value]
+    return import_module(f"benchmarks.{name}")

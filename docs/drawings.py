@@ -227,9 +227,13 @@ def sweep() -> Drawing:
     made.arrow((434, 110), (492, 110), color=GRAY, width=2.5)
     made.text(254, 98, "writes", color=BLUE)
     made.text(463, 98, "reads", color=GRAY)
-    rows = ((30, BLUE, BLUE, "finished: stored at once"), (30, "white", BLUE, "in flight at the crash: lost"))
-    rows += ((30, "white", GRAY, "not begun"), (420, PALE, GRAY, "in the store: not computed again"))
-    rows += ((420, BLUE, BLUE, "computed now"),)
+    rows = (
+        (30, BLUE, BLUE, "finished: stored at once"),
+        (30, "white", BLUE, "in flight at the crash: lost"),
+        (30, "white", GRAY, "not begun"),
+        (420, PALE, GRAY, "in the store: not computed again"),
+        (420, BLUE, BLUE, "computed now"),
+    )
     for i, (x, fill, edge, words) in enumerate(rows):
         y = 198 + 26 * (i if i < 3 else i - 3)
         made.box(x, y, (18, 18), fill=fill, edge=edge)

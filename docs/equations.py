@@ -12,7 +12,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from biasfree.files import replacing
@@ -165,10 +165,15 @@ def used_by_figure(folder: Path) -> set[str]:
             continue
         seen.add(item)
         path, name = item
-        names = used(path.read_text(), lambda one, name=name: name in (None, one))
+        names = used(path.read_text(), partial(_asked, name))
         found |= names
         left += [one for dotted in names if (one := shared(dotted)) is not None]
     return found
+
+
+def _asked(name: str | None, one: str) -> bool:
+    """Whether a definition counts, if only that of this name does, or all do."""
+    return name in (None, one)
 
 
 def shared(dotted: str) -> tuple[Path, str] | None:

@@ -12,6 +12,7 @@ import re
 import tempfile
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from inserting import insert
 
@@ -20,7 +21,7 @@ PAGE = Path(__file__).with_suffix(".md")
 
 def main():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    space = {}
+    space: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         home = Path.cwd()
         os.chdir(folder)

@@ -1,7 +1,7 @@
 """Check a release: both packages are built, examined, installed alone in clean environments, and used.
 
-    python release/check.py out/release
-    python release/check.py out/release --python 3.12 --versions lowest
+    python -m release.check out/release
+    python -m release.check out/release --python 3.12 --versions lowest
 
 Every Python of this machine from 3.11 on gets two environments: one with the newest versions of what the
 packages need, PyTorch as constraints.txt pins it, and one with the lowest versions that pyproject.toml
@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from environments import KINDS, Environment, interpreters
-from packages import build, digest, faults
-from trials import TRIALS, tried
+from release.environments import KINDS, Environment, interpreters
+from release.packages import build, digest, faults
+from release.trials import TRIALS, tried
 
 
 def main() -> int:

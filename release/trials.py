@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments import ROOT, Environment, Failed
+from release.environments import ROOT, Environment, Failed
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

@@ -20,7 +20,8 @@ def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:
 
 
 if MORE > 1:
-    hypothesis.settings = _thorough  # for the test modules, which import it while they are collected
+    # for the test modules, which import it while they are collected
+    hypothesis.settings = _thorough  # type: ignore[misc, assignment]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,4 +33,4 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    hypothesis.settings = _SETTINGS
+    hypothesis.settings = _SETTINGS  # type: ignore[misc]

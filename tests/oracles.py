@@ -20,7 +20,7 @@ def forward(weights, biases, leak, x):
     return inputs, slopes, z
 
 
-def layers(network):
+def layers(network) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Weights and biases of a network, zeros where it has none."""
     biases = network.biases or tuple(np.zeros(len(w)) for w in network.weights)
     return [w.copy() for w in network.weights], [b.copy() for b in biases]
@@ -44,7 +44,8 @@ def gradients(weights, biases, leak, data, kind="square", l2=0.0):
     inputs, slopes, f = forward(weights, biases, leak, data.x)
     y = data.y.reshape(f.shape)
     delta = (f - y if kind == "square" else -y / (1 + np.exp(y * f))) / len(f)
-    by_weight, by_bias = [], []
+    by_weight: list[np.ndarray] = []
+    by_bias: list[np.ndarray] = []
     for i in reversed(range(len(weights))):
         by_weight.insert(0, delta.T @ inputs[i] + l2 * weights[i])
         by_bias.insert(0, delta.sum(axis=0))

@@ -1,6 +1,7 @@
 """Figures that take no time, for tests of all that surrounds figures."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray
@@ -24,7 +25,8 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
         arrays = {"x": np.ones(2)} if run is None else run(vars(settings), report)
         return xarray.Dataset({key: (f"{key}_axis", value) for key, value in arrays.items()})
 
-    bound, read = (1.0 if holds else 0.01,), {"note": "luck", "rebuilt": True}
+    bound = (1.0 if holds else 0.01,)
+    read: dict[str, Any] = {"note": "luck", "rebuilt": True}
     claims = [
         Claim("a claim of ours", "here", "ours", (0.1,), bound, "a bound", (0,), identity=True),
         Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1), **read),

@@ -4,6 +4,7 @@ import inspect
 import pickle
 import traceback
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ class Frame:
         return iter(self.columns)
 
 
-BAD = (
+BAD: tuple[Any, ...] = (
     None, "abc", 3.5, -1, True, np.nan, 1j, [], [1, 2], ["a"], [[1], [1, 2]], {}, object(), bf.Network,
     NETWORK, DATA, TRAJECTORY, DATA.x, np.ones(3), np.ones((2, 2, 2)), np.ma.masked_less(DATA.x, 0),
     Frame(DATA.x),
@@ -100,16 +101,16 @@ def test_a_wrong_argument_is_never_an_error_from_inside(function):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),  # pyright: ignore[reportArgumentType]
-        (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),  # pyright: ignore[reportArgumentType]
-        (lambda: bf.theory.aligned(NETWORK, None), r"a bf\.Dataset or bf\.data\.Population, got None"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.networks.in_span(NETWORK, DATA.x), r"got a ndarray of shape \(40, 3\); make one with"),  # type: ignore[arg-type]
+        (lambda: bf.theory.coverage(DATA, NETWORK), r"got a Dataset; call it as coverage\(network, data"),  # type: ignore[arg-type]
+        (lambda: bf.theory.aligned(NETWORK, None), r"a bf\.Dataset or bf\.data\.Population, got None"),  # type: ignore[arg-type]
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, 60), r"got the number 60; .* such as \[0, 60\]"),
         (lambda: bf.theory.reduced_flow(NETWORK, DATA, [1.0], method="x"), "unknown method 'x'; choose"),
-        (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.networks.xavier((3, 4, 1), signs=3), "signs must be True or False, got 3"),  # type: ignore[arg-type]
         (lambda: bf.theory.pattern_classes([np.ones(3)], DATA), r"per hidden layer, got shape \(3,\)"),
-        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a bf.Network or a function"),  # pyright: ignore[reportArgumentType]
-        (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),  # pyright: ignore[reportArgumentType]
-        (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.diagnostics.even_fraction("relu", DATA.x), "model must be a bf.Network or a function"),  # type: ignore[arg-type]
+        (lambda: bf.data.load(3), "the name of a file is a string or a pathlib.Path, got a int"),  # type: ignore[arg-type]
+        (lambda: NETWORK.save(None), "the name of a file is a string or a pathlib.Path, got a NoneType"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(call, message):
@@ -120,9 +121,9 @@ def test_wrong_arguments_are_named(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.networks.gaussian((2, 30, 1)), r"'scale'; call it as gaussian\(sizes, \*, scale"),  # pyright: ignore[reportCallIssue]
-        (lambda: bf.networks.gaussian((2, 30, 1), 0.1), r"too many positional .* gaussian\(sizes, \*, scale"),  # pyright: ignore[reportCallIssue]
-        (lambda: bf.gradient_flow(NETWORK, DATA), r"'ts'; call it as gradient_flow\(network, data, ts"),  # pyright: ignore[reportCallIssue]
+        (lambda: bf.networks.gaussian((2, 30, 1)), r"'scale'; call it as gaussian\(sizes, \*, scale"),  # type: ignore[call-arg]
+        (lambda: bf.networks.gaussian((2, 30, 1), 0.1), r"too many positional .* gaussian\(sizes, \*, scale"),  # type: ignore[call-arg]
+        (lambda: bf.gradient_flow(NETWORK, DATA), r"'ts'; call it as gradient_flow\(network, data, ts"),  # type: ignore[call-overload]
     ],
 )  # fmt: skip
 def test_calls_that_do_not_fit_show_the_call(call, message):
@@ -138,6 +139,6 @@ def test_the_check_changes_nothing_of_a_function():
 
 
 def test_arguments_without_annotation_are_not_checked():
-    home = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
+    home: dict[str, Any] = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
     public(["f"], home)
     assert home["f"](None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})

@@ -145,7 +145,12 @@ def test_path_error_is_relative_over_all_layers_and_the_largest_over_time():
 
 def test_best_is_the_shortest_and_returns_the_last():
     calls = []
-    seconds, last = best(lambda: calls.append(1) or len(calls), 4)
+
+    def call():
+        calls.append(1)
+        return len(calls)
+
+    seconds, last = best(call, 4)
     assert (last, len(calls)) == (4, 4)
     assert seconds >= 0
 
@@ -194,11 +199,12 @@ def test_a_module_runs_in_a_process_of_its_own(monkeypatch):
     with pytest.raises(CalledProcessError):
         measure.in_fresh_process("no_such_module")
     done = []
-    monkeypatch.setattr(
-        measure.subprocess,
-        "run",
-        lambda command, **_: done.append(command) or CompletedProcess((), 0, "[1, 2]"),
-    )
+
+    def run(command, **_):
+        done.append(command)
+        return CompletedProcess((), 0, "[1, 2]")
+
+    monkeypatch.setattr(measure.subprocess, "run", run)
     assert measure.in_fresh_process("flow_fig3", 1e-3) == [1, 2]
     assert done[0][1:] == ["-m", "benchmarks.flow_fig3", "0.001"]
 

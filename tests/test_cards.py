@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -76,7 +77,8 @@ def test_texts_are_escaped():
     network = bf.networks.gaussian((2, 3, 1), scale=1.0)
     weights = tuple(w[None] for w in network.weights)
     run = bf.Trajectory([0.0], weights, [1.0], [1.0], leak=0.0, stats=Stats(EVIL, stopped=EVIL))
-    found = replace(bf.diagnose(network, six), reasons=(EVIL,), notes=(EVIL,))
+    evil: Any = (EVIL,)
+    found = replace(bf.diagnose(network, six), reasons=evil, notes=evil)
     for one in (run, found):
         text = one._repr_html_()
         assert "<script" not in text

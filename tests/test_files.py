@@ -237,7 +237,8 @@ def test_files_that_do_not_exist(load, tmp_path):
 def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
     """The archive lists the sizes of its arrays, so nothing is unpacked."""
     monkeypatch.setattr(files, "_ALWAYS_READ", 10**6)
-    np.savez_compressed(tmp_path / "a.npz", **dict.fromkeys(("x", "y", "W1"), np.zeros((5 * 10**5, 1))))
+    zeros = np.zeros((5 * 10**5, 1))
+    np.savez_compressed(tmp_path / "a.npz", x=zeros, y=zeros, W1=zeros)
     tracemalloc.start()
     try:
         for load in (bf.Network.load, bf.Trajectory.load, bf.MapTrajectory.load, bf.data.load):

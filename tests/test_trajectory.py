@@ -78,7 +78,7 @@ def test_states_are_networks_in_order():
     with pytest.raises(IndexError):
         run[3]
     with pytest.raises(TypeError, match="slice"):
-        run[:2]  # type: ignore[index]
+        run[:2]
 
 
 def test_map_adds_the_time_axis():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +34,17 @@ def draw() -> Figure:
     return figure
 
 
+def cosine(k: float, x: np.ndarray) -> np.ndarray:
+    """cos kφ, where φ is the angle of x."""
+    return np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
+
+
 def trained(ks: np.ndarray, *, biased: bool) -> list[bf.Trajectory]:
     """Descent on cos kφ; hidden neurons in pairs of opposite outer weights, so that f = 0 initially."""
     first, outer = (w / np.sqrt(2) for w in bf.networks.gaussian((2, WIDTH // 2, 1), scale=SCALE).weights)
     biases = (np.zeros(WIDTH), np.zeros(1)) if biased else None
     start = bf.Network((np.vstack([first, first]), np.hstack([outer, -outer])), biases=biases)
-    data = [bf.data.circle(POINTS, lambda x, k=k: np.cos(k * np.arctan2(x[:, 1], x[:, 0]))) for k in ks]
+    data = [bf.data.circle(POINTS, partial(cosine, k)) for k in ks]
     return bf.gradient_descent([start] * len(ks), data, step=STEP, steps=STEPS)
 
 

@@ -58,8 +58,9 @@ def minima(data: bf.Dataset) -> tuple[np.ndarray, np.ndarray]:
     networks = [bf.networks.gaussian((2, 12, 1), scale=scale, seed=seed) for seed in range(SEEDS)]
     rows: tuple[list, list] = ([], [])
     for step in SHARES * largest_settling_step(data):
-        options = {"step": float(step), "steps": 6000, "save_every": 6000, "keep_diverged": True}
-        for run in bf.gradient_descent(networks, data, **options):
+        for run in bf.gradient_descent(
+            networks, data, step=float(step), steps=6000, save_every=6000, keep_diverged=True
+        ):
             if run.loss[-1] < 1e-16:
                 kinked = kink_distances(run[-1], data).min() < ON_KINK
                 norm = bf.diagnostics.path_norm(run[-1], data)

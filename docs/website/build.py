@@ -77,9 +77,9 @@ def prepare(source: Path) -> None:
                 made += _contents(text) if path.stem == "README" else footer(path.stem)
             target.write_text(_download(made, place, source, text))
     for name, text in own_pages().items():
-        place = PurePosixPath("docs") / name
+        shown = PurePosixPath("docs") / name
         (source / name).parent.mkdir(exist_ok=True)
-        made = page(text, place, known, reference.known, runs=True)
+        made = page(text, shown, known, reference.known, runs=True)
         (source / name).write_text(_download(made, name, source, text))
     (source / "reference").mkdir()
     for name, text in reference.pages().items():

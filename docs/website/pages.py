@@ -112,11 +112,12 @@ def commented(text: str) -> str:
 
 def notebook(text: str) -> dict[str, object]:
     """The page as a Jupyter notebook without outputs."""
-    cells, end = [], 0
+    cells: list[dict[str, object]] = []
+    end = 0
 
     def add(kind: str, source: str) -> None:
         if source.strip():
-            extra = {"execution_count": None, "outputs": []} if kind == "code" else {}
+            extra: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
             cells.append(
                 {"cell_type": kind, "id": f"cell-{len(cells)}", "metadata": {}, "source": source.strip()}
                 | extra

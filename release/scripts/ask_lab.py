@@ -26,7 +26,7 @@ async def ask(address: str) -> None:
     request = HTTPRequest(origin.replace("http", "ws") + "/talk", headers={**cookie, "Origin": origin})
     talk = await websocket_connect(request)
     await talk.write_message(json.dumps({"id": 1, "state": {}}))
-    stages = []
+    stages: list[str] = []
     while "done" not in stages:
         message = await asyncio.wait_for(talk.read_message(), 300)
         assert message is not None, f"the server closed after {stages}"

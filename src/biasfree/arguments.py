@@ -148,7 +148,7 @@ def _called(wanted: str, optional: bool, name: str, value: Any) -> Any:
 def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
     if value is None and optional:
         return value
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1):
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0:
         items = list(as_array(name, value)) if is_tensor(value) else list(value)
         check = _ITEMS.get(kind, lambda _, item: item)
         return [check(f"{name}[{i}]", item) for i, item in enumerate(items)]

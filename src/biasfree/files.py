@@ -112,7 +112,7 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
         if value.dtype.hasobject:
             raise ValueError(f"cannot save {name!r}: it is not an array of numbers or strings.")
     with replacing(path) as file:
-        np.savez_compressed(file, **stored)  # type: ignore[arg-type] - no array is called allow_pickle
+        np.savez_compressed(file, **stored)  # type: ignore[arg-type]  # no array is called allow_pickle
 
 
 def load_npz(path: str | os.PathLike[str], *, needs: tuple[str, ...]) -> dict[str, NDArray[Any]]:

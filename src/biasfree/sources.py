@@ -98,7 +98,8 @@ Attributes = set[tuple[str, tuple[str, ...]]]
 def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
     """Names that a source imports, attributes that it takes from imported names, names it hands on whole."""
     nodes = list(ast.walk(ast.parse(source)))
-    packages, imported = {}, set()
+    packages: dict[str, str] = {}
+    imported: Imported = set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
             base = _absolute(node, module)
@@ -107,7 +108,7 @@ def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
         elif isinstance(node, ast.Import):
             packages |= {alias.asname or alias.name: alias.name for alias in node.names}
             plain = [alias.name for alias in node.names if alias.asname is None or "." in alias.name]
-            imported |= {name.rpartition(".")[::2] for name in plain}
+            imported |= {(package, name) for package, _, name in (one.rpartition(".") for one in plain)}
     chains = [_chain(node) for node in nodes if isinstance(node, ast.Attribute)]
     known = [chain for chain in chains if chain is not None and chain[0] in packages]
     attributes = {(packages[first], tuple(names)) for first, *names in known}
@@ -128,7 +129,7 @@ def exports(package: str) -> dict[str, tuple[str, str]]:
     """The names that a package imports, each with its module and its name there."""
     path = module_path(package)
     assert path is not None
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             base = _absolute(node, f"{package}.__init__")

@@ -129,9 +129,14 @@ def test_every_setting_reaches_the_address(opened):
         page.locator(f"#field-{name}").fill(str(value))
         page.locator(f"#field-{name}").press("Enter")
         until(page, f"location.hash.includes('{name}={value}')")
-    for name, value in {"method": "descent", "loss": "logistic", "depth": "3", "initial": "balanced"}.items():
-        page.locator(f"#field-{name}").select_option(value)
-        until(page, f"location.hash.includes('{name}={value}')")
+    for name, choice in {
+        "method": "descent",
+        "loss": "logistic",
+        "depth": "3",
+        "initial": "balanced",
+    }.items():
+        page.locator(f"#field-{name}").select_option(choice)
+        until(page, f"location.hash.includes('{name}={choice}')")
     page.locator("#field-step").fill("0.05")
     page.locator("#field-step").press("Enter")
     for name in ("mirror", "twin"):

@@ -233,7 +233,7 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.data.sphere(3, 2, 5), "target must be a function, got 5"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.data.sphere(3, 2, 5), "target must be a function, got 5"),  # type: ignore[arg-type]
         (lambda: bf.data.sphere(3, 2, radius=0), "radius must be positive"),
         (lambda: bf.data.sphere(3, 0), "d must be a whole number"),
         (lambda: bf.data.xor_clusters(4, 1, 2.0), "d must be a whole number of at least 2, got 1"),
@@ -241,13 +241,13 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
         (lambda: bf.data.xor_clusters(4, 2, 1.0, flipped=1.5), "flipped must be a probability, from 0 to 1"),
         (lambda: bf.data.orthogonally_separable(0, 2), "n must be a whole number"),
         (lambda: bf.data.odd_sine(0), "n must be a whole number of at least 1, got 0"),
-        (lambda: bf.data.odd_sine(10, 2.5), "d must be a whole number"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.data.odd_sine(10, 2.5), "d must be a whole number"),  # type: ignore[arg-type]
         (lambda: bf.data.odd_sine(10, 2, seed=-1), "seed must be a whole number of at least 0, got -1"),
-        (lambda: bf.data.odd_sine(10, 2, seed=None), "seed must be a whole number"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.data.odd_sine(10, 2, seed=None), "seed must be a whole number"),  # type: ignore[arg-type]
         (lambda: bf.data.six_points(-1), "delta must not be negative"),
         (lambda: bf.data.six_points(float("nan")), "delta must be finite"),
         (lambda: bf.data.circle(True), "n must be a whole number"),
-        (lambda: bf.data.circle(4, 3), "target must be a function"),  # pyright: ignore[reportArgumentType]
+        (lambda: bf.data.circle(4, 3), "target must be a function"),  # type: ignore[arg-type]
         (lambda: bf.data.circle(4, lambda x: x[:2, 0]), "same length, got 4 and 2"),
         (lambda: bf.data.circle(4, lambda x: 1 / x[:, 0] ** 0 * np.nan), "y must be finite"),
         (lambda: bf.data.separation_target([1.0, 2.0, 3.0]), "two components"),

@@ -235,7 +235,7 @@ def test_a_leak_without_meaning_is_refused():
     with pytest.raises(ValueError, match="leak needs a model"):
         bf.diagnose(data=SYMMETRIC, leak=0.5)
     with pytest.raises(ValueError, match="leak must be a number"):
-        bf.diagnose([np.ones((2, 3)), np.ones((1, 2))], SYMMETRIC, leak="a")  # pyright: ignore[reportArgumentType]
+        bf.diagnose([np.ones((2, 3)), np.ones((1, 2))], SYMMETRIC, leak="a")  # type: ignore[arg-type]
 
 
 def test_fewer_samples_than_dimensions_make_every_function_linear():

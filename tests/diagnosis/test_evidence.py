@@ -1,5 +1,7 @@
 """What counts as evidence in an answer: mirror images, few samples, and the better of two linear maps."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def test_growth_is_what_the_last_doubling_of_samples_gave():
     """Noisy targets of 40 inputs: 64 samples are few for a linear map, 1600 are not."""
     rng = np.random.default_rng(0)
     w = rng.normal(size=40)
-    found = {}
+    found: dict[int, Any] = {}
     for n in (80, 2000):
         x = rng.normal(size=(n, 40))
         found[n] = competitors(x, Task((x @ w + 3 * rng.normal(size=n))[:, None]), seed=0)

@@ -117,7 +117,8 @@ def test_any_precision_and_bfloat16_of_jax():
 
 
 def test_modules_of_any_precision_are_left_as_they_were():
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
+    import torch
 
     class Model(torch.nn.Module):
         def __init__(self):

@@ -7,8 +7,10 @@ import pytest
 
 import biasfree as bf
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
+pytest.importorskip("torch")
+import torch
+from torch import nn
+
 RNG = np.random.default_rng(0)
 IMAGES = RNG.normal(size=(60, 1, 4, 4))
 Y = IMAGES.reshape(60, -1)[:, 0]

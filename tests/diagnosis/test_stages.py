@@ -127,7 +127,8 @@ def test_of_many_samples_a_fifth_is_held_out_once():
 
 
 def test_the_first_answer_keeps_mirror_images_together():
-    data, seen = bf.data.odd_sine(n=600, d=2, seed=0), []
+    data = bf.data.odd_sine(n=600, d=2, seed=0)
+    seen: list[Any] = []
     best = bf.networks.rank_one(np.linalg.lstsq(data.x, data.y)[0], width=4, scale=1.0)
     bf.diagnose(best, data, flips=20, watch=seen.append)
     assert len(seen) == 2

@@ -100,7 +100,7 @@ def test_one_input_is_exact_at_any_depth(seed, depth, leak):
 
 def test_a_network_that_is_zero_is_nothing_but_boundary():
     for weights in ([np.zeros((3, 2)), np.ones((1, 3))], [np.ones((3, 2)), np.zeros((1, 3))]):
-        found = boundary_distance(bf.Network(tuple(weights)), [[1.0, 2], [0, 0]])
+        found = boundary_distance(bf.Network(tuple(weights)), [[1.0, 2], [0.0, 0]])
         assert (found.distance.tolist(), found.exact.all()) == ([0, 0], True)
     copies = bf.Network((np.array([[1.0, 2], [1, 2]]), np.array([[0.3, -0.3]])))  # two that cancel
     assert not boundary_distance(copies, [[1.0, 1]]).distance.any()
@@ -108,7 +108,7 @@ def test_a_network_that_is_zero_is_nothing_but_boundary():
 
 def test_a_sample_on_the_boundary_or_in_the_dead_cone_has_distance_zero():
     network = bf.Network((np.array([[1.0, 0], [0, 1]]), np.array([[1.0, -1]])))  # σ(x₁) − σ(x₂)
-    found = boundary_distance(network, [[2.0, 2], [-1, -3], [2, 0], [0, 0]])
+    found = boundary_distance(network, [[2.0, 2], [-1.0, -3], [2.0, 0], [0.0, 0]])
     np.testing.assert_allclose(found.distance, [0, 0, np.sqrt(2), 0], rtol=EXACT)
     np.testing.assert_allclose(found.points[2], [1, 1], rtol=1e-8)
 
@@ -117,21 +117,21 @@ def test_the_nearest_point_may_be_a_corner():
     """f = 1 − σ(x₁) − σ(x₂) + σ(x₁ − 3): from (−2, 2) the nearest zero is the edge point (−2, 1)."""
     first, biases = np.array([[1.0, 0], [0, 1], [1, 0]]), (np.array([0.0, 0, -3]), np.ones(1))
     network = bf.Network((first, np.array([[-1.0, -1, 1]])), biases=biases)
-    found = boundary_distance(network, [[-2.0, 2], [0, 0], [-5, -5]])
+    found = boundary_distance(network, [[-2.0, 2], [0.0, 0], [-5.0, -5]])
     np.testing.assert_allclose(found.distance, [1, np.sqrt(0.5), 6], rtol=EXACT)
     np.testing.assert_allclose(found.points[0], [-2, 1], atol=1e-8)
 
 
 def test_a_corner_of_the_zero_set_is_found():
     """f = σ(x₁) + σ(x₂) vanishes on the quadrant x ≤ 0, whose corner is nearest to (3, 4)."""
-    found = boundary_distance(bf.Network((np.eye(2), np.ones((1, 2)))), [[3.0, 4], [-1, 2]])
+    found = boundary_distance(bf.Network((np.eye(2), np.ones((1, 2)))), [[3.0, 4], [-1.0, 2]])
     np.testing.assert_allclose(found.distance, [5, 2], rtol=EXACT)
     np.testing.assert_allclose(found.points, [[0, 0], [-1, 0]], atol=1e-8)
 
 
 def test_without_a_boundary_the_distance_is_infinite():
     positive = bf.Network((np.eye(2), np.ones((1, 2))), biases=(np.zeros(2), np.ones(1)))
-    found = boundary_distance(positive, [[1.0, 2], [-1, 0]])
+    found = boundary_distance(positive, [[1.0, 2], [-1.0, 0]])
     assert np.isinf(found.distance).all()
     assert np.isnan(found.points).all()
     assert (found.lower > 1e5).all()  # it is proved as far as was looked
@@ -177,7 +177,7 @@ def test_deep_networks_and_functions_have_upper_bounds():
     assert np.isfinite(deep.distance).all()
     assert ((deep.lower > 0) == (network(x) != 0)).all()
     assert not plain.lower.any()
-    linear = boundary_distance(lambda z: z @ [3.0, 4.0] - 5, [[3.0, 4], [0, 0]])
+    linear = boundary_distance(lambda z: z @ [3.0, 4.0] - 5, [[3.0, 4], [0.0, 0]])
     np.testing.assert_allclose(linear.distance, [4, 1], rtol=1e-6)
 
 
@@ -242,7 +242,7 @@ def test_a_zero_network_has_no_direction():
             lambda: boundary_distance(bf.Network((np.ones((1, 2)),)), [[1.0]]),
             r"x must have shape \(samples, 2\)",
         ),
-        (lambda: boundary_distance(3, [[1.0]]), r"must be a bf\.Network or a function"),  # pyright: ignore[reportArgumentType]
+        (lambda: boundary_distance(3, [[1.0]]), r"must be a bf\.Network or a function"),  # type: ignore[arg-type]
         (
             lambda: boundary_distance(bf.Network((np.ones((1, 1)),)), [[1.0]], effort=-1),
             "effort must be a whole",

@@ -1,5 +1,7 @@
 """Measurements on infinite data: exact means against means over samples, with their standard errors."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,12 @@ from biasfree.data import Population
 
 SIGMA = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.7]])
 TEACHER = bf.networks.gaussian((3, 4, 1), scale=1.5, leak=0.2, seed=3)
-TERMS = {"linear": [0.3, -0.4, 0.5], "odd": ([1.0, 0, 1.0], np.tanh), "teacher": TEACHER, "noise": 0.3}
+TERMS: dict[str, Any] = {
+    "linear": [0.3, -0.4, 0.5],
+    "odd": ([1.0, 0, 1.0], np.tanh),
+    "teacher": TEACHER,
+    "noise": 0.3,
+}
 POPULATIONS = {
     "Gaussian": Population(3, covariance=SIGMA, **TERMS),
     "sphere": Population(3, radius=1.5, **TERMS),

@@ -10,8 +10,10 @@ from hypothesis.strategies import booleans, integers
 import biasfree as bf
 from biasfree.diagnostics._linear_rest import SPARE, linear_fit
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
+pytest.importorskip("torch")
+import torch
+from torch import nn
+
 EPS = float(np.finfo(float).eps)
 
 
@@ -67,7 +69,8 @@ def test_a_constant_is_affine_and_an_input_that_is_constant_adds_no_intercept(si
 
 def test_the_correction_keeps_the_share_as_inputs_become_many():
     """Noise of half the energy: N is 1/2 whatever D is, where the plain residual falls to 1/8."""
-    shares, plain = [], []
+    shares: list[Any] = []
+    plain = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(80, 60))

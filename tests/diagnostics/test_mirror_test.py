@@ -1,5 +1,7 @@
 """Mirror inputs, symmetry defects and their p-values."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,7 +81,8 @@ def test_lines_and_planes_are_exact(p, seed, d, outputs):
     between = angles + np.diff(angles, append=angles[0] + np.pi) / 2
     rs = np.column_stack([np.cos(between), np.sin(between)]) if d == 2 else np.ones((1, 1))
     every = np.array([moments(data, r) for r in rs])
-    for column, moment in enumerate(("inputs", "targets")):
+    names: tuple[Literal["inputs", "targets"], ...] = ("inputs", "targets")
+    for column, moment in enumerate(names):
         value, r = worst_half_spaces(data, moment)
         assert value[0] == pytest.approx(every[:, column].max(), rel=1e-12)  # sums of at most 17 terms
         assert half_space_defect(data, r[0], moment) == pytest.approx(value[0], rel=1e-12)

@@ -61,7 +61,12 @@ def test_zero_outputs_several_outputs_and_subsamples():
     assert several(0).nonlinear > 0.5  # the worst output
     assert LinearityMonitor(lambda x: 0 * x[:, 0], DATA.x, DATA.y)(0).nonlinear == 0
     seen = []
-    LinearityMonitor(lambda x: (seen.append(len(x)), x[:, 0])[1], DATA.x, DATA.y, samples=10)(0)
+
+    def first(x):
+        seen.append(len(x))
+        return x[:, 0]
+
+    LinearityMonitor(first, DATA.x, DATA.y, samples=10)(0)
     assert seen == [10]
 
 

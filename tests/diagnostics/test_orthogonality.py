@@ -29,15 +29,15 @@ def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
 
 
 def test_orthogonal_separability_by_hand():
-    found = orthogonal_separability(bf.Dataset([[1.0, 0], [3, 3], [0, -2]], [1, 1, -1]))
+    found = orthogonal_separability(bf.Dataset([[1.0, 0], [3.0, 3], [0.0, -2]], [1, 1, -1]))
     assert (found.within, found.between) == pytest.approx((np.sqrt(0.5), 0))
     assert (found.holds, found.defect) == (True, 0)
     right = orthogonal_separability(bf.Dataset(np.eye(2), [1, 1]))  # a right angle within a label
     assert (right.within, right.between, right.holds, right.defect) == (0, -1, False, 0)
-    mixed = orthogonal_separability(bf.Dataset([[1.0, 0], [2, 2]], [1, -1]))
+    mixed = orthogonal_separability(bf.Dataset([[1.0, 0], [2.0, 2]], [1, -1]))
     assert mixed.defect == pytest.approx(np.sqrt(0.5))
-    assert not orthogonal_separability(bf.Dataset([[1.0, 0], [0, 0]], [1, 1])).holds  # length 0
-    assert orthogonal_separability(bf.Dataset([[1.0], [-3], [1]], [1, -1, 1])).holds  # one input, twice
+    assert not orthogonal_separability(bf.Dataset([[1.0, 0], [0.0, 0]], [1, 1])).holds  # length 0
+    assert orthogonal_separability(bf.Dataset([[1.0], [-3.0], [1.0]], [1, -1, 1])).holds  # one input, twice
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -89,4 +89,4 @@ def test_refusals():
     with pytest.raises(ValueError, match="the student has 2 inputs and 1 outputs, the teacher 3 and 1"):
         overlaps(two, bf.networks.gaussian((3, 3, 1), scale=1.0))
     with pytest.raises(ValueError, match=r"teacher must be a bf\.Network, got a Dataset"):
-        bf.diagnostics.overlaps(two, bf.data.six_points())  # pyright: ignore[reportArgumentType]
+        bf.diagnostics.overlaps(two, bf.data.six_points())  # type: ignore[arg-type]

@@ -171,7 +171,7 @@ def test_maps_without_weights():
 def test_plateaus_refuse_nonsense():
     for wrong in ({"fall": 0.5}, {"slower": 1.0}):
         with pytest.raises(ValueError, match=r"fall must be under 0\.5 and slower above 1"):
-            plateaus(curve([0.0, 1.0], [1.0, 0.0]), **wrong)  # pyright: ignore[reportArgumentType]
+            plateaus(curve([0.0, 1.0], [1.0, 0.0]), **wrong)  # type: ignore[arg-type]
 
 
 @settings(deadline=None)

@@ -1,5 +1,7 @@
 """Wrong calls raise an error of one sentence before anything is computed."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)
 DEEP = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
 
 #: (what replaces an argument of the simulators, the sentence)
-COMMON = [
+COMMON: list[tuple[dict[str, Any], str]] = [
     ({"network": None}, "network must be a Network or a list of them, got NoneType"),
     ({"network": "relu"}, "network must be a Network or a list of them, got str"),
     ({"network": np.ones((4, 3))}, "network must be a Network or a list of them, got ndarray"),
@@ -62,7 +64,7 @@ COMMON = [
     ({"until": -1}, "until must be positive, got -1"),
     ({"until": np.nan}, "until must be finite"),
 ]
-DESCENT = [
+DESCENT: list[tuple[dict[str, Any], str]] = [
     ({"step": 0}, "step must be positive, got 0"),
     ({"step": -0.1}, "step must be positive, got -0.1"),
     ({"step": np.nan}, "step must be finite, got nan"),
@@ -77,7 +79,7 @@ DESCENT = [
     ({"save_every": [1, 10**9]}, "the steps of save_every must increase and lie within steps="),
     ({"save_every": [1.5]}, "a step of save_every must be a whole number of at least 0, got 1.5"),
 ]
-LONG = [
+LONG: list[tuple[dict[str, Any], str]] = [
     ({"horizon": 0}, "horizon must be positive, got 0"),
     ({"horizon": -1e3}, "horizon must be positive, got -1000.0"),
     ({"horizon": np.inf}, "horizon must be finite, got inf"),
@@ -101,7 +103,7 @@ LONG = [
         "one output and no biases to bound the curvature, .*3→4→2",
     ),
 ]
-FLOW = [
+FLOW: list[tuple[dict[str, Any], str]] = [
     ({"ts": [0.0, 2.0, 1.0]}, "ts must be strictly increasing, got 2.0 followed by 1.0 at index 2"),
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
     ({"ts": [1e-310], "method": "steps"}, "ts must be 0 or at least 2.23e-308, got 1e-310"),

@@ -46,7 +46,7 @@ def _small_problems_too(monkeypatch):
 def gathered(sizes, *, spread, leak=0.0, biased=False, seed=0):
     """A network whose neurons in every layer lie around ± one direction, up to `spread`."""
     rng = np.random.default_rng(seed)
-    weights = []
+    weights: list[np.ndarray] = []
     for inputs, outputs in pairwise(sizes):
         center = np.abs(rng.standard_normal(inputs)) if weights else rng.standard_normal(inputs)
         center /= np.linalg.norm(center)
@@ -323,7 +323,12 @@ def test_classes_expire_and_are_renewed(monkeypatch):
     """A neuron that turns far crosses the hyperplanes of samples: classes are renewed again and again."""
     made = []
     take = Grouping._take
-    monkeypatch.setattr(Grouping, "_take", lambda self, found, p: (made.append(found), take(self, found, p)))
+
+    def taken(self, found, params):
+        made.append(found)
+        take(self, found, params)
+
+    monkeypatch.setattr(Grouping, "_take", taken)
     data = oracles.random_data(300, 3, seed=2)
     network = gathered((3, 4, 1), spread=1e-2, seed=7)
     run = bf.gradient_descent(network, data, step=0.05, steps=400, save_every=400)

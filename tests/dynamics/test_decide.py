@@ -103,8 +103,7 @@ def test_the_rest_of_the_force_shifts_both_sides(seed):
 def least_norm_by_enumeration(k):
     """Every v at its lower bound, at its upper or free; the shortest feasible velocity."""
     best = None
-    for choice in product((0, 1, 2), repeat=len(k.above)):
-        choice = np.array(choice)
+    for choice in map(np.array, product((0, 1, 2), repeat=len(k.above))):
         v = np.where(choice == 0, k.above, k.below)
         free = choice == 2
         force = k.rest + np.where(free, 0.0, v) @ k.normals
@@ -174,8 +173,8 @@ def test_branches_are_counted(seed, shape):
     k = random_kink(shape[0], shape[1], seed)
     repels = k.above > k.below
     ways = 0
-    for sides in product((1, -1), repeat=int(repels.sum())):
-        sides = np.array(sides, int)
+    for chosen in product((1, -1), repeat=int(repels.sum())):
+        sides = np.array(chosen, int)
         rest = k.rest + np.where(sides > 0, k.above[repels], k.below[repels]) @ k.normals[repels]
         others = (
             kink(k.normals[~repels], k.above[~repels], k.below[~repels], rest) if (~repels).any() else None

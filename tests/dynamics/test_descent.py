@@ -46,7 +46,7 @@ def last_arrays(run):
     return [*run[-1].weights, *(run[-1].biases or ())]
 
 
-CASES = {
+CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "2 layers": ((3, 5, 1), {}),
     "2 layers, logistic, l2": ((3, 5, 1), {"loss": "logistic", "l2": 0.01}),
     "2 layers, two outputs, biases, l2": ((3, 5, 2), {"l2": 0.02, "biased": True}),
@@ -245,7 +245,7 @@ def test_a_list_of_datasets_goes_with_the_networks():
 
 def test_a_list_stops_each_network_at_its_own_step():
     data, networks = bf.data.six_points(), networks_of(3)
-    options = {"step": 0.1, "steps": 150, "save_every": 10, "until": 0.45}
+    options: dict[str, Any] = {"step": 0.1, "steps": 150, "save_every": 10, "until": 0.45}
     runs = bf.gradient_descent(networks, data, **options)
     assert_same_runs(runs, [bf.gradient_descent(n, data, **options) for n in networks])
     assert len({run.ts[-1] for run in runs}) > 1
@@ -277,7 +277,8 @@ def test_divergence_names_the_step_the_loss_and_the_largest_stable_step(l2):
     at, lowest, lowest_at, stable, step = divergence(str(caught.value))
     # three digits are printed
     np.testing.assert_allclose([stable, step], [largest, 1.2 * largest], rtol=6e-3)
-    w, losses = network.weights[0].copy(), []
+    w = network.weights[0].copy()
+    losses: list[float] = []
     with np.errstate(over="ignore"):
         while not losses or np.isfinite(losses[-1]):
             gap = data.y - data.x @ w[0]
@@ -325,7 +326,7 @@ def test_diverged_runs_are_kept_and_the_others_go_on():
     """A batch of 16 and one more: the run that diverges ends where it was last saved."""
     data, networks = bf.data.six_points(), networks_of(17)
     networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
-    options = {"step": 0.1, "steps": 40, "save_every": 1}
+    options: dict[str, Any] = {"step": 0.1, "steps": 40, "save_every": 1}
     runs = bf.gradient_descent(networks, data, **options, keep_diverged=True)
     with pytest.raises(DivergenceError) as caught:
         bf.gradient_descent(networks[3], data, **options)
@@ -352,15 +353,15 @@ def test_a_diverged_run_alone_keeps_what_was_saved_before():
 
 def test_float64_whatever_the_caller_has_set():
     """Descent under the caller's float32 is descent under the caller's float64; neither setting changes."""
-    assert not jax.config.jax_enable_x64  # JAX's default  # pyright: ignore[reportAttributeAccessIssue]
+    assert not jax.config.jax_enable_x64  # type: ignore[attr-defined]  # JAX's default
     run = six_points_run()
-    assert not jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+    assert not jax.config.jax_enable_x64  # type: ignore[attr-defined]
     assert run.weights[0].dtype == run.loss.dtype == np.float64
     weights, _ = oracles.descended(run[0], bf.data.six_points(), step=0.1, steps=150)
     np.testing.assert_allclose(run[-1].weights[0], weights[0], rtol=0, atol=1e-12)  # float32 would leave 1e-6
     with jax.enable_x64(True):
         again = six_points_run()
-        assert jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+        assert jax.config.jax_enable_x64  # type: ignore[attr-defined]
     np.testing.assert_array_equal(again.weights[0], run.weights[0])
 
 

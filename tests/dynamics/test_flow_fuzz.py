@@ -15,7 +15,7 @@ import oracles
 TS = np.array([0.0, 0.5, 1.5])
 #: Samples; few sizes, since every one compiles anew.
 SAMPLES = 4
-SIZES = {2: [(2, 3, 1), (3, 4, 1)], 3: [(2, 3, 3, 1)], 4: [(2, 3, 2, 2, 1)]}
+SIZES: dict[int, list[tuple[int, ...]]] = {2: [(2, 3, 1), (3, 4, 1)], 3: [(2, 3, 3, 1)], 4: [(2, 3, 2, 2, 1)]}
 SPECIALS = ("general", "duplicates", "zeros", "collinear", "kinks", "dead")
 RTOL = {"events": 1e-8, "smooth": 1e-8, "steps": 1e-4}
 

@@ -124,7 +124,8 @@ def test_levels_that_rounding_cannot_separate():
     level = 0.4
     run = flow("smooth", until=[level, np.nextafter(level, 1)])
     assert run.stats.stopped == "loss level reached"
-    np.testing.assert_allclose(*run.stats.reached, rtol=1e-13)
+    one, other = run.stats.reached
+    np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 def test_a_run_without_levels_reached_none():

@@ -156,6 +156,6 @@ def test_nothing_to_learn_takes_no_time():
 
 
 def test_callers_precision_is_left_alone():
-    before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+    before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
     long_descent(STARTS[0], SEPARABLE, horizon=1.0)
-    assert jax.config.jax_enable_x64 == before  # pyright: ignore[reportAttributeAccessIssue]
+    assert jax.config.jax_enable_x64 == before  # type: ignore[attr-defined]

@@ -1,5 +1,7 @@
 """Gradient flow and descent on infinite data, against samples, SciPy, finite differences and theory."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,7 +34,7 @@ def student_of(population, width=5, *, leak=0.1, scale=1.0, seed=0):
 
 
 def field_of(network, population, **how):
-    return PopulationField(network, population, **{"l2": 0.0, "train": BOTH} | how)
+    return PopulationField(network, population, **dict[str, Any](l2=0.0, train=BOTH) | how)
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -303,13 +305,13 @@ OTHER = bf.networks.gaussian((2, 2, 1), scale=1.0)
          r'loss="square", got .logistic.; for other losses train on samples, population\.sample\('),
         (lambda: bf.gradient_flow(NETWORK, POPULATION, [1.0], method="events"), "no kinks, so its method is"),
         (lambda: bf.gradient_flow(OTHER, POPULATION, [1.0]), "takes 2 inputs but the population has 3"),
-        (lambda: bf.gradient_flow(NETWORK, [POPULATION], [1.0]), "one network takes one Population"),  # pyright: ignore[reportArgumentType, reportCallIssue]
+        (lambda: bf.gradient_flow(NETWORK, [POPULATION], [1.0]), "one network takes one Population"),
         (lambda: bf.gradient_flow([NETWORK], [POPULATION, POPULATION], [1.0]), "1 networks but 2 pop"),
-        (lambda: bf.gradient_flow([NETWORK] * 2, [POPULATION, POPULATION.sample(3)], [1.0]),  # pyright: ignore[reportArgumentType, reportCallIssue]
+        (lambda: bf.gradient_flow([NETWORK] * 2, [POPULATION, POPULATION.sample(3)], [1.0]),  # type: ignore[arg-type]
          "data must be a Population or a list of them, got a list with a Dataset"),
         (lambda: bf.gradient_descent(DEEP, POPULATION, step=0.1, steps=1), r"population\.sample\("),
-        (lambda: bf.sharpness(NETWORK, POPULATION), r"population\.sample\("),  # pyright: ignore[reportArgumentType]
-        (lambda: bf.long_descent(NETWORK, POPULATION, horizon=1.0), r"population\.sample\("),  # pyright: ignore[reportArgumentType, reportCallIssue]
+        (lambda: bf.sharpness(NETWORK, POPULATION), r"population\.sample\("),  # type: ignore[arg-type]
+        (lambda: bf.long_descent(NETWORK, POPULATION, horizon=1.0), r"population\.sample\("),  # type: ignore[call-overload]
     ],
 )  # fmt: skip
 def test_what_is_not_covered_is_refused_with_the_remedy(call, message):

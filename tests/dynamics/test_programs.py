@@ -38,7 +38,7 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
     raised(np.ones(1), power=3)  # a static argument makes another program, values do not
     raised(np.zeros(1), power=3)
     assert len(traced) == 8
-    assert users._cache_size() == 1  # pyright: ignore[reportAttributeAccessIssue]
+    assert users._cache_size() == 1  # type: ignore[attr-defined]
 
 
 def test_a_forked_process_refuses_to_simulate():

@@ -10,7 +10,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _sharpness as curvature
 
-CASES = {
+CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "2 layers": ((3, 4, 1), {}),
     "2 layers, logistic, l2": ((3, 4, 1), {"loss": "logistic", "l2": 0.1}),
     "2 layers, mirrored": ((3, 4, 1), {"mirrored": True}),
@@ -33,9 +33,11 @@ def flat(network):
     return np.concatenate([a.ravel() for a in (*network.weights, *(network.biases or ()))])
 
 
-def from_flat(network, values):
+def from_flat(network, values) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Weights and biases of the shapes of `network`; zeros where it has no biases."""
-    weights, biases, at = [], [], 0
+    weights: list[np.ndarray] = []
+    biases: list[np.ndarray] = []
+    at = 0
     for group, into in ((network.weights, weights), (network.biases or (), biases)):
         for a in group:
             into.append(values[at : at + a.size].reshape(a.shape))
@@ -176,7 +178,7 @@ def test_along_a_run_and_refusals():
     run = bf.gradient_descent(network, data, step=0.1, steps=20, save_every=10)
     assert run.map(lambda state: bf.sharpness(state, data)).shape == (3,)
     with pytest.raises(ValueError, match=r"network must be a bf\.Network, got a list"):
-        bf.sharpness([network], data)  # pyright: ignore[reportArgumentType]
+        bf.sharpness([network], data)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown loss 'hinge'"):
         bf.sharpness(network, data, loss="hinge")
 

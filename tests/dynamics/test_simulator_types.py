@@ -2,7 +2,6 @@
 
 The type checker verifies `assert_type` and the calls it must refuse; pytest verifies the values.
 """
-# pyright: reportUnnecessaryTypeIgnoreComment=error
 
 import inspect
 from typing import Any, Required, assert_type, get_origin, get_type_hints
@@ -60,16 +59,16 @@ def test_a_pair_of_arrays_is_a_dataset():
     two: Any = [DATA, DATA]
     assert len(bf.gradient_flow([NETWORK, NETWORK], two, [1.0])) == 2
     with pytest.raises(ValueError, match="x and y must have the same length"):
-        bf.gradient_flow(NETWORK, (DATA.x, DATA.y[:1]), [1.0])  # pyright: ignore[reportCallIssue, reportArgumentType]
+        bf.gradient_flow(NETWORK, (DATA.x, DATA.y[:1]), [1.0])  # type: ignore[call-overload]
 
 
 def test_wrong_calls_are_refused_by_the_type_checker_too():
     with pytest.raises(TypeError, match="'steps'"):
-        bf.gradient_descent(NETWORK, DATA, step=0.1)  # pyright: ignore[reportCallIssue]
+        bf.gradient_descent(NETWORK, DATA, step=0.1)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="'tolerance'"):
-        bf.gradient_flow(NETWORK, DATA, [1.0], tolerance=1)  # pyright: ignore[reportCallIssue]
+        bf.gradient_flow(NETWORK, DATA, [1.0], tolerance=1)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="one network takes one Dataset"):
-        bf.gradient_flow(NETWORK, [DATA], [1.0])  # pyright: ignore[reportCallIssue, reportArgumentType]
+        bf.gradient_flow(NETWORK, [DATA], [1.0])  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,12 @@ def test_of_several_bars_one_is_shown(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     shown = []
-    monkeypatch.setattr(Progress, "_show", lambda self: shown.append(self) or setattr(self, "_bar", Bar()))
+
+    def show(self):
+        shown.append(self)
+        self._bar = Bar()
+
+    monkeypatch.setattr(Progress, "_show", show)
     with Progress("one") as one, Progress("other") as other:
         one.update(0.5)
         other.update(0.5)

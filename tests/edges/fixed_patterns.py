@@ -1,5 +1,7 @@
 """Checks of the stable rank, and of logistic training with fixed activation patterns."""
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def check_rank_limit(case, found):
     with mpmath.workdps(700):
         leak, size = mpmath.mpf(case.network.leak), unit(case.data.x)[1]
         a = [mpmath.mpf(float(v)) for v in case.network.weights[1][0]]
-        rows = [[] for _ in a]
+        rows: list[list[Any]] = [[] for _ in a]
         for y, length in zip(case.data.targets[:, 0], size, strict=True):
             gates = [1 if v * y > 0 else leak for v in a]
             strength = mpmath.fsum((v * g) ** 2 for v, g in zip(a, gates, strict=True))

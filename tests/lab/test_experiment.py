@@ -3,6 +3,7 @@
 import base64
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def floats(text, kind="<f4"):
 
 def answers(experiment, **message):
     """All answers to a state, in order."""
-    heard = []
+    heard: list[Any] = []
     session = Session(heard.append)
     state = experiment.to_json()
     if experiment.samples is None:
@@ -86,7 +87,7 @@ def test_the_curve_grows_while_the_flow_runs():
 
 
 def test_a_newer_message_stops_the_answers_between_stages():
-    heard = []
+    heard: list[Any] = []
     session = Session(heard.append, stopped=lambda: len(heard) == 2)
     with pytest.raises(Halted):
         session.answer({"state": {"width": 5}})
@@ -95,7 +96,8 @@ def test_a_newer_message_stops_the_answers_between_stages():
 
 
 def test_a_run_that_takes_too_long_ends_with_a_sentence():
-    inbox, heard = Inbox(limit=0.0), []
+    inbox = Inbox(limit=0.0)
+    heard: list[Any] = []
 
     def stopped():
         return inbox.stop.wait(10)  # until the clock has run out

@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
@@ -21,7 +22,7 @@ from biasfree.lab._worker import Inbox
 from lab_command import lab_command
 
 #: The sockets that a test has opened.
-CLIENTS = []
+CLIENTS: list[Any] = []
 
 
 def served(test, **options):
@@ -131,14 +132,14 @@ def test_every_answer_has_the_policy_and_only_files_of_the_page_are_served():
             assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             assert "Server" not in answer.headers
-        for path in (
+        for place in (
             "/../_server.py",
             "/%2e%2e/_server.py",
             "/page/index.html",
             "//etc/passwd",
             "/_server.py",
         ):
-            assert (await status(lab, path, **cookie(lab)))[0] == 404, path
+            assert (await status(lab, place, **cookie(lab)))[0] == 404, place
 
     served(test)
 
@@ -203,7 +204,7 @@ def test_pages_are_counted():
 
 def test_a_killed_process_is_replaced_and_those_of_a_closed_page_wait():
     async def test(lab):
-        told = []
+        told: list[Any] = []
         process = await lab.processes.take(told.append)
         while not told:
             await asyncio.sleep(0.02)
@@ -284,7 +285,7 @@ def test_serve_says_what_is_wrong(monkeypatch):
 
 
 def test_serve_opens_the_link_in_the_browser(monkeypatch, capsys):
-    opened = []
+    opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("biasfree.lab._server.Processes", lambda _: SimpleNamespace(warm=int, close=_nothing))
     done = threading.Event()

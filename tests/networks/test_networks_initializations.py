@@ -169,16 +169,16 @@ nets = bf.networks
     ("call", "message"),
     [
         (lambda: nets.gaussian((3,), scale=1), "at least two numbers"),
-        (lambda: nets.gaussian(3, scale=1), r"sizes must be \(inputs, width, …, outputs\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: nets.gaussian(3, scale=1), r"sizes must be \(inputs, width, …, outputs\)"),  # type: ignore[arg-type]
         (
             lambda: nets.gaussian((3, 0, 1), scale=1),
             r"sizes\[1\] must be a whole number of at least 1, got 0",
         ),
-        (lambda: nets.gaussian((3, 2.0, 1), scale=1), r"sizes\[1\] must be a whole number"),  # pyright: ignore[reportArgumentType]
+        (lambda: nets.gaussian((3, 2.0, 1), scale=1), r"sizes\[1\] must be a whole number"),  # type: ignore[arg-type]
         (lambda: nets.gaussian((3, 1), scale=0), "scale must be positive, got 0"),
         (lambda: nets.gaussian((3, 1), scale=float("inf")), "scale must be finite"),
         (lambda: nets.gaussian((3, 1), scale=1, leak=1.5), r"leak must lie in \[0, 1\], got 1.5"),
-        (lambda: nets.gaussian((3, 1), scale=1, seed=1.0), "seed must be a whole number"),  # pyright: ignore[reportArgumentType]
+        (lambda: nets.gaussian((3, 1), scale=1, seed=1.0), "seed must be a whole number"),  # type: ignore[arg-type]
         (
             lambda: nets.rank_one([1, 0], width=1, scale=1),
             "width must be a whole number of at least 2, got 1",

@@ -9,8 +9,10 @@ from hypothesis.strategies import booleans, floats, integers, lists, sampled_fro
 
 import biasfree as bf
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
+pytest.importorskip("torch")
+import torch
+from torch import nn
+
 leaks = sampled_from([0.0, 1.0]) | floats(0, 1)
 
 
@@ -148,7 +150,7 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'biasfree\[torch\]'"):
         bf.networks.gaussian((2, 1), scale=1.0).to_torch()
     with pytest.raises(ImportError, match=r"pip install 'biasfree\[torch\]'"):
-        bf.Network.from_torch(object())  # pyright: ignore[reportArgumentType]
+        bf.Network.from_torch(object())  # type: ignore[arg-type]
 
 
 def a_hook(*_):

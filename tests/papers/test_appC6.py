@@ -22,7 +22,7 @@ def test_common_rescaled_times(experiment):
 
 
 def test_an_end_on_the_plateau_is_refused_before_anything_is_computed(experiment):
-    told = []
+    told: list[str] = []
     with pytest.raises(ValueError, match=r"end must be at least 4\.81, where the plateau ends, got 2\."):
         experiment.compute(experiment.settle({**experiment.small, "end": 2}), told.append)
     assert not told

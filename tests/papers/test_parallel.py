@@ -2,6 +2,7 @@
 
 import multiprocessing
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def test_a_process_gives_the_same_bits_as_a_call(tmp_path):
 
 
 def test_a_failure_is_named_and_stops_nothing_else(tmp_path):
-    tasks = [(replace(named(NAME), name=name), {}) for name in ("fig98", "fig99")]
+    tasks: list[tuple[Any, dict[str, Any]]] = [
+        (replace(named(NAME), name=name), {}) for name in ("fig98", "fig99")
+    ]
     failures = make_all(tasks, tmp_path, jobs=1, watch=heard()[1])
     assert all(isinstance(failure, Failure) for failure in failures)
     assert {failure.reason.split(";")[0] for failure in failures} == {

@@ -87,7 +87,7 @@ def test_losses_that_cannot_be_drawn_are_refused(blank):
     with pytest.raises(
         ValueError, match=r"trajectory must be a bf\.Trajectory or bf\.MapTrajectory, got a list"
     ):
-        bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])  # pyright: ignore[reportArgumentType]
+        bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="has no finite time"):
         bf.plots.loss(blank, run(np.array([np.inf]), np.ones(1)))
     with pytest.raises(ValueError, match="no point of Trajectory"):

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_a_changed_function_says_which_points_are_stale(tmp_path, capfd):
 
 def test_values_are_those_at_the_time_of_the_run(tmp_path):
     """A global that changes between two calls of a notebook is part of the second run, not of the first."""
-    scope = {"__name__": "cell", "RATE": 1.0}
+    scope: dict[str, Any] = {"__name__": "cell", "RATE": 1.0}
     exec("def function(x): return RATE * x", scope)
     sweep = bf.sweep(scope["function"], over={"x": [2.0]}, store=tmp_path / "store")
     sweep.run(progress=False)

@@ -1,5 +1,7 @@
 """A function over a grid, computed at once: the Dataset that a sweep would gather; and its level lines."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def square(x, y, seed):
 
 
 def test_results_have_their_axes_coordinates_and_kinds():
-    told = []
+    told: list[dict[str, Any]] = []
     found = tabulate(square, over={"x": [1.0, 2.0], "y": [0.5, 1.5, 2.5]}, seeds=2, report=told.append)
     assert found["sum"].dims == ("x", "y", "seed")
     assert found.curve.dims == ("x", "y", "seed", "time")

@@ -7,6 +7,7 @@ one) or, where an integration stalls, RuntimeError; nothing else. No answer hold
 """
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def run(problem, loss):
 
 LOSSES = sampled_from(["square", "logistic"])
 #: labels say more than a shrunk example would
-ONCE = {"suppress_health_check": list(HealthCheck), "phases": (Phase.generate,)}
+ONCE: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "phases": (Phase.generate,)}
 
 
 @settings(deadline=None, max_examples=15, derandomize=True, **ONCE)

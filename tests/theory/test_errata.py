@@ -68,7 +68,7 @@ def test_erratum_3_the_axis_on_which_curves_collapse():
         assert np.abs(wrong.loss / twin - 1).max() > 0.1
 
 
-def scalar(target, *, y=None, weight=1e-4, leak=1.0):
+def scalar(target, *, y=None, weight=1e-4, leak=1.0) -> tuple[bf.Network, bf.Dataset]:
     """x = ±1 and a network of one neuron."""
     data = bf.Dataset([[1.0], [-1.0]], [target, -target] if y is None else y)
     return bf.Network(([[weight]], [[weight]]), leak=leak), data
@@ -85,9 +85,9 @@ def test_erratum_7_lemma_12_needs_condition_3():
     for call in (bf.theory.lemma12_bound, bf.theory.norm_bound, bf.theory.early_error):
         with pytest.raises(bf.AssumptionError, match="Condition 3"):
             call(network, data, [2.3])
-    for call in (bf.theory.lemma12_window, bf.theory.growth_rate):
+    for time_or_rate in (bf.theory.lemma12_window, bf.theory.growth_rate):
         with pytest.raises(bf.AssumptionError, match="Condition 3"):
-            call(network, data)
+            time_or_rate(network, data)
 
 
 @pytest.mark.parametrize("any_data", [False, True])

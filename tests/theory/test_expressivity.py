@@ -145,7 +145,7 @@ def test_nothing_to_explain():
 
 def test_functions_that_are_not():
     with pytest.raises(ValueError, match="a network or a function"):
-        two_layer_gap(3.0, X)  # pyright: ignore[reportArgumentType]
+        two_layer_gap(3.0, X)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"\(20,\) or \(20, K\), got shape \(3,\)"):
         two_layer_gap(lambda x: x[0], X)
     with pytest.raises(ValueError, match=r"got shape \(\)"):

@@ -52,7 +52,7 @@ def network_of(numbers: xarray.Dataset, prefix: str, *, leak: float = 0.0) -> Ne
 
 
 def _stored(numbers: xarray.Dataset, name: str) -> tuple[np.ndarray, ...]:
-    found = []
+    found: list[np.ndarray] = []
     while (key := f"{name}{len(found) + 1}") in numbers:
         found.append(numbers[key].values)
     return tuple(found)

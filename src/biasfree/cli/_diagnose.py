@@ -84,8 +84,8 @@ def diagnose(
     if model is not None and model.suffix.lower() != ".npz" and leak is None:
         typer.echo(f"Note: {model.name} does not store the activation; leak 0 (ReLU) is assumed, see --leak.")
     if json_file is not None:
-        with replacing(json_file) as file:
-            file.write(report.to_json().encode())
+        with replacing(json_file) as stream:
+            stream.write(report.to_json().encode())
     if html_file is not None:
         report.save_html(html_file)
 

@@ -210,10 +210,10 @@ def _row(
     assert found.score is not None
     assert found.nonlinear is not None
     assert found.beyond_affine is not None
-    shares = float(found.nonlinear.max()), float(found.beyond_affine.max())
+    nonlinear, nonaffine = float(found.nonlinear.max()), float(found.beyond_affine.max())
     gain = None if versus is None else found.score_on(versus.tested).minus(versus.best)
-    gains = (None, None) if gain is None else (gain.value, gain.error)
-    return Checkpoint(step, name, found.score.value, *gains, *shares, layers)
+    value, error = (None, None) if gain is None else (gain.value, gain.error)
+    return Checkpoint(step, name, found.score.value, value, error, nonlinear, nonaffine, layers)
 
 
 def _layers(model: Any, samples: Samples, above: float, seed: int) -> LayerTable:

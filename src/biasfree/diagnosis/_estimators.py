@@ -38,8 +38,9 @@ def as_estimator(model: Any, columns: Sequence[str] | None) -> Estimator | None:
     if isinstance(classes, list):
         raise ValueError(f"{name} predicts several labels per sample; diagnose one of them.")
     classes = None if classes is None else tuple(np.asarray(classes).tolist())
+    kind: Kind = "numbers"
     if classes is None:
-        method, kind = "predict", "numbers"
+        method = "predict"
     else:
         method, kind = next(pair for pair in _METHODS if hasattr(model, pair[0]))
     called, framed = getattr(model, method), _framed(model, columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from biasfree import pages, plots
@@ -91,7 +92,7 @@ def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:
             lambda axes: plots.directions(axes, network, data=data),
         )
     for i in range(network.depth):
-        yield f"W{i + 1}, neurons sorted by sign", lambda axes, i=i: plots.weights(axes, network, layer=i)
+        yield f"W{i + 1}, neurons sorted by sign", partial(plots.weights, network=network, layer=i)
 
 
 def figure(caption: str, draw: Callable[[Axes], Any]) -> str:

@@ -130,7 +130,8 @@ def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
         raise ValueError(
             f"x must have one row per sample, got shape {x.shape}, and y one target, got {y.shape}."
         )
-    total, notes = len(x), ()
+    total = len(x)
+    notes: tuple[str, ...] = ()
     kept = max(1, numbers // max(1, x[0].size))
     if total > kept:
         chosen = np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))

@@ -227,7 +227,7 @@ def _named(flat: np.ndarray, classes: np.ndarray, *, given: bool, outputs: int |
     if missing:
         known = ", ".join(map(str, classes.tolist()[:10]))
         raise ValueError(f"y has the label {missing[0]!r}, which is not among the classes {known}.")
-    notes = ()
+    notes: tuple[str, ...] = ()
     if not given and outputs is not None and outputs > 1 and classes.dtype.kind in "Uf":
         order = ", ".join(map(str, classes.tolist()))
         notes = (

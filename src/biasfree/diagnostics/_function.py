@@ -155,15 +155,17 @@ def map_distances(model: Model, data: Dataset | Population, *, margin: bool = Tr
 
     Reference: [ZSL25] Corollary 6, for where training ends.
     """
-    exact = isinstance(data, Population)
-    w = infinite.exact_map(model, data) if exact else _fitted(data.x, outputs(model, data.x))
+    if isinstance(data, Population):
+        w = infinite.exact_map(model, data)
+    else:
+        w = _fitted(data.x, outputs(model, data.x))
     best = least_squares_fit(data)[0]
     if w.shape != best.shape:
         raise ValueError(f"the model has {len(w)} outputs, but the data have {len(best)}.")
     away, size = np.linalg.norm(w - best, axis=1), np.linalg.norm(best, axis=1)
     distance = np.divide(away, size, out=np.where(away > 0, np.inf, 0.0), where=size > 0)
     angle = np.array([degrees(one, other) for one, other in zip(w, best, strict=True)])
-    classifier = _max_margin(data) if margin and not exact else None
+    classifier = _max_margin(data) if margin and isinstance(data, Dataset) else None
     return MapDistances(w, best, distance, angle, None if classifier is None else degrees(w[0], classifier))
 
 

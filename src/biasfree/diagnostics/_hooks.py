@@ -144,9 +144,6 @@ def _copied(value: Any) -> Any:
 
 
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int | str, ...]:
-    found = [
-        (place, value)
-        for place, value in (*enumerate(args), *kwargs.items())
-        if first_tensor(value) is value and value is not None
-    ]
+    given: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    found = [(place, value) for place, value in given if first_tensor(value) is value and value is not None]
     return tuple(place for place, value in found if len(value) == len(found[0][1]))

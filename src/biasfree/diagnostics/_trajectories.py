@@ -249,8 +249,8 @@ def _nearest(network: Network, data: Dataset | Population) -> str:
         size = np.sqrt(data.mean_square)
     else:
         f = outputs(network, data.x)
-        distances = [np.linalg.norm(f), np.linalg.norm(f - data.x @ best.T)]
-        size = np.linalg.norm(data.targets)
+        distances = [float(np.linalg.norm(f)), float(np.linalg.norm(f - data.x @ best.T))]
+        size = float(np.linalg.norm(data.targets))
     apart = dict(zip(("zero", "least squares"), distances, strict=True))
     name = min(apart, key=lambda name: apart[name])
     return name if apart[name] <= _NEAR * size else "other"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -193,7 +194,7 @@ def _summary(name: str, w: Float[np.ndarray, "_ _"]) -> LayerSummary:
 
 def _layer_pairs(network: Network) -> list[tuple[np.ndarray, np.ndarray]]:
     """(W_l, W_{l+1}) for every hidden layer, with the biases as a further column of W_l."""
-    into = network.weights
+    into: Sequence[np.ndarray] = network.weights
     if network.biases is not None:
         into = [np.column_stack([w, b]) for w, b in zip(into, network.biases, strict=True)]
     return [(w, v) for w, (_, v) in zip(into, pairwise(network.weights), strict=False)]

@@ -73,7 +73,7 @@ def _copy(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **options)
 
     program.__name__ = function.__name__
-    program.__signature__ = inspect.signature(function)  # pyright: ignore[reportFunctionMemberAccess]
+    program.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return program
 
 

@@ -92,7 +92,9 @@ class Session:
             return
         shown = replay(run, data)
         label = _label(experiment, run)
-        kept = {"exact": {"stage": "exact", "label": label, "replay": shown, "plateaus": _spans(run, data)}}
+        kept: dict[str, Answer] = {
+            "exact": {"stage": "exact", "label": label, "replay": shown, "plateaus": _spans(run, data)}
+        }
         yield kept["exact"]
         ts = run.ts if experiment.method == "descent" else times_of(experiment)
         lines = [line.to_json() for line in lines_of(experiment, network, data, ts, found)]

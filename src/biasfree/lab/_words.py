@@ -95,8 +95,8 @@ def _symmetry(experiment: Experiment, data: Dataset) -> Iterator[Sentence]:
         number, makes = moved
         yield Sentence("symmetry", text, f"Move point {number} back", makes)
     else:
-        makes = None if experiment.mirror else replace(experiment, mirror=True)
-        yield Sentence("symmetry", text, "" if makes is None else "Add mirror images", makes)
+        mirrored = None if experiment.mirror else replace(experiment, mirror=True)
+        yield Sentence("symmetry", text, "" if mirrored is None else "Add mirror images", mirrored)
 
 
 def moved_back(experiment: Experiment) -> tuple[int, Experiment] | None:
@@ -173,8 +173,8 @@ def _plateaus(
         known = both if experiment.loss == "square" else f"{predicted:.4g} predicted"
         yield Sentence("plateau", f"Escape from zero: {known}.")
     elif "learning_times" in granted:
-        predicted = np.sort(theory.learning_times(network, data))
-        shown = ", ".join(f"{t:.3g}" for t in predicted[:6])
+        times = np.sort(theory.learning_times(network, data))
+        shown = ", ".join(f"{t:.3g}" for t in times[:6])
         yield Sentence("plateau", f"Points are learned at t = {shown} (predicted).")
     yield from seen_plateaus(run, data)
 

@@ -192,7 +192,7 @@ def _draw_samples(axes: Axes, x: np.ndarray, y: np.ndarray, image: AxesImage) ->
     scale: dict[str, Any] = {"cmap": image.get_cmap(), "norm": image.norm}
     for chosen, marker in ((y > 0, "o"), (y <= 0, "s")):
         if chosen.any():
-            axes.scatter(*x[chosen].T, c=y[chosen], marker=marker, **look, **scale)
+            axes.scatter(x[chosen, 0], x[chosen, 1], c=y[chosen], marker=marker, **look, **scale)
 
 
 def _percent(share: float) -> str:

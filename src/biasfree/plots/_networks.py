@@ -62,7 +62,7 @@ def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any)
         index, alive = np.arange(1, len(values) + 1), values > floor
         label = {"label": f"$W_{{{i}}}$", "marker": marker, "alpha": 0.8}
         (line,) = axes.plot(index[alive], values[alive], **{**label, **look})
-        clipped = {"ls": "none", "marker": "v", "mfc": "none", "color": line.get_color()}
+        clipped: dict[str, Any] = {"ls": "none", "marker": "v", "mfc": "none", "color": line.get_color()}
         axes.plot(index[~alive], np.full((~alive).sum(), floor), **clipped)
         lines.append(line)
     over = "\\,/\\,s_1(W_l)" if relative else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from biasfree.sweeps._grid import SEED, Grid
 if TYPE_CHECKING:
     import xarray
 
-_REDUCTIONS = {"mean": np.mean, "median": np.median}
+_REDUCTIONS: dict[str, Callable[[list[float]], Any]] = {"mean": np.mean, "median": np.median}
 #: The smallest ratio of two positive values that are taken as an axis of powers.
 _DECADE = 10.0
 

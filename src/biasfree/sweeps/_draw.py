@@ -61,7 +61,8 @@ def _diagram(axes: Axes, found: Field, sweep: Sweep, level: float | None) -> Any
     if new:
         colors = [found.values[place] for place in new]
         scale: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap}
-        axes.scatter(*zip(*new, strict=True), c=colors, s=9, ec="w", lw=0.3, **scale)
+        right, high = zip(*new, strict=True)
+        axes.scatter(right, high, c=colors, s=9, ec="w", lw=0.3, **scale)
     if level is not None:
         line = crossings(found, level)
         for axis, along in ((across, "x"), (up, "y")):

@@ -80,7 +80,9 @@ def long_table(
 
     stored = store.names()
     of_grid = zip(grid.names(digest), itertools.count(), strict=False)
-    calls = [(name, None, number) for name, number in of_grid if name in stored]
+    calls: list[tuple[str, Parameters | None, int]] = [
+        (name, None, number) for name, number in of_grid if name in stored
+    ]
     calls += [(name, one, 0) for one in extra if (name := name_of(digest, one)) in stored]
     rows: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = []
     for name, given, number in calls:

@@ -87,7 +87,8 @@ def planned(name: str, grid: Grid, fingerprint: Fingerprint, store: Store) -> Pl
                 sample.append(call)
         elif call in failed:
             broken += 1
-    stale, changed = 0, ()
+    stale = 0
+    changed: tuple[str, ...] = ()
     for digest, parts in versions(store, name, fingerprint.digest):
         found = sum(1 for _ in stale_numbers(grid, fingerprint.digest, digest, stored))
         if found > stale:

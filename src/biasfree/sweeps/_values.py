@@ -18,8 +18,15 @@ from biasfree.arrays import is_tensor
 
 _EXACT = (type(None), type(...), type(NotImplemented), bool, int, float, complex, str, bytes)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-_DESCRIPTORS = ("getset_descriptor", "member_descriptor", "wrapper_descriptor", "method_descriptor")
-_DESCRIPTORS += ("method-wrapper", "builtin_function_or_method", "classmethod_descriptor")
+_DESCRIPTORS = (
+    "getset_descriptor",
+    "member_descriptor",
+    "wrapper_descriptor",
+    "method_descriptor",
+    "method-wrapper",
+    "builtin_function_or_method",
+    "classmethod_descriptor",
+)
 _DEEPEST = 100
 _Cached = type(functools.cache(len))
 

@@ -139,8 +139,8 @@ def coverage(network: Network, data: Dataset | Population) -> Coverage:
         measured[hypothesis] = _finding(hypothesis, network, data)
 
     def row(result: Result) -> Row:
-        first = () if fits.holds else (fits,)
-        first += () if samples.holds or result.populations else (samples,)
+        first = [] if fits.holds else [fits]
+        first += [] if samples.holds or result.populations else [samples]
         return Row(result, (*first, *(measured.get(h, Finding(h, np.nan)) for h in result.assumes)))
 
     return Coverage(tuple(map(row, every_result())))

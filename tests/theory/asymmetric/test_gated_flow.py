@@ -84,7 +84,7 @@ def until_a_gate_changes(network, data, end):
         by_weight, _ = oracles.gradients(layers(state), oracles.layers(network)[1], network.leak, data)
         return -np.concatenate([g.ravel() for g in by_weight])
 
-    margin.terminal = True  # pyright: ignore[reportFunctionMemberAccess] - SciPy's way
+    margin.terminal = True  # type: ignore[attr-defined]  # SciPy's way
     start = np.concatenate([w.ravel() for w in network.weights])
     run = solve_ivp(field, (0, end), start, "DOP853", rtol=1e-10, atol=1e-12, events=margin)
     return run.t, [np.array(layer) for layer in zip(*(layers(state) for state in run.y.T), strict=True)]

@@ -1,6 +1,7 @@
 """[ZSL25] TMLR Figs. 4 and 8: orthogonal and XOR points are learned one by one, by neurons of their own."""
 
 from itertools import pairwise
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -63,7 +64,7 @@ def test_turned_points_give_the_turned_solution(count, d, width, logistic, seed)
     network = bf.networks.gaussian((d, width, 1), scale=1e-3, seed=seed)
     first, second = network.weights
     # of any size: what turns is the stand-in, however well it stands in
-    look = {
+    look: dict[str, Any] = {
         "ts": np.linspace(0, 60, 7),
         "loss": "logistic" if logistic else "square",
         "small_tolerance": np.inf,
@@ -137,7 +138,7 @@ def early(w, a, data, until):
         push = (data.y[on] @ data.x[on]) / len(data)
         events = [lambda _, z, x=x: z[:-1] @ x for x in data.x[on]]
         for event in events:
-            event.terminal = True  # pyright: ignore[reportFunctionMemberAccess] - SciPy's way
+            event.terminal = True  # type: ignore[attr-defined]  # SciPy's way
         run = solve_ivp(
             lambda _, z, push=push: np.append(z[-1] * push, push @ z[:-1]),
             (t, until),

@@ -80,8 +80,8 @@ def test_parts_at_any_scale(scale, leak, widths):
 def test_parts_of_unequal_signs_are_recovered():
     """Eq. 40 without |r_l⁺| = |r_l⁻| is still Eq. 40: only the hypothesis on signs is missed."""
     even = DeepParts.of(low_rank(DIRECTION, widths=(6, 6, 6), scale=0.7))
-    neurons = [np.where(v > 0, (1.5, 0.8, 3)[i] * v, v) for i, v in enumerate(even.neurons)]
-    neurons = tuple(v / np.linalg.norm(v) for v in neurons)
+    longer = [np.where(v > 0, (1.5, 0.8, 3)[i] * v, v) for i, v in enumerate(even.neurons)]
+    neurons = tuple(v / np.linalg.norm(v) for v in longer)
     network = DeepParts(0.7, even.r, neurons, 0.0).network()
     found = DeepParts.of(network)
     assert found.residual(network) < 1e-14

@@ -208,7 +208,7 @@ def test_every_tolerance_of_the_docstrings_is_the_hypothesis_default():
     """`key_tolerance=value` in a docstring of a result is the default that its hypothesis has."""
     import re
 
-    known = {}
+    known: dict[str, dict[str, float | None]] = {}
     for result in every_result():
         for path in result.paths:
             known.setdefault(path, {}).update((f"{h.key}_tolerance", h.tolerance) for h in result.assumes)

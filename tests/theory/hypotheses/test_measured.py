@@ -13,7 +13,7 @@ import biasfree as bf
 from biasfree.theory.hypotheses import SYMMETRY, Hypothesis, _conditions
 
 
-def pair(seed=0):
+def pair(seed=0) -> tuple[bf.Network, bf.Dataset]:
     data = bf.data.odd_sine(n=8, d=2, seed=seed)
     return bf.networks.rank_one(data.beta + 0.1, width=4, scale=0.1), data
 
@@ -48,7 +48,12 @@ def test_the_same_objects_are_measured_once_and_others_anew():
 def test_a_closed_form_measures_its_hypotheses_once(monkeypatch):
     """`coverage` and the flow share the measurements; the defects of both calls are the same numbers."""
     calls = []
-    monkeypatch.setattr(_conditions, "symmetry_defect", lambda data: calls.append(data) or 1e-9)
+
+    def defect(data):
+        calls.append(data)
+        return 1e-9
+
+    monkeypatch.setattr(_conditions, "symmetry_defect", defect)
     network, data = pair()
     first, second = (bf.theory.reduced_flow(network, data, [0.0, 1.0]) for _ in range(2))
     assert len(calls) == 1

@@ -135,6 +135,6 @@ def test_two_layers_are_the_general_solution(d, k, seed, exponent, size):
     ts = [0, 0.5, 3, 20, np.inf]
     one, other = modes_flow(network, data, ts).maps, linear_flow(network, data, ts).maps
     # the initial weights are aligned up to rounding, which linear_flow can raise to 1e-16·e^{2st}
-    s = np.linalg.norm(data.beta, ord=2)
+    s = float(np.linalg.norm(data.beta, ord=2))
     for t, a, b in zip(ts, one, other, strict=True):
         assert np.abs(a - b).max() <= 1e-12 * (1 + min(s * t, 1e3)) * np.abs(b).max()

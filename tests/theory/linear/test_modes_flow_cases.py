@@ -78,7 +78,7 @@ def test_bad_calls():
     with pytest.raises(ValueError, match="start must not be negative"):
         mode_course(-0.1, 1.0, [1.0], depth=2)
     with pytest.raises(ValueError, match="depth must be a whole number"):
-        mode_course(0.1, 1.0, [1.0], depth=2.5)  # pyright: ignore[reportArgumentType]
+        mode_course(0.1, 1.0, [1.0], depth=2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"strengths must be one number or 1 to 2 of them"):
         aligned_modes(DATA, width=2, depth=2, strengths=[1, 1, 1])
     with pytest.raises(ValueError, match="none negative"):

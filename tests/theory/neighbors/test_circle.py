@@ -151,8 +151,12 @@ def test_weights_are_jumps_of_the_slope(m, seed):
 def test_frequencies_that_two_layers_express():
     """cos kφ on 40 points: exact weights for even k, and a gap of all its energy for odd k ≥ 3."""
     for k in range(1, 9):
-        data = bf.data.circle(40, lambda x, k=k: np.cos(k * np.arctan2(x[:, 1], x[:, 0])))
-        gap = bf.theory.two_layer_gap(lambda x, k=k: np.cos(k * np.arctan2(x[:, 1], x[:, 0])), data.x)
+
+        def target(x, k=k):
+            return np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
+
+        data = bf.data.circle(40, target)
+        gap = bf.theory.two_layer_gap(target, data.x)
         assert gap.bound == pytest.approx(0.5 if k % 2 and k > 1 else 0.0, abs=1e-12)
         if k % 2 == 0:
             np.testing.assert_allclose(even_network(data)(data.x), data.y, atol=1e-12)
@@ -181,7 +185,7 @@ def test_several_outputs_and_refusals():
     with pytest.raises(ValueError, match=r"8 points cannot distinguish .* for k above 4, got k = 7"):
         circle_rates([1, 7], scale=1.0, points=8)
     with pytest.raises(ValueError, match="biases must be True or False, got 'no'"):
-        circle_rates([1], scale=1.0, biases="no")  # pyright: ignore[reportArgumentType]
+        circle_rates([1], scale=1.0, biases="no")  # type: ignore[arg-type]
     assert circle_rates([1e100], scale=1.0)[0] == pytest.approx(1 / (np.pi * 1e100) ** 2)
     for rates in ([], [1.0, -1.0]):
         with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):

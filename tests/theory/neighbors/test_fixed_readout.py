@@ -77,9 +77,9 @@ def test_it_is_the_descent_of_the_first_layer(leak, width, d, seed, length, loss
     for size in sizes:
         w1 = w1 + size * first_slope(w1, network, data, loss)
         found.append(w1)
-    found = np.array(found)[[0, 5, 10, 12]]
+    saved = np.array(found)[[0, 5, 10, 12]]
     # twelve steps of a few roundings each; |v·x| is far from rounding for all but one seed in 10⁹
-    np.testing.assert_allclose(solved.weights[0], found, rtol=0, atol=1e-12 * np.abs(found).max())
+    np.testing.assert_allclose(solved.weights[0], saved, rtol=0, atol=1e-12 * np.abs(saved).max())
     equal = bf.theory.neighbors.fixed_readout_descent(network, data, 0.1, 3, loss=loss)
     same = bf.theory.neighbors.fixed_readout_descent(network, data, [0.1, 0.1, 0.1], 3, loss=loss)
     assert np.array_equal(equal.weights[0], same.weights[0])

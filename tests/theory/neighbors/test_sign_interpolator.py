@@ -74,7 +74,7 @@ def test_it_is_what_a_general_solver_finds(seed):
         solved = minimize(
             lambda u: u @ u / 2, np.zeros(8), jac=lambda u: u, constraints=constraints, tol=1e-14
         )
-        assert np.linalg.norm(v - solved.x) <= 1e-6 * max(1.0, np.linalg.norm(v))  # of the solver
+        assert np.linalg.norm(v - solved.x) <= 1e-6 * max(1.0, float(np.linalg.norm(v)))  # of the solver
 
 
 def test_some_samples_are_pushed_to_zero():

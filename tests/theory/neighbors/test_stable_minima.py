@@ -1,6 +1,7 @@
 """Bounds on the minima at which descent can settle: no random and no optimized network violates them."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,7 +180,7 @@ def test_samples_that_can_be_seen_alone(angle, lengths, seed):
 
 def test_one_test_vector_is_not_enough():
     """Samples of unequal size: ones give 0.55, the sharpness of the best network is 1."""
-    data = bf.Dataset([[1, 0], [0, 0.1]], [1, 1])
+    data = bf.Dataset([[1.0, 0], [0.0, 0.1]], [1, 1])
     assert least_sharpness(data) == pytest.approx(1.0, rel=1e-6)
     assert largest_settling_step(data) == pytest.approx(2.0, rel=1e-6)
     with pytest.raises(ValueError, match="at most 32 samples, got 33"):
@@ -201,7 +202,7 @@ def test_the_least_norm_by_minimization():
     def unpacked(theta):
         return bf.Network((theta[:6].reshape(3, 2), theta[6:][None]))
 
-    fit = {"type": "eq", "fun": lambda theta: unpacked(theta)(data.x) - data.y}
+    fit: dict[str, Any] = {"type": "eq", "fun": lambda theta: unpacked(theta)(data.x) - data.y}
     starts = np.random.default_rng(0).normal(size=(6, 9))
     options = {"maxiter": 300, "ftol": 1e-12}
     found = [

@@ -1,5 +1,7 @@
 """Networks of finite width: the final weight error, its law over seeds, and the loss of unequal halves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_a_zero_layer_does_not_hide_a_large_one():
     data = bf.Dataset(np.concatenate([x, -x]), np.concatenate([x, -x]) @ [1, -0.5, 0.3])
     network = bf.Network((rng.normal(size=(20, 3)), np.zeros((1, 20))))
     small = bf.Network((1e-6 * network.weights[0], network.weights[1]))
-    calls = {
+    calls: dict[str, list[Any]] = {
         "two_neuron_flow": [[1.0]], "early_flow": [[0.1]], "escape_time": [], "final_weight_error": [],
         "aligned": [], "halves": [],
     }  # fmt: skip
@@ -114,14 +116,15 @@ def test_a_zero_layer_does_not_hide_a_large_one():
         if name != "aligned":  # whose signs have to balance, too
             getattr(bf.theory, name)(small, data, *more)
     white = bf.data.whiten(data)
-    for name, more in {
-        "sigmoid_flow": [[1.0]],
-        "two_sigmoid_flow": [[1.0]],
-        "split_loss": [[1.0]],
-        "time_to_loss": [0.1],
-    }.items():
+    on_white: dict[str, Any] = {
+        "sigmoid_flow": [1.0],
+        "two_sigmoid_flow": [1.0],
+        "split_loss": [1.0],
+        "time_to_loss": 0.1,
+    }
+    for name, last in on_white.items():
         with pytest.raises(bf.AssumptionError, match="small initial weights"):
-            getattr(bf.theory, name)(network, white, *more)
+            getattr(bf.theory, name)(network, white, last)
 
 
 def test_unequal_sides_are_followed_or_refused():

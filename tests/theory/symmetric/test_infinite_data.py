@@ -180,9 +180,9 @@ def test_what_needs_samples_is_refused_with_the_remedy():
     for flow in (bf.theory.early_flow, bf.theory.two_neuron_flow):
         with pytest.raises(ValueError, match=r"use samples, population\.sample\(n, seed\)"):
             flow(small, population, [1.0], loss="logistic")
-    for flow in (bf.theory.reduced_flow, bf.theory.equivalent_flow):
+    for general_flow in (bf.theory.reduced_flow, bf.theory.equivalent_flow):
         with pytest.raises(ValueError, match=r"use samples, population\.sample\(n, seed\)"):
-            flow(network, population, [1.0], loss="logistic")
+            general_flow(network, population, [1.0], loss="logistic")
     table = bf.theory.coverage(network, population)
     assert "use samples, population.sample(n, seed)" in table["max_margin"].remedies
     assert "linear_part" in table.applies
@@ -241,7 +241,7 @@ def test_the_loss_splits_and_so_does_the_velocity(leak, width, seed, sphere):
 
 def test_a_neuron_at_zero_has_the_slope_of_descent():
     population = Population(3, covariance=SIGMA, linear=LINEAR)
-    network = bf.Network(([[0, 0, 0], [1.0, 0.5, 0]], [[0.7, -0.2]]), leak=0.3)
+    network = bf.Network(([[0.0, 0, 0], [1.0, 0.5, 0]], [[0.7, -0.2]]), leak=0.3)
     found = bf.theory.symmetric_slope(network, population)
     for one, other in zip(found, velocity(network, population), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-11)

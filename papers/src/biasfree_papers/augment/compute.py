@@ -61,14 +61,15 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         runs = _descended(starts, _repeated(data, size), loss, settings)
         return {name: _per_leak(value, len(leak)) for name, value in _measured(runs, data).items()}
 
+    losses = ["logistic", "square"]
     axes = {
         "task": [*plain],
         "images": ["plain", "mirrored"],
-        "loss": ["logistic", "square"],
+        "loss": losses,
         "leak": settings.leaks,
     }
     found = tabulate(descents, over=axes, seeds=settings.all_seeds.tolist(), group=("leak", "seed"))
-    best = [[_best_linear(data, task, loss) for loss in axes["loss"]] for task, data in plain.items()]
+    best = [[_best_linear(data, task, loss) for loss in losses] for task, data in plain.items()]
     every = [_repeated(data, size) for data in plain.values()]
     parts: dict[str, Any] = {
         "best": (("task", "loss"), best),

@@ -149,9 +149,11 @@ def _halving_time(ts: np.ndarray, loss: np.ndarray) -> float:
 
 def _very_wide(settings: Settings, ks: np.ndarray) -> list[np.ndarray]:
     """Halving times of two layers of infinite width, for every kind; NaN for three, of which we know none."""
-    given = {"points": settings.points, "scale": settings.scale}
+    points, scale = settings.points, settings.scale
     return [
-        neighbors.halving_times(neighbors.circle_rates(ks, biases=biased, **given), step=settings.step)
+        neighbors.halving_times(
+            neighbors.circle_rates(ks, biases=biased, points=points, scale=scale), step=settings.step
+        )
         if depth == 2
         else np.full(len(ks), np.nan)
         for depth, biased in KINDS.values()

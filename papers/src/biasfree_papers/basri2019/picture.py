@@ -43,8 +43,8 @@ def _functions(panels: Any, n: xarray.Dataset) -> None:
 
 
 def _last(axes: Axes, n: xarray.Dataset) -> None:
-    floor, bar = n.floor.sel(frequency=n.odd), {"color": "k", "lw": 1.2, "zorder": 3}
-    axes.hlines(floor, n.odd - 0.45, n.odd + 0.45, label="floor, two layers", **bar)
+    floor, label = n.floor.sel(frequency=n.odd), "floor, two layers"
+    axes.hlines(floor, n.odd - 0.45, n.odd + 0.45, label=label, color="k", lw=1.2, zorder=3)
     for turn, (kind, look) in enumerate(_LOOKS.items()):
         last, names = n["last"].sel(kind=kind), [kind] + ["_"] * (n.sizes["seed"] - 1)
         axes.plot(n.frequency + 0.24 * (turn - 1), last, ls="none", label=names, **look, **_OPEN)

@@ -133,15 +133,16 @@ def _trained(data: dict[str, Dataset], settings: Settings, report: Report) -> xa
     from biasfree.dynamics import gradient_descent
 
     every = max(1, settings.epochs // settings.times)
-    options = {"step": settings.step, "steps": settings.epochs, "save_every": every, "loss": "logistic"}
-    found, kept = {}, {}
+    found, step, steps = {}, settings.step, settings.epochs
+    kept: dict[str, Any] = {}
     for kind in ("plain", "biased"):
         report(f"networks {'with' if kind == 'biased' else 'without'} biases")
         given = [with_third(one, 1.0) if kind == "biased" else one for one in data.values()]
         sizes, scale = (2, settings.width, 1), settings.scale
         starts = [networks.gaussian(sizes, scale=scale, seed=int(seed)) for seed in settings.all_seeds]
         starts = [with_biases(one) for one in starts] if kind == "biased" else starts
-        runs = gradient_descent(2 * starts, [one for one in given for _ in starts], **options)
+        both = [one for one in given for _ in starts]
+        runs = gradient_descent(2 * starts, both, step=step, steps=steps, save_every=every, loss="logistic")
         symmetric, moved = runs[: len(starts)], runs[len(starts)]
         chosen = np.unique(np.geomspace(1, len(moved) - 1, 60).round().astype(int))
         found[kind] = [[_margin(run[int(i)], given[0]) for i in chosen] for run in symmetric]

@@ -30,7 +30,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What holds for all weights and inputs, then the conjecture, of whole networks and of first halves."""
     linear, odd = n.sel(target="linear"), n.sel(target="odd", size="large")
     found = [_stays(n), _conserved(n), _conjecture(linear), _smaller(linear), _remainder(linear), _odd(odd)]
-    halves = [_half(n), _half_table(n)] if "half_kept" in n else []
+    halves: list[Claim | Table] = [_half(n), _half_table(n)] if "half_kept" in n else []
     return [*found, *halves[:1], _cells(n), *halves[1:]]
 
 

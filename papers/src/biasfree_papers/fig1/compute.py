@@ -140,9 +140,12 @@ def _descended(starts: list[Network], data: Dataset, steps: int, settings: Setti
     """Gradient descent of which losses are saved, and the last networks."""
     from biasfree.dynamics import gradient_descent
 
-    options = {"step": settings.step, "steps": steps, "save_every": max(1, steps // settings.times)}
+    step, every = settings.step, max(1, steps // settings.times)
     groups = [starts[i : i + _TOGETHER] for i in range(0, len(starts), _TOGETHER)]
-    descents = [gradient_descent(group, data, save=lambda net: net.depth, **options) for group in groups]
+    descents = [
+        gradient_descent(group, data, save=lambda net: net.depth, step=step, steps=steps, save_every=every)
+        for group in groups
+    ]
     return [run for group in descents for run in group]
 
 

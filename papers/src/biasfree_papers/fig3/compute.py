@@ -134,7 +134,7 @@ def _losses(runs: list[bf.Trajectory], data: bf.Dataset, rescaled: np.ndarray, l
         white = [theory.white_flow(one, data, run.ts, white_tolerance=np.inf).loss for one, run in each]
     else:
         reduced = [theory.reduced_flow(each[0][0], data, runs[0].ts, loss=loss).loss] * len(runs)
-        white = np.full_like(reduced, np.nan)
+        white = list(np.full_like(reduced, np.nan))
     solved = ([one.loss for one in some] for some in (runs, pairs, equal))
     leakwise = {
         "accuracy": [accuracy(run) for run in runs],

@@ -85,7 +85,8 @@ def _predicted(axes: Axes, n: xarray.Dataset) -> None:
     """Predicted and simulated errors, seed by seed."""
     looks = zip(n.small_width, ("#92c5de", "#4393c3", _BLUE, "#053061"), "^sDv", strict=False)
     for width, color, marker in looks:
-        one, look = 100 * n.sel(small_width=width), {"ms": 2.2, "mew": 0.5, "mfc": "none", "color": color}
+        look: dict[str, Any] = {"ms": 2.2, "mew": 0.5, "mfc": "none", "color": color}
+        one = 100 * n.sel(small_width=width)
         axes.plot(one.small_predicted, one.small_measured, marker, label=f"width {int(width)}", **look)
     full = f"width {int(n.neurons)}"
     axes.plot(100 * n.final_predicted, 100 * n.final_measured, "o", mfc="none", color=_RED, label=full)

@@ -112,7 +112,11 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
     found = tabulate(trained, over={"depth": settings.depths})
     report("initial weights of the exact structure")
-    names = {"network": list(LEAKS), "part": list(PARTS), "quantity": ["size", "speed", "predicted"]}
+    names: dict[str, Any] = {
+        "network": list(LEAKS),
+        "part": list(PARTS),
+        "quantity": ["size", "speed", "predicted"],
+    }
     parts = [found, printed.drop_vars("reading"), _exact(settings, small)]
     return xarray.merge(parts, join="exact").assign_coords(seed=settings.all_seeds, **names)
 

@@ -196,8 +196,8 @@ def _flows(settings: Settings, report: Report) -> xarray.Dataset:
     def flow(flow_delta: float) -> dict[str, float]:
         report(f"exact flow at δ = {flow_delta:g}")
         data, ts = six_points(flow_delta), np.linspace(0, _end(settings, flow_delta), SAVES + 1)
-        options = {"rtol": settings.rtol, "method": "events", "save": lambda _: 0.0}
-        run = gradient_flow(_start(settings, settings.seed), data, ts, **options)
+        start, rtol = _start(settings, settings.seed), settings.rtol
+        run = gradient_flow(start, data, ts, rtol=rtol, method="events", save=lambda _: 0.0)
         return {
             "flow_duration": _plateau(run, flow_delta, settings.left)[1],
             "flow_final": float(run.loss[-1]),

@@ -92,8 +92,9 @@ def _censored(axes: Axes, counts: xarray.DataArray) -> None:
     some = counts[counts.values > 0]
     axes.plot(some.delta, 0 * some, "s", ls="none", mfc="none", color=_STUCK, label="not escaped")
     for count in some:
-        where, options = (float(count.delta), 0), {"ha": "center", "fontsize": 6, "color": _STUCK}
-        axes.annotate(f"{int(count)}", where, (0, 4), textcoords="offset points", **options)
+        look: dict[str, Any] = {"ha": "center", "fontsize": 6, "color": _STUCK}
+        where = float(count.delta), 0
+        axes.annotate(f"{int(count)}", where, (0, 4), textcoords="offset points", **look)
 
 
 def _shares(axes: Axes, n: xarray.Dataset) -> None:

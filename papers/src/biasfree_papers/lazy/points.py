@@ -16,7 +16,7 @@ LEFT, LEAVES = 0.01, 0.8
 #: The last time of a run, in units of 1/max(1, scale²), that on the six points times δ, and the number of
 #: saved times: theory lets the plateau of the six points last for at most two thirds of that here.
 LAST, SIX_LAST, SAVED = 1e4, 150.0, 70
-_NO_LIMIT = dict.fromkeys(("small_tolerance", "growing_tolerance"), np.inf)
+_NO_LIMIT: dict[str, Any] = dict.fromkeys(("small_tolerance", "growing_tolerance"), np.inf)
 
 
 def initial_weights(kind: str, sizes: tuple[int, int, int], scale: float, seed: int) -> bf.Network:

@@ -185,10 +185,11 @@ def _extra(settings: Settings, report: Report) -> xarray.Dataset:
         from biasfree.dynamics import long_descent
 
         report(f"an extra sample of length {settings.size:g}")
-        axes, sizes = (extra_leak, scale, seed), (2, settings.extra_width, 1)
-        starts = [networks.balanced(sizes, scale=g, leak=a, seed=one) for a, g, one in product(*axes)]
+        sizes, shape = (2, settings.extra_width, 1), (len(extra_leak), len(scale), len(seed), -1)
+        every = product(extra_leak, scale, seed)
+        starts = [networks.balanced(sizes, scale=g, leak=a, seed=one) for a, g, one in every]
         runs = long_descent(starts, data, horizon=settings.extra_horizon)
-        share = np.reshape([_share(run, data, with_extra(0.0)) for run in runs], (*map(len, axes), -1))
+        share = np.reshape([_share(run, data, with_extra(0.0)) for run in runs], shape)
         return {"extra_time": ("extra_time", runs[0].ts), "extra_share": ("extra_time", share)}
 
     over = {"extra_leak": settings.extra_leaks, "scale": settings.scales}

@@ -61,8 +61,12 @@ def _headline(settings: Settings) -> xarray.Dataset:
     """Simulated loss and closed form, on infinite data and on samples with their mirror images."""
     d, pairs = settings.headline_dimensions, settings.pairs
     random = bf.networks.gaussian((d, settings.width, 1), scale=1e-8, seed=settings.seed)
-    ts, found = np.linspace(0, 60, 121), {}
-    laws = {"infinite": bf.data.Population.odd_sine(d, seed=0), "samples": bf.data.odd_sine(pairs, d, seed=0)}
+    ts = np.linspace(0, 60, 121)
+    found: dict[str, np.ndarray] = {}
+    laws: dict[str, bf.data.Population | bf.Dataset] = {
+        "infinite": bf.data.Population.odd_sine(d, seed=0),
+        "samples": bf.data.odd_sine(pairs, d, seed=0),
+    }
     for name, data in laws.items():
         network = bf.theory.aligned(random, data, both_signs_tolerance=np.inf)
         exact = name == "infinite"

@@ -53,11 +53,14 @@ def fall(
     first, floor = _loss(network, data), least_squares_loss(data)
     networks, ts, left, stopped = [network], [0.0], [1.0], "all levels reached"
     reached, error, events = 0, 0.0, 0
-    options = {"method": "smooth" if network.leak == 1 else "events", "rtol": rtol, "max_steps": MOST_STEPS}
+    method = "smooth" if network.leak == 1 else "events"
     for level in levels:
         aim = floor + level * (first - floor)
         try:
-            run = gradient_flow(networks[-1], data, [0.0, end - ts[-1]], until=aim, **options)
+            span = [0.0, end - ts[-1]]
+            run = gradient_flow(
+                networks[-1], data, span, until=aim, method=method, rtol=rtol, max_steps=MOST_STEPS
+            )
         except UnfinishedError as reason:
             stopped = str(reason)
             break

@@ -178,8 +178,8 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     report(f"{n} samples, weights of {settings.tiny:g}: escapes one by one")
     sizes = {seed: np.random.default_rng(seed).uniform(0.5, 1.5, size=n) for seed in numbers}
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]
-    make = {"scale": settings.tiny, "room": max(settings.width, settings.few)}
-    starts = [start_of(n, settings.few, seed=seed, **make) for seed in numbers]
+    scale, room = settings.tiny, max(settings.width, settings.few)
+    starts = [start_of(n, settings.few, seed=seed, scale=scale, room=room) for seed in numbers]
     due = [_escapes(start, one) for start, one in zip(starts, data, strict=True)]
     runs = _descended(starts, data, due, step=_FINE, saves=800, save=directions)
 

@@ -101,8 +101,8 @@ class Batch(Calls):
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         before = self.states
         view = self.view if self.grouping is None else self.grouping.view
-        ends, saved, steps = self._take_steps(before, stops - done, view)
-        self.states, steps = ends.params, np.asarray(steps) + done
+        ends, saved, taken = self._take_steps(before, stops - done, view)
+        self.states, steps = ends.params, np.asarray(taken) + done
         slots = np.flatnonzero(keep & (steps[: len(stops)] == stops))
         if self.size == 1 and np.asarray(ends.reached)[0] and np.asarray(ends.certified)[0]:
             levels = self.runs[0].recorder.levels

@@ -14,7 +14,7 @@ from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._batches import Batch, batch_size, on_cpu
-from biasfree.dynamics.descent._calls import Settings, descend_all
+from biasfree.dynamics.descent._calls import Calls, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun, runs_natively
 from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.field._objective import form_of
@@ -85,15 +85,16 @@ def gradient_descent(
     levels = levels_of(until)
     if has_populations(data):
         many = population_problem(network, data, loss=loss, l2=l2, train=train)
-        how = {"levels": levels, "save": save, "keep_diverged": keep_diverged}
-        return many.answer(population_descent(many, step, schedule, **how))
+        return many.answer(
+            population_descent(many, step, schedule, levels=levels, save=save, keep_diverged=keep_diverged)
+        )
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     form = form_of(problem.networks, problem.datasets, loss, problem.train)
     with float64(), Progress("gradient descent") as progress:
         runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]
         settings = Settings(form, step, keep_diverged=keep_diverged)
         if on_cpu() and runs_natively(problem, form):
-            calls = [NativeRun(settings, run) for run in runs]
+            calls: Sequence[Calls] = [NativeRun(settings, run) for run in runs]
         else:
             size = 1 if levels else batch_size(problem)
             calls = [Batch(settings, runs[first : first + size], size) for first in range(0, len(runs), size)]

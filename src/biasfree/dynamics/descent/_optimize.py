@@ -189,9 +189,16 @@ class _Runs:
         for recorder in self._recorders:
             stopped = "loss level reached" if recorder.levels.done else "steps done"
             steps = int(recorder.last_time)
-            kind = "none: the iteration itself, exact to rounding"
-            common = {"error": 0.0, "error_kind": kind, "stopped": stopped, "wall_time": wall_time}
-            found.append(recorder.trajectory(Stats("optimize", steps, accepted=steps, **common)))
+            stats = Stats(
+                "optimize",
+                steps,
+                accepted=steps,
+                error=0.0,
+                error_kind="none: the iteration itself, exact to rounding",
+                stopped=stopped,
+                wall_time=wall_time,
+            )
+            found.append(recorder.trajectory(stats))
         return found
 
 

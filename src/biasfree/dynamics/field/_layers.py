@@ -27,7 +27,7 @@ def product(a: Float[Array, "m k"], b: Float[Array, "k n"]) -> Float[Array, "m n
     """a·b."""
     if a.shape[1] > THIN:
         return a @ b
-    return sum(a[:, i, None] * b[None, i] for i in range(a.shape[1]))  # pyright: ignore[reportReturnType]
+    return sum(a[:, i, None] * b[None, i] for i in range(a.shape[1]))
 
 
 def gate(z, leak):

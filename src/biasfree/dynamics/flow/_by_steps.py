@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _start(network: Network, data: Dataset, problem: Problem) -> tuple[Params, t
     """The initial weights, and the time 0 if the flow is not unique there. A neuron of two layers that leaves
     a kink is moved a rounding beyond it."""
     params = params_of(network)
-    how = {"loss": problem.loss, "l2": problem.l2, "train": problem.train}
+    how: dict[str, Any] = {"loss": problem.loss, "l2": problem.l2, "train": problem.train}
     if network.depth != 2 or network.leak == 1 or not problem.train[0] or not on_a_kink(network, data):
         return params, (0.0,) if branches_initially(network, data, **how) else ()
     if network.biases is None and not data.x.any():

@@ -97,8 +97,9 @@ class Flow:
         self.held = no_constraints(count)
         self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
         self.desk = desk_for(self.groups, 0, int(self.shape.sizes[-1]))
-        given = {"loss": loss, "l2": l2, "train": train}
-        self._branches = self.decides_initially and branches_initially(network, data, **given)
+        self._branches = self.decides_initially and branches_initially(
+            network, data, loss=loss, l2=l2, train=train
+        )
         self.rtol, self.floors = LOCAL_SHARE * limits.rtol, _floors(network, limits.atol / limits.rtol)
 
     def _first_room(self) -> Room:

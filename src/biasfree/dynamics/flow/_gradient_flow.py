@@ -256,9 +256,8 @@ class _Run:
     def steps(self) -> Trajectory:
         from biasfree.dynamics.flow._by_steps import flow_by_steps  # the only method that needs JAX
 
-        how = {"strict": self.request.rtol is not None, "began": self.began}
-        limits, ts = self.request.limits("steps"), self.request.ts[0]
-        return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, **how)
+        limits, ts, strict = self.request.limits("steps"), self.request.ts[0], self.request.rtol is not None
+        return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, strict=strict, began=self.began)
 
     @property
     def _problem(self) -> dict[str, Any]:

@@ -324,7 +324,8 @@ def _loss_and_gradients(
     """The data loss of every sample and ∇ of its mean for every layer."""
     hs, zs = _states(network, data.x)
     gates = gates or [np.where(z > 0, 1.0, network.leak) for z in zs[:-1]]
-    delta, found = loss_named(loss).residual(zs[-1], data.targets) / len(data), []
+    delta = loss_named(loss).residual(zs[-1], data.targets) / len(data)
+    found: list[np.ndarray] = []
     for layer in reversed(range(network.depth)):
         found.insert(0, -delta.T @ _with_ones(network, hs[layer]))
         if layer:

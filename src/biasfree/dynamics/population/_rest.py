@@ -57,8 +57,8 @@ def _steepest(
     gap = field.best - field.c * (second @ white)
     sources = Rays.of(white).with_rows(field.teacher)
     factors = np.append(field.k * second, field.factors)
-    tried = np.concatenate([sources.units, gap[None]])
-    tried = Rays.of(np.concatenate([tried, -tried]))
+    first_tried = np.concatenate([sources.units, gap[None]])
+    tried = Rays.of(np.concatenate([first_tried, -first_tried]))
     scale = 0.0
     for _ in range(_ASCENTS + 1):
         even = AbsoluteProducts.of(tried, sources).gradients(factors)

@@ -161,8 +161,8 @@ def pattern_changes(
 
     Reference: derived here.
     """
-    fixed = activation_patterns(trajectory[0], data.x) if patterns is None else _rows(patterns, data)
-    fixed = np.hstack([np.zeros((len(data), 0), dtype=bool), *fixed])
+    layers = activation_patterns(trajectory[0], data.x) if patterns is None else _rows(patterns, data)
+    fixed = np.hstack([np.zeros((len(data), 0), dtype=bool), *layers])
 
     def share(network: Network) -> float:
         now = np.hstack([fixed[:, :0], *activation_patterns(network, data.x)])

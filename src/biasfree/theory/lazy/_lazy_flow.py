@@ -147,7 +147,7 @@ def _relative(moved: float, size: float) -> float:
     return moved / size if size > 0 else (np.inf if moved > 0 else 0.0)
 
 
-LAZY = Hypothesis(
+LAZY: Hypothesis = Hypothesis(
     "lazy",
     "lazy training",
     "the relative movement of the weights, |θ − θ₀|/|θ₀|,",

@@ -55,4 +55,4 @@ MIRRORED = Hypothesis(
     "add the mirror images with bf.data.symmetrize(data)",
     tolerance=0.0,
 )
-ASSUMES = (*SETTING, MIRRORED, LABELS, SEPARABLE)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, MIRRORED, LABELS, SEPARABLE)

@@ -184,4 +184,4 @@ SEPARABLE = Hypothesis(
     _overlap,
     'there is no margin to approach: use bf.theory.reduced_flow(..., loss="logistic")',
 )
-ASSUMES = (*EQUIVALENCE, MIRROR, LABELS, SEPARABLE)
+ASSUMES: tuple[Hypothesis, ...] = (*EQUIVALENCE, MIRROR, LABELS, SEPARABLE)

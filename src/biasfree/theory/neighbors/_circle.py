@@ -189,4 +189,4 @@ LINES = Hypothesis(
     "drop samples of equal direction: every bias-free network has f(ax) = a·f(x) for a > 0",
     tolerance=1e8,
 )
-ASSUMES = (PLANAR, PAIRED, EVEN, LINES)
+ASSUMES: tuple[Hypothesis, ...] = (PLANAR, PAIRED, EVEN, LINES)

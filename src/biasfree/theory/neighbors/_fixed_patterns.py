@@ -227,5 +227,5 @@ FIXED_PATTERNS = Hypothesis(
     "train with bf.gradient_descent until they are reached, and pass the trained network",
     tolerance=0.0,
 )
-ASSUMES_MAX_MARGIN = (*SETTING, LABELS, FITTED)
-ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)
+ASSUMES_MAX_MARGIN: tuple[Hypothesis, ...] = (*SETTING, LABELS, FITTED)
+ASSUMES_PATTERNS: tuple[Hypothesis, ...] = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)

@@ -61,10 +61,15 @@ def fixed_readout_flow(
     if kind.name == "square":
         v, stats = _square_flow(start, factor, data, c * ts), Stats("fixed_readout_flow")
     else:
-        options = {"method": method, "rtol": rtol, "atol": rtol * float(np.linalg.norm(start))}
-        force = negative_gradient(kind, data)
+        force, atol = negative_gradient(kind, data), rtol * float(np.linalg.norm(start))
         v, stats = integrated(
-            lambda v: force(factor * v[None])[0], start, c * ts, name="fixed_readout_flow", **options
+            lambda v: force(factor * v[None])[0],
+            start,
+            c * ts,
+            name="fixed_readout_flow",
+            method=method,
+            rtol=rtol,
+            atol=atol,
         )
     return _trajectory(network, data, kind, ts, v, replace(stats, defects=defects))
 

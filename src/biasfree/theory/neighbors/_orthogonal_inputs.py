@@ -283,4 +283,4 @@ AHEAD = Hypothesis(
     "simulate with bf.gradient_flow",
     tolerance=0.1,
 )
-ASSUMES = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, COVER, KINKS, SMALL, AHEAD)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, COVER, KINKS, SMALL, AHEAD)

@@ -106,4 +106,4 @@ EQUAL_OUTER = Hypothesis(
     "with bf.diagnostics.stable_rank",
     tolerance=1e-8,
 )
-ASSUMES = (*SETTING, LABELS, ORTHOGONAL_INPUTS, FIXED_PATTERNS, EQUAL_OUTER)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, LABELS, ORTHOGONAL_INPUTS, FIXED_PATTERNS, EQUAL_OUTER)

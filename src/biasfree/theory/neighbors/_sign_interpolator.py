@@ -124,4 +124,4 @@ INDEPENDENT = Hypothesis(
     _dependent,
     "give at least as many dimensions as samples, or simulate with bf.gradient_flow",
 )
-ASSUMES = (*SETTING, RELU, INDEPENDENT)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, RELU, INDEPENDENT)

@@ -78,9 +78,9 @@ def tangent_sharpness(network: Network, data: Dataset, *, within: float, **toler
             free = basis[np.sum(size > 1e-12 * size[0]) :]
             by_w[:, h] = by_w[:, h] @ free.T @ free
     g = np.concatenate([g[:, :width], by_w.reshape(len(data), -1)], axis=1)
-    size = np.abs(g).max() or 1.0
+    largest = np.abs(g).max() or 1.0
     with np.errstate(over="ignore"):
-        value = np.linalg.norm(g / size, ord=2) ** 2 * size * size / len(data)
+        value = np.linalg.norm(g / largest, ord=2) ** 2 * largest * largest / len(data)
     return float(representable("the sharpness", value))
 
 
@@ -254,5 +254,5 @@ FIT = Hypothesis(
     "train longer with bf.gradient_descent, measure with bf.sharpness, or relax fit_tolerance=",
     tolerance=1e-6,
 )
-ASSUMES_NETWORK = (*SETTING, RELU, FIT)
-ASSUMES = (*SETTING, RELU, PLANAR, INTERPOLABLE)
+ASSUMES_NETWORK: tuple[Hypothesis, ...] = (*SETTING, RELU, FIT)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, RELU, PLANAR, INTERPOLABLE)

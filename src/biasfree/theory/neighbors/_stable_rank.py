@@ -122,4 +122,4 @@ LEAKY = Hypothesis(
     lambda network, _: float(network.leak == 0),
     "give the network a leak above 0, or simulate with bf.gradient_descent",
 )
-ASSUMES = (*SETTING, LEAKY, LABELS, ORTHOGONAL_INPUTS)
+ASSUMES: tuple[Hypothesis, ...] = (*SETTING, LEAKY, LABELS, ORTHOGONAL_INPUTS)

@@ -174,5 +174,5 @@ SIDES = Hypothesis(
     _signs_missing,
     "use bf.theory.two_sigmoid_flow or bf.theory.two_neuron_flow, which need one sign only",
 )
-ASSUMES_HALVES = (*SMALL_RANDOM, RELU, SIDES)
-ASSUMES_SPLIT = (*ASSUMES_HALVES, WHITE)
+ASSUMES_HALVES: tuple[Hypothesis, ...] = (*SMALL_RANDOM, RELU, SIDES)
+ASSUMES_SPLIT: tuple[Hypothesis, ...] = (*ASSUMES_HALVES, WHITE)

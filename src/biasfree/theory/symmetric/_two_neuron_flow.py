@@ -65,8 +65,8 @@ def two_neuron_flow(
     check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
-    settings = {"name": "two_neuron_flow", "method": "RK45", "rtol": rtol, "atol": rtol}
-    states, stats = integrated(_field(data, network.leak, kind), _start(growing), ts, **settings)
+    field, start = _field(data, network.leak, kind), _start(growing)
+    states, stats = integrated(field, start, ts, name="two_neuron_flow", method="RK45", rtol=rtol, atol=rtol)
     return _trajectory(ts, states, growing, data, kind, stats=replace(stats, defects=defects))
 
 

@@ -160,8 +160,10 @@ class _Case:
         """Descent from the first seed."""
         from biasfree.dynamics import gradient_descent
 
-        options = {"step": self.step, "steps": every * (times - 1), "save_every": every, "loss": self.loss}
-        return gradient_descent(self.starts[0], self.data, **options)
+        steps = every * (times - 1)
+        return gradient_descent(
+            self.starts[0], self.data, step=self.step, steps=steps, save_every=every, loss=self.loss
+        )
 
     @property
     def _lengths(self) -> np.ndarray:

@@ -33,7 +33,8 @@ def clusters_of(directions: Float[np.ndarray, "H D"]) -> Clusters | None:
     """The clusters of unit vectors; None if there are too many. Zero vectors are in the first one."""
     present = directions.any(axis=1)
     cluster, sign = np.zeros(len(directions), int), np.zeros(len(directions))
-    left, centers, spread = present.copy(), [], []
+    left, spread = present.copy(), []
+    centers: list[np.ndarray] = []
     while left.any():
         if len(centers) == MOST_CLUSTERS:
             return None

@@ -39,7 +39,8 @@ def slacks(params: Params, rows: list[Any]) -> list[Any]:
     A pass over the samples has |δz_l| ≤ κε|w_h|·Π_{j<l}|W_j|·|x|, with κ the number of terms multiplied and
     added on the way to z; the row itself and its direction add as much again.
     """
-    found, gain, terms = [], 1.0, 0
+    found, terms = [], 0
+    gain: float | Array = 1.0
     for i, row in enumerate(rows):
         w = augmented(params, i)
         terms += 4 * (w.shape[1] + 2)

@@ -102,9 +102,10 @@ def _forward(params: Params, near: Near, leak) -> Forward:
         apart = jnp.sqrt(jnp.sum((unit - sign[:, None] * center) ** 2, axis=1))
         spread = jnp.max(jnp.where(member, apart, 0.0)) + slack
         maps = (_gates(near, k, leak)[:, None] * second).reshape(2 * outputs, -1) @ first
-        along, *values = jnp.split(jnp.concatenate([center[None], maps]) @ near.columns, [1, 1 + outputs])
+        columns = jnp.concatenate([center[None], maps]) @ near.columns
+        along, ahead, behind = jnp.split(columns, [1, 1 + outputs])
         positive = along[0] > 0
-        f = jnp.stack([jnp.where(side, *values) for side in (positive, ~positive)])
+        f = jnp.stack([jnp.where(side, ahead, behind) for side in (positive, ~positive)])
         turned = jnp.sqrt(jnp.sum((center - near.centers[k]) ** 2)) + slack
         return Forward(
             f=total.f + f,
