@@ -98,8 +98,8 @@ class Decisions:
         few = np.count_nonzero(on) < self.rank  # then no singular values are needed
         if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
             return False
-        traveled = since * np.linalg.norm(self._velocity(neuron))
-        return bool(np.linalg.norm(self._span @ neuron.w) <= min(near, 10 * traveled))
+        traveled = since * float(np.linalg.norm(self._velocity(neuron)))
+        return float(np.linalg.norm(self._span @ neuron.w)) <= min(near, 10 * traveled)
 
     def implied(self, on: np.ndarray) -> np.ndarray:
         """The hyperplanes that a neuron on these hyperplanes is on: those whose normals the others span."""
