@@ -23,7 +23,7 @@ def flow(method, **options):
     elif method == "events":
         network, data, ts = bf.networks.balanced((2, 20, 1), scale=0.1, seed=0), SIX, np.linspace(0, 300, 31)
     else:
-        network, data, ts = bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0), DATA, TS
+        network, data, ts = bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0), DATA, TS[:6]
     ts = options.pop("ts", ts)
     return bf.gradient_flow(network, data, ts, method=method, **options)
 
