@@ -54,9 +54,10 @@ release-check: $(VENV)/.dev
 	$(PIP) --group release
 	$(BIN)/python -m release.check $(OUT)/release $(CHECK)
 
-# one thread per worker: BLAS threads of several workers on the same cores wait for each other
+# One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
+# neighboring tests in one worker, so that programs are compiled and servers started once.
 test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # from Debian's packages, which only root can install; `make test` never does
 browser:
@@ -67,13 +68,13 @@ browser:
 # the tests as other machines would round: kinds of CPU for BLAS and for compiled code, threads, more examples
 test-machines: $(VENV)/.dev
 	for kind in Prescott SandyBridge Haswell SkylakeX; do \
-	  echo "OPENBLAS_CORETYPE=$$kind"; OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=$$kind $(BIN)/python -m pytest -q -n auto || exit 1; done
-	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
-	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -q -n auto
-	EXAMPLES=10 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto
+	  echo "OPENBLAS_CORETYPE=$$kind"; OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=$$kind $(BIN)/python -m pytest -q -n auto --dist worksteal || exit 1; done
+	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
+	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -q -n auto --dist worksteal
+	EXAMPLES=10 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m ""
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ""
 
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev

@@ -114,11 +114,10 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
         for w, b in zip(weights, biases, strict=True):
             inputs.append(h)
             z = h @ w.T + b
-            size = np.linalg.norm(h, axis=1)[:, None] * np.linalg.norm(w, axis=1) + np.abs(b)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                relative = np.where(size > 0, z / size, 0.0)
+            size = np.sqrt((h * h).sum(axis=1))[:, None] * np.sqrt((w * w).sum(axis=1)) + np.abs(b)
+            relative = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
             slopes.append(network.leak + (1 - network.leak) * expit(relative / rounding))
-            h = np.where(z > 0, z, network.leak * z)
+            h = np.maximum(z, network.leak * z)
         delta = (z - y if kind == "square" else -y * expit(-y * z)) / len(z)
         found = []
         for i in reversed(range(len(weights))):

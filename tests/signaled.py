@@ -45,9 +45,8 @@ def register():
     from biasfree_papers.registry import REGISTRY
     from stubs import stub
 
-    REGISTRY.clear()
-    for name, run in {"quick": None, "deaf": deaf, "asleep": asleep}.items():
-        REGISTRY[name] = stub(name, run=run)
+    runs = {"quick": None, "deaf": deaf, "asleep": asleep}
+    REGISTRY._found = {name: stub(name, run=run) for name, run in runs.items()}  # no other one is imported
     if "asleep" in sys.argv:  # as on systems where the kernel does not help
         stopping._PR_SET_PDEATHSIG = 0
 

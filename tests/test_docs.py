@@ -57,6 +57,7 @@ def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
         pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")  # one process per sweep: each imports the package anew
     if any("import torch" in block for block in blocks):
         pytest.importorskip("torch")
     exec("\n".join(blocks), {})

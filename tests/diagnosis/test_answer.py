@@ -206,10 +206,11 @@ def random_case(seed):
     return models[rng.integers(len(models))], x, y
 
 
-def test_the_parts_of_a_report_agree():
-    """Over 200 random models and data: sentences, verdict and tables never contradict each other."""
+@pytest.mark.parametrize("seeds", [range(80), pytest.param(range(80, 400), marks=pytest.mark.slow)])
+def test_the_parts_of_a_report_agree(seeds):
+    """Over random models and data: sentences, verdict and tables never contradict each other."""
     cases = set()
-    for seed in range(200):
+    for seed in seeds:
         model, x, y = random_case(seed)
         report = bf.diagnose(model, x, y, flips=20)
         check_agreement(report, model)

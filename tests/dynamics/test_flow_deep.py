@@ -129,35 +129,41 @@ def test_levels_saved_times_and_measurements():
 
 
 @pytest.mark.parametrize(
-    "change", [{"l2": 0.05}, {"train": (True, False, True)}, {"train": (False, True, True)}]
+    ("biased", "change"),
+    [
+        (False, {"l2": 0.05}),
+        (False, {"train": (True, False, True)}),
+        (False, {"train": (False, True, True)}),
+        (True, {}),
+        (True, {"l2": 0.05, "train": (True, True, False)}),
+    ],
 )
-def test_penalty_and_fixed_layers_by_steps(change):
-    """Against steps and half steps, within their estimate."""
+def test_penalty_fixed_layers_and_biases_by_descent(biased, change):
+    """Descent with shorter steps comes nearer, to first order in the step."""
     data = problem(0)[1]
     network = bf.networks.gaussian((data.dimensions, 6, 5, 1), scale=1.0, seed=3)
+    network = oracles.with_biases(network) if biased else network
     exact = bf.gradient_flow(network, data, [0.0, 1.0], method="events", **change)
-    steps = bf.gradient_flow(network, data, [0.0, 1.0], method="steps", rtol=1e-5, **change)
-    assert distance(exact.weights, steps.weights) <= 10 * max(steps.stats.error or 0.0, 1e-7)
-
-
-def test_biases_by_steps():
-    data = problem(1)[1]
-    network = oracles.with_biases(bf.networks.gaussian((data.dimensions, 6, 5, 1), scale=1.0, seed=3))
-    exact = bf.gradient_flow(network, data, [0.0, 1.0], method="events")
-    steps = bf.gradient_flow(network, data, [0.0, 1.0], method="steps", rtol=1e-5)
-    assert distance(exact.weights, steps.weights) <= 10 * max(steps.stats.error or 0.0, 1e-7)
+    ends = (
+        bf.gradient_descent(network, data, step=1 / steps, steps=steps, save_every=steps, **change)
+        for steps in (128, 8192)
+    )
+    far, near = (distance(oracles.arrays(exact), oracles.arrays(end)) for end in ends)
+    assert far < 1e-2
+    assert near <= far / 16  # 64 times shorter steps; at kinks the constant depends on where they fall
 
 
 def test_auto_changes_to_steps_where_units_or_events_are_too_many(monkeypatch):
-    network, data, loss, _ = problem(24)
-    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "events"
+    """The shapes are those of `test_flow_halving.py`: steps of other shapes would be compiled anew."""
+    data, network = oracles.random_data(8, 3, seed=10), bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0)
+    assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "events"
     with monkeypatch.context() as patch:
         patch.setattr(verb, "MOST_EVENTS", 2)
-        assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
+        assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "steps"
     monkeypatch.setattr(_event_flow, "MANY_UNITS", 10)
     monkeypatch.setattr(_event_flow.EventFlow, "_could_matter", lambda _: True)
-    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss).stats.method == "steps"
-    assert bf.gradient_flow(network, data, [0.0, 2.0], loss=loss, method="events").stats.method == "events"
+    assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "steps"
+    assert bf.gradient_flow(network, data, [0.0, 2.0], method="events").stats.method == "events"
 
 
 def test_too_many_steps_say_so():

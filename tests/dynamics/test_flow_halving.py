@@ -72,7 +72,7 @@ def test_the_error_estimate_is_honest_for_deep_relu_networks(seed, options):
 def test_deep_networks_conserve_the_balance_of_their_layers():
     """|row h of W_l|² − |column h of W_{l+1}|² is constant for every hidden neuron, at any leak."""
     for leak in (0.0, 0.4):
-        run = steps_run(three_layers(leak=leak), rtol=1e-4)
+        run = steps_run(three_layers(leak=leak), ts=TS[:6], rtol=1e-4)
         for below, above in zip(run.weights, run.weights[1:], strict=False):
             balance = np.sum(below**2, axis=2) - np.sum(above**2, axis=1)
             size = sum(np.sum(w**2, axis=(1, 2)).max() for w in run.weights)
@@ -119,9 +119,9 @@ def test_no_steps_at_all_say_where_it_stopped():
 
 
 def test_until_stops_where_the_loss_falls_to_the_level():
-    whole = steps_run(three_layers())
+    whole = steps_run(three_layers(), ts=TS[:4])
     level = (whole.loss[2] + whole.loss[3]) / 2
-    run = steps_run(three_layers(), until=level)
+    run = steps_run(three_layers(), ts=TS[:4], until=level)
     assert run.stats.stopped == "loss level reached"
     np.testing.assert_array_equal(run.ts[:-1], TS[:3])
     assert TS[2] < run.ts[-1] < TS[3]

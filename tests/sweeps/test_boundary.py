@@ -23,7 +23,7 @@ def make(folder, **changes):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("sweep")).run(progress=False)
+    return make(tmp_path_factory.mktemp("sweep")).run(workers=1, progress=False)
 
 
 def test_a_boundary_has_its_bracket(ran):
@@ -76,12 +76,12 @@ def test_axes_of_powers_are_recognized(values, expected):
 
 def test_refinement_follows_the_line_and_ends_the_same_way(tmp_path):
     """Brackets are half as wide, and no point far from the line is computed."""
-    sweep = make(tmp_path).run(progress=False)
+    sweep = make(tmp_path).run(workers=1, progress=False)
     coarse = sweep.boundary("side", level=0.5)
-    sweep.refine("side", level=0.5, budget=10, progress=False)
+    sweep.refine("side", level=0.5, budget=10, workers=1, progress=False)
     few = sweep.points.sizes["point"]
     assert 40 < few <= 50
-    sweep.refine("side", level=0.5, budget=70, progress=False)
+    sweep.refine("side", level=0.5, budget=70, workers=1, progress=False)
     points = sweep.points
     assert few < points.sizes["point"] <= 110
     fine = sweep.boundary("side", level=0.5)
@@ -93,7 +93,7 @@ def test_refinement_follows_the_line_and_ends_the_same_way(tmp_path):
     cell = np.log(10) + 2 * np.log(100) / 3  # the largest |log x − 2 log y| in a cell that the line crosses
     assert np.abs(distance)[new].max() <= cell
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.npz")}
-    again = make(tmp_path).refine("side", level=0.5, budget=70, progress=False)
+    again = make(tmp_path).refine("side", level=0.5, budget=70, workers=1, progress=False)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.npz")} == files
     assert again.points.equals(points)
     assert sweep.dataset["side"].shape == (5, 4, 2)
@@ -109,8 +109,10 @@ def test_whole_numbers_stay_whole(tmp_path):
             print(width, file=file)
         return width > 3
 
-    sweep = bf.sweep(large, over={"width": [2, 4, 16]}, store=tmp_path / "store").run(progress=False)
-    sweep.refine("value", level=0.5, budget=1000, progress=False)
+    sweep = bf.sweep(large, over={"width": [2, 4, 16]}, store=tmp_path / "store").run(
+        workers=1, progress=False
+    )
+    sweep.refine("value", level=0.5, budget=1000, workers=1, progress=False)
     assert sorted(map(int, (tmp_path / "widths.txt").read_text().split())) == [2, 3, 4, 16]
     line = sweep.boundary("value", level=0.5)
     assert (line["low"].item(), line["high"].item()) == (3, 4)
@@ -121,7 +123,7 @@ def test_groups_are_refined_as_groups(tmp_path):
         return {"side": np.array([x > 0.3 for _ in seed], float)}
 
     sweep = bf.sweep(together, over={"x": [0.0, 0.5, 1.0]}, seeds=3, group="seed", store=tmp_path / "store")
-    sweep.run(progress=False).refine("side", level=0.5, budget=9, progress=False)
+    sweep.run(workers=1, progress=False).refine("side", level=0.5, budget=9, progress=False)
     assert sorted(set(sweep.points["x"].values.tolist())) == [0, 0.25, 0.3125, 0.375, 0.5, 1]
     whole = bf.sweep(together, over={"x": [0.0, 0.5]}, seeds=3, group=("x", "seed"), store=tmp_path / "store")
     with pytest.raises(ValueError, match=r"has to be one real number|takes 'x' whole|run the sweep first"):
@@ -175,7 +177,7 @@ def test_bad_questions_are_answered(ran, call, message):
 
 def test_axes_without_order_must_be_chosen(tmp_path):
     sweep = bf.sweep(lambda x, kind: x, over={"x": [0.0, 1.0], "kind": ["a", "b"]}, store=tmp_path / "store")  # noqa: ARG005
-    sweep.run(progress=False)
+    sweep.run(workers=1, progress=False)
     with pytest.raises(ValueError, match=r"the axis 'kind' has no order; choose .* by at=\{'kind': …\}"):
         sweep.boundary("value", level=0.5)
     assert sweep.boundary("value", level=0.5, at={"kind": "b"})["x"].item() == 0.5

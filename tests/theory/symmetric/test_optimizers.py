@@ -39,11 +39,12 @@ def gap(network, data, name, values, more, **options):
 
 
 @settings(deadline=None, max_examples=12)
-@given(case=sampled_from(CASES), leak=floats(0, 1), batch=sampled_from([None, 4]), seed=integers(0, 2**31))
-def test_opposite_pairs_stay_on_their_twin(case, leak, batch, seed):
+@given(case=sampled_from(CASES), leak=floats(0, 1), seed=integers(0, 2**31))
+def test_opposite_pairs_stay_on_their_twin(case, leak, seed):
     """To rounding, 1e-16 per step and operation; ε = 1e-3 keeps Adam's division from enlarging it."""
     data = bf.data.odd_sine(n=6, d=3, seed=seed)
     network = bf.networks.opposite((3, WIDTH, 1), scale=0.7, leak=leak, seed=seed)
+    batch = 4 if CASES.index(case) % 2 else None  # batches are the same for every rule: each compiles once
     assert gap(network, data, *case, batch_size=batch, seed=seed) < 1e-11
 
 

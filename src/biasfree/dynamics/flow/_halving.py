@@ -130,7 +130,8 @@ class StepFlow:
             while t < target:
                 view = self._grouping.view
                 given = (tolerance, np.float64(kink / rtol), view, self._physics)
-                found = chosen_steps(self._form, params, t, h, error, target, *given)
+                state = (np.float64(t), np.float64(h), np.float64(error))  # always, or it is compiled again
+                found = chosen_steps(self._form, params, *state, target, *given)
                 params, t, h, error, taken, used, rejected, certified = found
                 t, taken, rejected = float(t), int(taken), int(rejected)
                 lengths.append(np.asarray(used)[:taken])
