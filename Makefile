@@ -2,7 +2,7 @@
 # make test      set up .venv, lint, type-check, test
 # make browser   install Chromium, by apt and as root, for the tests of pages; without it they are skipped
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
-# make test-all  also the slow tests; make test-machines repeats tests with the rounding of other machines
+# make test-all  also the slow tests, and all examples of properties; make test-machines repeats tests with the rounding of other machines
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   rewrite docs/results.md and the results in docs/neighbors.md, from the figures of make paper
@@ -19,7 +19,7 @@ BIN    := $(VENV)/bin
 OUT    ?= out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
@@ -55,9 +55,13 @@ release-check: $(VENV)/.dev
 	$(BIN)/python -m release.check $(OUT)/release $(CHECK)
 
 # One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
-# neighboring tests in one worker, so that programs are compiled and servers started once.
-test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+# neighboring tests in one worker, so that programs are compiled and servers started once. Properties are tried
+# with half of their examples, others in every run; `make test-all` tries all. Types are checked meanwhile.
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j2 suite lint
+
+suite: $(VENV)/.dev
+	EXAMPLES=$${EXAMPLES:-0.5} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # from Debian's packages, which only root can install; `make test` never does
 browser:

@@ -10,16 +10,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as `bf.cache_compilation` 
 import jax
 
 pytest.register_assert_rewrite("edges")  # its assertions show their values, as those of test modules do
-#: How many times as many examples property tests try, as in `EXAMPLES=10 make test`.
-MORE = int(os.environ.get("EXAMPLES", "1"))
+#: How many times as many examples property tests try: half in `make test`, or as in `EXAMPLES=10 make test`.
+MORE = float(os.environ.get("EXAMPLES", "1"))
 _SETTINGS: Any = hypothesis.settings
 
 
 def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:
-    return _SETTINGS(*args, max_examples=MORE * max_examples, **options)
+    return _SETTINGS(*args, max_examples=max(round(MORE * max_examples), 2), **options)
 
 
-if MORE > 1:
+if MORE != 1:
     # for the test modules, which import it while they are collected
     hypothesis.settings = _thorough  # type: ignore[misc, assignment]
 
