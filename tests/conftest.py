@@ -19,9 +19,11 @@ def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:
     return _SETTINGS(*args, max_examples=max(round(MORE * max_examples), 2), **options)
 
 
-if MORE != 1:
-    # for the test modules, which import it while they are collected
-    hypothesis.settings = _thorough  # type: ignore[misc, assignment]
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """For the test modules, which import it while they are collected; hypothesis itself needs its own."""
+    if MORE != 1:
+        hypothesis.settings = _thorough  # type: ignore[misc, assignment]
 
 
 def pytest_configure(config: pytest.Config) -> None:
