@@ -109,6 +109,7 @@ def test_every_peer_computes_our_gradient(problem, leak):
             np.testing.assert_allclose(theirs, mine, atol=1e-13)
 
 
+@pytest.mark.slow  # `make bench` reports this error too
 def test_every_integrator_follows_the_flow(problem):
     """Without kinks, so linear; to a hundred times the tolerance of a step, of which there are fewer."""
     problem = replace(problem, network=bf.Network(problem.network.weights, leak=1.0))
@@ -245,6 +246,7 @@ def test_adam_is_pytorchs_alone_and_in_a_list(problem, monkeypatch):
     assert "2 runs of 20 steps" in row.note
 
 
+@pytest.mark.slow  # `make bench` reports this error too
 def test_infinite_data_is_compared_with_samples():
     """Our velocity is the slope of the exact loss; that of samples is off by the root of their number."""
     population, network = infinite_data.task(40)

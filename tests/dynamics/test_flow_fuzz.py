@@ -109,14 +109,12 @@ def summary(problems):
     return table
 
 
-def test_flows_of_twenty_problems():
-    problems = [problem(seed, (2, 3, 1), special) for special in SPECIALS for seed in range(2)]
-    problems += [
-        problem(seed, (2, 3, 3, 1), special) for special in ("general", "kinks") for seed in range(4)
-    ]
+def test_flows_of_ten_problems():
+    problems = [problem(0, (2, 3, 1), special) for special in SPECIALS]
+    problems += [problem(seed, (2, 3, 3, 1), special) for special in ("general", "kinks") for seed in (0, 1)]
     table = summary(problems)
-    assert table["events"][1] >= 6
-    assert table["steps"][1] >= 8
+    assert table["events"][1] >= 3
+    assert table["steps"][1] >= 5
     assert table["smooth"][1] == len(problems)
 
 
