@@ -20,7 +20,7 @@ from biasfree.dynamics.flow._driver import follow
 from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits
 from biasfree.dynamics.flow._initial import check_velocity
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
-from biasfree.dynamics.flow.events._together import TogetherFlow
+from biasfree.dynamics.flow.events._passing import PassingFlow
 from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
@@ -82,7 +82,8 @@ def gradient_flow(
         "smooth": adaptive; for networks without kinks: linear ones, or only the last layer trained.
         "events": adaptive between kinks, at any depth; every kink that matters is located.
         "steps": any depth; follows the path with steps and half steps until both agree.
-        "auto": the first of these that fits; `stats.method` names it.
+        "auto": the first of these that fits; `stats.method` names it. Where kinks are too many to locate them
+            at the default `rtol` of "events", they are followed at that of "steps" before "steps" is used.
 
     Where the flow is not unique, as for a neuron that begins with w·x = 0 on a hyperplane that repels, a
     convention decides and `stats.branch_times` has the time. With two layers the neuron leaves, to the side
@@ -218,10 +219,12 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
         return getattr(run, request.method)()
     if run.has_no_kinks():
         return run.smooth()
-    try:
-        return run.events(most_events=MOST_EVENTS)
-    except TooManyEventsError:
-        return run.steps()
+    for rtol in (None, DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,):
+        try:
+            return _Run(problem, i, replace(request, rtol=rtol)).events(most_events=MOST_EVENTS)
+        except TooManyEventsError:
+            continue
+    return run.steps()
 
 
 class _Run:
@@ -248,7 +251,7 @@ class _Run:
     def events(self, *, most_events: int | None = None) -> Trajectory:
         limits, kind = (
             self.request.limits("events"),
-            TwoLayerFlow if self.network.depth == 2 else TogetherFlow,
+            TwoLayerFlow if self.network.depth == 2 else PassingFlow,
         )
         flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
         return self._followed("events", flow, limits)

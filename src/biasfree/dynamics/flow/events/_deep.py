@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.flow._flow import LOCAL_SHARE
 from biasfree.dynamics.flow.events._apply import Neuron
+from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._units import Unit, held_by, place_of, set_sign, unit_at
 from biasfree.dynamics.flow.native._constraints import pin
@@ -24,6 +26,8 @@ from biasfree.dynamics.flow.native._search import flip_wrong
 
 #: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
 OWN_SHARE = 1e-2
+#: The tolerance from which on any number of units is followed, by steps that are corrected.
+COARSE = 1e-5
 
 
 class DeepFlow(FirstLayerFlow):
@@ -33,7 +37,8 @@ class DeepFlow(FirstLayerFlow):
         super().__init__(*given, **problem)
         self._left: list[float] = []
         self._set_signs()
-        self._refuse_many()
+        if self.rtol < LOCAL_SHARE * COARSE:
+            self._refuse_many()
 
     def _set_signs(self) -> None:
         """The signs of θ, layer by layer; σ′(0) = α where a unit is on its hyperplane."""
@@ -71,10 +76,14 @@ class DeepFlow(FirstLayerFlow):
             crossed = int(flip_wrong(self.march.theta, self.march.signs, self.shape, self.rays, self.room))
             if not crossed:
                 return
-            for u in np.flatnonzero(self.room.wrong):
-                self._wake_around(unit_at(int(u), self.shape, self.rays))
+            self._wake_above(np.flatnonzero(self.room.wrong))
             self.counts["stepped over"] += crossed
             self.march.whole[FRESH] = 0
+
+    def _wake_above(self, places: np.ndarray) -> None:
+        """After a change of the units at these places: see `_wake_around`."""
+        for u in self._could_wake(places):
+            self._wake_around(unit_at(int(u), self.shape, self.rays))
 
     def _stay_at_zero(self) -> None:
         """After a change: a unit that sees a ray with an input of exactly zero, as weights with blocks of
@@ -186,7 +195,7 @@ class DeepFlow(FirstLayerFlow):
             moved = abs(z) / np.sqrt(size)
         else:
             moved = pin(tuple(unit), z, march.theta, march.signs, shape, rays, self.room, self.held)
-        march.real[LOCAL] += moved / np.linalg.norm(march.theta)
+        march.real[LOCAL] += moved / size_of(march.theta)
 
     def _inputs(self, unit: Unit) -> np.ndarray:
         """What a unit sees of its ray."""
@@ -229,6 +238,22 @@ class DeepFlow(FirstLayerFlow):
         self._hold([*others, *(self._unit(h, q) for q in np.flatnonzero(column == 0).tolist())], rest)
         for line in range(len(column)):
             self._wake_around(self._unit(h, line))
+
+    def _could_wake(self, places: np.ndarray) -> np.ndarray:
+        """Those of the units at these places on whose lines a neuron of their layer may be the only one that
+        is active, or inputs of the layers above are exactly zero."""
+        shape, rays, count = self.shape, self.rays, len(self.rays.orient)
+        if shape.leak > 0 or shape.biased:
+            return places[:0]
+        found, idle = np.zeros(len(places), bool), np.zeros(count, bool)
+        for layer in range(len(shape.sizes) - 3, -1, -1):
+            part = slice(shape.units_at[layer], shape.units_at[layer + 1])
+            alone = (self.march.signs[part].reshape(-1, count) >= 0).sum(axis=0) <= 1
+            some = np.bincount(rays.line, alone | idle) > 0
+            mine = (places >= part.start) & (places < part.stop)
+            found[mine] = some[rays.line[(places[mine] - part.start) % count]]
+            idle |= (self.room.z[part].reshape(-1, count) == 0).any(axis=0)
+        return places[found]
 
     def _wake_around(self, unit: Unit) -> None:
         """After a change of a unit: it, or one that slides on its ray, may be the only one that sees the

@@ -107,7 +107,7 @@ class EventFlow(Flow):
 
     def _first_length(self) -> float:
         """The time in which the weights change by about one percent, after an evaluation."""
-        return FIRST_CHANGE * _size(self.march.theta) / max(_size(self._out), np.finfo(float).tiny)
+        return FIRST_CHANGE * size_of(self.march.theta) / max(size_of(self._out), np.finfo(float).tiny)
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or decide the event that it ended with."""
@@ -197,6 +197,6 @@ class EventFlow(Flow):
         self.march.whole[FRESH] = 0
 
 
-def _size(v: np.ndarray) -> float:
+def size_of(v: np.ndarray) -> float:
     """|v|; along an axis NumPy does without BLAS, whose threads would take the cores of other flows."""
     return float(np.linalg.norm(v, axis=0))

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix, slope
 from biasfree.dynamics.flow.native._residual import loss_of, residual
-from biasfree.dynamics.flow.native._vectors import fill
+from biasfree.dynamics.flow.native._vectors import dot, dot_by_columns, dot_by_rows, fill
 
 
 @inner
@@ -49,12 +47,12 @@ def _preactivate(layer, theta, shape, rays, room, z):
     count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
     w = matrix(theta, shape.weights_at[layer], width, fan_in)
     if layer == 0:
-        np.dot(w, rays.normals, room.lines)
+        dot(w, rays.normals, room.lines)
         for h in range(width):
             for r in range(count):
                 z[h, r] = rays.orient[r] * room.lines[h, rays.line[r]]
     else:
-        np.dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), z)
+        dot(w, matrix(room.a, shape.units_at[layer - 1], fan_in, count), z)
     if shape.biased:
         for h in range(width):
             b = theta[shape.biases_at[layer] + h]
@@ -118,30 +116,40 @@ def backward(theta, signs, shape, rays, room, out):
     for layer in range(last, -1, -1):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         w = matrix(theta, shape.weights_at[layer], width, fan_in)
-        v = matrix(out, shape.weights_at[layer], width, fan_in)
-        if layer == 0:
-            fill(room.folded, 0.0)
+        layer_velocity(layer, delta, shape, rays, room, out)
+        if shape.l2 > 0 and shape.train[layer]:
+            v = matrix(out, shape.weights_at[layer], width, fan_in)
             for h in range(width):
-                for r in range(count):
-                    room.folded[h, rays.line[r]] += rays.orient[r] * delta[h, r]
-            np.dot(room.folded, rays.normals.T, v)
-        else:
-            np.dot(delta, matrix(room.a, shape.units_at[layer - 1], fan_in, count).T, v)
-        trained = shape.train[layer]
-        for h in range(width):
-            for i in range(fan_in):
-                v[h, i] = v[h, i] - shape.l2 * w[h, i] if trained else 0.0
-            if shape.biased:
-                total = 0.0
-                for r in range(count):
-                    total += delta[h, r]
-                out[shape.biases_at[layer] + h] = total if trained else 0.0
+                for i in range(fan_in):
+                    v[h, i] -= shape.l2 * w[h, i]
         if layer > 0:
             at = shape.units_at[layer - 1]
-            np.dot(w.T, delta, matrix(room.force, at, fan_in, count))
+            dot_by_columns(w, delta, matrix(room.force, at, fan_in, count))
             for u in range(at, at + fan_in * count):
                 room.delta[u] = slope(signs[u], shape.leak) * room.force[u]
             delta = matrix(room.delta, at, fan_in, count)
+
+
+@inner
+def layer_velocity(layer, delta, shape, rays, room, out):
+    """The velocity of a layer without L2, from −∂L/∂z of its inputs, into its place in `out`."""
+    count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
+    v = matrix(out, shape.weights_at[layer], width, fan_in)
+    if not shape.train[layer]:
+        fill(v, 0.0)
+    elif layer == 0:
+        fill(room.folded, 0.0)
+        for h in range(width):
+            for r in range(count):
+                room.folded[h, rays.line[r]] += rays.orient[r] * delta[h, r]
+        dot_by_rows(room.folded, rays.normals, v)
+    else:
+        dot_by_rows(delta, matrix(room.a, shape.units_at[layer - 1], fan_in, count), v)
+    for h in range(width if shape.biased else 0):
+        total = 0.0
+        for r in range(count):
+            total += delta[h, r]
+        out[shape.biases_at[layer] + h] = total if shape.train[layer] else 0.0
 
 
 @inner

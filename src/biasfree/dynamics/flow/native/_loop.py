@@ -39,6 +39,7 @@ from biasfree.dynamics.flow.native._march import (
     SPREAD,
     STAGES,
     STILL,
+    STOPS,
     TIME,
     TRIAL,
     TRIAL_ERROR,
@@ -106,7 +107,9 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         if tried == most:
             return _TIRED
         tried += 1
-        if not _evaluate_stages(march, saves.ts[-1], shape, rays, room, held, groups, desk, rtol, floors):
+        if not _evaluate_stages(
+            march, _end(march, saves), shape, rays, room, held, groups, desk, rtol, floors
+        ):
             continue
         error = max(_error(march, shape, rtol, floors), own_error(march, shape))
         if not error <= 1:
@@ -162,6 +165,12 @@ def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, fl
         real[DRIFT] = _drift(march, shape, rtol, floors)
         whole[STILL] = real[DRIFT] <= STILL_SHARE
     return not still or whole[STILL]
+
+
+@inner
+def _end(march, saves):
+    """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
+    return saves.ts[march.whole[SAVED]] if march.whole[STOPS] else saves.ts[-1]
 
 
 @inner
@@ -227,7 +236,7 @@ def _drift(march, shape, rtol, floors):
 def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
     real, whole = march.real, march.whole
-    h, error, end = real[TRIAL], real[TRIAL_ERROR], saves.ts[-1]
+    h, error, end = real[TRIAL], real[TRIAL_ERROR], _end(march, saves)
     t = end if fraction == 1.0 and h >= end - real[TIME] else real[TIME] + fraction * h
     while whole[SAVED] < len(saves.ts) and saves.ts[whole[SAVED]] <= t:
         i = whole[SAVED]

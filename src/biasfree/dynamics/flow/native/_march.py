@@ -30,7 +30,7 @@ DENSE = np.array(
 # places of `real` and `whole`
 TIME, LENGTH, LAST_ERROR, LOCAL, TRIAL, TRIAL_ERROR, DRIFT = range(7)
 ACCEPTED, REJECTED, EVALUATIONS, BY_CLASS, SAVED, FRESH, WRONG, LOOSE, LOW, SPREAD = range(10)
-CROSSINGS, SLIDES, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, UNHELD, PLACES = range(10, 18)
+CROSSINGS, SLIDES, STEPPED_OVER, EVENTS, MOST_EVENTS, STILL, UNHELD, STOPS, PLACES = range(10, 19)
 
 
 class March(NamedTuple):
@@ -44,7 +44,7 @@ class March(NamedTuple):
     arrival: Float[np.ndarray, "N"]
     state: Float[np.ndarray, "N"]
     real: Float[np.ndarray, "7"]
-    whole: Int[np.ndarray, "17"]
+    whole: Int[np.ndarray, "18"]
     balance: Float[np.ndarray, "H"]
     sizes: Float[np.ndarray, "2 H"]
 

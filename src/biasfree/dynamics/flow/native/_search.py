@@ -14,10 +14,10 @@ import numpy as np
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._fading import count_for_small
-from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, input_size, velocity
-from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, velocity
+from biasfree.dynamics.flow.native._layout import matrix, slope
 from biasfree.dynamics.flow.native._march import TRIAL, dense
-from biasfree.dynamics.flow.native._vectors import copy, norm
+from biasfree.dynamics.flow.native._vectors import copy, dot, fill, norm
 
 #: A step is searched at this many points, and then by bisection.
 GRID = 8
@@ -61,7 +61,7 @@ def wrong_units(theta, signs, shape, rays, room):
     return found
 
 
-@inner
+@native
 def flip(signs, shape, rays, which):
     """Put these units on their other sides; in the first layer with all rays of their lines."""
     count = len(rays.orient)
@@ -88,19 +88,19 @@ def jumps_of(theta, signs, shape, rays, room):
         at, size = shape.weights_at[layer], shape.sizes[layer] * shape.sizes[layer + 1]
         _scale(reach, norm(theta[at : at + size]))
     for layer in range(len(shape.sizes) - 2):
-        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
-        for r in range(count):
-            inputs[r] = input_size(layer, r, shape, rays, room) ** 2 if shape.train[layer] else 0.0
+        width = shape.sizes[layer + 1]
+        fill(inputs, 0.0)
+        if shape.train[layer]:
+            _add_squares(layer, shape, rays, room, inputs)
+        sizes = matrix(jumps, shape.units_at[layer], width, count)
+        fill(sizes, 0.0)
+        if layer > 0:
+            _weights_seen(layer, theta, signs, shape, room, sizes)
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
                 u = shape.units_at[layer] + h * count + r
-                weight = 0.0
-                if layer > 0:
-                    for i in range(fan_in):
-                        s = slope(signs[shape.units_at[layer - 1] + i * count + r], shape.leak)
-                        weight += (s * theta[shape.weights_at[layer] + h * fan_in + i]) ** 2
-                size = inputs[r] + weight * below[r]
+                size = inputs[r] + sizes[h, r] * below[r]
                 total[r] += size
                 one, two = room.force[u], room.before[u]
                 if layer == 0:
@@ -127,6 +127,34 @@ def jumps_of(theta, signs, shape, rays, room):
 
 
 @inner
+def _add_squares(layer, shape, rays, room, squares):
+    """Add |(a, 1)|² of what a layer sees of every ray, without the 1 if there are no biases."""
+    count = len(rays.orient)
+    for i in range(shape.sizes[layer]):
+        for r in range(count):
+            if layer == 0:
+                squares[r] += rays.normals[i, rays.line[r]] ** 2
+            else:
+                squares[r] += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
+    for r in range(count if shape.biased else 0):
+        squares[r] += 1.0
+
+
+@inner
+def _weights_seen(layer, theta, signs, shape, room, out):
+    """The squares of the weights of every neuron times the slopes below them on every ray."""
+    fan_in, (width, count) = shape.sizes[layer], out.shape
+    at, units = shape.weights_at[layer], shape.units_at[layer - 1]
+    squares = np.zeros((width, fan_in))
+    for h in range(width):
+        for i in range(fan_in):
+            squares[h, i] = theta[at + h * fan_in + i] ** 2
+    for u in range(units, units + fan_in * count):
+        room.low[u] = slope(signs[u], shape.leak) ** 2
+    dot(squares, matrix(room.low, units, fan_in, count), out)
+
+
+@inner
 def _scale(a, factor):
     for i in range(len(a)):
         a[i] *= factor
@@ -142,6 +170,7 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
         for h in range(shape.sizes[layer + 1]):
             if signs[shape.units_at[layer] + h * count + r] >= 0:
                 asleep = False
+                break
         if asleep:
             for h in range(shape.sizes[layer + 1]):
                 u = (

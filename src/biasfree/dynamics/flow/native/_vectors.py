@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from biasfree.dynamics.flow.native._compiled import inner, summing
 
 #: Columns of a product that are computed at once, so that they stay in the fastest cache.
 COLUMNS = 128
 #: Rows that are computed at once.
 ROWS = 4
+#: Multiplications up to which BLAS takes one thread, and is faster than the loops here.
+FEW = 2**18
 
 
 @inner
@@ -39,6 +43,33 @@ def norm(a):
     for i in range(len(flat)):
         total += flat[i] * flat[i]
     return math.sqrt(total)
+
+
+@inner
+def dot(a, b, out):
+    """out = a·b, on one thread."""
+    if a.size * b.shape[1] <= FEW:
+        np.dot(a, b, out)
+    else:
+        product(a, b, out)
+
+
+@inner
+def dot_by_rows(a, b, out):
+    """out = a·bᵀ, on one thread."""
+    if a.size * len(b) <= FEW:
+        np.dot(a, b.T, out)
+    else:
+        product_by_rows(a, b, out)
+
+
+@inner
+def dot_by_columns(a, b, out):
+    """out = aᵀ·b, on one thread."""
+    if a.size * b.shape[1] <= FEW:
+        np.dot(a.T, b, out)
+    else:
+        product(a.T.copy(), b, out)
 
 
 @summing

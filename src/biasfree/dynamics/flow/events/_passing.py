@@ -1,0 +1,175 @@
+"""Steps of deep networks in which many units pass their hyperplanes: corrected to first order.
+
+What the correction leaves is estimated at the end of the step: the change of the velocity that it does not
+explain, for half of the time, and the cost of units that are on another side than without it. It falls with
+the third power of the length, and the cost of kinks stepped over with the second.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics._levels import NO_LEVEL, Levels
+from biasfree.dynamics.flow.events._event_flow import size_of
+from biasfree.dynamics.flow.events._together import TogetherFlow
+from biasfree.dynamics.flow.events._units import Unit
+from biasfree.dynamics.flow.native._events import KINK_SHARE
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._march import (
+    FRESH,
+    LENGTH,
+    LOOSE,
+    LOW,
+    REJECTED,
+    STOPS,
+    TRIAL,
+    WRONG,
+    Saves,
+)
+from biasfree.dynamics.flow.native._passing import correction
+from biasfree.dynamics.flow.native._search import flip, jumps_of
+
+#: Units wrong in one step from which on it is corrected; up to MANY their kinks can be located as well.
+SOME, MANY = 4, 64
+#: Where a unit turns out to slide, the step ends this share of the budget beyond its hyperplane.
+SOON = 0.3
+#: Above so many budgets a step is shortened before anything else.
+FAR = 4.0
+#: Up to so many budgets a shorter step is better than to locate kinks.
+WORTH = 30.0
+#: The factor by which the expected cost of a correction falls with every step that is not corrected.
+FORGET = 0.8
+
+
+class Passed(NamedTuple):
+    """A part of a step, corrected: its end, the units passed, what the correction leaves as an error in θ,
+    and the units that are on another side than without it."""
+
+    fraction: float
+    theta: np.ndarray
+    units: np.ndarray
+    cost: float
+    late: np.ndarray
+
+
+class PassingFlow(TogetherFlow):
+    """The flow of three and more layers, of any number of units."""
+
+    def __init__(self, *given: Any, **problem: Any):
+        super().__init__(*given, **problem)
+        self._shift, self._change = np.zeros((2, len(self.march.theta)))
+        self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
+
+    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way, with a correction if many units are wrong in it."""
+        whole, length = self.march.whole, float(self.march.real[TRIAL])
+        some = code == Code.LOOK and whole[WRONG] > SOME
+        stopped = bool(whole[STOPS]) or saves.ts[self.saved] >= self.t + length
+        whole[STOPS] = some  # only ends of steps are corrected, so that saved times have to be ends
+        expected = self._expected * length**3
+        if some and whole[LOW]:  # levels of the loss are located in steps that need no correction
+            self._reject(SOME / whole[WRONG])
+        elif some and not stopped:
+            self._reject(1.0)
+        elif not some or expected > 1:
+            self._expected *= FORGET
+            self._without(expected, code, saves, levels)
+        elif not self._pass(saves):
+            self._without(self._expected * length**3, code, saves, levels)
+
+    def _without(self, expected: float, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, or a shorter one if too many units are wrong."""
+        few = self.march.whole[WRONG] <= (MANY if expected > WORTH else SOME)
+        if not few and code == Code.LOOK:
+            self._reject(min(max(0.8 / np.cbrt(expected), 0.1), 0.8))
+        else:
+            super()._attend(code, saves, levels)
+
+    def _reject(self, factor: float) -> None:
+        """Try the step under way again, with this factor of its length."""
+        self.march.whole[REJECTED] += 1
+        self.march.real[LENGTH] = factor * self.march.real[TRIAL]
+
+    def _pass(self, saves: Saves) -> bool:
+        """Take the step under way, or a part of it up to a unit that slides or is released; returns whether
+        that is accurate enough."""
+        march, budget, length = self.march, self._budget(), float(self.march.real[TRIAL])
+        signs, units = march.signs.copy(), self.units
+        found, slides = self._corrected(self._release(budget) if march.whole[LOOSE] else 1.0, budget)
+        if slides and found.cost <= FAR * budget:
+            self._restore(signs, units)
+            found, _ = self._corrected(*slides)
+        self._expected = found.cost / budget / (found.fraction * length) ** 3
+        if found.cost > budget:
+            self._restore(signs, units)
+            return False
+        saved = self.saved
+        self._run(saves, NO_LEVEL, fraction=found.fraction, cost=found.cost / budget * KINK_SHARE * self.rtol)
+        march.theta[:] = found.theta
+        if self.saved > saved:
+            saves.states[saved], saves.losses[saved] = found.theta, self._loss(found.theta)
+        growth = 0.8 * np.cbrt(budget / max(found.cost, 1e-3 * budget))
+        march.real[LENGTH] = min(march.real[LENGTH], growth * found.fraction * length)
+        self._flip(found.late)
+        self.counts["stepped over"] += len(found.units) + len(found.late)
+        march.whole[FRESH] = 0
+        if found.fraction < 1.0:
+            self._settle()
+        if not march.whole[FRESH]:
+            self._stay_at_zero()
+        return True
+
+    def _corrected(
+        self, fraction: float, budget: float, skipped: int = -1
+    ) -> tuple[Passed, tuple[float, float, int] | None]:
+        """A fraction of the step under way, corrected but for the unit at the place `skipped`; signs are then
+        those at its end. If a unit that was put on its other side returns, and that matters, it slides: the
+        arguments of the correction that ends there."""
+        march, room, length = self.march, self.room, fraction * float(self.march.real[TRIAL])
+        end = self._at(fraction)
+        self._examine(end)
+        before = self._out.copy()
+        jumps_of(end, march.signs, self.shape, self.rays, room)
+        room.wrong[:] = False
+        room.wrong[self._line_of(skipped)] = True
+        correction(march, self.shape, self.rays, room, self.held, fraction, self._shift, self._change)
+        passed, beyond, speeds = np.flatnonzero(room.wrong), room.low.copy(), room.high.copy()
+        self._flip(passed)
+        self._examine(end + self._shift)
+        room.wrong[self._line_of(skipped)] = False
+        late = np.flatnonzero(room.wrong)
+        times = np.abs(room.z[late]) / np.maximum(speeds[late], np.finfo(float).tiny)
+        neurons = np.bincount(late // len(self.rays.orient), room.jumps[late] * np.minimum(times, length))
+        left = size_of(self._out - before - self._change)
+        cost = size_of(neurons) + length / 2 * left
+        found = Passed(fraction, end + self._shift, passed, cost, late)
+        back = np.intersect1d(passed, late)
+        back = back[room.jumps[back] * beyond[back] > SOON * budget]
+        if not len(back):
+            return found, None
+        u = int(back[np.argmax(beyond[back])])
+        early = float(beyond[u] - SOON * budget / room.jumps[u])
+        return found, (fraction * (1 - early / length), budget, u)
+
+    def _line_of(self, place: int) -> np.ndarray:
+        """The place of a unit; in the first layer the places of all rays of its line; none for −1."""
+        neuron, ray = divmod(place, len(self.rays.orient))
+        if place < 0 or place >= self.shape.units_at[1]:
+            return np.array([place] * (place >= 0), np.int64)
+        line = self.rays.line[ray]
+        return neuron * len(self.rays.orient) + np.arange(self.rays.first[line], self.rays.first[line + 1])
+
+    def _flip(self, places: np.ndarray) -> None:
+        """Put units on their other sides."""
+        self.room.wrong[:] = False
+        self.room.wrong[places] = True
+        flip(self.march.signs, self.shape, self.rays, self.room.wrong)
+        self._wake_above(places)
+
+    def _restore(self, signs: np.ndarray, units: list[Unit]) -> None:
+        """Return to the signs and constraints before a correction."""
+        self.march.signs[:] = signs
+        if self.units is not units:
+            self._hold(units)
