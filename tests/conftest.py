@@ -1,5 +1,6 @@
 """Settings of all tests: EXAMPLES times as many examples per property; compiled programs are kept."""
 
+import gc
 import os
 from typing import Any
 
@@ -7,8 +8,6 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as `bf.cache_compilation` has it, before JAX is loaded
-import jax
-
 pytest.register_assert_rewrite("edges")  # its assertions show their values, as those of test modules do
 #: How many times as many examples property tests try: half in `make test`, or as in `EXAMPLES=10 make test`.
 MORE = float(os.environ.get("EXAMPLES", "1"))
@@ -28,11 +27,20 @@ def pytest_collection() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs in pytest's cache: most of the time of a test that simulates is compilation."""
+    if config.getoption("numprocesses", None):  # its workers test, and each configures itself
+        return
+    gc.disable()  # until tests are collected: imports leave little garbage, and a search takes seconds
     if config.cache is not None:
+        import jax
+
         jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
 def pytest_collection_finish() -> None:
+    """What is loaded by now stays: searches for garbage that passed over all of it again and again would take
+    a tenth of the time of the tests."""
+    gc.freeze()
+    gc.enable()
     hypothesis.settings = _SETTINGS  # type: ignore[misc]

@@ -74,14 +74,24 @@ def trained_by_pytorch(case):
     return network, data, options, sgd(network, data, **options)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_descent_is_pytorch(case):
+#: JAX compiles each case anew. All that these hold is in the others, combined in another way: only the native
+#: loop, which is compiled once, takes them in every test run.
+COMBINED = ("2 layers, logistic, l2", "2 layers, mirrored", "3 layers, biases", "5 layers")
+ENGINES_AND_CASES = [
+    pytest.param(engine, case, marks=[pytest.mark.slow] * (engine == "JAX" and case in COMBINED))
+    for case in CASES
+    for engine in ("native", "JAX")
+]
+
+
+@pytest.mark.parametrize(("engine", "case"), ENGINES_AND_CASES, indirect=["engine"])
+def test_descent_is_pytorch(engine, case):
     network, data, options, expected = trained_by_pytorch(case)
     run = bf.gradient_descent(network, data, save_every=300, **options)
     assert run.loss[-1] < run.loss[0]
     # 300 steps of a few eps each, 3e-13 in all, and a hundredfold growth of that on the way down
     for found, torchs in zip(last_arrays(run), expected, strict=True):
-        assert np.linalg.norm(found - torchs) <= 3e-11 * np.linalg.norm(torchs)
+        assert np.linalg.norm(found - torchs) <= 3e-11 * np.linalg.norm(torchs), engine
 
 
 def six_points_run(**options):

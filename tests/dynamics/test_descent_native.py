@@ -74,7 +74,10 @@ def test_a_list_gives_the_bits_of_single_runs(monkeypatch, threads):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("sizes", "mirrored"), [((3, 40, 1), True), ((3, 20, 20, 2), False)])
+@pytest.mark.parametrize(
+    ("sizes", "mirrored"),
+    [((3, 40, 1), True), pytest.param((3, 20, 20, 2), False, marks=pytest.mark.slow)],
+)
 def test_both_engines_take_the_same_steps(monkeypatch, sizes, mirrored):
     """200 steps of a few eps each, which a stable descent does not amplify a hundredfold."""
     network = bf.networks.gaussian(sizes, scale=0.7, leak=0.2, seed=3)

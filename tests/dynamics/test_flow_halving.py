@@ -31,7 +31,7 @@ def steps_run(network, data=CUBE, ts: ArrayLike = TS, **options):
     return run
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3))])
 def test_the_error_estimate_is_honest_for_two_layers(seed):
     """Against the flow with its kinks located; also how far descent with tiny steps stays from it."""
     network = two_layers(seed)

@@ -9,7 +9,7 @@ import torch
 
 import biasfree as bf
 
-STEPS = 1000
+STEPS = 200
 
 
 def problem(seed=0, leak=0.3, width=8):
@@ -49,7 +49,7 @@ def by_torch(network, data, optimizer, steps):
     ids=["descent", "momentum", "Nesterov", "Adam", "AdamW"],
 )
 def test_steps_are_those_of_pytorch(ours, theirs):
-    """1000 steps on a smooth path; each adds some roundings, 1e-16 of the weights."""
+    """200 steps on a smooth path; each adds some roundings, 1e-16 of the weights."""
     network, data = problem()
     run = bf.optimize(network, data, ours, steps=STEPS, save_every=STEPS)
     for found, expected in zip(run[-1].weights, by_torch(network, data, theirs, STEPS), strict=True):

@@ -93,7 +93,11 @@ def test_sharpness_is_that_of_finite_differences(name):
     assert bf.sharpness(network, data, **options) == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize(("loss", "way"), [("square", "lanczos"), ("logistic", "dense")], indirect=["way"])
+@pytest.mark.parametrize(
+    ("loss", "way"),
+    [("square", "lanczos"), pytest.param("logistic", "dense", marks=pytest.mark.slow)],
+    indirect=["way"],
+)
 def test_sharpness_is_pytorchs(loss, way):
     network = bf.networks.gaussian((3, 6, 5, 1), scale=2.0, leak=0.3, seed=3)
     data = oracles.random_data(7, 3, labels=True, seed=4)
