@@ -8,6 +8,7 @@ module beside it that names it. Docstrings and comments do not count.
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -159,5 +160,6 @@ def module_path(module: str) -> Path | None:
 
 
 def _data_named_in(path: Path) -> list[Path]:
-    source, files = path.read_text(), sorted(path.parent.iterdir())
-    return [file for file in files if file.is_file() and file.suffix != ".py" and file.name in source]
+    source, names = path.read_text(), sorted(os.listdir(path.parent))
+    named = [path.parent / name for name in names if not name.endswith(".py") and name in source]
+    return [file for file in named if file.is_file()]
