@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 _STRINGS = (ast.Constant, ast.JoinedStr)
@@ -39,7 +40,7 @@ def syntax_nodes(source: str) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(source)))
 
 
-def _comments(source: str, lines: list[str], strings: list[ast.expr]) -> list[tuple[int, int]]:
+def _comments(source: str, lines: list[str], strings: Sequence[ast.expr]) -> list[tuple[int, int]]:
     """Row and column of each comment: every # is one on a line without strings; tokens tell on the others."""
     found = [(row, line.index("#")) for row, line in enumerate(lines) if "#" in line]
     quoted = {row for node in strings for row in range(node.lineno - 1, _last_row(node) + 1)}
