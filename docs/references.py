@@ -24,6 +24,13 @@ def used(source: str, begin: Callable[[str], bool] = lambda _: True) -> set[str]
 
     Only definitions whose name satisfies `begin` count, and the definitions of the file that these use.
     """
+    parts, local = _definitions(source)
+    return set().union(*(parts[name] for name in _reached(filter(begin, parts), local)))
+
+
+@cache
+def _definitions(source: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """For each name that a file defines, what it uses: names of the packages, and names of the file."""
     tree = ast.parse(source)
     scope = _bound(tree.body, {})
     parts: dict[str, set[str]] = {}
@@ -33,7 +40,7 @@ def used(source: str, begin: Callable[[str], bool] = lambda _: True) -> set[str]
             found, names = _uses(node, scope)
             parts[name] = parts.get(name, set()) | found
             local[name] = local.get(name, set()) | names
-    return set().union(*(parts[name] for name in _reached(filter(begin, parts), local)))
+    return parts, local
 
 
 @cache

@@ -73,7 +73,7 @@ EXPECTED = {
         "six_(rich|fall)_error",  # κ may underflow
     ),
     "phases": Expected(
-        (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 2), "abcd",
+        (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 1), "abcd",
         (("law_distance", plus(2.0), {0}),),
         "duration|predicted|distance|kept|structure_error|learned|chance_error",
     ),

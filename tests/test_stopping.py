@@ -111,8 +111,8 @@ def test_no_process_outlives_a_killed_command(tmp_path, figure):
     "moment",
     [
         "typer",
-        "biasfree_papers.registry",
-        "biasfree_papers.commands.watching",
+        pytest.param("biasfree_papers.registry", marks=pytest.mark.slow),
+        pytest.param("biasfree_papers.commands.watching", marks=pytest.mark.slow),
         "multiprocessing.popen_spawn_posix",
     ],
 )

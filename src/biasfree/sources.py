@@ -8,13 +8,14 @@ module beside it that names it. Docstrings and comments do not count.
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from biasfree.code import code
+from biasfree.code import code, syntax_nodes
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class Sources:
             if module not in found:
                 path = self._path(module)
                 assert path is not None
-                found[module] = code(path.read_text(encoding="utf-8")).encode()
+                source = path.read_text(encoding="utf-8")
+                found[module] = code(source).encode()
                 found |= {f"{module}/{file.name}": file.read_bytes() for file in _data_named_in(path)}
-                left += self._used(found[module].decode(), module)
+                left += self._used(source, module)
         return found
 
     def attribute(self, base: str, names: tuple[str, ...]) -> Iterator[str]:
@@ -97,7 +99,7 @@ Attributes = set[tuple[str, tuple[str, ...]]]
 @cache
 def _taken(source: str, module: str) -> tuple[Imported, Attributes, set[str]]:
     """Names that a source imports, attributes that it takes from imported names, names it hands on whole."""
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = syntax_nodes(source)
     packages: dict[str, str] = {}
     imported: Imported = set()
     for node in nodes:
@@ -159,5 +161,6 @@ def module_path(module: str) -> Path | None:
 
 
 def _data_named_in(path: Path) -> list[Path]:
-    source, files = path.read_text(), sorted(path.parent.iterdir())
-    return [file for file in files if file.is_file() and file.suffix != ".py" and file.name in source]
+    source, names = path.read_text(), sorted(os.listdir(path.parent))
+    named = [path.parent / name for name in names if not name.endswith(".py") and name in source]
+    return [file for file in named if file.is_file()]

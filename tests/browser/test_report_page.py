@@ -14,7 +14,6 @@ from browsing import faint, heading_levels, levels_in_order, overflow, pictures,
 from stubs import stub
 
 TELEPHONE, DESKTOP = (390, 844), (1280, 800)
-SIZES = pytest.mark.parametrize("size", [TELEPHONE, DESKTOP], ids=["telephone", "desktop"])
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +43,21 @@ def diagnosis(tmp_path_factory):
     return path.as_uri()
 
 
-@SIZES
 @pytest.mark.parametrize("made", ["report", "diagnosis"])
-def test_it_fits_its_window_in_order_with_its_pictures(browser_page, request, made, size):
-    page = browser_page(*size)
+def test_it_fits_in_order_with_its_pictures_and_its_text_stands_out(browser_page, request, made):
+    page = browser_page(*TELEPHONE)
     page.goto(request.getfixturevalue(made))
     assert overflow(page) == 0
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    assert overflow(page) == 0
     unfold(page)
+    assert overflow(page) == 0
+    page.set_viewport_size({"width": TELEPHONE[0], "height": TELEPHONE[1]})
     assert overflow(page) == 0
     assert levels_in_order(heading_levels(page))
     found = pictures(page)
     assert len(found) >= 3
     assert [picture for picture in found if not (picture["alt"] and picture["width"])] == []
-
-
-@pytest.mark.parametrize("made", ["report", "diagnosis"])
-def test_its_text_stands_out_in_light_and_dark(browser_page, request, made):
-    page = browser_page(*DESKTOP)
-    page.goto(request.getfixturevalue(made))
-    unfold(page)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faint(page) == [], scheme

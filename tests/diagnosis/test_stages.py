@@ -3,7 +3,7 @@
 import io
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,9 +15,44 @@ X = np.random.default_rng(3).normal(size=(1200, 2))
 Y = X[:, 0] + np.abs(X[:, 1])
 
 
-def test_the_first_answer_comes_from_a_sample_and_says_so():
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Watched(NamedTuple):
+    """A diagnosis in two stages: the reports, and how many samples the model was called on before each."""
+
+    report: Any
+    seen: list[Any]
+    before: list[int]
+    shown: str
+
+
+@pytest.fixture(scope="module")
+def watched():
+    """A diagnosis of all samples, on a terminal."""
     seen: list[Any] = []
-    report = bf.diagnose(lambda x: x[:, 0], X, Y, flips=20, watch=seen.append)
+    before: list[int] = []
+    asked = 0
+
+    def counted(x):
+        nonlocal asked
+        asked += len(x)
+        return x[:, 0]
+
+    def watch(report):
+        seen.append(report)
+        before.append(asked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal := Terminal())
+        report = bf.diagnose(counted, X, Y, flips=20, watch=watch)
+    return Watched(report, seen, before, terminal.getvalue())
+
+
+def test_the_first_answer_comes_from_a_sample_and_says_so(watched):
+    report, seen = watched.report, [*watched.seen]
     assert [len(one.data) for one in seen] == [200, 1200]
     assert seen[-1] is report
     assert seen[0].notes[0] == "from 200 of the 1,200 samples, chosen at random (seed 0)."
@@ -52,22 +87,17 @@ def test_ctrl_c_while_networks_are_trained_keeps_the_rest(monkeypatch):
     assert report.to_json().count("interrupted") == 1
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+def test_a_terminal_shows_progress_and_an_estimate(watched):
+    assert "From 200 samples: A linear map" in watched.shown
+    assert "measuring symmetry of the data on 1,200 samples, about" in watched.shown
+    assert watched.shown.endswith("\r\x1b[K")  # the line is cleared
 
 
-def test_a_terminal_shows_progress_and_an_estimate(monkeypatch):
-    terminal, file = Terminal(), io.StringIO()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    bf.diagnose(lambda x: x[:, 0], X, Y, flips=20)
-    shown = terminal.getvalue()
-    assert "From 200 samples: A linear map" in shown
-    assert "measuring symmetry of the data on 1,200 samples, about" in shown
-    assert shown.endswith("\r\x1b[K")  # the line is cleared
-    monkeypatch.setattr(sys, "stderr", file)
-    bf.diagnose(lambda x: x[:, 0], X, Y, flips=20)
-    assert file.getvalue() == ""
+@pytest.mark.parametrize("stream", [Terminal, io.StringIO])
+def test_only_a_terminal_shows_progress(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", shown := stream())
+    bf.diagnose(lambda x: x[:, 0], X[:50], Y[:50], flips=20)
+    assert bool(shown.getvalue()) is (stream is Terminal)
 
 
 def test_the_estimate_scales_the_times_of_the_stage_before(monkeypatch):
@@ -103,17 +133,10 @@ def test_a_report_takes_more_tables():
     assert "layers by name" in more.to_json()
 
 
-def test_the_first_answer_calls_the_model_on_few_samples():
+def test_the_first_answer_calls_the_model_on_few_samples(watched):
     """A model that takes 0.3 s for 200 samples then takes about a second before the first answer."""
-    asked, before = [0], []
-
-    def counted(x):
-        asked[0] += len(x)
-        return x[:, 0]
-
-    bf.diagnose(counted, X, Y, flips=20, watch=lambda _: before.append(asked[0]))
-    assert before[0] <= 800
-    assert before[1] - before[0] <= len(X) + 800
+    assert watched.before[0] <= 800
+    assert watched.before[1] - watched.before[0] <= len(X) + 800
 
 
 def test_of_many_samples_a_fifth_is_held_out_once():

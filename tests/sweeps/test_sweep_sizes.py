@@ -12,6 +12,7 @@ from biasfree.sweeps._memory import available, resident, shown
 from biasfree.sweeps._plan import missing
 from biasfree.sweeps._pool import workers_for
 from biasfree.sweeps._status import status
+from biasfree.threads import cores
 
 
 def nothing(x, y):
@@ -79,6 +80,8 @@ def test_the_memory_of_a_job_is_that_of_its_group(tmp_path, monkeypatch):
 def test_the_number_of_processes_is_bounded_by_memory(monkeypatch):
     assert workers_for(3, 900) == (3, 300)
     assert workers_for(None, 10)[0] == 1
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK")
+    assert workers_for(None, 10**12)[0] == cores()
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "5")
     assert workers_for(None, 10**12) == (5, 2 * 10**11)
     free = available()

@@ -41,7 +41,7 @@ class Settings(SeededSettings):
 SECONDS = 36
 SMALL: dict[str, Any] = {
     "width": 8, "rungs": (0.125, 0.25, 0.35, 0.5, 1.414), "time": 100.0, "steps": 4000, "kicked": 200,
-    "seeds": 4,
+    "seeds": 2,
 }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import optax
 import xarray
 
 import biasfree as bf
@@ -135,6 +134,8 @@ def _made(way: Way, values: dict[str, float]) -> Any:
 @cache
 def _optimizer(name: str, values: tuple[tuple[str, float], ...], nesterov: bool) -> Any:
     """The same object for the same values: a new one would be compiled anew."""
+    import optax
+
     more = {"nesterov": True} if nesterov else {}
     return getattr(optax, name)(**dict(values), **more)
 

@@ -47,7 +47,7 @@ DIAGRAMS = {
     ),
     "chance": Diagram(
         points.chance,
-        {"scale": (1.0, 0.1, 0.01), "width": (4, 6, 8, 12)},
+        {"scale": (1.0, 0.1, 0.01), "width": (6, 8, 4, 12)},
         {"scale": np.geomspace(0.003, 3, 10), "width": (3, 4, 5, 6, 8, 10, 14, 20)},
         (16, 200),
     ),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import biasfree as bf
-from biasfree.dynamics import UnfinishedError
 
 #: The share of the plateau's loss below which it is left.
 LEFT = 0.8
@@ -76,7 +75,7 @@ def structure(depth: int, gamma: float, target: str, seed: int, width: int = 12)
     options: Any = {"method": "events", "rtol": 1e-4, "max_steps": MOST_STEPS}
     try:
         run = bf.gradient_flow(start, data, [0.0, 1e9], until=floor + TRAINED * (first - floor), **options)
-    except UnfinishedError:
+    except bf.dynamics.UnfinishedError:
         return {"distance": np.nan, "kept": np.nan, "structure_error": np.nan}
     last = run[-1]
     found = bf.diagnostics.structure_distance(last) if run.stats.stopped == "loss level reached" else None
@@ -94,7 +93,7 @@ def chance(scale: float, width: int, seed: int) -> dict[str, float]:
     options: Any = {"method": "events", "rtol": 1e-3, "max_steps": MOST_STEPS}
     try:
         run = bf.gradient_flow(start, data, [0.0, END], until=least / 2, **options)
-    except UnfinishedError:
+    except bf.dynamics.UnfinishedError:
         return {"learned": np.nan, "chance_error": np.nan}
     return {"learned": float(run.stats.stopped == "loss level reached"), "chance_error": _sum_of_errors(run)}
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import non_negative, positive, row_norms
+from biasfree.caching import cached_per_object
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check, result
@@ -99,15 +100,13 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
-    cones, y, x_size, y_size = _scaled(data, interpolable_tolerance)
-    if len(y) > _MOST:
+    _check(data, interpolable_tolerance)
+    if len(data) > _MOST:
         raise ValueError(
-            f"the least sharpness is computed for at most {_MOST} samples, got {len(y)}; "
+            f"the least sharpness is computed for at most {_MOST} samples, got {len(data)}; "
             "bf.theory.neighbors.sharpness_bound bounds that of a given network for any number of samples."
         )
-    least = flattest(cones, y).value if y.any() else 0.0
-    with np.errstate(over="ignore"):
-        return float(representable("the sharpness", np.float64(x_size) * y_size * least))
+    return _flattest(data)
 
 
 @_settling
@@ -153,8 +152,8 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
     Assumes: the hypotheses of `least_path_norm` (interpolable_tolerance=1e-8).
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
-    cones, y, x_size, _ = _scaled(data, interpolable_tolerance)
-    return cones.norm_multipliers(y) / x_size if y.any() else np.zeros(len(y))
+    _check(data, interpolable_tolerance)
+    return _multipliers(data).copy()
 
 
 def largest_path_norm(data: Dataset, *, step: float) -> float:
@@ -202,16 +201,32 @@ def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
     return np.divide(along, size, out=np.full_like(along, np.inf), where=size > 0)
 
 
-def _scaled(data: Dataset, tolerance: float) -> tuple[Cones, Float[np.ndarray, "P"], float, float]:
-    """Cones and targets of samples scaled to size 1, as the solver's tolerances need, and their sizes."""
+def _check(data: Dataset, tolerance: float) -> None:
     if data.outputs != 1:
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     PLANAR.check(None, data)
+    INTERPOLABLE.check(None, _scaled(data)[0], tolerance)
+
+
+def _scaled(data: Dataset) -> tuple[Dataset, float, float]:
+    """The samples scaled to size 1, as the solver's tolerances need, and their sizes."""
     y = data.targets[:, 0]
     x_size, y_size = float(np.abs(data.x).max()), float(np.abs(y).max())
-    scaled = Dataset(data.x / (x_size or 1.0), y / (y_size or 1.0))
-    INTERPOLABLE.check(None, scaled, tolerance)
-    return Cones(scaled.x), scaled.y, x_size, y_size
+    return Dataset(data.x / (x_size or 1.0), y / (y_size or 1.0)), x_size, y_size
+
+
+@cached_per_object
+def _flattest(data: Dataset) -> float:
+    scaled, x_size, y_size = _scaled(data)
+    least = flattest(Cones(scaled.x), scaled.y).value if scaled.y.any() else 0.0
+    with np.errstate(over="ignore"):
+        return float(representable("the sharpness", np.float64(x_size) * y_size * least))
+
+
+@cached_per_object
+def _multipliers(data: Dataset) -> Float[np.ndarray, "P"]:
+    scaled, x_size, _ = _scaled(data)
+    return Cones(scaled.x).norm_multipliers(scaled.y) / x_size if scaled.y.any() else np.zeros(len(data))
 
 
 def _misfit(network: Network, data: Dataset) -> float:  # noqa: ARG001
