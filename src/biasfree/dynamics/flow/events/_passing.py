@@ -1,8 +1,8 @@
 """Steps of deep networks in which many units pass their hyperplanes: corrected to first order.
 
 What the correction leaves is estimated at the end of the step: the change of the velocity that it does not
-explain, for half of the time, and the cost of units that are on another side than without it. It falls with
-the third power of the length, and the cost of kinks stepped over with the second.
+explain, for half of the time, and the cost of the time by which it moves the units' arrival at their
+hyperplanes. Both fall with the third power of the length, and the cost of kinks stepped over with the second.
 """
 
 from __future__ import annotations
@@ -134,14 +134,17 @@ class PassingFlow(TogetherFlow):
         jumps_of(end, march.signs, self.shape, self.rays, room)
         room.wrong[:] = False
         room.wrong[self._line_of(skipped)] = True
-        correction(march, self.shape, self.rays, room, self.held, fraction, self._shift, self._change)
+        given = (self.shape, self.rays, room, self.held, fraction, self._shift, self._change)
+        inputs = correction(march, *given) + room.z
         passed, beyond, speeds = np.flatnonzero(room.wrong), room.low.copy(), room.high.copy()
         self._flip(passed)
         self._examine(end + self._shift)
         room.wrong[self._line_of(skipped)] = False
         late = np.flatnonzero(room.wrong)
-        times = np.abs(room.z[late]) / np.maximum(speeds[late], np.finfo(float).tiny)
-        neurons = np.bincount(late // len(self.rays.orient), room.jumps[late] * np.minimum(times, length))
+        some = np.union1d(passed, late)  # moved by others, they are at their hyperplanes sooner or later
+        times = np.abs(room.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
+        times = np.minimum(times, np.where(beyond[some] > 0, beyond[some], length))
+        neurons = np.bincount(some // len(self.rays.orient), room.jumps[some] * times)
         left = size_of(self._out - before - self._change)
         cost = size_of(neurons) + length / 2 * left
         found = Passed(fraction, end + self._shift, passed, cost, late)

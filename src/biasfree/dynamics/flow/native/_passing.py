@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain
-from biasfree.dynamics.flow.native._field import hidden_inputs, layer_velocity
+from biasfree.dynamics.flow.native._field import hidden_inputs, input_size, layer_velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
 from biasfree.dynamics.flow.native._march import TRIAL, dense
 from biasfree.dynamics.flow.native._search import wrong_units
@@ -26,7 +26,8 @@ def correction(march, shape, rays, room, held, fraction, shift, jump):
     """What a fraction of the step under way lacks: the change of its end, into `shift`, and that of its
     velocity there, into `jump`; after an evaluation there. Units in `room.wrong` at first are left as they
     are; then it has those that end on their other sides. `room.low` has the times for which units were
-    wrong, and `room.high` the speeds of their inputs in the last part."""
+    wrong, and `room.high` the speeds of their inputs in the last part. Returns by how much units move their
+    own inputs."""
     length, force = fraction * march.real[TRIAL] / PARTS, room.force.copy()
     skipped = room.wrong.copy()
     _times_beyond(march, shape, rays, room, fraction, length)
@@ -41,11 +42,39 @@ def correction(march, shape, rays, room, held, fraction, shift, jump):
             timed[u] = change * (room.before[u] + late * (force[u] - room.before[u])) * room.low[u]
             if march.signs[u] * room.z[u] < 0:
                 still[u] = change * force[u]
+    own = _own_shifts(march.state, march.signs, shape, rays, room, timed)
     _spread(march.state, march.signs, shape, rays, room, timed, shift)
     _spread(march.state, march.signs, shape, rays, room, still, jump)
     if held.size > 0:
         constrain(march.state, march.signs, shape, rays, room, held, shift)
         constrain(march.state, march.signs, shape, rays, room, held, jump)
+    return own
+
+
+@inner
+def _own_shifts(theta, signs, shape, rays, room, forces):
+    """forces_u·|∇z_u|² of the units in `room.wrong`: by their own weights and those of the layer below, which
+    are all there are in up to three layers. In the first layer all rays of a line count."""
+    count, own = len(rays.orient), np.zeros(len(forces))
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, at = shape.sizes[layer], shape.weights_at[layer]
+        for h in range(shape.sizes[layer + 1]):
+            for r in range(count):
+                u = shape.units_at[layer] + h * count + r
+                if not room.wrong[u]:
+                    continue
+                square = input_size(layer, r, shape, rays, room) ** 2 if shape.train[layer] else 0.0
+                total = forces[u]
+                if layer == 0:
+                    for other in range(r + 1, rays.first[rays.line[r] + 1]):
+                        total += forces[u + other - r] * rays.orient[other] * rays.orient[r]
+                elif shape.train[layer - 1]:
+                    below = input_size(layer - 1, r, shape, rays, room) ** 2
+                    for i in range(fan_in):
+                        s = slope(signs[shape.units_at[layer - 1] + i * count + r], shape.leak)
+                        square += (s * theta[at + h * fan_in + i]) ** 2 * below
+                own[u] = total * square
+    return own
 
 
 @inner
