@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
+unexport PYTHONDONTWRITEBYTECODE  # processes that tests and figures start would compile all modules again
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean

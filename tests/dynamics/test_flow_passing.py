@@ -61,8 +61,8 @@ def test_corrected_steps_are_the_flow_through_located_kinks(seed, leak, loss, bi
     exact = located(network, data, TS, loss=loss, rtol=1e-7)
     run = flow(network, data, TS, loss=loss, rtol=1e-3)
     assert run.stats.events["crossings"] < exact.stats.events["crossings"]
-    # the errors of steps sum up to `stats.error`, and grow along the path meanwhile; up to three times as much
-    # as two random changes of all the weights do, which have little of the direction that grows most
+    # the errors of steps sum up to `stats.error`, and grow along the path meanwhile: up to three times as
+    # much as two random changes of all the weights, which have little of the direction that grows most
     error = (run.stats.error or 0.0) * growth_of_errors(network, data, TS, exact, loss=loss, rtol=1e-6)
     assert oracles.distance(run, exact) <= 3 * error
 
