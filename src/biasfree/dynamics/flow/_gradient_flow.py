@@ -90,11 +90,12 @@ def gradient_flow(
     on which descent with tiny steps spends more time; "smooth" and deeper networks follow σ′(0) = α, as
     `gradient_descent` does with every network. "steps" looks for such points at t = 0 only.
 
-    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"): per step for the
-    adaptive methods, whose sum is `stats.error`, and for the whole path with "steps". `atol`, relative to the
-    initial norm of each layer, equals `rtol` unless given. Layers whose `train` is False stay fixed. `save`
-    stores a measurement of each network instead of its weights. A list of networks of equal shape gives a
-    list of trajectories; `ts` is then the times of all, or a list with those of each, [ts1, ts2].
+    `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"; `stats.rtol` has
+    it): per step for the adaptive methods, whose sum is `stats.error`, and for the whole path with "steps".
+    `atol`, relative to the initial norm of each layer, equals `rtol` unless given. Layers whose `train` is
+    False stay fixed. `save` stores a measurement of each network instead of its weights. A list of networks
+    of equal shape gives a list of trajectories; `ts` is then the times of all, or a list with those of each,
+    [ts1, ts2].
 
     `until` stops the flow where the data loss falls to that level. Of several levels, the lowest one stops
     it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
@@ -219,9 +220,10 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
         return getattr(run, request.method)()
     if run.has_no_kinks():
         return run.smooth()
-    for rtol in (None, DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,):
+    rtols = (DEFAULTS["events"][0], DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,)
+    for rtol in rtols:
         try:
-            return _Run(problem, i, replace(request, rtol=rtol)).events(most_events=MOST_EVENTS)
+            return run.events(rtol=rtol, most_events=MOST_EVENTS)
         except TooManyEventsError:
             continue
     return run.steps()
@@ -248,11 +250,9 @@ class _Run:
         limits = self.request.limits("smooth")
         return self._followed("smooth", Flow(self.network, self.data, limits, **self._problem), limits)
 
-    def events(self, *, most_events: int | None = None) -> Trajectory:
-        limits, kind = (
-            self.request.limits("events"),
-            TwoLayerFlow if self.network.depth == 2 else PassingFlow,
-        )
+    def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
+        request = self.request if rtol is None else replace(self.request, rtol=rtol)
+        limits, kind = request.limits("events"), TwoLayerFlow if self.network.depth == 2 else PassingFlow
         flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
         return self._followed("events", flow, limits)
 

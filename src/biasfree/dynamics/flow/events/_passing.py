@@ -83,7 +83,7 @@ class PassingFlow(TogetherFlow):
         """Take the step under way up to its first event, or a shorter one if too many units are wrong."""
         few = self.march.whole[WRONG] <= (MANY if expected > WORTH else SOME)
         if not few and code == Code.LOOK:
-            self._reject(min(max(0.8 / np.cbrt(expected), 0.1), 0.8))
+            self._reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
         else:
             super()._attend(code, saves, levels)
 
@@ -102,8 +102,9 @@ class PassingFlow(TogetherFlow):
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
-        if found.cost > budget:
+        if not found.cost <= budget:
             self._restore(signs, units)
+            self._examine(march.arrival)  # as after the last stage of the step
             return False
         saved = self.saved
         self._run(saves, NO_LEVEL, fraction=found.fraction, cost=found.cost / budget * KINK_SHARE * self.rtol)
