@@ -57,12 +57,12 @@ release-check: $(VENV)/.dev
 
 # One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
 # neighboring tests in one worker, so that programs are compiled and servers started once. Properties are tried
-# with half of their examples, others in every run; `make test-all` tries all. Types are checked meanwhile.
+# with a third of their examples, others in every run; `make test-all` tries all. Types are checked meanwhile.
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 suite lint
 
 suite: $(VENV)/.dev
-	EXAMPLES=$${EXAMPLES:-0.5} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	EXAMPLES=$${EXAMPLES:-0.35} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # from Debian's packages, which only root can install; `make test` never does
 browser:

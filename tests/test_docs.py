@@ -49,7 +49,15 @@ def name(path):
     return path.stem if path.parent != ROOT else "top"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+#: Pages whose Python takes long; `make docs` runs it too.
+LONG = ("tutorial_diagnose",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if name(page) in LONG else ()) for page in PAGES],
+    ids=name,
+)
 def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
     """Every python block of a page, in order, in one namespace, in an empty folder; and prints its output."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)

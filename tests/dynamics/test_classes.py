@@ -94,7 +94,7 @@ def case_of(case, *, leak, spread, seed):
     return gathered(sizes, spread=spread, leak=leak, biased=biased, seed=seed), data
 
 
-@pytest.mark.parametrize("case", WITH_DEEPER)
+@pytest.mark.parametrize("case", [pytest.param(CASES[0], marks=pytest.mark.slow), *WITH_DEEPER[1:]])
 @settings(max_examples=6, deadline=None)
 @given(
     leak=floats(0, 1),
@@ -347,6 +347,7 @@ def test_classes_expire_and_are_renewed(monkeypatch):
     assert sum(found is not None for found in made) > 1
 
 
+@pytest.mark.slow
 def test_flow_by_steps_by_class_is_the_flow(monkeypatch):
     data = oracles.random_data(300, 3, seed=1)
     network = gathered((3, 6, 6, 1), spread=1e-2, leak=0.1, seed=1)

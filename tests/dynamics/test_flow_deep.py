@@ -152,6 +152,7 @@ def test_penalty_fixed_layers_and_biases_by_descent(biased, change):
     assert near <= far / 16  # 64 times shorter steps; at kinks the constant depends on where they fall
 
 
+@pytest.mark.slow  # `test_flow_events.py` has it with two layers
 def test_auto_changes_to_steps_where_events_are_too_many(monkeypatch):
     """The shapes are those of `test_flow_halving.py`: steps of other shapes would be compiled anew."""
     data, network = oracles.random_data(8, 3, seed=10), bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0)

@@ -209,13 +209,10 @@ for file in map(Path, called):
             module = ".".join(file.relative_to(root.parent).with_suffix("").parts)
             print("known" if module in known else "unknown", module)
 """
-#: One with descent, one with flow; the others take longer to compile.
-QUICK = ("limit",)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in REGISTRY]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REGISTRY)
 def test_everything_that_a_run_executes_is_among_its_sources(name):
     """Every function of ours that a small run calls, also in threads and while it compiles.
 
