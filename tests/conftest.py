@@ -9,7 +9,7 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # as `bf.cache_compilation` has it, before JAX is loaded
 pytest.register_assert_rewrite("edges")  # its assertions show their values, as those of test modules do
-#: The factor of the number of examples of properties: a third in `make test`; or as in `EXAMPLES=10 make test`.
+#: How many times as many examples property tests try: about a third in `make test`; `EXAMPLES=10` sets it.
 MORE = float(os.environ.get("EXAMPLES", "1"))
 _SETTINGS: Any = hypothesis.settings
 
