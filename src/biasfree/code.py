@@ -41,7 +41,7 @@ def syntax_nodes(source: str) -> tuple[ast.AST, ...]:
 
 
 def _comments(source: str, lines: list[str], strings: Sequence[ast.expr]) -> list[tuple[int, int]]:
-    """Row and column of each comment: every # is one on a line without strings; tokens tell on the others."""
+    """Row and column of each comment. On a line without strings every # begins one; others are tokenized."""
     found = [(row, line.index("#")) for row, line in enumerate(lines) if "#" in line]
     quoted = {row for node in strings for row in range(node.lineno - 1, _last_row(node) + 1)}
     if quoted.isdisjoint(row for row, _ in found):

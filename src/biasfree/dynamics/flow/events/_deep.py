@@ -81,7 +81,7 @@ class DeepFlow(FirstLayerFlow):
             self.march.whole[FRESH] = 0
 
     def _wake_above(self, places: np.ndarray) -> None:
-        """After a change of the units at these places: see `_wake_around`."""
+        """After units have changed sides: set the signs above them where they alone are active on a ray."""
         for u in self._could_wake(places):
             self._wake_around(unit_at(int(u), self.shape, self.rays))
 

@@ -158,7 +158,8 @@ class PassingFlow(TogetherFlow):
         return found, (fraction * (1 - early / length), budget, u)
 
     def _line_of(self, place: int) -> np.ndarray:
-        """The place of a unit; in the first layer the places of all rays of its line; none for −1."""
+        """The places that change sides with a unit: its own, in the first layer all rays of its line; of −1
+        none."""
         neuron, ray = divmod(place, len(self.rays.orient))
         if place < 0 or place >= self.shape.units_at[1]:
             return np.array([place] * (place >= 0), np.int64)

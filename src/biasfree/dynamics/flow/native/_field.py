@@ -132,7 +132,7 @@ def backward(theta, signs, shape, rays, room, out):
 
 @inner
 def layer_velocity(layer, delta, shape, rays, room, out):
-    """The velocity of a layer without L2, from −∂L/∂z of its inputs, into its place in `out`."""
+    """Write the velocity of a layer, without L2, to its place in `out`; `delta` is −∂L/∂z of its inputs."""
     count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
     v = matrix(out, shape.weights_at[layer], width, fan_in)
     if not shape.train[layer]:

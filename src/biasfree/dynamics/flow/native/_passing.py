@@ -23,11 +23,13 @@ PARTS = 4
 
 @native
 def correction(march, shape, rays, room, held, fraction, shift, jump):
-    """What a fraction of the step under way lacks: the change of its end, into `shift`, and that of its
-    velocity there, into `jump`; after an evaluation there. Units in `room.wrong` at first are left as they
-    are; then it has those that end on their other sides. `room.low` has the times for which units were
-    wrong, and `room.high` the speeds of their inputs in the last part. Returns by how much units move their
-    own inputs."""
+    """The correction of a fraction of the step under way, for the units that passed their hyperplanes in it:
+    of its end, into `shift`, and of the velocity there, into `jump`; after an evaluation there.
+
+    Units in `room.wrong` at first are left as they are; then it has those that end on their other sides.
+    `room.low` has the times for which units were wrong, and `room.high` the speeds of their inputs in the
+    last part. Returns by how much units move their own inputs.
+    """
     length, force = fraction * march.real[TRIAL] / PARTS, room.force.copy()
     skipped = room.wrong.copy()
     _times_beyond(march, shape, rays, room, fraction, length)
