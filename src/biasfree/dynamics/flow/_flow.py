@@ -216,7 +216,7 @@ class Flow:
     def _loss(self, theta: np.ndarray) -> float:
         if self.groups.active:
             return float(class_loss(theta, self.shape, self.groups, self.desk))
-        return float(loss(theta, self.shape, self.rays, self.room))
+        return float(loss(theta, self.march.signs, self.shape, self.rays, self.room))
 
     def _reach_levels(self, levels: Levels, fraction: float) -> float:
         """Note the times of the levels reached in this part of the step; cut it at the lowest level."""

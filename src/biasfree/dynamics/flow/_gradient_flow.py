@@ -20,7 +20,7 @@ from biasfree.dynamics.flow._driver import follow
 from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits
 from biasfree.dynamics.flow._initial import check_velocity
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
-from biasfree.dynamics.flow.events._passing import PassingFlow
+from biasfree.dynamics.flow.events._merging import MergingFlow
 from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
@@ -252,7 +252,7 @@ class _Run:
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
         request = self.request if rtol is None else replace(self.request, rtol=rtol)
-        limits, kind = request.limits("events"), TwoLayerFlow if self.network.depth == 2 else PassingFlow
+        limits, kind = request.limits("events"), TwoLayerFlow if self.network.depth == 2 else MergingFlow
         flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
         return self._followed("events", flow, limits)
 

@@ -62,7 +62,7 @@ class DeepFlow(FirstLayerFlow):
         """Take the step under way up to its first event, and decide the event."""
         super()._attend(code, saves, levels)
         if not self.march.whole[FRESH]:
-            self._stay_at_zero()
+            self._begin_again()
 
     def _go_on(self, fraction: float, code: Code) -> None:  # noqa: ARG002
         if fraction == 1.0:
@@ -85,10 +85,11 @@ class DeepFlow(FirstLayerFlow):
         for u in self._could_wake(places):
             self._wake_around(unit_at(int(u), self.shape, self.rays))
 
-    def _stay_at_zero(self) -> None:
-        """After a change: a unit that sees a ray with an input of exactly zero, as weights with blocks of
-        zeros have, follows σ′(0) = α."""
+    def _begin_again(self) -> None:
+        """Evaluate the velocity after a change. A unit that sees a ray with an input of exactly zero, as
+        weights with blocks of zeros have, follows σ′(0) = α."""
         self._examine(self.march.theta)
+        self.march.whole[FRESH] = 1
         for layer in range(1, len(self.shape.sizes) - 2):
             places = slice(self.shape.units_at[layer], self.shape.units_at[layer + 1])
             below = slice(self.shape.units_at[layer - 1], self.shape.units_at[layer])
@@ -96,9 +97,13 @@ class DeepFlow(FirstLayerFlow):
             seen = self.room.a[below].reshape(-1, count).any(axis=0)
             signs = self.march.signs[places].reshape(-1, count)
             idle = (self.room.z[places].reshape(signs.shape) == 0) & (signs > 0) & seen
+            idle[:, self.rays.single :] = False
             if idle.any():
                 signs[idle] = -1
                 self._note_branch()
+                self.march.whole[FRESH] = 0
+        if self.march.whole[FRESH]:  # the first stage of the next step
+            self.march.stages[0], self.room.before[:] = self._out, self.room.force
 
     def _note_branch(self) -> None:
         if self.t not in self._left[-1:]:

@@ -22,6 +22,7 @@ from biasfree.dynamics.flow.native._events import KINK_SHARE, MOST_AT_ONCE, budg
 from biasfree.dynamics.flow.native._layout import room_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._march import (
+    BY_CLASS,
     CROSSINGS,
     EVALUATIONS,
     EVENTS,
@@ -138,6 +139,7 @@ class EventFlow(Flow):
     def _examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
         self.march.whole[EVALUATIONS] += 1
+        self.march.whole[BY_CLASS] += self.rays.single < len(self.rays.orient)
         given = (self.shape, self.rays, self.room, self.held, self._out)
         return float(examine(theta, self.march.signs, *given))
 

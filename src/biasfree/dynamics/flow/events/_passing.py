@@ -102,7 +102,7 @@ class PassingFlow(TogetherFlow):
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
-        if not found.cost <= budget:
+        if not (found.cost <= budget and self._holds()):
             self._restore(signs, units)
             self._examine(march.arrival)  # as after the last stage of the step
             return False
@@ -119,7 +119,11 @@ class PassingFlow(TogetherFlow):
         if found.fraction < 1.0:
             self._settle()
         if not march.whole[FRESH]:
-            self._stay_at_zero()
+            self._begin_again()
+        return True
+
+    def _holds(self) -> bool:
+        """Whether what stands for many units still does, at the state that was last examined."""
         return True
 
     def _corrected(

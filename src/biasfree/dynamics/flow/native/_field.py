@@ -68,7 +68,7 @@ def _activate(layer, theta, signs, shape, rays, room):
         begin = shape.units_at[layer] + h * count
         end = begin + count
         zs, row, a = room.z[begin:end], signs[begin:end], room.a[begin:end]
-        for r in range(count):
+        for r in range(rays.single):
             z = zs[r]
             if shape.follow:
                 row[r] = 1 if z > 0 else -1
@@ -76,6 +76,8 @@ def _activate(layer, theta, signs, shape, rays, room):
             a[r] = 0.0 if sign == 0 else slope(sign, leak) * z  # a unit that slides has z = 0
             if sign * z < 0 and beyond_rounding(layer, h, r, z, theta, shape, rays, room):
                 wrong += 1
+        for r in range(rays.single, count):
+            a[r] = slope(row[r], leak) * zs[r]
     return wrong
 
 
@@ -164,8 +166,8 @@ def velocity(theta, signs, shape, rays, room, held, out):
 
 
 @native
-def loss(theta, shape, rays, room):
-    """The data loss, with the activation pattern of θ itself."""
+def loss(theta, signs, shape, rays, room):
+    """The data loss, with the activation pattern of θ itself, but on merged rays with that of the signs."""
     last, count = len(shape.sizes) - 2, len(rays.orient)
     for layer in range(last + 1):
         width = shape.sizes[layer + 1]
@@ -173,6 +175,8 @@ def loss(theta, shape, rays, room):
         a = room.f if layer == last else matrix(room.a, at, width, count)
         _preactivate(layer, theta, shape, rays, room, a)
         for h in range(width if layer < last else 0):
-            for r in range(count):
+            for r in range(rays.single):
                 a[h, r] = a[h, r] if a[h, r] > 0 else shape.leak * a[h, r]
+            for r in range(rays.single, count):
+                a[h, r] *= slope(signs[at + h * count + r], shape.leak)
     return loss_of(rays, room.f)

@@ -55,6 +55,9 @@ class Rays(NamedTuple):
 
     With the square loss a ray acts as one sample of weight p and target t. `floor` is the loss that no
     network can remove: of samples at the origin and of different targets on one ray.
+
+    Rays from `single` on are merged: each stands for a part of all rays of an activation pattern, and units
+    have the signs of the pattern on it, on whichever side of their hyperplanes they are.
     """
 
     normals: Float[np.ndarray, "D Q"]
@@ -69,6 +72,7 @@ class Rays(NamedTuple):
     y: Float[np.ndarray, "K P"]
     share: float
     floor: float
+    single: int
 
 
 class Room(NamedTuple):
@@ -115,18 +119,22 @@ def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...],
         weights_at.append(at)
         biases_at.append(at + fan_in * width)
         at += fan_in * width + biased * width
-    units_at = np.concatenate([[0], np.cumsum(sizes[1:-1] * rays)])
     return Shape(
         sizes=sizes,
         weights_at=np.array(weights_at),
         biases_at=np.array(biases_at),
-        units_at=units_at,
+        units_at=places_on(sizes, rays),
         leak=float(network.leak),
         l2=float(l2),
         train=np.array(train),
         biased=biased,
         follow=follow,
     )
+
+
+def places_on(sizes: Int[np.ndarray, "L+1"], rays: int) -> Int[np.ndarray, "L-1"]:
+    """The places of layers of these sizes among their units on so many rays."""
+    return np.concatenate([[0], np.cumsum(sizes[1:-1] * rays)])
 
 
 def vector_of(network: Network) -> Float[np.ndarray, "N"]:
@@ -184,6 +192,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tupl
         y=targets,
         share=share,
         floor=share * float(gaps + _origin(y[length == 0], loss) + floor),
+        single=len(keys),
     )
     return rays, lines
 
@@ -255,6 +264,7 @@ def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays
         y=np.ascontiguousarray(rays.y[:, samples]),
         share=rays.share,
         floor=floor,
+        single=len(which),
     )
     return part, which
 
@@ -266,7 +276,7 @@ def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def joined(one: Rays, two: Rays) -> Rays:
-    """The lines of one, and then those of two."""
+    """The lines of one, none of them merged, and then those of two."""
     lines, rays, samples = one.normals.shape[1], len(one.orient), len(one.c)
     return one._replace(
         normals=np.concatenate([one.normals, two.normals], axis=1),
@@ -279,6 +289,7 @@ def joined(one: Rays, two: Rays) -> Rays:
         c=np.concatenate([one.c, two.c]),
         y=np.concatenate([one.y, two.y], axis=1),
         floor=one.floor + two.floor,
+        single=one.single + two.single,
     )
 
 
@@ -305,5 +316,6 @@ def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndar
         y=np.ascontiguousarray(few[:, inputs:].T),
         share=rays.share,
         floor=floor,
+        single=0,
     )
     return part, np.repeat(present, inputs)

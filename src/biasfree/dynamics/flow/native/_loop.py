@@ -130,8 +130,10 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
             cost *= KINK_SHARE * rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
         whole[SPREAD] = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
-        whole[LOW] = level > -np.inf and _loss(march.arrival, shape, rays, room, groups, desk) <= level
+        whole[LOW] = level > -np.inf and _loss(march.arrival, march, shape, rays, room, groups, desk) <= level
         if whole[LOOSE] or whole[LOW] or whole[SPREAD] or (whole[WRONG] > 0 and not two_layers):
+            return _LOOK
+        if rays.single < len(rays.orient):  # merged rays have to hold at every step
             return _LOOK
 
 
@@ -156,6 +158,7 @@ def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, fl
             whole[BY_CLASS] += groups.classes > 0
             wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
         else:
+            whole[BY_CLASS] += rays.single < len(rays.orient)
             wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
         if i == 0:
             _begin(march, room, desk)
@@ -185,11 +188,11 @@ def _begin(march, room, desk):
 
 
 @inner
-def _loss(theta, shape, rays, room, groups, desk):
+def _loss(theta, march, shape, rays, room, groups, desk):
     """The data loss at θ, by class if there are any."""
     if groups.active:
         return class_loss(theta, shape, groups, desk)
-    return loss(theta, shape, rays, room)
+    return loss(theta, march.signs, shape, rays, room)
 
 
 @summing
@@ -242,7 +245,7 @@ def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
         i = whole[SAVED]
         dense(march, min(max((saves.ts[i] - real[TIME]) / h, 0.0), 1.0) if h > 0 else 0.0)
         copy(march.state, saves.states[i])
-        saves.losses[i] = _loss(march.state, shape, rays, room, groups, desk)
+        saves.losses[i] = _loss(march.state, march, shape, rays, room, groups, desk)
         whole[SAVED] += 1
     if fraction == 1.0:
         copy(march.arrival, march.theta)

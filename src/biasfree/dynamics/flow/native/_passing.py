@@ -88,12 +88,13 @@ def _times_beyond(march, shape, rays, room, fraction, length):
         copy(room.z, room.high)
         dense(march, fraction * part / PARTS)
         hidden_inputs(march.state, march.signs, shape, rays, room)
-        for u in range(len(room.z) if part > 0 else 0):
-            old, new = march.signs[u] * room.high[u], march.signs[u] * room.z[u]
-            if new < 0:
-                room.low[u] += length * (1.0 if old <= 0 else new / (new - old))
-            elif old < 0:
-                room.low[u] += length * old / (old - new)
+        for begin in range(0, len(room.z) if part > 0 else 0, len(rays.orient)):
+            for u in range(begin, begin + rays.single):
+                old, new = march.signs[u] * room.high[u], march.signs[u] * room.z[u]
+                if new < 0:
+                    room.low[u] += length * (1.0 if old <= 0 else new / (new - old))
+                elif old < 0:
+                    room.low[u] += length * old / (old - new)
     for u in range(len(room.z)):
         room.high[u] = abs(room.z[u] - room.high[u]) / length
 

@@ -49,9 +49,10 @@ def wrong_units(theta, signs, shape, rays, room):
     """Mark the units that are wrong, after `hidden_inputs`; in the first layer the first ray of a line stands
     for it."""
     count, found, wrong = len(rays.orient), 0, room.wrong
+    fill(wrong, False)
     for layer in range(len(shape.sizes) - 2):
         for h in range(shape.sizes[layer + 1]):
-            for r in range(count):
+            for r in range(rays.single):
                 u = shape.units_at[layer] + h * count + r
                 z = room.z[u]
                 wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
@@ -110,7 +111,7 @@ def jumps_of(theta, signs, shape, rays, room):
                         for other in range(begin, end):
                             one += room.force[u + other - begin]
                             two += room.before[u + other - begin]
-                jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size)
+                jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size) if r < rays.single else 0.0
         if shape.leak == 0 and not shape.biased:
             for r in range(count):
                 total[r] = math.sqrt(total[r])
@@ -165,7 +166,7 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
     """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
     there."""
     count = len(rays.orient)
-    for r in range(count):
+    for r in range(rays.single):
         asleep = True
         for h in range(shape.sizes[layer + 1]):
             if signs[shape.units_at[layer] + h * count + r] >= 0:
