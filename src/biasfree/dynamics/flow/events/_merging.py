@@ -31,7 +31,10 @@ class MergingFlow(PassingFlow):
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
         self._patterns: Patterns | None = None
-        self._next_look, self._renewed = PATIENCE, -1
+        shape, many = self.shape, len(self.march.signs) >= LEAST_UNITS
+        by_moments = not (shape.leak == 1 or shape.biased or self.rays.logistic)
+        self._next_look: float = PATIENCE if many and by_moments else np.inf
+        self._renewed = -1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
         """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
@@ -39,24 +42,20 @@ class MergingFlow(PassingFlow):
         while code == Code.TIRED and (left := most - (self.tried - begun)) > 0:
             if self.tried >= self._next_look:
                 self._merge(self.march.theta + self.march.real[LENGTH] * self.march.stages[0])
-            code = super().advance(saves, levels, min(left, max(1, self._next_look - self.tried)))
+            code = super().advance(saves, levels, int(min(left, max(1, self._next_look - self.tried))))
         return code
 
     def _merge(self, later: np.ndarray) -> None:
         """Merge rays if that makes evaluations cheaper; `later` are the weights after the next step."""
         self._separate()
         patience = PATIENCE
-        if self._may_merge():
+        if not self.held.size:
             self._step_over()  # for the inputs of all units at the present weights
             signs, z = (a.reshape(-1, len(self.rays.orient)) for a in (self.march.signs, self.room.z))
             if found := sorted_rays(self.march.theta, later, AllRays(self.rays, self.shape, signs, z)):
                 patience = max(MERGED_PATIENCE, len(self.rays.orient) // len(found.rays.orient))
                 self._change_to(found)
         self._next_look = self.tried + patience
-
-    def _may_merge(self) -> bool:
-        shape, many = self.shape, len(self.march.signs) >= LEAST_UNITS
-        return many and not (shape.leak == 1 or shape.biased or self.rays.logistic or self.held.size)
 
     def _change_to(self, patterns: Patterns) -> None:
         """Replace the rays of patterns by merged ones."""
