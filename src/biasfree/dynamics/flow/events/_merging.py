@@ -33,7 +33,7 @@ class MergingFlow(PassingFlow):
         self._patterns: Patterns | None = None
         shape, many = self.shape, len(self.march.signs) >= LEAST_UNITS
         by_moments = not (shape.leak == 1 or shape.biased or self.rays.logistic)
-        self._next_look: float = PATIENCE if many and by_moments else np.inf
+        self._next_look: float = 0 if many and by_moments else np.inf
         self._renewed = -1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
