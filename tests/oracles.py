@@ -101,33 +101,43 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
     _, biases = layers(network)
-    y, done = data.y.reshape(len(data.x), -1), count()
+    y, done = data.y.reshape(len(data.x), -1), 0
 
     def unpacked(state):
         pieces = zip(ends, ends[1:], shapes, strict=False)
         return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
 
     def field(_, state):
-        if next(done) >= most:
+        """The velocity; of several states, one per row."""
+        nonlocal done
+        done += state.size // ends[-1]
+        if done > most:
             raise TooLong
         weights, inputs, slopes, h, z = unpacked(state), [], [], data.x, data.x
         for w, b in zip(weights, biases, strict=True):
             inputs.append(h)
-            z = h @ w.T + b
-            size = np.sqrt((h * h).sum(axis=1))[:, None] * np.sqrt((w * w).sum(axis=1)) + np.abs(b)
+            z = h @ w.mT + b
+            lengths = np.sqrt((h * h).sum(axis=-1))[..., None], np.sqrt((w * w).sum(axis=-1))[..., None, :]
+            size = lengths[0] * lengths[1] + np.abs(b)
             relative = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
             slopes.append(network.leak + (1 - network.leak) * expit(relative / rounding))
             h = np.maximum(z, network.leak * z)
-        delta = (z - y if kind == "square" else -y * expit(-y * z)) / len(z)
+        delta = (z - y if kind == "square" else -y * expit(-y * z)) / len(y)
         found = []
         for i in reversed(range(len(weights))):
-            found.append((-(delta.T @ inputs[i]) - l2 * weights[i]).ravel())
+            found.append((-(delta.mT @ inputs[i]) - l2 * weights[i]).reshape(*state.shape[:-1], -1))
             delta = (delta @ weights[i]) * slopes[i - 1] if i else delta
-        return np.concatenate(found[::-1])
+        return np.concatenate(found[::-1], axis=-1)
+
+    def jacobian(t, state):
+        """By differences, as LSODA would take them one by one; only how fast it converges depends on it."""
+        moves = np.sqrt(np.finfo(float).eps) * np.maximum(np.abs(state), 1e-3 * np.abs(state).max())
+        moves[moves == 0] = np.finfo(float).eps
+        return (field(t, state + np.diag(moves)) - field(t, state)).T / moves
 
     start = np.concatenate([w.ravel() for w in network.weights])
     floor = rtol * (np.abs(start).max() or 1.0) * 1e-3  # from zero weights too
-    found = solve_ivp(field, (0, ts[-1]), start, "LSODA", t_eval=ts, rtol=rtol, atol=floor)
+    found = solve_ivp(field, (0, ts[-1]), start, "LSODA", t_eval=ts, jac=jacobian, rtol=rtol, atol=floor)
     assert found.success, found.message
     return unpacked(found.y.T)
 
