@@ -1,6 +1,5 @@
 """Functions computed once per object."""
 
-import gc
 import weakref
 
 import numpy as np
@@ -10,6 +9,7 @@ import biasfree as bf
 from biasfree.arrays import filled, frozen, real
 from biasfree.caching import cached_per_object
 from biasfree.theory.parts._rank_one import RankOne
+from forgetting import forgotten
 
 
 def test_a_function_is_called_once_per_dataset_and_forgets_it():
@@ -25,8 +25,7 @@ def test_a_function_is_called_once_per_dataset_and_forgets_it():
     assert called == [6, 4]
     alive = weakref.ref(one)
     del one
-    gc.collect()
-    assert alive() is None
+    assert forgotten(alive)
 
 
 def test_the_parts_of_a_network_are_computed_once_and_keep_it_not_alive():
@@ -38,8 +37,7 @@ def test_the_parts_of_a_network_are_computed_once_and_keep_it_not_alive():
     assert not parts.neurons.flags.writeable
     alive = weakref.ref(network)
     del network
-    gc.collect()
-    assert alive() is None
+    assert forgotten(alive)
 
 
 def test_cached_results_are_read_only():

@@ -1,6 +1,5 @@
 """Defects are measured once per network and dataset, and remembering them keeps nothing alive."""
 
-import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,6 +10,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.theory.hypotheses import SYMMETRY, Hypothesis, _conditions
+from forgetting import forgotten
 
 
 def pair(seed=0) -> tuple[bf.Network, bf.Dataset]:
@@ -107,11 +107,10 @@ def test_nothing_is_kept_alive():
         hypothesis.check(one, samples)
     alive = [weakref.ref(thing) for thing in (network, data, other, more, hypothesis.defect)]
     del network, data, one, samples
-    gc.collect()
-    assert [ref() is None for ref in alive] == [True, True, False, False, False]
+    assert forgotten(*alive[:2])
+    assert [ref() is None for ref in alive[2:]] == [False, False, False]
     del other, more, hypothesis
-    gc.collect()
-    assert all(ref() is None for ref in alive)
+    assert forgotten(*alive)
 
 
 def test_threads_that_measure_at_the_same_time_get_one_number():
