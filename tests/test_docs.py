@@ -170,32 +170,42 @@ def test_the_walk_of_a_figure_names_files():
     assert [file for file in found if not any((place / file).is_file() for place in places)] == []
 
 
-@pytest.mark.parametrize("call", ["bf.gradient_flow(network, data, ts)", "bf.diagnose(model, data)"])
-def test_walks_follow_the_calls(call):
-    """Every file of the walk is entered, and first entered after the one above it."""
+WALKS = ("bf.gradient_flow(network, data, ts)", "bf.diagnose(model, data)")
+
+
+@pytest.fixture(scope="module")
+def entered():
+    """The files that each call of a walk enters, in their order, in a process of their own."""
     code = f"""
 import sys
 import biasfree as bf
-data, (network, other) = bf.data.six_points(0.15), (
-    bf.networks.gaussian((2, 8, 1), scale=0.3, seed=seed) for seed in (0, 1)
-)
-model, ts = other, [0, 5, 20, 60]
-bf.gradient_flow, bf.diagnose(network)  # imports come before what is followed
-entered = []
+bf.gradient_flow, bf.diagnose(bf.networks.gaussian((2, 8, 1), scale=0.3, seed=0))  # imports come first
 def follow(frame, event, _):
     if event == "call" and frame.f_code.co_filename not in entered:
         entered.append(frame.f_code.co_filename)
-sys.setprofile(follow)
-{call}
-sys.setprofile(None)
-print(*entered, sep="\\n")
+for call in {WALKS!r}:
+    data, ts, entered = bf.data.six_points(0.15), [0, 5, 20, 60], []
+    network, model = (bf.networks.gaussian((2, 8, 1), scale=0.3, seed=seed) for seed in (0, 1))
+    sys.setprofile(follow)
+    eval(call)
+    sys.setprofile(None)
+    print(*entered, sep="\\t")
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     place = str(Path(bf.__file__).parent) + "/"
-    entered = [file.removeprefix(place) for file in run.stdout.split("\n")]
+    lines = run.stdout.splitlines()
+    return {
+        call: [file.removeprefix(place) for file in line.split("\t")]
+        for call, line in zip(WALKS, lines, strict=True)
+    }
+
+
+@pytest.mark.parametrize("call", WALKS)
+def test_walks_follow_the_calls(call, entered):
+    """Every file of the walk is entered, and first entered after the one above it."""
     expected = walk(call)
-    assert [file for file in expected if file not in entered] == []
-    assert [file for file in entered if file in expected] == expected
+    assert [file for file in expected if file not in entered[call]] == []
+    assert [file for file in entered[call] if file in expected] == expected
 
 
 @pytest.fixture(scope="module")
