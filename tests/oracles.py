@@ -130,9 +130,15 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
         return np.concatenate(found[::-1], axis=-1)
 
     def jacobian(t, state):
-        """By differences, as LSODA would take them one by one; only how fast it converges depends on it."""
-        moves = np.sqrt(np.finfo(float).eps) * np.maximum(np.abs(state), 1e-3 * np.abs(state).max())
-        moves[moves == 0] = np.finfo(float).eps
+        """By differences, as LSODA would take them one by one; only how fast it converges depends on it.
+        Relative to its neuron no weight moves by more than a tenth of a rounded kink."""
+        rows = [np.linalg.norm(w, axis=1, keepdims=True) for w in unpacked(state)]
+        moves = np.concatenate(
+            [np.broadcast_to(row, shape).ravel() for row, shape in zip(rows, shapes, strict=True)]
+        )
+        moves = np.maximum(
+            min(1e-8, rounding / 10) * moves, np.finfo(float).eps * (np.abs(state).max() or 1.0)
+        )
         return (field(t, state + np.diag(moves)) - field(t, state)).T / moves
 
     start = np.concatenate([w.ravel() for w in network.weights])
