@@ -160,6 +160,21 @@ def arrays(path):
     return [*path.weights, *(path.biases or ())] if isinstance(path, bf.Trajectory) else list(path)
 
 
+def growth(follow, network, exact):
+    """The largest factor, at least 1, by which two small changes of the initial weights grow along the path
+    `exact`, which is `follow(network)`."""
+    rng, size, factors = np.random.default_rng(0), 1e-6, [1.0]
+    for _ in range(2):
+        directions = [rng.normal(size=w.shape) for w in network.weights]
+        moved = [
+            w + size * np.linalg.norm(w) / np.linalg.norm(d) * d
+            for w, d in zip(network.weights, directions, strict=True)
+        ]
+        other = bf.Network(tuple(moved), leak=network.leak, biases=network.biases)
+        factors.append(distance(follow(other), exact) / size)
+    return max(factors)
+
+
 def random_data(samples, dimensions, *, outputs=None, labels=False, seed=0):
     """Gaussian inputs with Gaussian targets or random labels."""
     rng = np.random.default_rng(seed)

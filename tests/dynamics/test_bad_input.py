@@ -150,7 +150,7 @@ def nothing_is_computed(monkeypatch):
         monkeypatch.setattr(module, "form_of", no)
     for module in (batches, grouping, growing):
         monkeypatch.setattr(module, "view_of", no)
-    for kind in ("Flow", "TwoLayerFlow", "PassingFlow"):
+    for kind in ("Flow", "TwoLayerFlow", "MergingFlow"):
         monkeypatch.setattr(flow, kind, no)
 
 

@@ -35,18 +35,7 @@ def located(network, data, ts, **options):
 
 def growth_of_errors(network, data, ts, exact, **options):
     """The largest factor by which a small change of the initial weights grows along the path."""
-    rng, size = np.random.default_rng(0), 1e-6
-    factors = []
-    for _ in range(2):
-        moved = [w + size * np.linalg.norm(w) * _direction(rng, w.shape) for w in network.weights]
-        other = bf.Network(tuple(moved), leak=network.leak, biases=network.biases)
-        factors.append(oracles.distance(located(other, data, ts, **options), exact) / size)
-    return max(1.0, *factors)
-
-
-def _direction(rng, shape):
-    d = rng.normal(size=shape)
-    return d / np.linalg.norm(d)
+    return oracles.growth(lambda other: located(other, data, ts, **options), network, exact)
 
 
 @settings(deadline=None, max_examples=8)
