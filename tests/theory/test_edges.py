@@ -100,6 +100,8 @@ COSTLY = (
 
 def numbers(value):
     """All numbers of an answer."""
+    if isinstance(value, bf.Trajectory) and len(value.weights) > 2:  # its maps depend on the pattern
+        return [value.loss, *value.weights]
     if isinstance(value, bf.Trajectory | bf.MapTrajectory):
         return [value.loss, value.maps]
     if isinstance(value, bf.Network):
@@ -221,7 +223,8 @@ def test_every_function_is_compared_somewhere():
 
 
 def tried(name, seed):
-    """Whether a function answers the case of a seed, rightly, or refuses it."""
+    """Whether a function answers the case of a seed, rightly, or refuses it; False as well if the reference
+    takes too long."""
     make, call, check = ON_CASES[name]
     case = make(seed)
     try:
@@ -232,12 +235,15 @@ def tried(name, seed):
         assert len(text) > 25
         return False
     assert not any(np.isnan(part).any() for part in numbers(found)), "NaN"
-    check(case, found)
+    try:
+        check(case, found)
+    except oracles.TooLong:  # of the reference
+        return False
     return True
 
 
 def tally(name, count):
-    """How many of `count` cases were refused, and how many compared; an error names its case."""
+    """How many of `count` cases were not compared, and how many were; an error names its case."""
     compared = 0
     for seed in range(count):
         try:
@@ -250,16 +256,16 @@ def tally(name, count):
 
 @pytest.mark.parametrize("name", ON_CASES)
 def test_cases_are_right_or_refused(name, record_property):
-    refused, compared = tally(name, 5 if name in COSTLY else 25)
-    record_property("refused", refused)
+    others, compared = tally(name, 5 if name in COSTLY else 25)
+    record_property("refused, or without a reference", others)
     record_property("compared", compared)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ON_CASES)
 def test_many_cases_are_right_or_refused(name, record_property):
-    refused, compared = tally(name, 120 if name in COSTLY else 400)
-    record_property("refused", refused)
+    others, compared = tally(name, 120 if name in COSTLY else 400)
+    record_property("refused, or without a reference", others)
     record_property("compared", compared)
     assert compared > 0
 

@@ -109,6 +109,7 @@ def even_network(data: Dataset, *, even_tolerance: float = 1e-8, lines_tolerance
     across = x @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     b = np.linalg.solve(np.abs(x @ across.T), data.targets[half] / height).T
     with np.errstate(over="ignore"):
+        representable("the input of a hidden neuron", 2 * np.float64(size) ** 2)
         b = representable("an outer weight", b * (np.float64(height) / size / size))
     return Network((size * np.vstack([across, -across]), np.hstack([b, b])))
 
