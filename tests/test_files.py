@@ -1,5 +1,6 @@
 """Files are written atomically, nothing is unpickled, and damaged files raise one-sentence errors."""
 
+import io
 import os
 import subprocess
 import sys
@@ -135,6 +136,49 @@ def test_a_folder_is_not_overwritten(tmp_path):
     (tmp_path / "a.npz").mkdir()
     with pytest.raises(ValueError, match="it is a folder"):
         bf.data.xor().save(tmp_path / "a.npz")
+
+
+def test_links_stay_and_what_is_no_file_is_written_into(tmp_path):
+    """A rename would put a file in the place of a device, a pipe or a link."""
+    target, link, dangling = tmp_path / "target.npz", tmp_path / "link.npz", tmp_path / "dangling.npz"
+    (tmp_path / "folder").mkdir()
+    target.touch()
+    link.symlink_to(target)
+    dangling.symlink_to("folder/new.npz")
+    for path in (link, dangling):
+        bf.data.xor().save(path)
+        assert (path.is_symlink(), len(bf.data.load(path))) == (True, 4)
+    os.mkfifo(tmp_path / "pipe.npz")
+    with ThreadPoolExecutor(1) as pool:
+        content = pool.submit((tmp_path / "pipe.npz").read_bytes)
+        bf.data.xor().save(tmp_path / "pipe.npz")
+        assert (tmp_path / "pipe.npz").is_fifo()
+        assert set(np.load(io.BytesIO(content.result(10)))) == {"x", "y"}
+    (tmp_path / "to_folder").symlink_to("folder")
+    with pytest.raises(ValueError, match="it is a folder"), replacing(tmp_path / "to_folder"):
+        pass
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd/1"), reason="the output of a process has no name here")
+@pytest.mark.parametrize("name", ["/dev/fd/1", "link"])
+@pytest.mark.parametrize("output", ["file", "pipe"])
+def test_the_output_of_the_process_is_written_into(name, output, tmp_path):
+    """What was printed before stays, in its order, also where the output is a regular file.
+
+    `link` is in a folder of the test what /dev/stdout is in /dev, where root could replace it.
+    """
+    (tmp_path / "link").symlink_to("/dev/fd/1")
+    code = (
+        "import sys\nfrom biasfree.files import replacing\nprint('before')\n"
+        "with replacing(sys.argv[1]) as file: file.write(b'within\\n')\nprint('after')"
+    )
+    with (tmp_path / "out.txt").open("wb") as file:
+        to = file if output == "file" else subprocess.PIPE
+        ended = subprocess.run([sys.executable, "-c", code, name], stdout=to, cwd=tmp_path, check=True)
+    said = (tmp_path / "out.txt").read_bytes() if output == "file" else ended.stdout
+    assert said == b"before\nwithin\nafter\n"
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_objects_are_not_saved(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import math
 import os
 import re
@@ -31,26 +32,54 @@ _PARTIAL = ".partial"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, renamed to `path` only after it is complete."""
+    """A file to write to, renamed to `path` only after it is complete; a link stays, its target is replaced.
+
+    What is no regular file, such as a pipe, a terminal or the output of this process, is written into.
+    """
     path = Path(path)
     if not path.parent.is_dir():
         raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist; create it first.")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder; pass the name of a file.")
-    remove_partial(path.parent, path.name)
+    target = Path(os.path.realpath(path))
+    stream = _own_output(path)
     try:
-        handle, temporary = _partial(path)
-        try:
-            with os.fdopen(handle, "wb") as file:
+        if stream is None and (target.is_file() or not path.exists()):
+            with _renamed(target) as file:
                 yield file
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        else:
+            buffer = io.BytesIO()  # zip archives and pictures need a file that can seek
+            yield buffer
+            print(end="", flush=True)  # what was printed before comes first, and stays
+            with open(path if stream is None else os.dup(stream), "wb") as file:
+                file.write(buffer.getvalue())
     except OSError as error:
         message = f"cannot write {path}: {error.strerror or error}; free space or choose another folder"
         raise OSError(error.errno, message) from error
+
+
+@contextmanager
+def _renamed(path: Path) -> Iterator[BinaryIO]:
+    """A new file, renamed to `path` at the end."""
+    remove_partial(path.parent, path.name)
+    handle, temporary = _partial(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _own_output(path: Path) -> int | None:
+    """The descriptor of this process's output that `path` names, as /dev/stdout does."""
+    for stream in (1, 2):
+        with suppress(OSError):  # it is closed, or there is no such file
+            if os.path.samestat(os.fstat(stream), path.stat()):
+                return stream
+    return None
 
 
 def _partial(path: Path) -> tuple[int, str]:
