@@ -143,7 +143,7 @@ def entry(**change):
         (with_header(entry(data_offsets=[0, 10**18])), "does not match its bytes"),
         (with_header(entry(data_offsets=[-64, 0])), "does not match its bytes"),
         (with_header(entry(dtype="I64")), "w in .* has dtype I64; only floating-point weights are read"),
-        (with_header(entry() | {"9" * 5000: entry()["w"]}), "not a chain of Linear layers"),
+        (with_header(entry() | {f"{'9' * 5000}.weight": entry()["w"]}), "not a chain of Linear layers"),
     ],
     ids=itertools.count(),
 )
@@ -193,9 +193,65 @@ def test_files_other_than_a_chain_of_linear_layers_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"more than the weights and biases .*conv\.weight \(2, 1, 3, 3\)"):
         load_network(safetensors(tmp_path / "a.safetensors", conv))
     with pytest.raises(ValueError, match="not a chain of Linear layers: W_1 has 3 outputs but W_2 takes 2"):
-        load_network(safetensors(tmp_path / "b.safetensors", {"a": np.ones((3, 2)), "b": np.ones((1, 2))}))
+        load_network(safetensors(tmp_path / "b.safetensors", {"w1": np.ones((3, 2)), "w2": np.ones((1, 2))}))
     with pytest.raises(ValueError, match="contains no weights"):
         load_network(safetensors(tmp_path / "c.safetensors", {}))
+
+
+def square(*names):
+    return {name: np.ones((4, 4)) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (
+            square("weight_ih_l0", "weight_hh_l0"),
+            r"more than .* weight_hh_l0 \(4, 4\), weight_ih",
+        ),
+        (square("embedding"), r"more than the weights and biases of Linear layers: embedding \(4, 4\); pass"),
+        (
+            square(*(f"{part}.weight" for part in "qkvo")),
+            r"several orders .* k\.weight, o\.weight",
+        ),
+        (
+            square("0.q_proj.weight", "0.k_proj.weight"),
+            "do not say which; number them, as 0.weight",
+        ),
+        (square("0.up.weight", "0.down.weight", "1.up.weight", "1.down.weight"), "several orders"),
+        ({"encoder.weight": np.ones((2, 5)), "decoder.weight": np.ones((5, 2))}, "taken for a chain"),
+    ],
+)
+def test_what_is_no_chain_of_linear_layers_is_not_read_as_one(tmp_path, arrays, message):
+    """Recurrent layers, attention and blocks beside each other, whose shapes could be those of a chain."""
+    with pytest.raises(ValueError, match=message):
+        load_network(safetensors(tmp_path / "a.safetensors", arrays))
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        square("0.weight", "2.weight", "10.weight"),
+        square("0.0.weight", "0.2.weight", "1.weight"),
+        square("fc1.weight", "fc2.weight") | {"out.weight": np.ones((1, 4))},
+        square("blocks.0.fc1.weight", "blocks.0.fc2.weight", "blocks.1.fc1.weight", "blocks.1.fc2.weight"),
+        square("weights.0", "weights.1"),
+        square("W1", "W2"),
+        {"hidden.weight": np.ones((3, 2)), "output.weight": np.ones((1, 3))},
+    ],
+)
+def test_names_that_number_the_layers_and_shapes_that_fix_their_order_are_read(tmp_path, arrays):
+    assert load_network(safetensors(tmp_path / "a.safetensors", arrays)).depth == len(arrays)
+
+
+def test_a_state_dict_keeps_the_order_in_which_layers_were_defined(tmp_path):
+    torch = pytest.importorskip("torch")
+    codes = {"encoder.weight": torch.ones(2, 5), "decoder.weight": torch.ones(5, 2)}
+    torch.save(codes, tmp_path / "a.pt")
+    assert load_network(tmp_path / "a.pt").sizes == (5, 2, 5)
+    torch.save({f"{part}.weight": torch.ones(4, 4) for part in "qkvo"}, tmp_path / "b.pt")
+    with pytest.raises(ValueError, match=r"q\.weight, k\.weight, v\.weight, o\.weight do not say which"):
+        load_network(tmp_path / "b.pt")
 
 
 def test_checkpoints_have_counters_and_may_hold_an_optimizer(tmp_path):

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _WHOLE = {"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1", "BOOL": "<?"}
 #: Names under which training scripts store the model beside the optimizer.
 _ENTRIES = ("state_dict", "model_state_dict", "model", "network", "net", "weights")
-#: Entries that pruning, weight and spectral norms and parametrizations store in place of a weight.
-_PARTS = re.compile(r"weight_(?:orig|mask|[guv])$|parametrizations\.")
+#: The last part of the name of a Linear layer's weight; recurrent or pruned layers and embeddings use others.
+_WEIGHT = re.compile(r"(?:^|\.)(?:weights?|w)[._]?\d*$", re.IGNORECASE)
 _SAVE = "torch.save(model.state_dict(), path)"
 
 
@@ -30,7 +31,7 @@ def load_network(path: str | os.PathLike[str], *, leak: float | None = None) -> 
     """Read a network from a `.npz` file of `Network.save`, a state dict `.pt`, or a `.safetensors` file.
 
     State dicts contain no activations: the Linear layers, in stored order, alternate with (leaky) ReLU of
-    slope `leak`, by default 0.
+    slope `leak`, by default 0. Where shapes allow several orders, the names must number the layers.
     """
     path = existing_file(path)
     kind = path.suffix.lower()
@@ -198,10 +199,9 @@ def _widened(numbers: np.ndarray, halves: bool) -> np.ndarray:
 
 def _chained(path: Path, arrays: Mapping[str, np.ndarray], leak: float) -> Network:
     """The network whose layers are the matrices, in order, with the vectors of matching names as biases."""
-    matrices = [name for name, value in arrays.items() if value.ndim == 2]
+    matrices = [name for name, value in arrays.items() if value.ndim == 2 and _WEIGHT.search(name)]
     biases = {name: re.sub(r"weight$", "bias", name) for name in matrices}
-    matrices = [name for name in matrices if not _PARTS.search(name)]
-    known = {*matrices, *(bias for name, bias in biases.items() if bias != name)}
+    known = {*biases, *biases.values()}
     if foreign := [f"{name} {value.shape}" for name, value in arrays.items() if name not in known]:
         raise ValueError(
             f"{path} contains more than the weights and biases of Linear layers: {', '.join(foreign)}; pass "
@@ -213,6 +213,31 @@ def _chained(path: Path, arrays: Mapping[str, np.ndarray], leak: float) -> Netwo
     given = [arrays.get(biases[name]) if biases[name] != name else None for name in matrices]
     filled = tuple(np.zeros(len(w)) if b is None else b for w, b in zip(weights, given, strict=True))
     try:
-        return Network(weights, leak=leak, biases=None if all(b is None for b in given) else filled)
+        network = Network(weights, leak=leak, biases=None if all(b is None for b in given) else filled)
     except ValueError as error:
         raise ValueError(f"{path} is not a chain of Linear layers: {error}") from None
+    _check_order(path, matrices, network.sizes)
+    return network
+
+
+def _check_order(path: Path, names: list[str], sizes: tuple[int, ...]) -> None:
+    """Raise ValueError if the layers could be chained in another order, and their names do not number them.
+
+    q, k, v and o of an attention, or two heads on one layer, have such shapes. A `.safetensors` file does not
+    keep the order of the layers either: an encoder comes after its decoder.
+    """
+    begins = [i for i, name in enumerate(names) if i == 0 or not _numbered(names[i - 1], name)]
+    shapes = [(sizes[i], sizes[j]) for i, j in pairwise([*begins, len(names)])]
+    closed = path.suffix.lower() == ".safetensors" and len(shapes) > 1 and sizes[0] == sizes[-1]
+    if closed or len({*shapes}) < len(shapes):
+        raise ValueError(
+            f"{path} was taken for a chain of Linear layers, but their shapes allow several orders and the "
+            f"names {', '.join(names)} do not say which; number them, as 0.weight, 1.weight, …, or pass the "
+            "model itself to bf.diagnose, which measures its outputs."
+        )
+
+
+def _numbered(name: str, after: str) -> bool:
+    """Whether two names differ in numbers only, and count upwards."""
+    alike = [re.sub(r"\d+\.?", "", one) for one in (name, after)]
+    return alike[0] == alike[1] and natural_order(name) < natural_order(after)
