@@ -118,7 +118,9 @@ def test_arrays_are_copied_and_read_only():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loss": np.ones(2)}, r"one state per time, got 3 times and loss of shape \(2,\)"),
+        ({"loss": np.ones(2)}, r"one number per time, got 3 times and loss of shape \(2,\)"),
+        ({"objective": np.ones((3, 2))}, r"one number per time, got 3 times and objective of shape \(3, 2\)"),
+        ({"linear": np.ones((3, 2))}, r"one matrix per time, got 3 times and linear of shape \(3, 2\)"),
         ({"loss": 1.0}, r"got 3 times and loss of shape \(\)"),
         ({"weights": (np.ones((2, 4, 2)), np.ones((3, 1, 4)))}, r"W_1 of shape \(2, 4, 2\)"),
         ({"biases": (np.ones((2, 4)), np.ones((3, 1)))}, "b_1 of shape"),
@@ -149,10 +151,41 @@ def test_records_of_numpy_numbers_are_plain_and_survive_json():
     assert stats.branch_times == (1.0, 2.0)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"method": "a", "color": 1}', "{}"])
-def test_unreadable_records_are_refused(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"method": "a", "color": 1}',
+        '{"method": 3}',
+        '{"method": "a", "stopped": null}',
+        '{"method": "a", "events": [1]}',
+        '{"method": "a", "evaluations": 1e400}',
+        '{"method": "a", "located": [["a"]]}',
+    ],
+    ids=range(11),
+)
+def test_unreadable_records_are_refused(text, tmp_path):
     with pytest.raises(ValueError, match="statistics of the trajectory are not readable"):
         Stats.from_json(text)
+    trajectory().save(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", **{**np.load(tmp_path / "a.npz"), "stats": text})
+    with pytest.raises(
+        ValueError, match=r"a\.npz does not contain a trajectory: the statistics .*; save it again"
+    ):
+        bf.Trajectory.load(tmp_path / "a.npz")
+
+
+def test_a_file_of_other_arrays_under_the_same_names_is_no_trajectory(tmp_path):
+    trajectory(times=2).save(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", **{**np.load(tmp_path / "a.npz"), "loss": np.ones((2, 2, 2, 2))})
+    with pytest.raises(
+        ValueError, match=r"does not contain a trajectory: .* one number per time, got 2 times and"
+    ):
+        bf.Trajectory.load(tmp_path / "a.npz")
 
 
 def factored(seed=0, times=4, leak=0.0):
@@ -245,7 +278,7 @@ def test_map_trajectory(tmp_path):
     assert len(again) == 3
     assert "4→2, 3 times in [0, inf]" in repr(again)
     np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
-    with pytest.raises(ValueError, match="one state per time"):
+    with pytest.raises(ValueError, match="one matrix per time"):
         bf.MapTrajectory([0, 1], maps, [3.0, 2.0], stats)
 
 

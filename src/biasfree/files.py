@@ -183,6 +183,15 @@ def single(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], nam
     return arrays[name].item()
 
 
+@contextmanager
+def contents(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Errors in what a file contains name the file and what it was read as."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} does not contain {what}: {error}") from None
+
+
 def as_path(path: Any) -> Path:
     """`path` as a Path; raises ValueError unless it is a string or a Path."""
     try:

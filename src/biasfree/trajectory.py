@@ -15,7 +15,7 @@ import numpy as np
 
 from biasfree.arrays import as_array, frozen, increasing_times, real, reduce_to_fields
 from biasfree.cards import card, curve
-from biasfree.files import load_npz, numbered, save_npz, single
+from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
@@ -95,9 +95,15 @@ class Stats:
     def from_json(cls, text: str) -> Stats:
         """The statistics that `to_json` wrote."""
         try:
-            return cls(**json.loads(text))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"the statistics of the trajectory are not readable: {error}.") from None
+            found = cls(**json.loads(text))
+            for name in ("method", "error_kind", "stopped"):
+                if not isinstance(getattr(found, name), str):
+                    raise ValueError(f"{name} is not a text but {getattr(found, name)!r}")
+        except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+            raise ValueError(
+                f"the statistics of the trajectory are not readable: {error}; save it again."
+            ) from None
+        return found
 
 
 class Factored(Sequence[np.ndarray]):
@@ -321,13 +327,14 @@ class Trajectory:
         """Read a trajectory that `Trajectory.save` wrote; nothing is unpickled."""
         arrays = load_npz(path, needs=("ts", "loss", "objective", "leak", "stats", "W1"))
         weights, biases = numbered(path, arrays, "W"), numbered(path, arrays, "b") or None
-        leak, stats = single(path, arrays, "leak"), Stats.from_json(single(path, arrays, "stats"))
+        leak, stats = single(path, arrays, "leak"), single(path, arrays, "stats")
         common: dict[str, Any] = {name: arrays[name] for name in ("ts", "loss", "objective")}
-        common |= {"leak": leak, "stats": stats}
         common |= {name: arrays.get(name) for name in ("saved", "linear")}
-        if weights[0].ndim == 3:
-            return cls(weights=weights, biases=biases, **common)
-        return cls(weights=(), last=Network(weights, leak=leak, biases=biases), **common)
+        with contents(path, "a trajectory"):
+            common |= {"leak": leak, "stats": Stats.from_json(stats)}
+            if weights[0].ndim == 3:
+                return cls(weights=weights, biases=biases, **common)
+            return cls(weights=(), last=Network(weights, leak=leak, biases=biases), **common)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,8 +404,10 @@ class MapTrajectory:
     def load(cls, path: str | os.PathLike[str]) -> MapTrajectory:
         """Read a trajectory that `MapTrajectory.save` wrote; nothing is unpickled."""
         arrays = load_npz(path, needs=("ts", "maps", "loss", "stats"))
-        stats = Stats.from_json(single(path, arrays, "stats"))
-        return cls(arrays["ts"], arrays["maps"], arrays["loss"], stats, arrays.get("gram"))
+        stats = single(path, arrays, "stats")
+        with contents(path, "a trajectory of maps"):
+            found = Stats.from_json(stats)
+            return cls(arrays["ts"], arrays["maps"], arrays["loss"], found, arrays.get("gram"))
 
 
 def _card(trajectory: Trajectory | MapTrajectory, title: str) -> str:
@@ -440,8 +449,17 @@ def _check_lengths(trajectory: Trajectory) -> None:
         _check_length(name, values, trajectory.ts)
 
 
+#: What there is per time, and the number of axes, where the name says it.
+_PER_TIME = {
+    **dict.fromkeys(("loss", "objective"), ("number", 1)),
+    **dict.fromkeys(("linear", "maps", "gram"), ("matrix", 3)),
+}
+
+
 def _check_length(name: str, values: np.ndarray, ts: np.ndarray) -> None:
-    if values.shape[:1] != ts.shape:
+    state, axes = _PER_TIME.get(name, ("state", values.ndim))
+    if values.shape[:1] != ts.shape or values.ndim != axes:
         raise ValueError(
-            f"a trajectory needs one state per time, got {len(ts)} times and {name} of shape {values.shape}."
+            f"a trajectory needs one {state} per time, got {len(ts)} times and {name} of shape "
+            f"{values.shape}."
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from biasfree.data._dataset import Dataset
-from biasfree.files import existing_file, load_npz
+from biasfree.files import contents, existing_file, load_npz
 
 
 def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
@@ -27,10 +27,8 @@ def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
             f"target={target!r} names a column of a .csv file, but {path} is a .npz file; leave target out."
         )
     x, y = _npz(path) if kind == ".npz" else _csv(path, target)
-    try:
+    with contents(path, "a dataset"):
         return Dataset(x, y)
-    except ValueError as error:
-        raise ValueError(f"{path} does not contain a dataset: {error}") from None
 
 
 def _npz(path: Path) -> tuple[np.ndarray, np.ndarray]:

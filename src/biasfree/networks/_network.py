@@ -12,7 +12,7 @@ import numpy as np
 
 from biasfree.arrays import as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
 from biasfree.cards import bars, card
-from biasfree.files import load_npz, numbered, save_npz, single
+from biasfree.files import contents, load_npz, numbered, save_npz, single
 
 if TYPE_CHECKING:
     import torch
@@ -118,7 +118,9 @@ class Network:
         """Read a network that `Network.save` wrote; nothing is unpickled."""
         arrays = load_npz(path, needs=("leak", "W1"))
         weights, biases = numbered(path, arrays, "W"), numbered(path, arrays, "b")
-        return cls(weights, leak=single(path, arrays, "leak"), biases=biases or None)
+        leak = single(path, arrays, "leak")
+        with contents(path, "a network"):
+            return cls(weights, leak=leak, biases=biases or None)
 
     @classmethod
     def from_torch(cls, model: torch.nn.Module) -> Network:
