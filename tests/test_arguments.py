@@ -142,3 +142,43 @@ def test_arguments_without_annotation_are_not_checked():
     home: dict[str, Any] = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
     public(["f"], home)
     assert home["f"](None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})
+
+
+@pytest.mark.parametrize("many", [10**12, 10**30])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: bf.networks.gaussian((2, n, 1), scale=1.0),
+        lambda n: bf.networks.balanced((n, 2, 1), scale=1.0),
+        lambda n: bf.networks.opposite((2, n, 1), scale=1.0),
+        lambda n: bf.networks.lambda_balanced((1, n // 10**6, 1), scale=1.0, balance=0.0),
+        lambda n: bf.networks.xavier((2, 1, n)),
+        lambda n: bf.networks.rank_one([1, 2], width=n, scale=1.0),
+        lambda n: bf.networks.low_rank([1, 2], widths=(10**6, n // 10**6), scale=1.0),
+        lambda n: bf.data.odd_sine(n, 2),
+        lambda n: bf.data.linear_teacher(2, n),
+        lambda n: bf.data.circle(n),
+        lambda n: bf.data.sphere(2, n),
+        lambda n: bf.data.gaussian_mixture(n, 2, 1.0),
+        lambda n: bf.data.xor_clusters(n, 2, 1.0),
+        lambda n: bf.data.orthogonally_separable(2, n // 10**6),
+        lambda n: bf.data.orthogonal(2, n),
+        lambda n: bf.data.relu_teacher(2, 2, neurons=n),
+        lambda n: bf.data.Population(n),
+        lambda n: bf.data.Population.odd_sine(n),
+        lambda n: bf.data.Population(2).sample(n),
+        lambda n: bf.gradient_descent(bf.networks.xavier((2, 1)), bf.data.xor(), step=0.1, steps=n),
+    ],
+)
+def test_sizes_beyond_the_memory_are_refused(call, many):
+    with pytest.raises(
+        ValueError, match=r"need [\d,]+ GB, but this machine has \d+ GB of memory; choose smaller"
+    ):
+        call(many)
+
+
+def test_a_call_that_runs_out_of_memory_says_so_in_one_sentence():
+    with pytest.raises(
+        ValueError, match=r"sphere needs more memory than there is: Unable .*; choose smaller"
+    ):
+        bf.data.sphere(2, 3, lambda x: np.zeros((len(x), 10**15)))

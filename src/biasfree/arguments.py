@@ -59,7 +59,12 @@ def _checked(function: Callable[..., Any], package: str) -> Callable[..., Any]:
         for name, value in given.arguments.items():
             if name in checks:
                 given.arguments[name] = checks[name](name, value)
-        return function(*given.args, **given.kwargs)
+        try:
+            return function(*given.args, **given.kwargs)
+        except MemoryError as error:
+            raise ValueError(
+                f"{function.__name__} needs more memory than there is: {error}; choose smaller sizes."
+            ) from error
 
     outside.__module__ = package  # `pickle` looks the function up there
     return outside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -11,6 +12,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+#: Bytes of memory; without a bound where the system does not tell.
+_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else sys.maxsize
 
 
 class _Owner(np.ndarray):
@@ -194,6 +199,15 @@ def whole(name: str, value: Any, *, at_least: int = 1) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
+
+
+def affordable(what: str, numbers: int) -> None:
+    """Raise ValueError if so many float64 numbers need more than all the memory of this machine."""
+    if 8 * numbers > _MEMORY:
+        raise ValueError(
+            f"{what} need {8 * numbers // 10**9:,} GB, but this machine has {_MEMORY // 10**9:,} GB of "
+            "memory; choose smaller sizes."
+        )
 
 
 def generator(seed: Any) -> np.random.Generator:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import generator, non_negative, positive, real, reduce_to_fields, whole
+from biasfree.arrays import affordable, generator, non_negative, positive, real, reduce_to_fields, whole
 from biasfree.data._absolute_products import AbsoluteProducts, Rays
 from biasfree.data._dataset import Dataset
 from biasfree.data._population_arguments import (
@@ -22,7 +22,7 @@ from biasfree.data._population_arguments import (
     vector_of,
 )
 from biasfree.data._ridge import RidgeMoments, check_odd, ridge_moments
-from biasfree.data._tasks import sine_of, task_direction
+from biasfree.data._tasks import counts, sine_of, task_direction
 from biasfree.data._two_ridges import Ridge, mean_product
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Population:
 
     def __post_init__(self):
         d = whole("dimensions", self.dimensions)
+        affordable(f"vectors of {d} dimensions", d)
         checked: dict[str, Any] = {
             "dimensions": d,
             "covariance": checked_covariance(self.covariance, self.radius, d),
@@ -197,8 +198,8 @@ class Population:
 
     def sample(self, n: int, seed: int = 0) -> Dataset:
         """`n` independent samples. The same seed gives the same data."""
-        n, rng = whole("n", n), generator(seed)
-        x = rng.normal(size=(n, self.dimensions))
+        (n, d), rng = counts(n, self.dimensions), generator(seed)
+        x = rng.normal(size=(n, d))
         if self.radius is not None:
             x *= self.radius / np.linalg.norm(x, axis=1)[:, None]
         elif self.variance is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import generator, non_negative, positive, real, whole
+from biasfree.arrays import affordable, generator, non_negative, positive, real, whole
 from biasfree.data._dataset import Dataset
 from biasfree.data._transforms import symmetrize
 
@@ -102,7 +102,7 @@ def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
 
     Reference: [ZSL25] Sec. 3; Basri et al. (2019) for targets cos kφ.
     """
-    n = whole("n", n)
+    n, _ = counts(n, 2)
     angles = 2 * np.pi * np.arange(n if n % 2 else n // 2) / n
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     x[np.abs(x) < 1e-15] = 0  # cos(π/2) is 6e-17 in floating point, and (0, 1) is meant
@@ -126,7 +126,7 @@ def sphere(
 
     Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
     """
-    n, d, radius, rng = whole("n", n), whole("d", d), positive("radius", radius), generator(seed)
+    (n, d), radius, rng = counts(n, d), positive("radius", radius), generator(seed)
     w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
     x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
     x = np.concatenate([x, -x]) if mirrored else x
@@ -142,7 +142,7 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
 
     Reference: Frei et al. (2022), experiments.
     """
-    n, d = whole("n", n), whole("d", d)
+    n, d = counts(n, d)
     rng, half = generator(seed), non_negative("separation", separation) / 2
     direction, y = rng.normal(size=d), _alternating(n)
     direction /= np.linalg.norm(direction)
@@ -159,7 +159,8 @@ def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, see
 
     Reference: Frei, Chatterji, Bartlett (2023), Xu et al. (2024), named in [ZSL25] App. A of v1.
     """
-    n, d, rng = whole("n", n), whole("d", d, at_least=2), generator(seed)
+    n, d = counts(n, whole("d", d, at_least=2))
+    rng = generator(seed)
     half, flipped = non_negative("separation", separation) / 2, non_negative("flipped", flipped)
     if flipped > 1:
         raise ValueError(f"flipped must be a probability, from 0 to 1, got {flipped}.")
@@ -177,7 +178,8 @@ def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
 
     Reference: Phuong and Lampert (2021), named with its definition in [ZSL25] App. A of v1.
     """
-    n, d, rng = whole("n", n), whole("d", d), generator(seed)
+    (n, d), rng = counts(n, d), generator(seed)
+    affordable(f"rotations in {d} dimensions", d * d)
     rotation, y = np.linalg.qr(rng.normal(size=(d, d)))[0], _alternating(n)
     return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
 
@@ -192,7 +194,7 @@ def orthogonal(
 
     Reference: Frei et al. (2022); Boursier et al. (2022).
     """
-    n, d, lengths = whole("n", n), whole("d", d), real("norms", norms)
+    (n, d), lengths = counts(n, d), real("norms", norms)
     if d < n:
         raise ValueError(
             f"{n} orthogonal inputs need at least {n} dimensions, got d={d}; increase d or decrease n."
@@ -211,21 +213,31 @@ def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) 
 
     Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
     """
-    n, d, neurons, rng = whole("n", n), whole("d", d), whole("neurons", neurons), generator(seed)
+    (n, d), neurons, rng = counts(n, d), whole("neurons", neurons), generator(seed)
+    affordable(f"the weights of {neurons} neurons", neurons * (n + d))
     teacher, x = rng.normal(size=(neurons, d)), rng.normal(size=(n, d))
     teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
     return Dataset(x, np.maximum(x @ teacher.T, 0.0) @ _alternating(neurons))
 
 
 def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    n, d, rng = whole("n", n), whole("d", d), generator(seed)
+    (n, d), rng = counts(n, d), generator(seed)
     w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
     return x, x @ w
 
 
+def counts(n: int, d: int) -> tuple[int, int]:
+    """The numbers of samples and of dimensions; raises ValueError if the inputs do not fit into memory."""
+    n, d = whole("n", n), whole("d", d)
+    affordable(f"{n} samples in {d} dimensions", n * d)
+    return n, d
+
+
 def task_direction(d: int, seed: int) -> Float[np.ndarray, "D"]:
     """The w of `odd_sine` and `linear_teacher`, the first numbers of the seed."""
-    return generator(seed).uniform(-0.5, 0.5, size=whole("d", d))
+    d = whole("d", d)
+    affordable(f"vectors of {d} dimensions", d)
+    return generator(seed).uniform(-0.5, 0.5, size=d)
 
 
 def sine_of(z: Any) -> Any:

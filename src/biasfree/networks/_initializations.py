@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from biasfree.arrays import finite, generator, positive, whole
+from biasfree.arrays import affordable, finite, generator, positive, whole
 from biasfree.networks._network import Network
 
 
@@ -76,6 +76,7 @@ def lambda_balanced(
     d, h, k = _two_layers(sizes, "lambda_balanced")
     lam, scale, rng = finite("balance", balance), positive("scale", scale), generator(seed)
     _check_width(d, h, k, lam)
+    affordable(f"the singular vectors of width {h}", h * h)
     small, drawn = np.zeros(h), np.abs(rng.normal(size=min(d, h, k)))
     small[: len(drawn)] = scale * drawn / np.linalg.norm(drawn)
     large = np.sqrt(small**2 + abs(lam))
@@ -111,7 +112,9 @@ def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
     if not isinstance(sizes, Sequence | np.ndarray) or len(sizes) < 2:
         raise ValueError(f"sizes must be (inputs, width, …, outputs), at least two numbers, got {sizes!r}.")
     counts = [whole(f"sizes[{i}]", size) for i, size in enumerate(sizes)]
-    return list(zip(counts[1:], counts, strict=False))
+    shapes = list(zip(counts[1:], counts, strict=False))
+    affordable(f"the weights of sizes {tuple(counts)}", sum(h * d for h, d in shapes))
+    return shapes
 
 
 def _two_layers(sizes: Sequence[int], name: str) -> tuple[int, int, int]:

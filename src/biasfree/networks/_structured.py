@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import generator, positive, real, whole
+from biasfree.arrays import affordable, generator, positive, real, whole
 from biasfree.networks._network import Network
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.
 
     Reference: [ZSL25] Assumption 4 (TMLR 7).
     """
-    r, width = _unit(direction), whole("width", width, at_least=2)
+    r, (width,) = _unit(direction), _checked([width])
     a = positive("scale", scale) * _neurons(generator(seed), width)
     return Network((np.outer(a, r), a[None, :]), leak=leak)
 
@@ -81,7 +81,9 @@ def _neurons(rng: np.random.Generator, width: int) -> Float[np.ndarray, "H"]:
 def _checked(widths: Sequence[int]) -> list[int]:
     if not isinstance(widths, Sequence | np.ndarray) or len(widths) == 0:
         raise ValueError(f"widths must be the width of each hidden layer, as in (20, 20), got {widths!r}.")
-    return [whole("a width", width, at_least=2) for width in widths]
+    counts = [whole("a width", width, at_least=2) for width in widths]
+    affordable(f"the weights of widths {tuple(counts)}", counts[0] + sum(h * d for d, h in pairwise(counts)))
+    return counts
 
 
 def _unit(direction: ArrayLike) -> Float[np.ndarray, "D"]:

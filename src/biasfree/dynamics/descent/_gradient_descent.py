@@ -7,7 +7,7 @@ from typing import Any, Required, TypedDict, Unpack, overload
 
 import numpy as np
 
-from biasfree.arrays import positive, whole
+from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
@@ -113,5 +113,6 @@ def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
         saves = named[named > 0]
     else:
         every = whole("save_every", save_every)
+        affordable(f"the states after each of {steps // every} saved steps", steps // every)
         saves = np.arange(every, steps + 1, every)
     return saves if len(saves) and saves[-1] == steps else np.append(saves, steps)
