@@ -1,5 +1,8 @@
 """The data that people have: frames, files, images, datasets and loaders, more than fits in memory."""
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 
@@ -85,6 +88,50 @@ def test_a_folder_of_images(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="has no images in folders, one per class"):
         samples_of(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("mode", "values"),
+    [("1", [0, 1]), ("L", [0, 1]), ("P", [0, 0, 0, 1, 1, 1]), ("RGB", [0, 0, 0, 1, 1, 1]), ("I;16", [0, 1])],
+)
+def test_images_of_any_kind_are_numbers_from_0_to_1(mode, values, tmp_path):
+    """Black beside white: bits, a palette, and 16 bits per pixel are not taken for gray values up to 255."""
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "cat").mkdir()
+    plain = image.fromarray(np.array([[0, 255]], np.uint8))
+    wide = image.fromarray(np.array([[0, 65535]], np.uint16))
+    (wide if mode == "I;16" else plain.convert(mode)).save(tmp_path / "cat" / "0.png")
+    found = samples_of(tmp_path)
+    assert np.moveaxis(found.x.reshape(found.shape), 0, -1).ravel().tolist() == values
+
+
+def pixels(width, height):
+    """A .png file of that size, cut before its pixels."""
+    header = struct.pack(">4sIIBBBBB", b"IHDR", width, height, 8, 0, 0, 0, 0)
+    checked = struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    return b"\x89PNG\r\n\x1a\n" + checked + struct.pack(">I4s", 99, b"IDAT")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            pixels(25_000, 25_000),
+            r"0\.png is no image that can be read: .*625000000 pixels.*; replace or remove",
+        ),
+        (pixels(10_000, 10_000), "is no image that can be read: .*100000000 pixels"),
+        (pixels(10, 10), "is no image that can be read"),
+        (b"not an image", "is no image that can be read: cannot identify"),
+        (b"", "is no image that can be read: cannot identify"),
+    ],
+    ids=["625 megapixels", "100 megapixels", "cut", "text", "empty"],
+)
+def test_images_that_cannot_be_read_are_named(content, message, tmp_path):
+    pytest.importorskip("PIL.Image")
+    (tmp_path / "cat").mkdir()
+    (tmp_path / "cat" / "0.png").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        samples_of(tmp_path)
 
 
 def test_datasets_and_loaders_of_pytorch_are_sampled_by_seed():
