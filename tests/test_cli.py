@@ -294,6 +294,7 @@ def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
     ("arguments", "answer"),
     [
         ([], "there is nothing to diagnose"),
+        (["{data}", "--json", "{folder}"], "it is a folder; pass the name of a file"),
         (["missing.npz"], "no file missing.npz"),
         (["{data}", "--leak", "0.1"], "--leak needs a model"),
         (["{data}", "--model", "{data}"], "lacks leak, W1"),
@@ -304,8 +305,8 @@ def test_diagnose_a_state_dict_states_the_leak_it_assumes(tmp_path):
 )
 def test_mistakes_in_a_diagnosis_are_answered_in_one_sentence(tmp_path, arguments, answer):
     data, model = saved_case(tmp_path)
-    written = [argument.format(data=data, model=model) for argument in arguments]
+    written = [argument.format(data=data, model=model, folder=tmp_path) for argument in arguments]
     refused = RUNNER.invoke(app, ["diagnose", *written])
-    assert refused.exit_code == 2
+    assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
     assert answer in refused.output
     assert "Traceback" not in refused.output

@@ -36,11 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     What is no regular file, such as a pipe, a terminal or the output of this process, is written into.
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist; create it first.")
-    if path.is_dir():
-        raise ValueError(f"cannot write {path}: it is a folder; pass the name of a file.")
+    path = writable(path)
     target = Path(os.path.realpath(path))
     stream = _own_output(path)
     try:
@@ -56,6 +52,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         message = f"cannot write {path}: {error.strerror or error}; free space or choose another folder"
         raise OSError(error.errno, message) from error
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """`path` as a Path; raises ValueError if it is a folder or in none."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist; create it first.")
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder; pass the name of a file.")
+    return path
 
 
 @contextmanager

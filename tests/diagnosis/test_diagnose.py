@@ -176,6 +176,8 @@ def test_torch_models_of_every_kind():
         (lambda x: x.nothing, SYMMETRIC, r"the model fails on samples of shape \(3,\): .*'nothing'"),
         (lambda x: (x, x[:1]), SYMMETRIC, "the model"),
         (None, (np.full((3, 2), 1e200), np.ones(3)), "entries up to 1e\\+200, whose squares overflow"),
+        (None, (np.full((3, 2), 1e-200), np.ones(3)), "x has entries up to 1e-200, whose squares underflow"),
+        (None, (np.ones((3, 2)), np.full(3, 1e-200)), "y has entries up to 1e-200, whose squares underflow"),
         (None, ([[1, 2], [3]], [1, 2]), "x must be an array of numbers|inhomogeneous"),
         (
             bf.networks.gaussian((2, 3, 1), scale=1.0),

@@ -73,6 +73,26 @@ def test_files(tmp_path):
             samples_of(tmp_path / name, y)
 
 
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (["1.5", "", "2.5"], "line 3, column 'y' of .* is '', which is not a finite number"),
+        (["1", "NA", "2"], "line 3, column 'y' of .* is 'NA', which is not a finite number"),
+        (["1.5", "2.5.3", "2"], r"line 3, column 'y' of .* is '2\.5\.3', which is not a finite number"),
+        (["cat", "", "dog"], "line 3, column 'y' of .* is empty; remove this sample"),
+    ],
+)
+def test_a_missing_target_does_not_make_numbers_labels(targets, message, tmp_path):
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *(f"{i},{y}" for i, y in enumerate(targets))]))
+    with pytest.raises(ValueError, match=message):
+        samples_of(tmp_path / "a.csv")
+
+
+def test_labels_may_be_whole_numbers_and_words(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n0,1\n1,2\n2,3 or more\n")
+    assert samples_of(tmp_path / "a.csv").y.tolist() == ["1", "2", "3 or more"]
+
+
 def test_a_folder_of_images(tmp_path):
     image = pytest.importorskip("PIL.Image")
     for i, kind in enumerate(("cat", "dog", "cat")):

@@ -64,9 +64,12 @@ def diagnose(
 ) -> None:
     """Diagnose whether a linear model would do as well, and what keeps a network linear."""
     from biasfree.diagnosis import diagnose as diagnosed
-    from biasfree.files import replacing
+    from biasfree.files import replacing, writable
     from biasfree.networks._weight_files import load_network
 
+    for file in (json_file, html_file):
+        if file is not None:
+            writable(file)
     if model is not None and model.is_dir():
         _trend(model, data, target, leak, json_file, html_file)
         return
@@ -75,9 +78,6 @@ def diagnose(
         raise ValueError("--leak needs a model; pass one with --model.")
     if data is None and target is not None:
         raise ValueError("--target needs a .csv file; pass one.")
-    for file in (json_file, html_file):
-        if file is not None and not file.parent.is_dir():
-            raise ValueError(f"cannot write {file}: the folder {file.parent} does not exist; create it.")
     with _interruptible():
         report = diagnosed(network, data, target, compare=compare, unseen=unseen)
     typer.echo(str(report))

@@ -12,6 +12,9 @@ import numpy as np
 from biasfree.data._dataset import Dataset
 from biasfree.files import contents, existing_file, load_npz
 
+#: What people write for a missing number.
+_MISSING = {"", "na", "n/a", "null", "none", "missing", "?", "-", "."}
+
 
 def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
     """Read a dataset from a `.npz` file (arrays x and y) or a `.csv` file (column names, then numbers).
@@ -52,16 +55,25 @@ def read_columns(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray
     names = _names(path, lines)
     column = _column(path, names, target)
     short = next((number for number, cells in lines if len(cells) <= column), None)
-    if short is not None or len(lines) < 2 or _all_numbers(lines, column):
+    if short is not None or len(lines) < 2 or _holds_numbers(lines, column):
         return _csv(path, target)
     kept = [(number, cells[:column] + cells[column + 1 :]) for number, cells in lines]
     rest = names[:column] + names[column + 1 :]
     rows = np.array([_numbers(path, number, rest, cells) for number, cells in kept[1:]])
+    if (empty := next((number for number, cells in lines[1:] if not cells[column]), None)) is not None:
+        raise ValueError(f"line {empty}, column {names[column]!r} of {path} is empty; remove this sample.")
     return rows, np.array([cells[column] for _, cells in lines[1:]])
 
 
-def _all_numbers(lines: list[tuple[int, list[str]]], column: int) -> bool:
-    return all(_number(cells[column]) is not None for _, cells in lines[1:])
+def _holds_numbers(lines: list[tuple[int, list[str]]], column: int) -> bool:
+    """Whether a column is meant to hold numbers: all of it, or fractions beside what is no number.
+
+    Labels may be whole numbers and words. A missing value among measurements does not make them labels.
+    """
+    cells = [cells[column] for _, cells in lines[1:]]
+    numbers = [number for cell in cells if (number := _number(cell)) is not None]
+    missing = {cell.lower() for cell in cells if _number(cell) is None} <= _MISSING
+    return missing or any(not number.is_integer() for number in numbers)
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:

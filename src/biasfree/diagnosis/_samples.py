@@ -141,9 +141,11 @@ def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
         )
     x = real("x", x)
     numeric = y if y.dtype.kind == "f" else np.zeros(1)
-    largest = max(float(part.max()) if part.size else 0.0 for part in map(np.abs, (x, real("y", numeric))))
-    if largest > _LARGEST:
-        raise ValueError(f"the data have entries up to {largest:g}, whose squares overflow; rescale them.")
+    for name, part in (("x", x), ("y", real("y", numeric))):
+        largest = float(np.abs(part).max())
+        if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+            side = "over" if largest > 1 else "under"
+            raise ValueError(f"{name} has entries up to {largest:g}, whose squares {side}flow; rescale them.")
     shape = x.shape[1:] if x.ndim > 2 else None
     return Samples(x.reshape(len(x), -1), y, shape, None, total, notes)
 
