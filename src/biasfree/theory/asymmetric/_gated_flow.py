@@ -69,6 +69,7 @@ class PatternClasses:
 @result(
     "one linear network per activation pattern, while the patterns are fixed",
     lambda: ASSUMES,
+    until="an activation pattern changes",
 )
 def gated_flow(
     network: Network,
