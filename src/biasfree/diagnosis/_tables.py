@@ -209,7 +209,9 @@ def _theory(measured: Measurements) -> Table:
             row.result.title,
             row.result.paths[0],
             row.applies,
-            ", ".join(f"{one.hypothesis.key} {one.defect:.2g}" for one in row.missing),
+            f"perhaps: it applies until {row.result.until}"
+            if row.perhaps
+            else ", ".join(f"{one.hypothesis.key} {one.defect:.2g}" for one in row.missing),
         )
         for row in measured.coverage
     ]

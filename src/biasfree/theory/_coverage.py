@@ -56,8 +56,13 @@ class Row:
 
     @property
     def applies(self) -> bool:
-        """Whether every hypothesis holds."""
-        return all(finding.holds for finding in self.findings)
+        """Whether every hypothesis holds, and none is left to the call."""
+        return not self.missing and not self.result.until
+
+    @property
+    def perhaps(self) -> bool:
+        """Whether every hypothesis holds but one along the flow, `result.until`, which the call checks."""
+        return not self.missing and bool(self.result.until)
 
     @property
     def missing(self) -> tuple[Finding, ...]:
@@ -99,14 +104,19 @@ class Coverage:
         return tuple(dict.fromkeys(name for row in self.rows if row.applies for name in row.result.calls))
 
     @property
+    def perhaps(self) -> dict[str, str]:
+        """The functions that apply up to some time, with what ends it; at later times they refuse."""
+        return {name: row.result.until for row in self.rows if row.perhaps for name in row.result.calls}
+
+    @property
     def misses(self) -> tuple[Row, ...]:
         """The results that do not apply, the nearest first, without functions that apply under another loss.
 
         Nearest is the one with the fewest failed hypotheses; of these, the one with the fewest that cannot be
         relaxed or measured, and then the least ratio of a defect to its tolerance.
         """
-        known = set(self.applies)
-        rows = [row for row in self.rows if not row.applies and not known & {*row.result.calls}]
+        known = {*self.applies, *self.perhaps}
+        rows = [row for row in self.rows if row.missing and not known & {*row.result.calls}]
         first = {row.result.calls: row for row in reversed(rows)}  # the square loss comes first
         return tuple(sorted((row for row in rows if first[row.result.calls] is row), key=_distance))
 
@@ -180,6 +190,7 @@ def _record(row: Row) -> dict[str, object]:
         "reference": row.result.reference,
         "loss": row.result.loss,
         "applies": row.applies,
+        "perhaps_until": row.result.until if row.perhaps else "",
         "hypotheses": [
             {
                 "name": finding.hypothesis.name,

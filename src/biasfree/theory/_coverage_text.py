@@ -28,6 +28,7 @@ def screen(coverage: Coverage) -> str:
     lines += [f"  {line}" for line in names[:_NAMES]]
     if len(names) > _NAMES:
         lines[-1] += " …"
+    lines += [f"  {line}" for line in _perhaps(coverage)]
     groups = _groups(coverage)
     lines += ["Nearest misses:"] if groups else []
     for failures, rows in list(groups.items())[:_SHOWN]:
@@ -47,9 +48,14 @@ def html(coverage: Coverage) -> str:
         for failures, rows in list(_groups(coverage).items())[:_SHOWN]
     ]
     heights = np.array([1 / (1 + len(row.missing)) for row in coverage.rows])
-    lines = [", ".join(coverage.applies), "Nearest misses:" if near else ""]
+    lines = [", ".join(coverage.applies), *_perhaps(coverage), "Nearest misses:" if near else ""]
     picture = bars([heights], "results: full height applies, lower ones lack more hypotheses")
     return card(f"{applying} of {len(coverage)} results apply", lines, picture, items=near)
+
+
+def _perhaps(coverage: Coverage) -> list[str]:
+    """A line on the functions that apply up to some time, if there are any."""
+    return [f"Perhaps, up to some time: {', '.join(coverage.perhaps)}."] if coverage.perhaps else []
 
 
 def _groups(coverage: Coverage) -> dict[tuple[Finding, ...], list[Row]]:
@@ -79,10 +85,10 @@ def table(coverage: Coverage) -> str:
             if finding.hypothesis.tolerance is not None or not finding.holds
         ]
         table.add_row(
-            "✓" if row.applies else "✗",
+            "✓" if row.applies else "?" if row.perhaps else "✗",
             Text(name),
             Text(", ".join(map(str, shown))),
-            Text("\n".join(f"• {remedy}" for remedy in row.remedies)),
+            Text("\n".join(f"• {remedy}" for remedy in _advice(row))),
         )
     console = Console(width=150, color_system=None)
     with console.capture() as captured:
@@ -90,6 +96,11 @@ def table(coverage: Coverage) -> str:
         for line in _legend(coverage):
             console.print(Text(line))
     return captured.get()
+
+
+def _advice(row: Row) -> tuple[str, ...]:
+    """The remedies of a row, or how long it applies."""
+    return (f"it applies until {row.result.until}",) if row.perhaps else row.remedies
 
 
 def _failure(finding: Finding) -> str:

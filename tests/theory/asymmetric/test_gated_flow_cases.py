@@ -90,6 +90,54 @@ def test_tolerance_is_what_is_got():
     assert all(error < 100 * rtol for error, rtol in zip(errors, (1e-4, 1e-7, 1e-10), strict=True))
 
 
+def on_hyperplanes(seed):
+    """Neurons exactly on hyperplanes: zero, along an axis, or of integers, on axes and on integers."""
+    rng = np.random.default_rng(seed)
+    eye, a = np.eye(3), rng.normal(size=(1, 4))
+    integers = rng.integers(-1, 2, size=(4, 3)).astype(float)
+    for x in (eye, np.vstack([eye, -eye]), rng.integers(-2, 3, size=(7, 3)).astype(float)):
+        data = bf.Dataset(x, rng.normal(size=len(x)))
+        for leak in (0.0, 0.3):
+            yield bf.Network((np.zeros((4, 3)), a), leak=leak), data
+            yield bf.networks.rank_one(eye[0], width=4, scale=1.0, leak=leak), data
+            yield bf.Network((integers, a), leak=leak), data
+            yield bf.Network((integers, 0 * a), leak=leak), data
+            yield bf.Network((integers, rng.normal(size=(2, 4)), rng.normal(size=(1, 2))), leak=leak), data
+
+
+def test_neurons_on_hyperplanes_are_right_or_refused():
+    """To the local errors, 1e-10 and 1e-8, of some ten steps of each; a neuron that may leave is refused."""
+    ts, answers, refusals = [0.0, 0.5, 2.0, 8.0], 0, 0
+    for network, data in (case for seed in range(4) for case in on_hyperplanes(seed)):
+        try:
+            run = gated_flow(network, data, ts)
+        except bf.AssumptionError as refusal:
+            refusals += "exactly on the hyperplane of a sample" in str(refusal)
+            continue
+        true = bf.gradient_flow(network, data, ts).loss
+        assert np.abs(run.loss - true).max() <= 1e-6 * true.max()
+        answers += 1
+    assert answers > 0
+    assert refusals > 50
+
+
+def test_a_neuron_that_stays_on_a_hyperplane_may_be_pushed_off_later():
+    """On the first sample f > y at t = 0 and f < y later, where the flow may stay or leave."""
+    data = bf.Dataset([[1.0, 0.0], [1.0, 1.0]], [1.0, 0.0])
+    network = bf.Network(([[0.0, -1.0], [1.2, 0.0]], [[1.0, 1.2]]))
+    assert gated_flow(network, data, [0.0, 0.1]).stats.defects["kinks"] == 0
+    with pytest.raises(
+        bf.AssumptionError, match=r"pushes it off.*of neuron and sample is 1 .*end ts earlier"
+    ):
+        gated_flow(network, data, [0.0, 0.1, 5.0])
+    stays = gated_flow(network, data, [0.0, 0.1, 5.0], kinks_tolerance=1)
+    assert not stays.weights[0][:, 0, 0].any()
+    assert (
+        "kinks"
+        not in gated_flow(network, data, [5.0], patterns=activation_patterns(network, data.x)).stats.defects
+    )
+
+
 def test_edges():
     start = gated_flow(NET, DATA, [0.0])
     np.testing.assert_array_equal(start.weights[1][0], NET.weights[1])

@@ -105,7 +105,7 @@ def test_a_result_applies_exactly_where_its_function_does_not_refuse(kind, data,
     dataset = some_data(data, network.sizes[-1], seed)
     table = bf.theory.coverage(network, dataset)
     for name, call in calls(network, dataset).items():
-        if table[name].applies:
+        if not table[name].missing:
             call()
             continue
         with pytest.raises(bf.AssumptionError) as refusal:
@@ -179,7 +179,9 @@ def test_it_prints_what_applies_and_the_nearest_misses():
     applying = sum(row.applies for row in table)
     first, *rest = str(table).splitlines()
     assert first == f"{applying} of {len(table)} results apply:"
-    listed = ", ".join(line.strip() for line in rest[: rest.index("Nearest misses:")])
+    *names, perhaps = rest[: rest.index("Nearest misses:")]
+    assert perhaps == "  Perhaps, up to some time: early_flow, gated_flow."
+    listed = ", ".join(line.strip() for line in names)
     assert listed.replace(",,", ",").split(", ") == list(table.applies)
     near = [row.result.calls[0] for row in table.misses]
     counts = [len(row.missing) for row in table.misses]
@@ -192,6 +194,28 @@ def test_it_prints_what_applies_and_the_nearest_misses():
     assert "f(x_i) = y_i (fit 1 > 1e-06)" in str(table)
     assert rest[white + 1].startswith("    → whiten with bf.data.whiten(data)")
     assert "table()" in rest[-1]
+
+
+def test_what_holds_up_to_some_time_is_perhaps():
+    """Activation patterns may change and outputs may grow: only the call knows."""
+    data = bf.data.odd_sine(n=9, d=3, seed=0)
+    network = bf.networks.gaussian((3, 6, 1), scale=1e-6, seed=0)
+    table = bf.theory.coverage(network, data)
+    assert table.perhaps == {
+        "early_flow": "outputs are no longer negligible",
+        "gated_flow": "an activation pattern changes",
+    }
+    assert not {*table.perhaps} & {*table.applies}
+    assert not {*table.perhaps} & {name for row in table.misses for name in row.result.calls}
+    records = {name: one for one in json.loads(table.to_json()) for name in one["calls"]}
+    assert (records["gated_flow"]["applies"], records["reduced_flow"]["perhaps_until"]) == (False, "")
+    for name, end in table.perhaps.items():
+        flow = getattr(bf.theory, name)
+        assert flow(network, data, [0.0, 1e-3]).stats.defects
+        with pytest.raises(bf.AssumptionError, match="end ts earlier"):
+            flow(network, data, [0.0, 1e3])
+        assert records[name]["perhaps_until"] == end
+    assert table.table().count("• it applies until") == 2
 
 
 def test_data_of_other_dimensions_have_one_miss():

@@ -163,11 +163,40 @@ def test_it_ends_at_the_nearest_fit():
     np.testing.assert_allclose(vector(run[-1]) - vector(network), nearest, atol=1e-6)
 
 
+@pytest.mark.parametrize("hidden", [(4,), (4, 2)])
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+@pytest.mark.parametrize("biased", [False, True])
+def test_networks_without_derivatives_are_refused(hidden, leak, biased):
+    """f(θ + v) + f(θ − v) − 2f(θ) is of order |v|² where there are derivatives, and |v| at a kink."""
+    rng, refused = np.random.default_rng(0), 0
+    for x in (np.eye(3), rng.integers(-2, 3, size=(6, 3)).astype(float)):
+        data = bf.Dataset(x, rng.normal(size=len(x)))
+        for kind in range(8):
+            weights = [*bf.networks.gaussian((3, *hidden, 1), scale=3.0, leak=leak, seed=kind).weights]
+            weights[0] = np.round(weights[0]) if kind % 2 else np.zeros_like(weights[0])
+            weights[-1] = weights[-1] * (kind % 4 > 0)
+            biases = [np.zeros(len(w)) for w in weights] if biased else None
+            network = bf.Network(weights, leak=leak, biases=biases)
+            try:
+                lazy_flow(network, data, [0.0, 1.0], lazy_tolerance=np.inf)
+            except bf.AssumptionError as refusal:
+                lazy_flow(network, data, [0.0, 1.0], lazy_tolerance=np.inf, kinks_tolerance=np.inf)
+                refused += "exactly on the hyperplane of a sample" in str(refusal)
+                continue
+            theta = vector(network)
+            for v in 1e-6 * rng.normal(size=(3, len(theta))):
+                bent = (
+                    with_vector(network, theta + v)(x) + with_vector(network, theta - v)(x) - 2 * network(x)
+                )
+                assert np.abs(bent).max() < 1e-9
+    assert refused > 4
+
+
 def test_zero_weights_do_not_move():
     data = bf.data.six_points(0.1)
     zero = bf.Network((np.zeros((4, 2)), np.zeros((1, 4))))
     run = lazy_flow(zero, data, [0.0, np.inf])
-    assert run.stats.defects == {"lazy": 0.0}
+    assert run.stats.defects == {"kinks": 0.0, "lazy": 0.0}
     assert run.loss[0] == run.loss[1]
 
 
@@ -241,7 +270,7 @@ def test_coverage_says_how_lazy_training_would_be():
         w, a = bf.networks.gaussian((2, 50, 1), scale=scale, seed=0).weights
         network = bf.Network((np.vstack([w, w]), np.hstack([a, -a])))
         row = bf.theory.coverage(network, data)["lazy_flow"]
-        (finding,) = row.findings
+        _, finding = row.findings
         run = lazy_flow(network, data, [0.0, 1.0, np.inf], lazy_tolerance=np.inf)
         assert (row.applies, finding.hypothesis.key) == (applies, "lazy")
         assert finding.defect == pytest.approx(run.stats.defects["lazy"], rel=1e-9)
@@ -284,7 +313,7 @@ def test_what_is_too_large_to_measure_is_said(monkeypatch):
     monkeypatch.setattr(_lazy_flow, "_MOST", 3)
     w, a = bf.networks.gaussian((2, 50, 1), scale=300.0, seed=0).weights
     network = bf.Network((np.vstack([w, w]), np.hstack([a, -a])))
-    (finding,) = bf.theory.coverage(network, bf.data.six_points(0.1))["lazy_flow"].findings
+    _, finding = bf.theory.coverage(network, bf.data.six_points(0.1))["lazy_flow"].findings
     assert finding.problem.startswith("not measurable: 6 outputs and 300 weights are more than 3; use fewer")
     assert not finding.holds
 

@@ -11,9 +11,10 @@ import numpy as np
 from biasfree.arrays import increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import NO_BIASES, check, result
+from biasfree.theory.hypotheses import NO_BIASES, Hypothesis, check, result
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.parts._integration import integrated
+from biasfree.theory.parts._kinks import pushed_off
 from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
 
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
     from numpy.typing import ArrayLike
 
-ASSUMES = (NO_BIASES,)
+KINKS = Hypothesis(
+    "kinks",
+    "no neuron exactly on the hyperplane of a sample that pushes it off, where the flow is not unique,",
+    "the number of such pairs of neuron and sample",
+    pushed_off,
+    "perturb the weights, end ts earlier, simulate with bf.gradient_flow, or relax kinks_tolerance= for "
+    "σ′(0) = α: such neurons stay there, as under bf.gradient_descent",
+    tolerance=0.0,
+)
+ASSUMES = (NO_BIASES, KINKS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +79,7 @@ class PatternClasses:
 @result(
     "one linear network per activation pattern, while the patterns are fixed",
     lambda: ASSUMES,
+    until="an activation pattern changes",
 )
 def gated_flow(
     network: Network,
@@ -79,6 +90,7 @@ def gated_flow(
     rtol: float = 1e-10,
     method: str = "DOP853",
     patterns_tolerance: float = 0.0,
+    kinks_tolerance: float = 0.0,
 ) -> Trajectory:
     """Gradient flow of the square loss with the activation pattern of every sample held fixed.
 
@@ -91,31 +103,41 @@ def gated_flow(
     SciPy's. Accuracy: the local error is `rtol`; the error of the weights is some tens of `rtol`, and
     more where the flow is unstable.
 
-    Assumes: no biases; at the saved times the network has its initial patterns (`patterns_tolerance`, a share
-    of gates, 0 by default), unless `patterns` are given: then the call solves the gated network. Any depth,
-    leak and number of outputs.
+    Assumes: no biases; at t = 0 and at the saved times no neuron exactly on the hyperplane of a sample that
+    pushes it off (kinks_tolerance=0, the number of such pairs), and the initial patterns
+    (`patterns_tolerance`, a share of gates, 0 by default). If `patterns` are given, only the first: the call
+    solves the gated network. Any depth, leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)
-    defects = check(ASSUMES, network, data, {})
-    fixed = activation_patterns(network, data.x) if patterns is None else patterns
-    gates = checked_patterns(fixed, network, data)
+    if patterns is not None:
+        defects = check((NO_BIASES,), network, data, {})
+        gates = checked_patterns(patterns, network, data)
+    else:
+        defects = check(ASSUMES, network, data, {"kinks_tolerance": kinks_tolerance})
+        gates = list(activation_patterns(network, data.x))
     classes = pattern_classes(gates, data)
     weights, stats = _integrate(classes, network, ts, rtol=rtol, method=method)
     loss = _loss(classes, weights, network.leak, data)
     trajectory = Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
     changes = pattern_changes(trajectory, data, gates)
     defects["patterns"] = float(changes.max())
-    if patterns is None and changes.max() > patterns_tolerance:
+    if patterns is None:
+        _check_patterns(changes, ts, patterns_tolerance)
+        defects["kinks"] = max(KINKS.check(state, data, kinks_tolerance) for state in (network, *trajectory))
+    return replace(trajectory, stats=replace(stats, defects=defects))
+
+
+def _check_patterns(changes: Float[np.ndarray, "T"], ts: Float[np.ndarray, "T"], tolerance: float) -> None:
+    if changes.max() > tolerance:
         raise AssumptionError(
             "fixed activation patterns",
             f"the share of gates that change, from t = {ts[np.argmax(changes > 0)]:g} on,",
-            defect=defects["patterns"],
-            tolerance=patterns_tolerance,
+            defect=float(changes.max()),
+            tolerance=tolerance,
             remedy="end ts earlier, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass "
             "patterns=) for the flow of the gated network",
         )
-    return replace(trajectory, stats=replace(stats, defects=defects))
 
 
 def activation_patterns(network: Network, x: ArrayLike) -> tuple[Bool[np.ndarray, "P _"], ...]:

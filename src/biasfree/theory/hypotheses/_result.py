@@ -29,6 +29,8 @@ class Result:
     loss: str
     #: Whether infinite data is accepted.
     populations: bool = False
+    #: A condition along the flow, which only the call itself can check; "" if there is none.
+    until: str = ""
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -43,6 +45,7 @@ class _Statement:
     assumes: Callable[[], Sequence[Hypothesis]]
     losses: Sequence[str]
     path: str | None
+    until: str
 
 
 _STATEMENTS: list[_Statement] = []
@@ -54,15 +57,17 @@ def result(
     *,
     losses: Sequence[str] = ("square",),
     path: str | None = None,
+    until: str = "",
 ) -> Callable[[Function], Function]:
     """State the result that a function computes; functions of one title share a row of the coverage table.
 
     `assumes` returns the hypotheses that the function checks; it is a function because modules define
     hypotheses below the functions that use them. `path` is the public name if that is not in `bf.theory`.
+    `until` names what ends its validity along the flow, where that is known after the call only.
     """
 
     def state(function: Function) -> Function:
-        _STATEMENTS.append(_Statement(title, function, assumes, losses, path))
+        _STATEMENTS.append(_Statement(title, function, assumes, losses, path, until))
         return function
 
     return state
@@ -91,7 +96,7 @@ def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -
     if loss == "logistic":
         title, assumes = f"{title}, logistic loss", (*under(loss_named(loss), assumes), LABELS)
     populations = loss == "square" and all(_takes_populations(one.function) for one in statements)
-    return Result(title, tuple(paths), _reference(first.function), assumes, loss, populations)
+    return Result(title, tuple(paths), _reference(first.function), assumes, loss, populations, first.until)
 
 
 def _takes_populations(function: Callable[..., Any]) -> bool:

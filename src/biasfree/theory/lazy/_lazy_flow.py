@@ -9,9 +9,10 @@ import numpy as np
 from biasfree.arrays import increasing_times
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import Hypothesis, check_sizes, result
+from biasfree.theory.hypotheses import Hypothesis, check, result
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.lazy._tangents import Tangents
+from biasfree.theory.parts._kinks import undefined_slopes
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:
@@ -25,9 +26,14 @@ _TINY = 1e-100
 _MOST, _STEPS = 1000, (4, 32)
 
 
-@result("weights that hardly move train as the linearized network, with a fixed kernel", lambda: (LAZY,))
+@result("weights that hardly move train as the linearized network, with a fixed kernel", lambda: ASSUMES)
 def lazy_flow(
-    network: Network, data: Dataset, ts: ArrayLike, *, lazy_tolerance: float = _TOLERANCE
+    network: Network,
+    data: Dataset,
+    ts: ArrayLike,
+    *,
+    lazy_tolerance: float = _TOLERANCE,
+    kinks_tolerance: float = 0.0,
 ) -> Trajectory:
     """Gradient flow of the square loss for the network linearized in its weights at t = 0.
 
@@ -38,12 +44,13 @@ def lazy_flow(
     `stats.defects["lazy"]` is the largest |θ − θ₀|/|θ₀|: the relative error is of this order unless a neuron
     reaches the hyperplane of a sample, along which it may slide.
 
-    Assumes: weights move little (lazy_tolerance=0.1 of |θ₀|; infinity never refuses). Any depth, with or
-    without biases, any number of outputs.
+    Assumes: no neuron exactly on the hyperplane of a sample, where J is not defined (kinks_tolerance=0, the
+    number of such pairs); weights move little (lazy_tolerance=0.1 of |θ₀|; infinity never refuses). Any
+    depth, with or without biases, any number of outputs.
     Reference: Jacot et al. (2018); Lee et al. (2019).
     """
     ts = increasing_times(ts, infinite=True)
-    check_sizes(network, data)
+    defects = check((KINKS,), network, data, {"kinks_tolerance": kinks_tolerance})
     tangents, scale = _scaled(network, data)
     missing = data.targets - tangents.outputs
     if scale < _TINY:
@@ -64,7 +71,7 @@ def lazy_flow(
         if network.biases is None
         else tuple(b + db for b, db in zip(network.biases, biases, strict=True))
     )
-    stats = Stats("lazy_flow", defects={"lazy": moved})
+    stats = Stats("lazy_flow", defects=defects | {"lazy": moved})
     return Trajectory(ts, layers, loss, loss, network.leak, stats, biases=shifted, saved=outputs)
 
 
@@ -156,3 +163,12 @@ LAZY: Hypothesis = Hypothesis(
     "lazy_tolerance=np.inf to see the linearized model all the same",
     tolerance=_TOLERANCE,
 )
+KINKS: Hypothesis = Hypothesis(
+    "kinks",
+    "no neuron exactly on the hyperplane of a sample, where outputs have no derivative,",
+    "the number of such pairs of neuron and sample",
+    undefined_slopes,
+    "perturb the weights, simulate with bf.gradient_flow, or relax kinks_tolerance= for σ′(0) = α",
+    tolerance=0.0,
+)
+ASSUMES = (KINKS, LAZY)

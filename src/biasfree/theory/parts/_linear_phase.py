@@ -52,8 +52,7 @@ def grown(network: Network, data: Dataset) -> Growth:
     """
     y, lengths = data.targets[:, 0], row_norms(data.x)
     largest = max(np.abs(w).max() for w in network.weights) or 1.0
-    unit = np.divide(data.x, lengths[:, None], out=np.zeros_like(data.x), where=lengths[:, None] > 0)
-    reach = np.where(on_hyperplanes(network, data), 0.0, network.weights[0] / largest @ unit.T)
+    reach = np.where(on_hyperplanes(network, data), 0.0, network.weights[0] / largest @ _units(data.x).T)
     a, side = np.abs(network.weights[1][0]) / largest, np.sign(network.weights[1][0])
     with np.errstate(over="ignore", invalid="ignore"):
         signed = representable("y|x|", y * lengths / len(y))
@@ -94,12 +93,20 @@ def _without_other_signs(
 
 def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
     """Pairs with w_h·x_i = 0 to rounding and a_h ≠ 0; a sample x_i = 0 has no hyperplane."""
-    first, lengths = network.weights[0], row_norms(data.x)
-    sizes = row_norms(first)
-    rows = np.divide(first, sizes[:, None], out=np.zeros_like(first), where=sizes[:, None] > 0)
-    unit = np.divide(data.x, lengths[:, None], out=np.zeros_like(data.x), where=lengths[:, None] > 0)
-    on = np.abs(rows @ unit.T) <= _ROUNDING
-    return on & (lengths > 0) & (network.weights[1] != 0).any(axis=0)[:, None]
+    return orthogonal_pairs(network.weights[0], data.x) & network.weights[1].any(axis=0)[:, None]
+
+
+def orthogonal_pairs(
+    rows: Float[np.ndarray, "H D"], inputs: Float[np.ndarray, "P D"]
+) -> Bool[np.ndarray, "H P"]:
+    """Pairs with w_h·x_i = 0 to rounding and x_i ≠ 0."""
+    return (np.abs(_units(rows) @ _units(inputs).T) <= _ROUNDING) & inputs.any(axis=1)
+
+
+def _units(rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+    """Rows divided by their lengths; zeros stay."""
+    lengths = row_norms(rows)[:, None]
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
 def representable(name: str, value: ArrayLike, *, infinite: bool = False) -> np.ndarray:

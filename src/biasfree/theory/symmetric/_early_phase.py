@@ -34,7 +34,7 @@ _growth = result(
 )
 
 
-@result("the early phase is linear", lambda: EARLY)
+@result("the early phase is linear", lambda: EARLY, until="outputs are no longer negligible")
 def early_flow(
     network: Network,
     data: Dataset | Population,

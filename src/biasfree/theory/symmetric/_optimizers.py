@@ -17,6 +17,12 @@ _POWERS: dict[str, dict[str, float]] = {
     "adam": {"learning_rate": 0.5, "b1": 0.0, "b2": 0.0, "eps": -0.5},
     "adamw": {"learning_rate": 0.5, "b1": 0.0, "b2": 0.0, "eps": -0.5, "weight_decay": -0.5},
 }
+#: What optax takes where nothing is given, of those that the twin must change.
+_DEFAULTS: dict[str, dict[str, float]] = {
+    "sgd": {},
+    "adam": {"eps": 1e-8},
+    "adamw": {"eps": 1e-8, "weight_decay": 1e-4},
+}
 
 
 def _lonely_share(network: Network, data: Dataset) -> float:  # noqa: ARG001
@@ -81,12 +87,16 @@ def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) 
 
     "sgd" (momentum, Nesterov too): learning_rate·c, l2/c. "adam": learning_rate·√c, eps/√c, since Adam does
     not see the scale of the gradient. "adamw" also: weight_decay/√c, so that the decay per step is the same.
-    Everything else stays: momentum, b1, b2. Names are those of optax, and `l2` that of `bf.optimize`.
+    Everything else stays: momentum, b1, b2. Names are those of optax, and `l2` that of `bf.optimize`. The
+    defaults of optax, eps=1e-8 and weight_decay=1e-4, change too: they are returned even if not given.
 
     Reference: derived here.
     """
     if not isinstance(optimizer, str) or optimizer not in _POWERS:
-        raise ValueError(f"optimizer must be one of {', '.join(_POWERS)}, got {optimizer!r}.")
+        raise ValueError(
+            f"optimizer must be one of {', '.join(_POWERS)}, got {optimizer!r}; descent with momentum, "
+            'Nesterov\'s too, is "sgd" with momentum=.'
+        )
     if not 0 <= finite("leak", leak) <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
     powers, c = _POWERS[optimizer], (1 + leak) / 2
@@ -94,4 +104,5 @@ def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) 
         raise ValueError(
             f"nothing is known of {', '.join(unknown)} under {optimizer}; known are {', '.join(powers)}."
         )
-    return {name: finite(name, value) * c ** powers[name] for name, value in hyperparameters.items()}
+    values = _DEFAULTS[optimizer] | hyperparameters
+    return {name: finite(name, value) * c ** powers[name] for name, value in values.items()}
