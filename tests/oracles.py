@@ -93,7 +93,9 @@ def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, 
 
 def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol=1e-9, most=10**6):
     """The flow through kinks as the limit of rounded ones: the slope at a kink goes from α to 1 over a width
-    `rounding` of z/(|w||h|), so that a neuron that slides along a hyperplane has a slope in between.
+    `rounding` of z/(|w||h|), so that a neuron that slides along a hyperplane has a slope in between. |w|
+    counts as a thousandth of its initial value or more: a neuron that passes w = 0 would meet a kink of no
+    width there, and the last bits would decide whether an integrator gets over it.
 
     One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence LSODA.
     Raises `TooLong` after `most` evaluations.
@@ -102,10 +104,16 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     ends = np.cumsum([0, *(w.size for w in network.weights)])
     _, biases = layers(network)
     y, done = data.y.reshape(len(data.x), -1), 0
+    floors = [1e-6 * (w * w).sum(axis=-1) for w in network.weights]
 
     def unpacked(state):
         pieces = zip(ends, ends[1:], shapes, strict=False)
         return [state[..., a:b].reshape(*state.shape[:-1], *shape) for a, b, shape in pieces]
+
+    def lengths_of(weights):
+        return [
+            np.sqrt(np.maximum((w * w).sum(axis=-1), least)) for w, least in zip(weights, floors, strict=True)
+        ]
 
     def field(_, state):
         """The velocity; of several states, one per row."""
@@ -114,10 +122,10 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
         if done > most:
             raise TooLong
         weights, inputs, slopes, h, z = unpacked(state), [], [], data.x, data.x
-        for w, b in zip(weights, biases, strict=True):
+        for w, b, length in zip(weights, biases, lengths_of(weights), strict=True):
             inputs.append(h)
             z = h @ w.mT + b
-            lengths = np.sqrt((h * h).sum(axis=-1))[..., None], np.sqrt((w * w).sum(axis=-1))[..., None, :]
+            lengths = np.sqrt((h * h).sum(axis=-1))[..., None], length[..., None, :]
             size = lengths[0] * lengths[1] + np.abs(b)
             relative = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
             slopes.append(network.leak + (1 - network.leak) * expit(relative / rounding))
@@ -132,9 +140,8 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     def jacobian(t, state):
         """By differences, as LSODA would take them one by one; only how fast it converges depends on it.
         Relative to its neuron no weight moves by more than a tenth of a rounded kink."""
-        rows = [np.linalg.norm(w, axis=1, keepdims=True) for w in unpacked(state)]
-        moves = np.concatenate(
-            [np.broadcast_to(row, shape).ravel() for row, shape in zip(rows, shapes, strict=True)]
+        moves = np.repeat(
+            np.concatenate(lengths_of(unpacked(state))), [n for m, n in shapes for _ in range(m)]
         )
         moves = np.maximum(
             min(1e-8, rounding / 10) * moves, np.finfo(float).eps * (np.abs(state).max() or 1.0)

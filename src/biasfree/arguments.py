@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions, derived from their annotations.
+"""Public functions: arguments checked against annotations, and one thread of BLAS inside.
 
 Users pass anything: data in place of the network, None, a string, a tensor that tracks gradients. `public`
 wraps every exported function, so that a wrong argument raises a one-sentence ValueError before any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.arrays import as_array, is_tensor
+from biasfree.threads import blas_limit
 
 _NOUNS = {
     "Network": "bf.Network",
@@ -35,7 +36,7 @@ Check = Callable[[str, Any], Any]
 
 
 def public(names: Iterable[str], home: dict[str, Any]) -> None:
-    """Wrap every function in `names`, in the namespace `home` of a package, in a check of its arguments."""
+    """Wrap every function in `names`, in the namespace `home` of a package: check arguments, limit BLAS."""
     for name in names:
         if inspect.isfunction(home[name]):
             home[name] = _checked(home[name], home["__name__"])
@@ -60,7 +61,8 @@ def _checked(function: Callable[..., Any], package: str) -> Callable[..., Any]:
             if name in checks:
                 given.arguments[name] = checks[name](name, value)
         try:
-            return function(*given.args, **given.kwargs)
+            with blas_limit(given.arguments.values()):
+                return function(*given.args, **given.kwargs)
         except MemoryError as error:
             raise ValueError(
                 f"{function.__name__} needs more memory than there is: {error}; choose smaller sizes."

@@ -1,10 +1,24 @@
-"""Number of threads for arithmetic; one thread gives the same bits on any number of cores."""
+"""Number of threads for arithmetic: one of BLAS inside public calls, one in processes started for figures.
+
+Threads of BLAS wait for each other by spinning: they gain with large products on idle cores, and on busy ones
+a call with many small products takes tens of times as long.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import math
 import os
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from threadpoolctl import LibController, OpenBLASController, get_cached_controller
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Environment variables that BLAS libraries and XLA read when they are loaded.
 _VARIABLES = (
@@ -14,6 +28,119 @@ _VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NPROC",
 )
+#: Multiplications of XᵀX from which on a call that is given the matrix X has the caller's threads.
+LARGE = 1e11
+#: Where objects hold their matrices.
+_HOLDERS = {"Dataset": "x", "Network": "weights"}
+
+
+@contextmanager
+def blas_limit(arguments: Iterable[Any] = ()) -> Iterator[None]:
+    """A context: BLAS has one thread, unless an argument is `LARGE`.
+
+    Threads of a process share those of BLAS: the first one that enters limits them, and the last one that
+    leaves restores them.
+    """
+    if _HERE.inside or any(_work(value) >= LARGE for value in arguments):
+        yield
+        return
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def one_blas_thread(function: Function) -> Function:
+    """Decorator: a call is inside `blas_limit`."""
+
+    @functools.wraps(function)
+    def limited(*args: Any, **kwargs: Any) -> Any:
+        with blas_limit((*args, *kwargs.values())):
+            return function(*args, **kwargs)
+
+    return limited  # type: ignore[return-value]
+
+
+def load(module: str) -> Any:
+    """A module that is imported on first use, inside a call: BLAS that comes with it is limited, too."""
+    known = module in sys.modules
+    found = importlib.import_module(module)
+    if not known and _HERE.inside:
+        with _LOCK:
+            _limit()
+    return found
+
+
+class _Here(threading.local):
+    """A thread: whether it is inside, and the libraries that count threads per thread, with their number."""
+
+    def __init__(self) -> None:
+        self.inside = False
+        self.before: dict[LibController, int] = {}
+
+
+_HERE = _Here()
+_LOCK = threading.Lock()
+#: The other libraries, with their number of threads before, and the number of threads inside.
+_BEFORE: dict[LibController, int] = {}
+_inside = 0
+if hasattr(os, "register_at_fork"):  # a child has no thread that would release the lock
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
+
+
+def _enter() -> None:
+    global _inside
+    with _LOCK:
+        _inside += 1
+        _HERE.inside = True
+        _limit()
+
+
+def _leave() -> None:
+    global _inside
+    with _LOCK:
+        _inside -= 1
+        _HERE.inside = False
+        _restore(_HERE.before)
+        if not _inside:
+            _restore(_BEFORE)
+
+
+def _limit() -> None:
+    """Give BLAS one thread, but for libraries that another thread has limited by threadpoolctl itself."""
+    for library in get_cached_controller().lib_controllers:
+        if library.user_api != "blas" or (count := library.num_threads) == 1:
+            continue
+        library.set_num_threads(1)
+        if library.num_threads == 1:
+            (_HERE.before if _counts_per_thread(library) else _BEFORE)[library] = count
+    OpenBLASController.clear_controlling_thread()  # else no other thread could restore it
+
+
+def _restore(before: dict[LibController, int]) -> None:
+    for library, count in before.items():
+        library.set_num_threads(count)
+    before.clear()
+    OpenBLASController.clear_controlling_thread()
+
+
+def _counts_per_thread(library: LibController) -> bool:
+    over_openmp = getattr(library, "threading_layer", None) == "openmp"
+    return library.internal_api == "mkl" or (library.internal_api == "openblas" and over_openmp)
+
+
+def _work(value: Any) -> float:
+    """Multiplications of XᵀX for the largest matrix X of an array, a dataset, a network or a tuple."""
+    if (kind := type(value).__name__) in _HOLDERS:
+        value = getattr(value, _HOLDERS[kind], None)
+    if isinstance(value, tuple):
+        return max(map(_work, value), default=0.0)
+    shape = getattr(value, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) < 2:
+        return 0.0
+    rows, columns = shape[0], math.prod(shape[1:])
+    return float(rows) * columns * min(rows, columns)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from biasfree.arrays import as_array, frozen, increasing_times, real, reduce_to_
 from biasfree.cards import card, curve
 from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.networks import Network
+from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import xarray
@@ -253,6 +254,7 @@ class Trajectory:
         return _card(self, f"Trajectory of {self[-1]!r}")
 
     @property
+    @one_blas_thread
     def maps(self) -> Float[np.ndarray, "T K D"]:
         """The linear map of the network at every saved time.
 
@@ -271,6 +273,7 @@ class Trajectory:
             return factor * self.weights.product()
         return factor * functools.reduce(np.matmul, self.weights[::-1])
 
+    @one_blas_thread
     def map(self, measure: Callable[[Network], Any]) -> np.ndarray:
         """Apply `measure` to the network at every saved time; results are stacked along a time axis."""
         return np.array([measure(network) for network in self])
@@ -382,6 +385,7 @@ class MapTrajectory:
     def _repr_html_(self) -> str:
         return _card(self, f"MapTrajectory, {self.maps.shape[2]}→{self.maps.shape[1]}")
 
+    @one_blas_thread
     def map(self, measure: Callable[[np.ndarray], Any]) -> np.ndarray:
         """Apply `measure` to the linear map at every saved time; results are stacked along a time axis."""
         return np.array([measure(w) for w in self.maps])

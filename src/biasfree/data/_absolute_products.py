@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import row_norms
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -57,7 +58,7 @@ class AbsoluteProducts:
     @classmethod
     def of(cls, p: Rays, q: Rays) -> AbsoluteProducts:
         """The products of every vector in p with every vector in q."""
-        from scipy.spatial.distance import cdist
+        cdist = load("scipy.spatial.distance").cdist
 
         apart, joined = cdist(p.units, q.units), cdist(p.units, -q.units)  # 2 sin(θ/2) and 2 cos(θ/2)
         sines = apart * joined / 2

@@ -12,6 +12,7 @@ import numpy as np
 from biasfree.arrays import real, reduce_to_fields
 from biasfree.cards import card, scatter
 from biasfree.files import save_npz
+from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -81,11 +82,13 @@ class Dataset:
         return self.y.reshape(len(self), -1)
 
     @cached_property
+    @one_blas_thread
     def sigma(self) -> Float[np.ndarray, "D D"]:
         """Σ = ⟨xxᵀ⟩, the second moment of the inputs (not centered)."""
         return real("sigma", self.x.T @ self.x / len(self))
 
     @cached_property
+    @one_blas_thread
     def beta(self) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
         """β = ⟨yx⟩, the correlation of inputs and targets: (D,) for y of shape (P,), (K, D) for (P, K)."""
         return real("beta", self.y.T @ self.x / len(self))

@@ -26,6 +26,7 @@ from biasfree.networks._checkpoint_files import borrowed, checkpoint_files, put_
 from biasfree.networks._pytorch import is_module
 from biasfree.networks._weight_files import load_network, load_state
 from biasfree.tables import Table, as_json
+from biasfree.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Trend:
         }
         return json.dumps(as_json(record), indent=1, ensure_ascii=False, allow_nan=False)
 
+    @one_blas_thread
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the trend as an HTML page with a picture."""
         from biasfree.diagnosis._page import figure
@@ -148,6 +150,7 @@ class Trend:
         axes.set_xlabel("step")
 
 
+@one_blas_thread
 def diagnose_checkpoints(
     model: Any,
     checkpoints: str | os.PathLike[str] | Sequence[Any],

@@ -9,6 +9,7 @@ import numpy as np
 
 from biasfree.diagnosis._task import Difference, Score, Task
 from biasfree.diagnostics._mirror_test import sample_lines
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -173,7 +174,7 @@ def _ridge(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool) -> np.nda
 
 def _logistic(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool, penalty: float) -> np.ndarray:
     """Logits of multinomial logistic regression, with `penalty`·|w|²/2 on the sum of the cross entropies."""
-    from scipy.optimize import minimize
+    minimize = load("scipy.optimize").minimize
 
     if intercept:  # a large constant column is nearly free of the penalty
         z, at = (np.column_stack([part, np.full(len(part), 10.0)]) for part in (z, at))
@@ -216,7 +217,7 @@ def held_out_kernel(
 
 def _kernel_ridge(z: np.ndarray, e: np.ndarray, at: np.ndarray, seed: int) -> np.ndarray:
     """Leave-one-out errors on a few training samples choose the kernel and the ridge."""
-    from scipy.linalg import solve
+    solve = load("scipy.linalg").solve
 
     few = np.random.default_rng([seed, 7]).permutation(len(z))[:_TRIAL]
     grid = [_Kernel(z[few], h, linear) for h in (0.25, 1.0, 4.0) for linear in (0.0, 1.0)]

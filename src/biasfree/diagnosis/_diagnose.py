@@ -16,9 +16,11 @@ from biasfree.diagnosis._stages import Request, refined
 from biasfree.diagnosis._state import Thresholds
 from biasfree.diagnosis._subject import Subject, subject_of
 from biasfree.diagnostics._lazy import laziness
+from biasfree.threads import one_blas_thread
 from biasfree.trajectory import Trajectory
 
 
+@one_blas_thread
 def diagnose(
     model: Any = None,
     data: Any = None,

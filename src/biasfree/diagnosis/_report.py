@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from biasfree.cards import card, scatter
 from biasfree.files import replacing
 from biasfree.tables import Table, shown
+from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from biasfree.data import Dataset
@@ -64,6 +65,7 @@ class Report:
         }
         return json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
 
+    @one_blas_thread
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as one HTML page with embedded pictures."""
         from biasfree.diagnosis._page import page

@@ -13,6 +13,7 @@ from biasfree.arrays import generator, positive, real, whole
 from biasfree.diagnostics._callback import TrainerCallback
 from biasfree.diagnostics._training_log import CsvLog, check_writer
 from biasfree.networks._pytorch import function_of, is_module
+from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,6 +65,7 @@ class LinearityMonitor(TrainerCallback):
     the call returns None, and `failures` counts.
     """
 
+    @one_blas_thread
     def __init__(
         self,
         model: Any,
@@ -104,6 +106,7 @@ class LinearityMonitor(TrainerCallback):
         self._csv = None if csv is None else CsvLog(csv, Reading._fields)
         self._writer = None if writer is None else check_writer(writer)
 
+    @one_blas_thread
     def __call__(self, step: int) -> Reading | None:
         """Measure the model at this step; the reading is also appended to `history`. None if that fails."""
         reading = self._tried(step, lambda: self._read(step))

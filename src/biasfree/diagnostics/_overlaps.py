@@ -9,6 +9,7 @@ import numpy as np
 
 from biasfree.arrays import row_norms
 from biasfree.networks import Network
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -72,7 +73,7 @@ def _unit(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H _"]:
 
 
 def _matching(values: Float[np.ndarray, "H K"]) -> Int[np.ndarray, "K"]:
-    from scipy.optimize import linear_sum_assignment
+    linear_sum_assignment = load("scipy.optimize").linear_sum_assignment
 
     students, teachers = linear_sum_assignment(np.maximum(values, 0.0), maximize=True)
     found = np.full(values.shape[1], -1)

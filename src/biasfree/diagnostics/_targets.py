@@ -11,6 +11,7 @@ from biasfree.arrays import compressed, generator, whole
 from biasfree.data import Dataset, Population, center, whiten
 from biasfree.diagnostics._mirror_test import mirror_inputs, sample_lines
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
+from biasfree.threads import load
 
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
 _ODD = (0.1, 0.5, 0.9)  # weights of the odd kernel; the even one has the rest
@@ -142,7 +143,7 @@ def _estimated(linear: float, explained: np.ndarray, energy: float, overlap: flo
 
 
 def _part(shares: np.ndarray, overlap: float) -> Part:
-    from scipy.special import stdtrit
+    stdtrit = load("scipy.special").stdtrit
 
     value, error = shares.mean(), shares.std(ddof=1) / np.sqrt(len(shares))
     beats = value > stdtrit(len(shares) - 1, 0.95) * error and value > 0 and overlap <= _OVERLAP
@@ -170,7 +171,7 @@ def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.ran
 
 def _ridge(x: np.ndarray, e: np.ndarray, at: np.ndarray, rng: np.random.Generator):
     """The odd and the even part of the kernel ridge regression of e on x, evaluated at the inputs `at`."""
-    from scipy.linalg import solve
+    solve = load("scipy.linalg").solve
 
     few = rng.permutation(len(x))[:_TRIAL]
     median = np.sqrt(np.median(_squares(x[few], x[few]))) or 1.0

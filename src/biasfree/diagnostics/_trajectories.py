@@ -17,6 +17,7 @@ from biasfree.diagnostics._weights import conserved
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import LABELS
 from biasfree.theory.parts._linear_loss import least_squares_fit
+from biasfree.threads import load
 from biasfree.trajectory import MapTrajectory, Trajectory
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def margins(model: Model, data: Dataset) -> Margins:
 
 def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list[tuple[float, float]]:
     """Start and end of every plateau of a non-increasing loss."""
-    from scipy.signal import find_peaks
+    find_peaks = load("scipy.signal").find_peaks
 
     if loss[0] - loss[-1] <= 1e-3 * loss[0]:
         return [(float(ts[0]), float(ts[-1]))]

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from biasfree.dynamics._progress import stop_when_set
+from biasfree.threads import blas_limit
 
 Result = TypeVar("Result")
 
@@ -21,7 +22,8 @@ def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[
 
     def work(task: Callable[[], Result]) -> Result:
         stop_when_set(stop)
-        return task()
+        with blas_limit():
+            return task()
 
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(work, task) for task in tasks]

@@ -13,6 +13,7 @@ import numpy as np
 from biasfree.arrays import as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
 from biasfree.cards import bars, card
 from biasfree.files import contents, load_npz, numbered, save_npz, single
+from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import torch
@@ -72,6 +73,7 @@ class Network:
         h = h[..., 0] if self.sizes[-1] == 1 else h
         return float(h) if h.ndim == 0 else h
 
+    @one_blas_thread
     def preactivations(self, x: Float[np.ndarray, "*P D"]) -> tuple[Float[np.ndarray, "*P _"], ...]:
         """h_1 = W_1 x, h_l = W_l σ(h_{l−1}) for every layer; the last is f(x) with an output axis."""
         found: list[np.ndarray] = []

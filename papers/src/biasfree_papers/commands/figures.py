@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasfree.stopping import STOP
-from biasfree.threads import cores, one_thread
+from biasfree.threads import cores
 
 if TYPE_CHECKING:
     from biasfree_papers.experiment import Experiment
@@ -63,7 +63,7 @@ def run(
     """Make figures: numbers, claims, pictures, a report. Exit code 1 if a claim of ours does not hold."""
     from biasfree_papers.reproduction.storage import make_folder
 
-    with one_thread(), STOP.deferred():
+    with STOP.deferred():
         chosen = _chosen(names or [], every)
         changed = _changes(changes or [], seeds)
         settled = [(one, one.settle({**(_small(one) if small else {}), **changed})) for one in chosen]

@@ -27,6 +27,7 @@ from biasfree.dynamics.field._objective import (
     view_of,
 )
 from biasfree.networks import Network
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -75,7 +76,7 @@ def _finite(found: ArrayLike) -> np.ndarray:
 
 
 def _lanczos(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
-    from scipy.sparse import linalg
+    linalg = load("scipy.sparse.linalg")
 
     start = np.random.default_rng(0).standard_normal(size)  # fixed and generic
     if not product(start).any():

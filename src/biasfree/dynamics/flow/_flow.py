@@ -210,7 +210,7 @@ class Flow:
     def _at(self, fraction: float) -> np.ndarray:
         """The state at a fraction of the step under way."""
         weights = fraction ** np.arange(1, len(DENSE) + 1) @ DENSE
-        # without BLAS, whose threads would take the cores of other flows
+        # without BLAS: the same bits whatever its kernels
         return self.march.theta + self.march.real[TRIAL] * np.einsum("i,ij->j", weights, self.march.stages)
 
     def _loss(self, theta: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.theory.asymmetric._early_force import ROUNDING, EarlyForce
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -66,7 +67,7 @@ def _remainder(
         return g
     weights = np.linalg.lstsq(normals.T, g, rcond=None)[0]
     if (np.abs(weights) > limits).any():
-        from scipy.optimize import lsq_linear
+        lsq_linear = load("scipy.optimize").lsq_linear
 
         weights = lsq_linear(normals.T, g, bounds=(-limits, limits), method="bvls", tol=1e-15).x
     return g - weights @ normals

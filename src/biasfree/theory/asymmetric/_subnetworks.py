@@ -11,6 +11,7 @@ from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.parts._linear_phase import on_hyperplanes
+from biasfree.threads import load
 from biasfree.trajectory import Factored
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _active(
 
 def _scaled_time(log_z: np.ndarray) -> np.ndarray:
     """ln z + Ei(z) − γ = 2 ln z + ∫₀ᶻ(eᵘ − 1)/u du, γ Euler's constant: grows by 2s_it; given ln z."""
-    from scipy.special import expi
+    expi = load("scipy.special").expi
 
     z = np.exp(log_z)
     small = z < 1e-5  # the next term of the series, z³/18, is below the rounding of 2 ln z

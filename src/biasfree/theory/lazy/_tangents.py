@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.networks import Network
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -94,15 +95,15 @@ class Tangents:
 
     def least_movement(self, v: Float[np.ndarray, "P K"], *, steps: int) -> float:
         """A lower bound of |J⁺v|, by steps of LSQR, whose norms grow towards it; J is never formed."""
-        from scipy.sparse.linalg import LinearOperator, lsqr
+        linalg = load("scipy.sparse.linalg")
 
         def pulled(u: np.ndarray) -> np.ndarray:
             weights, biases = self.displacement(u.reshape(1, *v.shape))
             return np.concatenate([part.ravel() for part in (*weights, *biases)])
 
-        make: Any = LinearOperator
+        make: Any = linalg.LinearOperator
         operator = make((v.size, self.parameters), matvec=self._image, rmatvec=pulled, dtype=float)
-        found = lsqr(operator, v.ravel(), atol=0.0, btol=0.0, conlim=0.0, iter_lim=steps)
+        found = linalg.lsqr(operator, v.ravel(), atol=0.0, btol=0.0, conlim=0.0, iter_lim=steps)
         return float(np.linalg.norm(found[0]))
 
     def _image(self, theta: Float[np.ndarray, "N"]) -> Float[np.ndarray, "PK"]:

@@ -12,6 +12,7 @@ from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis, result
 from biasfree.theory.parts._linear_loss import least_squares_fit
 from biasfree.theory.parts._moments import strength
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -135,7 +136,7 @@ def _population_modes(data: Population) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _length(values: np.ndarray, along: np.ndarray, penalty: float) -> float:
     """|w*|, the ρ with |(ρΣ + λ/c)⁻¹β| = 1: between (s − λ/c)/ν for the largest and the smallest ν of Σ."""
-    from scipy.optimize import brentq
+    brentq = load("scipy.optimize").brentq
 
     def excess(rho: float) -> float:
         return float(np.linalg.norm(along / (rho * values + penalty))) - 1

@@ -12,6 +12,7 @@ from biasfree.data import Dataset
 from biasfree.losses import Logistic
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, LABELS, MIRROR, Hypothesis, result
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -162,7 +163,7 @@ def _on(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _overlap(network: Network, data: Dataset) -> float:
     """The minimum over w of ⟨max(0, 1 − y w·x/|x|)⟩, by the dual linear program; 0 for separable data."""
-    from scipy.optimize import linprog
+    linprog = load("scipy.optimize").linprog
 
     if data.outputs != 1 or LABELS.defect(network, data) > 0:
         return np.nan

@@ -13,6 +13,7 @@ from biasfree.theory.asymmetric._gated_flow import activation_patterns
 from biasfree.theory.hypotheses import SETTING, check, result
 from biasfree.theory.neighbors._fixed_patterns import ASSUMES_PATTERNS, FIXED_PATTERNS
 from biasfree.theory.parts._linear_phase import representable
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -124,7 +125,7 @@ def _grown(start: Float[np.ndarray, "*P"], grown: Float[np.ndarray, "T *P"]) -> 
 
 def _inverse(value: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """z with z + e^z = value."""
-    from scipy.special import wrightomega
+    wrightomega = load("scipy.special").wrightomega
 
     # z = ln ω(value), but ω underflows for very negative values, where z = value − ω(value) keeps its digits
     above, below = np.maximum(value, 0.0), np.minimum(value, 0.0)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.threads import load
+
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
@@ -114,7 +116,7 @@ def _lines(x: Float[np.ndarray, "P 2"]) -> np.ndarray:
 
 def _multipliers(columns: np.ndarray, costs: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The multipliers of min Σ c_k|z_k| over Σ z_k columns_k = y."""
-    from scipy.optimize import linprog
+    linprog = load("scipy.optimize").linprog
 
     found = linprog(np.tile(costs, 2), A_eq=np.vstack([columns, -columns]).T, b_eq=y)
     if not found.success:

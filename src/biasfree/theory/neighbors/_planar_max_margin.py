@@ -15,6 +15,7 @@ from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.neighbors._planar_cones import Cones, unit
 from biasfree.theory.neighbors._stable_minima import PLANAR
 from biasfree.theory.parts._linear_phase import representable
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -90,7 +91,7 @@ def _solved(features: Float[np.ndarray, "P N"]) -> tuple[Float[np.ndarray, "N"],
 
 
 def _program(costs: np.ndarray, features: np.ndarray) -> Any:
-    from scipy.optimize import linprog
+    linprog = load("scipy.optimize").linprog
 
     return linprog(costs, A_ub=-features, b_ub=-np.ones(len(features)), method="highs-ds")
 

@@ -12,6 +12,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, result
 from biasfree.theory.parts._linear_phase import representable
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -96,7 +97,7 @@ def _shortest(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
 
 def _least_distance(z: np.ndarray, g: np.ndarray) -> np.ndarray:
     """λ ≥ 0 of the shortest u = −Zᵀλ with Zu ≤ −g, by nonnegative least squares (Lawson and Hanson)."""
-    from scipy.optimize import nnls
+    nnls = load("scipy.optimize").nnls
 
     if (g <= 0).all():
         return np.zeros(len(g))

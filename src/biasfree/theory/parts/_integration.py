@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.threads import load
 from biasfree.trajectory import Stats
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def integrated(
 
     Steps are held to a tenth of `rtol`, since the solution is less accurate between steps than at them.
     """
-    from scipy.integrate import solve_ivp
+    solve_ivp = load("scipy.integrate").solve_ivp
 
     if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of SciPy's, {', '.join(_METHODS)}.")

@@ -13,6 +13,7 @@ from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, WHITE, Hypothesis, check, result
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, balanced, growing_part, sides
 from biasfree.theory.symmetric._reduced_flow import reduced_flow
+from biasfree.threads import load
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -70,8 +71,8 @@ class WeightErrorLaw:
 
     def cdf(self, error: ArrayLike) -> Float[np.ndarray, "*errors"]:
         """The probability that the error is at most `error`."""
-        from scipy.special import betainc
-        from scipy.stats import binom
+        betainc = load("scipy.special").betainc
+        binom = load("scipy.stats").binom
 
         error = real("error", error)
         if self.leak == 1:

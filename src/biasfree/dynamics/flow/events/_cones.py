@@ -76,5 +76,5 @@ def in_order_of(centers: Float[np.ndarray, "C D"], cones: Cones) -> Cones | None
 
 
 def _along(directions: np.ndarray, one: np.ndarray) -> np.ndarray:
-    """directions @ one, without BLAS: its threads would take the cores of other flows of a list."""
+    """directions @ one, without BLAS: the same bits whatever its kernels."""
     return np.einsum("hd,d->h", directions, one)

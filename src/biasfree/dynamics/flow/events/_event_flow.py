@@ -200,5 +200,5 @@ class EventFlow(Flow):
 
 
 def size_of(v: np.ndarray) -> float:
-    """|v|; along an axis NumPy does without BLAS, whose threads would take the cores of other flows."""
+    """|v|; along an axis NumPy does without BLAS: the same bits whatever its kernels."""
     return float(np.linalg.norm(v, axis=0))

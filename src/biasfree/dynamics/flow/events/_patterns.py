@@ -176,7 +176,7 @@ def _margins(
     zero, as by blocks of zeros in the weights: there any other ζ has turned too far."""
     rays, root = given.rays, np.sqrt(given.rays.p[some])
     rows = root * rays.orient[some] * rays.normals[:, rays.line[some]]
-    # without BLAS, whose threads would take the cores of other flows
+    # without BLAS: the same bits whatever its kernels
     q = _lengths(np.einsum("dr,de->re", rows, np.linalg.pinv(triangle)))
     moving, inputs = sizes[:, None] > 0, np.abs(given.z[:, some])
     cosines = inputs / np.where(moving, sizes[:, None], 1.0) * (root / np.where(q > 0, q, np.inf))
