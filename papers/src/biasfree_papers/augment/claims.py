@@ -33,7 +33,7 @@ def _theorem(hard: xarray.Dataset) -> list[Claim]:
             bound="f(±x) = ±a + e with a linear, and ½[ℓ(y(a + e)) + ℓ(y(a − e))] ≥ ℓ(ya) since ℓ is convex; "
             f"less rounding: ε for each of {terms} operations in f, a sum of H products of total size up to "
             "2, times the slope of the loss, up to 2",
-            identity=True,
+            nature="identity",
             headline=True,
         ),
         ours(
@@ -44,7 +44,7 @@ def _theorem(hard: xarray.Dataset) -> list[Claim]:
             bound="y f > 0 at x and −x means ya > |e|: all samples right would make the linear part a "
             "separating one, and there is none, since the best linear map has a finite logistic loss; so 1 − "
             "1/(number of samples)",
-            identity=True,
+            nature="identity",
         ),
     ]
 

@@ -24,7 +24,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_least=1 - 1e-12,
             source=f"{_PAPER}: bf.theory.neighbors.interpolator_norm",
             bound="the definition of the shortest one, to rounding",
-            identity=True,
+            nature="identity",
             each="runs",
         ),
         ours(
@@ -33,6 +33,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=0.0,
             source="derived here: orthogonal inputs have no gradient there",
             bound="exact in floating point for inputs along the axes",
+            nature="theorem",
         ),
         paper(
             "the pair: the loss falls in two steps, one for each sign of the targets",

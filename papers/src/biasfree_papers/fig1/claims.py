@@ -43,7 +43,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             source="[ZSL25] Thm. 1 and App. E.4",
             bound=f"{six:.6g} on the six points, by L = L_lin + ⟨f_e²⟩/2, and {g:.6g} on the circle, half "
             f"the certificate of two_layer_gap; less {_ROUNDING}",
-            identity=True,
+            nature="identity",
             headline=True,
         ),
         ours(
@@ -53,7 +53,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=rounding,
             source="derived here from [ZSL25] Thm. 1: L = L_lin + ⟨f_e²⟩/2 on symmetric data",
             bound=_ROUNDING,
-            identity=True,
+            nature="identity",
         ),
         ours(
             "a three-layer bias-free network is g",
@@ -61,7 +61,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=np.finfo(float).eps ** 2,
             source="[ZSL25] Sec. 3.2, Eq. 3",
             bound="targets are rounded once, to at most ε = 2.2e-16",
-            identity=True,
+            nature="identity",
             each="networks",
         ),
         ours(
@@ -70,7 +70,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=0.0,
             source="[ZSL25] Sec. 3",
             bound="exact for a = 1/8, 1/2, 2, 8, which floating point multiplies without rounding",
-            identity=True,
+            nature="identity",
             each="runs",
         ),
     ]

@@ -36,7 +36,7 @@ def _one_step(n: xarray.Dataset) -> Claim:
         source="derived here: triangle inequalities both ways in the span, and W₁W₁ᵀ = VVᵀ + RRᵀ for the "
         "constant rest R",
         bound="an inequality, to rounding",
-        identity=True,
+        nature="identity",
         headline=True,
     )
 

@@ -36,6 +36,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             source="derived here: w_h·x_i moves by a_h y_i φ′_hi|x_i|² times a positive number, and by "
             "nothing else",
             bound="exact",
+            nature="prediction",
             headline=True,
         ),
         ours(
@@ -48,6 +49,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             bound="from the step on from which the pattern is fixed z + e^z grows per step by ηc at least "
             "and ηc(e^δ − 1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; "
             "brackets include rounding",
+            nature="prediction",
         ),
     ]
 

@@ -30,6 +30,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=n.accuracy,
             source="[ZSL25] Thm. 5 (TMLR 8), Eq. 34",
             bound=_ACCURACY,
+            nature="theorem",
         ),
         ours(
             "square loss: networks of every leak end at least squares",
@@ -38,6 +39,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             source="[ZSL25] Corollary 6",
             bound="√(2E(0)/λ_min)·exp(−λ_min∫|w|dt)/|w*| from the decay of the excess loss E, with the "
             f"simulated ∫|w|dt; plus {_ACCURACY}; and {_END:g} at most: farther away a run has not ended",
+            nature="prediction",
             headline=True,
         ),
         ours(
@@ -46,7 +48,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=1 + 1e-12,
             source="[ZSL25] Corollary 6",
             bound="the definition of the largest margin, to rounding",
-            identity=True,
+            nature="identity",
             seeds=(int(n.seed[0]),),
         ),
     ]

@@ -31,7 +31,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             bound="at x and −x min y f = y ℓ(x) − |f_e(x)| ≤ y ℓ(x) with ℓ = cW₂W₁·x, of margin at most "
             "|cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|), whatever samples are added; rounding: 1e-12 in the classifier's "
             "constraints, and Hε in a sum of H ≤ 1000 products, times ten",
-            identity=True,
+            nature="identity",
             headline=True,
             each="sets of runs",
         ),

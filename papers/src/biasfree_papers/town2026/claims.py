@@ -33,6 +33,7 @@ def _shares(n: xarray.Dataset) -> Claim:
         source="derived here: bf.theory.neighbors.interpolation_probability",
         bound="binomial with the probability of the formula; all cells together raise a false alarm with a "
         f"probability of {_FALSE_ALARM:g} at most",
+        nature="prediction",
         each="cells",
     )
 
@@ -51,6 +52,7 @@ def _floor(n: xarray.Dataset) -> Claim:
         f"from ½: a_h turns over only if |w_h| > {1 / step:g}|a_h|. And a_h² − |w_h|², positive at first, "
         f"loses (η|g|a_h)² per step at most, which adds up to |w_h| ≤ {ratio:.2f}|a_h| in steady growth: an "
         "estimate, no proof for every step",
+        nature="prediction",
     )
 
 
