@@ -86,13 +86,14 @@ def _margin(n: xarray.Dataset) -> list[Claim]:
             bound="every sample right",
         ),
         paper(
-            "there, with mirror images, the linear part of f turns to the max-margin classifier",
+            "there, with mirror images, the angle between the linear part of f and the max-margin classifier "
+            f"falls below that of β, {early:.3g}°, where it starts; the limit 0 is not reached",
             degrees_at_the_end=mirrored.angle,
             at_most=early,
             source=source,
-            bound="the papers are about t → ∞, approached as 1/ln t. A level of ours: the angle of β, "
-            f"{early:.3g}°, where it starts; a linear network is {float(n.angle_linear):.3g}° away at that "
-            "time (reduced flow)",
+            bound="the papers are about t → ∞, approached as 1/ln t: the angle falls. A linear network is "
+            f"{float(n.angle_linear):.3g}° away at that time (reduced flow)",
+            basis="stated",
         ),
         paper(
             "there, with mirror images, f is odd",
