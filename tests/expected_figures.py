@@ -188,7 +188,7 @@ EXPECTED = {
         "reached|left|distance|kept|escape|waited|end|drift|error|events|later",
     ),
     "augment": Expected(
-        (2, 5, 0), (24,), "abcdef",
+        (2, 7, 0), (24, 4), "abcdef",
         (("losses", plus(-0.2), {0}), ("accuracy", plus(0.5), {1})),
         "angle",
     ),

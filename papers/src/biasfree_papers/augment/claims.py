@@ -16,7 +16,7 @@ _FAIL = "[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail at what i
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """The theorem on mirrored data, then what happens without and with mirror images."""
     hard = n.sel(task=HARD)
-    return [*_theorem(hard), *_tasks(hard), *_margin(n), _at_the_end(n)]
+    return [*_theorem(hard), *_tasks(hard), *_margin(n), *_asymmetric(n), _at_the_end(n), _sets(n)]
 
 
 def _theorem(hard: xarray.Dataset) -> list[Claim]:
@@ -103,6 +103,47 @@ def _margin(n: xarray.Dataset) -> list[Claim]:
             bound="a level of ours: a hundredth of the energy",
         ),
     ]
+
+
+def _asymmetric(n: xarray.Dataset) -> list[Claim]:
+    """A sentence on data without mirror images, for sets that a line through the origin separates or not."""
+    kinds = {
+        "a line through the origin separates": n.homogeneous,
+        "only a line off the origin separates": ~n.homogeneous,
+    }
+    return [
+        paper(
+            f"two bias-free layers fail to learn sets without mirror images that {name}",
+            samples_that_are_wrong_at_the_end=n.wrong.values[chosen.values],
+            at_least=1.0,
+            source="a summary of [ZSL25] TMLR: failure to learn linearly separable, non-symmetric sets",
+            bound="one sample wrong",
+            basis="stated",
+            rebuilt=True,
+            each="runs",
+            seeds=tuple(n.set.values),
+            note="They must fail where two labels are on one ray from the origin, since f(ax) = a f(x). On "
+            "these sets none are.",
+        )
+        for name, chosen in kinds.items()
+    ]
+
+
+def _sets(n: xarray.Dataset) -> Table:
+    """Separable sets without mirror images, by whether a line through the origin separates them."""
+    through = xarray.concat([n.homogeneous, ~n.homogeneous], xarray.DataArray(["yes", "no"], dims="origin"))
+    chosen = through.assign_coords(origin=["yes", "no"])
+    return table(
+        "Separable sets without mirror images, logistic loss: runs that end with every sample right",
+        over=("origin", "leak"),
+        columns={
+            "separable through the origin": chosen.origin,
+            "leak": n.leak,
+            "runs": chosen.sum(["line", "set"]),
+            "all right": (chosen & (n.wrong == 0)).sum(["line", "set"]),
+            "most samples wrong": n.wrong.where(chosen).max(["line", "set"]),
+        },
+    )
 
 
 def _at_the_end(n: xarray.Dataset) -> Table:
