@@ -212,7 +212,7 @@ EXPECTED = {
         legend="simulated, infinite data",
     ),
     "boursier2022": Expected(
-        (2, 3, 1), (2,), "abcd",
+        (2, 5, 2), (2,), "abcd",
         (("pair_least", plus(0.01), {0}), ("least", plus(3.0), {0}), ("gained", plus(1), {1})),
     ),
     "lyu2021": Expected(
