@@ -16,14 +16,14 @@ from typing import Any
 
 from biasfree.files import replacing
 from biasfree.tables import shown as printed
-from biasfree_papers.experiment import BASES, KINDS, PAPER, UNKNOWN
+from biasfree_papers.experiment import BASES, KINDS, NATURES, PAPER, UNKNOWN
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.fingerprint import (
     figure_fingerprint,
     numbers_fingerprint,
     sources_fingerprint,
 )
-from biasfree_papers.reproduction.report import marks, spread
+from biasfree_papers.reproduction.report import marks, natures, spread
 from biasfree_papers.reproduction.storage import load_numbers
 from inserting import inserted
 
@@ -96,24 +96,24 @@ def counts(records: list[Record]) -> str:
     ours = [claim for claim in every if claim["kind"] == "ours"]
     others = sum(record["section"] != PAPER for record in records)
     minutes = sum(record["seconds"] for record in records) / 60
-    identities, at_hand = sum(c["identity"] for c in every), sum(c["basis"] == AT_HAND for c in every)
+    at_hand = sum(c["basis"] == AT_HAND for c in every)
     return (
         f"{len(records)} figures, {others} of them of other papers, took {minutes:.0f} minutes of one core. "
         f"{sum(map(_holds, every))} of {len(every)} claims hold; of ours {sum(map(_holds, ours))} of "
-        f"{len(ours)}, {identities} of which are identities. The bounds of {at_hand} claims were chosen with "
-        "runs at hand."
+        f"{len(ours)}: {natures(ours)}. The bounds of {at_hand} claims were chosen with runs at hand."
     )
 
 
 def summary(records: list[Record], section: str) -> str:
     """One row per figure of a section: how many of its claims hold, of all that it has."""
-    head = ("figure", "about", "ours hold", "the paper's hold", "observed hold", "identities", AT_HAND)
+    kinds = ("ours hold", "the paper's hold", "observed hold")
+    head = ("figure", "about", *kinds, "predictions, theorems, identities", AT_HAND)
     rows = [
         (
             _link(one) + _rebuilt(one),
             one["title"],
             *(_count(one, kind) for kind in KINDS),
-            sum(claim["identity"] for claim in one["claims"]) or "–",
+            ", ".join(str(sum(c["nature"] == nature for c in one["claims"])) for nature in NATURES),
             sum(claim["basis"] == AT_HAND for claim in one["claims"]) or "–",
         )
         for one in records
@@ -171,14 +171,15 @@ def seal(name: str, shown: str) -> str:
     return f"hash {hashlib.sha256(joined.encode()).hexdigest()[:16]}"
 
 
-_KEY = """*Ours*: the bound is derived; one that fails makes `make paper` fail. An *identity* among them holds
-for any weights, by algebra, and tests the code alone. *Paper*: a statement of a paper, or what its figure
-shows. *Observed*: what we saw and cannot derive. Both are reported, over seeds where they depend on the
-initial weights, and decide nothing. *Rebuilt*: settings, or the way a sentence is read, are ours,
-because the text is not available or does not say. A bound is *derived*, *stated* by the paper (its
-number, order or sign), *chosen* by us where the paper gives none, or *chosen with runs at hand*: such a
-claim says what we saw and tests little. A *headline* is one of up to three claims that a reader of the
-figure should know."""
+_KEY = """*Ours*: the bound is derived; one that fails makes `make paper` fail. A *prediction* among them
+leaves something out, which its bound estimates (terms, time, chance), and could fail. A *theorem* is exact
+for these runs, an *identity* for any weights, by algebra: these two test code. *Paper*: a statement of a
+paper, or what its figure shows. *Observed*: what we saw and cannot derive. Both are reported, over seeds
+where they depend on the initial weights, and decide nothing. *Rebuilt*: settings, or the way a sentence is
+read, are ours, because the text is not available or does not say. A bound is *derived*, *stated* by the
+paper (its number, order or sign), *chosen* by us where the paper gives none, or *chosen with runs at hand*:
+such a claim says what we saw and tests little. A *headline* is one of up to three claims that a reader of
+the figure should know."""
 
 
 def _versions(records: list[Record]) -> str:

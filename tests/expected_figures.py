@@ -78,14 +78,14 @@ EXPECTED = {
         "duration|predicted|distance|kept|structure_error|learned|chance_error",
     ),
     "fig1": Expected(
-        (4, 1, 2), (8, 2), "abcd",
+        (4, 1, 4), (8, 4, 2), "abcd",
         (
             ("loss", plus(-0.1), {0}),
             ("split", plus(1e-9), {1}),
             ("exact_loss", plus(1e-9), {2}),
             ("inhomogeneity", plus(1e-9), {3}),
         ),
-        "long_(ts|loss)|split",
+        "split",
     ),
     "fig3": Expected(
         (5, 4, 0), (), "abcdef",
@@ -188,7 +188,7 @@ EXPECTED = {
         "reached|left|distance|kept|escape|waited|end|drift|error|events|later",
     ),
     "augment": Expected(
-        (2, 5, 0), (24,), "abcdef",
+        (2, 7, 0), (24, 4), "abcdef",
         (("losses", plus(-0.2), {0}), ("accuracy", plus(0.5), {1})),
         "angle",
     ),
@@ -212,7 +212,7 @@ EXPECTED = {
         legend="simulated, infinite data",
     ),
     "boursier2022": Expected(
-        (2, 3, 1), (2,), "abcd",
+        (2, 5, 2), (2,), "abcd",
         (("pair_least", plus(0.01), {0}), ("least", plus(3.0), {0}), ("gained", plus(1), {1})),
     ),
     "lyu2021": Expected(

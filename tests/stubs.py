@@ -28,7 +28,7 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
     bound = (1.0 if holds else 0.01,)
     read: dict[str, Any] = {"note": "luck", "rebuilt": True}
     claims = [
-        Claim("a claim of ours", "here", "ours", (0.1,), bound, "a bound", (0,), identity=True),
+        Claim("a claim of ours", "here", "ours", (0.1,), bound, "a bound", (0,), nature="identity"),
         Claim("a claim of theirs", "there", "paper", (1.0, 0.1), (0.5,), "the caption", (0, 1), **read),
     ]
     table = Table("the stub's table", ("what", "how much"), (("nothing", np.float64(np.nan)),))

@@ -75,7 +75,7 @@ def test_run_writes_everything_and_shows_both_kinds(tmp_path):
             "luck",
         )
     )
-    assert "1 of 1 claims of ours hold." in result.output
+    assert "1 of 1 claims of ours hold:\n  1 of 1 identities." in result.output
 
 
 def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
@@ -83,7 +83,7 @@ def test_only_a_failing_claim_of_ours_sets_the_exit_code(registry, tmp_path):
     result = RUNNER.invoke(app, ["run", "--all", "--out", str(tmp_path)])
     assert result.exit_code == 1
     assert "does not hold" in result.output
-    assert "0 of 1 claims of ours hold." in result.output
+    assert "0 of 1 claims of ours hold:" in result.output
 
 
 @pytest.mark.usefixtures("registry")

@@ -281,7 +281,7 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
     )
     assert page.count("| paper, rebuilt | a claim of theirs | 0.1 … 1 | ≤ 0.5 | chosen |") == 2
     assert "a \\| b" in page
-    assert "1 of 4 claims hold; of ours 1 of 2, 2 of which are identities. The bounds of 0 claims" in page
+    assert "1 of 4 claims hold; of ours 1 of 2: 1 of 2 identities. The bounds of 0 claims" in page
     assert "| [fig9](#fig9) [rebuilt] |" in page
     assert experiment.UNKNOWN in page
     assert f"the hash `{results['digest']()}`" in page

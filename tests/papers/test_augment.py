@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import biasfree as bf
 from biasfree_papers.augment import compute
+from biasfree_papers.augment.asymmetric import homogeneous, separable
 
 
 def test_numbers(numbers):
@@ -31,7 +33,31 @@ def test_runs_are_in_the_order_of_their_leaks_and_seeds(numbers):
 
 def test_the_tasks_stay_consistent_when_mirrored():
     """No input meets its own mirror image, which would have the opposite label."""
-    for data in (compute.three_points(), compute.tilted_xor(), compute.separable(20, 0)):
+    for data in (compute.three_points(), compute.tilted_xor(), separable(20, 0)):
         directions = data.x / np.linalg.norm(data.x, axis=1)[:, None]
         same = data.y[:, None] == data.y
         assert ((directions @ directions.T)[same] > -1 + 1e-9).all()
+
+
+def test_lines_through_the_origin_and_off_it():
+    """A line through the origin separates its sets; the other line has a quarter of the samples beyond it."""
+    direction = np.array([np.cos(0.5), np.sin(0.5)])
+    for seed in range(4):
+        through, off = separable(12, seed), separable(12, seed, through=False)
+        assert homogeneous(through)
+        bf.theory.max_margin(through)
+        along = off.x @ direction
+        assert along[off.y > 0].min() - along[off.y < 0].max() > 0.6  # the gap, on either side
+        assert (off.y > 0).sum() == 3
+        if not homogeneous(off):
+            with pytest.raises(bf.AssumptionError, match="separable by a plane through the origin"):
+                bf.theory.max_margin(off)
+
+
+def test_sets_are_counted_by_whether_a_line_through_the_origin_separates_them(experiment, numbers):
+    wrong, through = numbers.wrong * 0 + [1, 0, 2], numbers.homogeneous * False + [True, True, False]
+    changed = numbers.assign(wrong=wrong, homogeneous=through.astype(bool))
+    one, other = experiment.claims(changed)[-2:]
+    assert one.measured == (1, 0) * 4
+    assert other.measured == (2,) * 4
+    assert [row[2:] for row in experiment.tables(changed)[1].rows] == [(4, 2, 1)] * 2 + [(2, 0, 2)] * 2

@@ -6,6 +6,7 @@ import xarray
 
 from biasfree_papers.boursier2022 import claims as statements
 from biasfree_papers.boursier2022.compute import targets
+from biasfree_papers.boursier2022.ranks import around_teacher
 
 
 def test_numbers(numbers):
@@ -59,3 +60,25 @@ def test_the_last_neurons_shown_have_the_norm_of_the_end(numbers):
     last = numbers.isel(when=-1)
     end = (last.inner**2).sum(["neuron", "axis"]) + (last.outer**2).sum(["neuron", "output"])
     np.testing.assert_allclose(end / 2, numbers.pair_norm)
+
+
+def test_inputs_around_a_teacher_are_as_its_neuron_sees_them():
+    """A linear map of length 1 fits them, within 45° of all."""
+    data = around_teacher(2)
+    v = np.linalg.lstsq(data.x, data.y)[0]  # of least norm, so shorter than the teacher
+    np.testing.assert_allclose(data.x @ v, data.y, rtol=1e-10)
+    assert np.linalg.norm(v) <= 1 + 1e-10
+    np.testing.assert_allclose(np.linalg.norm(data.x, axis=1), 1, rtol=1e-12)
+    assert (data.y > np.cos(np.pi / 4)).all()
+
+
+def test_ranks_are_counted_of_seeds_that_fit():
+    """Rank one as predicted; rank two though a neuron is active on both; a seed that does not fit."""
+    made = {"two_left": [0.0, 0, 1], "two_off": [0.0, 0.5, 0.5], "two_both": [True, True, False]}
+    teacher = {"teacher_left": [0.0, 0, 1], "teacher_off": [0.0, 0.1, 0]}
+    three = xarray.Dataset({name: ("draw", value) for name, value in {**made, **teacher}.items()})
+    either, taught, told = statements._ranks(three.assign_coords(draw=[0, 1, 2]))
+    assert "1 and 1 of the 2 seeds that fit" in either.sentence
+    assert either.holds
+    assert taught.held == (True, False, False)
+    assert told.measured == (1,)

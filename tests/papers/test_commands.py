@@ -64,7 +64,7 @@ def test_claims_are_printed_on_demand_only(tmp_path):
         told = RUNNER.invoke(app, [*quiet, *out])
         assert (told.exit_code, "the stub's table" in told.output) == (0, False)
         assert "a bound" not in told.output
-        assert "1 of 1 claims of ours hold." in told.output
+        assert "1 of 1 claims of ours hold:" in told.output
         assert "0 of 1 claims of papers hold" in told.output
         assert f"Pictures and verdicts: {tmp_path / 'report.html'}" in told.output
     for full in ([*run, "-v"], ["draw", "fig3", "--verbose"], ["report", "--claims"]):
@@ -95,8 +95,8 @@ def claim(kind, sentence, *, holds=True, headline=False, note=""):
     verdict = "holds" if holds else "does not hold"
     return {
         "kind": kind, "sentence": sentence, "held": [holds], "verdict": verdict, "headline": headline,
-        "identity": False, "measured": [0.5], "bound": [1.0 if holds else 0.25], "sense": "at most",
-        "note": note,
+        "nature": "prediction" if kind == "ours" else None, "measured": [0.5],
+        "bound": [1.0 if holds else 0.25], "sense": "at most", "note": note,
     }  # fmt: skip
 
 
@@ -114,8 +114,9 @@ def test_the_screen_holds_what_does_not_hold_headlines_first():
     lines = [line.plain for line in screen(figures, Path("out"), width=100)]
     assert len(lines) <= LINES == 40
     assert max(map(len, lines)) <= 100
-    assert lines[1:3] == [
-        "25 of 25 claims of ours hold.",
+    assert lines[1:4] == [
+        "25 of 25 claims of ours hold:",
+        "  25 of 25 predictions that could fail.",
         "Reported only: 0 of 50 claims of papers hold, 0 of 25 observed claims hold.",
     ]
     shown = [line.split() for line in lines if line.endswith(": 0.5, at most 0.25")]
@@ -130,11 +131,12 @@ def test_the_screen_holds_what_does_not_hold_headlines_first():
 
 def test_the_screen_is_short_where_all_is_well():
     lines = screen([{"figure": "fig1", "claims": [claim("ours", "x")]}], Path("o"), width=80)
-    assert [text.plain for text in lines][:3] == ["", "1 of 1 claims of ours hold.", ""]
+    said = ["", "1 of 1 claims of ours hold:", "  1 of 1 predictions that could fail.", ""]
+    assert [text.plain for text in lines][:4] == said
     assert lines[-1].plain == "Every claim: biasfree report --claims --out o, or o/claims.json"
     claims = [claim("ours", "x", headline=True), claim("observed", "y", holds=False)]
     lines = screen([{"figure": "fig1", "claims": claims}], Path("out"), width=80)
-    assert lines[5].plain == "  1 that we observed: biasfree report --claims"
+    assert lines[6].plain == "  1 that we observed: biasfree report --claims"
 
 
 def test_full_claims_name_the_quantity_and_no_seeds_where_there_are_none(capsys):

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from biasfree_papers.registry import named
 
 
 def claim(measured, bound, kind: Literal["ours", "paper", "observed"] = "ours"):
-    return Claim("s", "[ZSL25]", kind, measured, bound, "o", tuple(range(len(measured))))
+    nature: Any = "theorem" if kind == "ours" else None
+    return Claim("s", "[ZSL25]", kind, measured, bound, "o", tuple(range(len(measured))), nature=nature)
 
 
 def test_verdicts():
@@ -22,7 +23,7 @@ def test_verdicts():
     assert not claim((1.0,), (np.inf,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
     with pytest.raises(ValueError, match="one per value"):
-        Claim("s", "[ZSL25]", "ours", (1.0, 2.0), (1.0,), "o", (0,))
+        replace(claim((1.0, 2.0), (1.0,)), seeds=(0,))
 
 
 def test_a_claim_says_where_its_bound_comes_from():
@@ -33,10 +34,11 @@ def test_a_claim_says_where_its_bound_comes_from():
         replace(claim((1.0,), (2.0,)), basis="chosen")
 
 
-def test_an_identity_is_ours():
-    assert replace(claim((1.0,), (2.0,)), identity=True).record()["identity"] is True
-    with pytest.raises(ValueError, match="only a claim of ours can be an identity"):
-        replace(claim((1.0,), (2.0,), "observed"), identity=True)
+def test_a_claim_of_ours_says_whether_it_could_fail():
+    assert replace(claim((1.0,), (2.0,)), nature="identity").record()["nature"] == "identity"
+    for kind, nature in (("ours", None), ("ours", "luck"), ("observed", "theorem")):
+        with pytest.raises(ValueError, match="needs nature='prediction' or 'theorem' or 'identity'"):
+            replace(claim((1.0,), (2.0,)), kind=kind, basis="derived", nature=nature)
 
 
 def test_settings_are_checked():

@@ -76,3 +76,10 @@ def test_how_likely_no_seed_is_so_close_is_told_by_the_law(numbers):
     chance = (1 - float(final_weight_error_law(500).cdf(0.01))) ** 5
     assert 0.3 < chance < 0.4  # about a third
     assert f"none of 5 with a chance of {100 * chance:.0f} %" in close_weights(far, 0.01, "[ZSL25]").note
+
+
+def test_samples_of_the_law_are_farther_from_it_once_in_a_thousand_times(experiment, numbers):
+    """2e^{−2Nb²} for each of the sets, of 60 or 16 samples, adds up to 1e-3."""
+    (law,) = (claim for claim in experiment.claims(numbers) if "obey their law" in claim.sentence)
+    sizes = np.array([60, 60, 60, 16])
+    np.testing.assert_allclose(2 * np.exp(-2 * sizes * np.square(law.bound)), 1e-3 / 4)

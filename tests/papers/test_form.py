@@ -61,7 +61,9 @@ def test_numbers_survive_as_plain_arrays():
 
 def test_a_claim_takes_its_words_from_the_axes():
     n = dataset()
-    claim = ours("v is small", largest_v=n.v.max("seed"), at_most=5.0, source="here", bound="derived")
+    claim = ours(
+        "v is small", largest_v=n.v.max("seed"), at_most=5.0, source="here", bound="derived", nature="theorem"
+    )
     assert (claim.quantity, claim.each, claim.measured, claim.holds) == (
         "largest v",
         "values of δ",
@@ -78,7 +80,7 @@ def test_a_claim_takes_its_words_from_the_axes():
 def test_nothing_measured_does_not_hold():
     n = dataset()
     nothing = n.v.max("seed").where(n.delta > 1, drop=True)
-    assert not ours("v", v=nothing, at_most=1.0, source="here", bound="derived").holds
+    assert not ours("v", v=nothing, at_most=1.0, source="here", bound="derived", nature="theorem").holds
 
 
 def test_a_claim_needs_one_quantity_and_one_bound():

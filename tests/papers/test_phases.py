@@ -30,6 +30,20 @@ def test_the_weight_error_is_the_predicted_one(numbers):
     np.testing.assert_allclose(numbers.error, numbers.predicted_error, atol=1e-4)
 
 
+def test_samples_of_the_law_are_farther_from_it_once_in_a_thousand_times(experiment, numbers):
+    """2e^{−2Nb²} for each of four cells of two samples adds up to 1e-3."""
+    (law,) = (claim for claim in experiment.claims(numbers) if "same law" in claim.sentence)
+    np.testing.assert_allclose(2 * np.exp(-2 * 2 * np.square(law.bound)), 1e-3 / 4)
+
+
+def test_the_conjecture_is_judged_at_the_smallest_weights(experiment, numbers):
+    """It speaks of γ → 0: what is far from the structure at the largest γ says nothing."""
+    far = numbers.distance.where(numbers.structure_gamma == 0.2, 9.0)
+    before, after = (experiment.claims(one)[2] for one in (numbers, numbers.assign(distance=far)))
+    assert "γ = 0.2, networks have the structure of Conjecture 11" in before.sentence
+    assert before.measured == after.measured
+
+
 def test_a_network_that_no_flow_follows_has_no_distance(monkeypatch):
     monkeypatch.setattr(points, "MOST_STEPS", 3)
     assert np.isnan(points.structure(3, 0.1, "linear", 0)["distance"])

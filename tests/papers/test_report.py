@@ -97,7 +97,10 @@ def test_claims_are_folded_below_headlines_and_open_where_they_fail(report):
 def test_a_claim_of_ours_that_fails_is_listed_first_and_unfolded(report):
     listed = report[report.index("3 claims do not hold in every run, 1 of them ours") :]
     assert listed.index("a claim of ours") < listed.index("a claim of theirs")
-    assert "<p><b>1 of 2 claims of ours hold</b>. 0 of 2 claims of papers hold. Not made yet" in report
+    assert (
+        "<p><b>1 of 2 claims of ours hold</b>: 1 of 2 identities. 0 of 2 claims of papers hold. Not made yet"
+        in report
+    )
 
 
 def test_marks_changed_settings_and_bases_are_shown(report):
@@ -111,7 +114,7 @@ def test_marks_changed_settings_and_bases_are_shown(report):
 
 def test_headlines_are_those_that_a_figure_names():
     ours, identity, paper, seen = (
-        {"kind": kind, "identity": name == "identity", "name": name}
+        {"kind": kind, "nature": name if name == "identity" else "theorem", "name": name}
         for kind, name in (("ours", "a"), ("ours", "identity"), ("paper", "p"), ("observed", "o"))
     )
     named = {**seen, "headline": True}

@@ -19,6 +19,7 @@ from biasfree_papers.town2026.compute import (
 
 
 def test_numbers(numbers):
+    assert numbers.saddle_seed.values.tolist() == [0, 1, 2, 1000, 1001, 1002]
     assert numbers.norm.sizes == {"samples": 2, "trained_width": 2, "seed": 3}
     assert numbers.least.values == pytest.approx(np.sqrt(2 * numbers.samples.values))
     assert (numbers.probability.diff("cell") > 0).all()
@@ -28,11 +29,14 @@ def test_numbers(numbers):
 def test_one_more_direction_than_escapes_is_seen():
     """The claim counts escapes after which the number of directions is not their number."""
 
-    def wrong(counts):
-        return statements._one_by_one(xarray.Dataset({"directions": (("seed", "escape"), counts)})).measured
+    def judged(counts):
+        made = {"directions": (("saddle_seed", "escape"), counts)}
+        return statements._one_by_one(xarray.Dataset(made, {"saddle_seed": [0, 1000]}))
 
-    assert wrong([[1.0, 2], [1, np.nan]]) == (0, 0)
-    assert wrong([[1.0, 3], [1, np.nan]]) == (1, 0)
+    assert judged([[1.0, 2], [1, np.nan]]).measured == (0, 0)
+    one = judged([[1.0, 3], [1, np.nan]])
+    assert one.measured == (1, 0)
+    assert "It holds for 0 of 1 from seed 0 and for 1 of 1 from seed 1000." in one.note
 
 
 def _three(half, boots):

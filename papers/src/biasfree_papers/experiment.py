@@ -22,6 +22,10 @@ KINDS = ("ours", "paper", "observed")
 #: chosen by us, since the paper gives none; such a level, chosen or kept when results were known.
 Basis = Literal["derived", "stated", "chosen", "chosen with runs at hand"]
 BASES: tuple[Basis, ...] = get_args(Basis)
+#: What a claim of ours tests: theory, which could fail; or code alone, since it is proved for these runs, or
+#: for any weights.
+Nature = Literal["prediction", "theorem", "identity"]
+NATURES: tuple[Nature, ...] = get_args(Nature)
 #: Claims of one figure that may be headlines.
 MOST_HEADLINES = 3
 #: The sections of the report, in their order.
@@ -41,10 +45,13 @@ class Claim:
 
     `kind` is "ours" for a claim that this package guarantees: if it fails, the command fails. A claim of kind
     "paper" is stated or shown by a paper; one of kind "observed" was measured here and has no derivation.
-    Both are reported only. `identity` marks a claim of ours that algebra implies for any weights: it tests
-    the code. `rebuilt` marks our interpretation of a paper whose text is unavailable or leaves it open.
-    `note` explains why a claim does not hold. `quantity` names the measured values; `headline` marks up to
-    three claims of a figure that a reader should know.
+    Both are reported only. `rebuilt` marks our interpretation of a paper whose text is unavailable or leaves
+    it open. `note` explains why a claim does not hold. `quantity` names the measured values; `headline` marks
+    up to three claims of a figure that a reader should know.
+
+    `nature` of a claim of ours: a "prediction" leaves something out, which its bound estimates (terms, time,
+    chance), so that it could fail; a "theorem" is exact for these runs, and its bound is rounding or the
+    simulator's error; an "identity" follows by algebra for any weights. The last two test code.
     """
 
     sentence: str
@@ -58,7 +65,7 @@ class Claim:
     each: str = "seeds"
     note: str = ""
     basis: Basis | None = None
-    identity: bool = False
+    nature: Nature | None = None
     rebuilt: bool = False
     headline: bool = False
     quantity: str = ""
@@ -75,8 +82,10 @@ class Claim:
             raise ValueError(f"a claim needs its seeds, one per value if values are per seed: {self}.")
         if self.kind == "ours" and self.basis != "derived":
             raise ValueError(f"a claim of ours needs a derived bound; without one it is 'observed': {self}.")
-        if self.identity and self.kind != "ours":
-            raise ValueError(f"only a claim of ours can be an identity: {self}.")
+        if (self.nature in NATURES) != (self.kind == "ours"):
+            raise ValueError(
+                f"a claim of ours, and no other, needs nature={' or '.join(map(repr, NATURES))}: {self}."
+            )
 
     @property
     def bounds(self) -> tuple[float, ...]:

@@ -26,7 +26,8 @@ def ours(sentence: str, /, **parts: Any) -> Claim:
 
     One keyword names the measured quantity, an array whose axes say what the claim is about:
     `ours("…", largest_gap=n.gap.max("time"), at_most=1e-9, source="[ZSL25] Thm. 5", bound="rounding: …")`.
-    Further keywords are those of `paper`, and `identity=True` for what algebra implies for any weights.
+    Further keywords are those of `paper`, and `nature`, which says what its failing would tell: "prediction",
+    "theorem" or "identity", as `Claim` defines them.
     """
     return _claim(sentence, "ours", parts)
 
@@ -53,7 +54,7 @@ _NAMED = (
     "bound",
     "basis",
     "headline",
-    "identity",
+    "nature",
     "rebuilt",
     "note",
     "each",

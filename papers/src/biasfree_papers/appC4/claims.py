@@ -30,6 +30,7 @@ def _paths(n: xarray.Dataset) -> list[Claim]:
             at_most=n.accuracy.where(below, drop=True) + n.accuracy.sel(leak=1),
             source="[ZSL25] TMLR App. C.4; the form λ/c is derived here",
             bound=_FLOW,
+            nature="theorem",
             headline=True,
             **common,
         ),
@@ -39,6 +40,7 @@ def _paths(n: xarray.Dataset) -> list[Claim]:
             at_most=n.accuracy + 1e-8,
             source="derived here from [ZSL25] Eq. 34",
             bound=f"{_FLOW}; plus 1e-8 for the reduced flow, a hundred times its tolerance",
+            nature="theorem",
             **common,
         ),
         ours(
@@ -49,6 +51,7 @@ def _paths(n: xarray.Dataset) -> list[Claim]:
             bound="how far the reduced flow still is at the last time; plus the simulator's own error "
             "estimate, twice for a product of two layers and twice for |w| ≤ 2s; and "
             f"{_END:g} at most: farther away a run has not ended",
+            nature="prediction",
             headline=True,
             **common,
         ),
@@ -66,6 +69,7 @@ def _ends(n: xarray.Dataset) -> Claim:
         bound="three times how far from its limit the slower half of the ReLU network is by then (reduced "
         "flow, slowed by forward Euler's ηs/2) and what L2 leaves of the initial map; plus rounding; and "
         f"{_END:g} at most: farther away a run has not ended",
+        nature="prediction",
         each="data, strengths and seeds",
     )
 

@@ -21,6 +21,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=n.rounding,
             source="[ZSL25] Thm. 5 (TMLR 8), App. C.5; for descent at any step derived here",
             bound=ROUNDING,
+            nature="theorem",
             headline=True,
         ),
         ours(
@@ -29,7 +30,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=n["size"].max(runs) * n.rounding_once,
             source="[ZSL25] Thm. 1: f = f_lin + k·W₂|W₁x|",
             bound="rounding in the sums of an output, times the most that it can be, |W₁||W₂|√⟨|x|²⟩",
-            identity=True,
+            nature="identity",
             each="scales and kinds of initial weights",
         ),
         observed(

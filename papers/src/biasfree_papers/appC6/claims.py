@@ -23,6 +23,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=n.rounding,
             source="derived here: [ZSL25] Thm. 5 (TMLR 8) for descent; App. C.6",
             bound=ROUNDING,
+            nature="theorem",
             headline=True,
         ),
         ours(
@@ -33,6 +34,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             source="derived here; App. C.6",
             bound="u²/(2s) for the logarithm of each network's norm, u the larger of the two by then: the "
             "sum of the terms neglected",
+            nature="prediction",
             each="steps and leaks",
         ),
         observed(

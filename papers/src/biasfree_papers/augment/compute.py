@@ -16,12 +16,12 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
+from biasfree_papers.augment.asymmetric import asymmetric, separable
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import least_squares_loss
 from biasfree_papers.types import Report
 
 _TILT = 15.0  # degrees: without it opposite samples of one label would meet their own mirror images
-_GAP = 0.3  # from the true boundary to every sample of the separable task
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,15 @@ class Settings(SeededSettings):
     leaks: tuple[float, ...] = setting((0.0, 0.5), "leaks in [0, 1)", several(low=0, high=0.999))
     samples: int = setting(12, "a number of samples of the separable task, 2 or more", at_least(2))
     times: int = setting(500, "a number of saved times", at_least(1))
-    data_seed: int = setting(0, "a seed for the separable task", at_least(0))
+    data_seed: int = setting(0, "the first seed of separable tasks", at_least(0))
+    sets: int = setting(32, "a number of separable sets of either kind, without mirror images", at_least(1))
     seeds: int = seeds(5)
 
 
 SECONDS = 15
 SMALL: dict[str, Any] = {
-    "width": 16, "scale": 0.1, "epochs": 600, "samples": 4, "times": 30, "seeds": 2,
+    "width": 16, "scale": 0.1, "epochs": 600, "samples": 4, "times": 30, "sets": 3,
+    "seeds": 2,
 }  # fmt: skip
 
 
@@ -78,7 +80,8 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         "samples": ("task", [len(data) for data in plain.values()]),
         "max_margin": ("axis", theory.max_margin(plain["separable"]).w),
     }
-    return found.assign(parts | _linear_angles(settings, plain["separable"], float(found.time[-1])))
+    parts |= _linear_angles(settings, plain["separable"], float(found.time[-1]))
+    return found.assign(parts).merge(asymmetric(settings, report), join="exact")
 
 
 def three_points() -> Dataset:
@@ -90,14 +93,6 @@ def tilted_xor() -> Dataset:
     """Four unit vectors near the axes, the two axes of opposite sign, both bent by `_TILT`."""
     angles = np.deg2rad([_TILT, 90 - _TILT, 180 - _TILT, 270 + _TILT])
     return Dataset(np.column_stack([np.cos(angles), np.sin(angles)]), np.array([1, -1, 1, -1]))
-
-
-def separable(n: int, seed: int) -> Dataset:
-    """Gaussian inputs labeled by the side of a line through the origin, and moved away from it."""
-    direction = np.array([np.cos(0.5), np.sin(0.5)])
-    x = np.random.default_rng(seed).normal(size=(n, 2))
-    y = np.where(x @ direction > 0, 1.0, -1.0)
-    return Dataset(x + _GAP * np.outer(y, direction), y)
 
 
 def _repeated(data: Dataset, size: int) -> Dataset:

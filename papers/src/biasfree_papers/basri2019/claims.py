@@ -31,7 +31,7 @@ def _floor(n: xarray.Dataset) -> Claim:
         at_least=n.floor.sel(frequency=n.odd).drop_vars("frequency") - n.rounding,
         source="[ZSL25] Thm. 1 and Corollary 2; derived here for even grids, any weights, time and width",
         bound="two_layer_gap, less the rounding of one loss",
-        identity=True,
+        nature="identity",
         headline=True,
     )
 

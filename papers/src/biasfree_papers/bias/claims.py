@@ -30,7 +30,7 @@ def _closed_form(n: xarray.Dataset) -> Claim:
         source="derived here: w = [(|s|²+κ²)c − (c·s)s]/[|c|²(|s|²+κ²) − (c·s)²] for [x, κ]",
         bound="rounding: machine epsilon times samples and inputs of [x, 1] times the condition number of "
         "the support, in degrees",
-        identity=True,
+        nature="identity",
     )
 
 
@@ -43,7 +43,7 @@ def _largest(n: xarray.Dataset) -> Claim:
         "x_i|·Σ|a_h||w_h|",
         bound="averaged over a class with the weights p of its point nearest to the origin, and |a||w| ≤ "
         "(a²+|w|²)/2; 1e-12 for rounding",
-        identity=True,
+        nature="identity",
     )
 
 
@@ -55,6 +55,7 @@ def _furthest(n: xarray.Dataset) -> Claim:
         at_most=1 + 1e-8,
         source="derived here: f is 0 on a ray between any two of them, or on the segment",
         bound="the accuracy of distances, 1e-9, times ten",
+        nature="theorem",
     )
 
 

@@ -10,6 +10,8 @@ from biasfree_papers.experiment import Claim
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Boursier et al. (2022)"
+_REPORTED = "as [ZSL25] App. A of v1 reports it"
+_FIT, _RANK_ONE = 1e-6, 1e-2  # what is left of the loss of a fit; the share of |W₁|² off one direction
 _LEVEL = "a level of ours; the paper is about γ → 0:"
 
 
@@ -24,7 +26,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_least=1 - 1e-12,
             source=f"{_PAPER}: bf.theory.neighbors.interpolator_norm",
             bound="the definition of the shortest one, to rounding",
-            identity=True,
+            nature="identity",
             each="runs",
         ),
         ours(
@@ -33,6 +35,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=0.0,
             source="derived here: orthogonal inputs have no gradient there",
             bound="exact in floating point for inputs along the axes",
+            nature="theorem",
         ),
         paper(
             "the pair: the loss falls in two steps, one for each sign of the targets",
@@ -45,6 +48,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
         ),
         law(n.pair_measured, n.pair_rate),
         *_norms(covered.isel(gamma=0), others.isel(gamma=0)),
+        *_ranks(n),
         _by_scale(n),
     ]
 
@@ -95,6 +99,47 @@ def _norms(covered: xarray.DataArray, others: xarray.DataArray) -> list[Claim]:
         headline=True,
     )
     return [claim for claim, values in ((least, covered), (longer, others)) if values.size]
+
+
+def _ranks(n: xarray.Dataset) -> list[Claim]:
+    """Sentences of the appendix on ranks, of seeds that fit their samples."""
+    fits, low = n.two_left < _FIT, n.two_off < _RANK_ONE
+    seeds = tuple(n.draw.values)
+    ends = [int((fits & low).sum()), int((fits & ~low).sum())]
+    return [
+        paper(
+            "two orthogonal samples of one label, which one neuron fits: flow ends at the least rank of W₁, "
+            f"one, from some initial weights, and at rank two from others; {ends[0]} and {ends[1]} of the "
+            f"{sum(ends)} seeds that fit",
+            seeds_of_either_rank=ends,
+            at_least=1.0,
+            basis="stated",
+            source=f"Timor et al. (2023), {_REPORTED}: cases in which flow minimizes ranks, and others",
+            bound="both cases occur; rank one is all but a hundredth of |W₁|² in one direction",
+            each="ranks",
+            seeds=seeds,
+            rebuilt=True,
+        ),
+        paper(
+            "inputs within 45° of a teacher neuron, fewer than their dimensions: networks that learn it have "
+            "the least rank, one",
+            share_of_W1_squared_off_rank_one=n.teacher_off.where(n.teacher_left < _FIT).rename(draw="seed"),
+            at_most=_RANK_ONE,
+            source=f"Chistikov et al. (2023), {_REPORTED}",
+            bound=f"{_LEVEL} a hundredth, at the least γ",
+            rebuilt=True,
+        ),
+        observed(
+            "the rank on the two samples is one where a neuron of their sign is initially active on both, "
+            "and two where none is",
+            seeds_of_another_rank=int((fits & (low != n.two_both)).sum()),
+            at_most=0.0,
+            source="derived here as γ → 0: such neurons escape first, and fit both",
+            bound="every seed that fits",
+            each="counts",
+            seeds=seeds,
+        ),
+    ]
 
 
 def _by_scale(n: xarray.Dataset) -> Table:

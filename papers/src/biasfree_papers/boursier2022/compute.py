@@ -16,6 +16,7 @@ from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.theory import neighbors as theory
 from biasfree.trajectory import Trajectory
+from biasfree_papers.boursier2022.ranks import ranks
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.types import Report
 
@@ -47,8 +48,8 @@ SMALL: dict[str, Any] = {
 
 def run(settings: Settings, report: Report) -> xarray.Dataset:
     """Escapes and norms of both sets; names of the pair begin with pair_."""
-    found = xarray.merge([_pair(settings, report), _dozen(settings, report)], join="exact")
-    return found.assign(scale=settings.scale)
+    parts = [_pair(settings, report), _dozen(settings, report), ranks(settings, report)]
+    return xarray.merge(parts, join="exact").assign(scale=settings.scale)
 
 
 def _pair(settings: Settings, report: Report) -> xarray.Dataset:

@@ -56,13 +56,15 @@ def screen(records: Sequence[Record], out: Path, *, width: int, lines: int = LIN
 def _holding(records: Sequence[Record]) -> Iterator[Text]:
     from rich.text import Text
 
-    from biasfree_papers.reproduction.report import of_kind, tally
+    from biasfree_papers.reproduction.report import natures, of_kind, tally
 
     every = [claim for record in records for claim in record["claims"]]
     held = tally(every)
     yield Text()
     if ours := held.pop("ours", ""):
-        yield Text(f"{ours}.", style=_color(of_kind(every, "ours")))
+        color = _color(of_kind(every, "ours"))
+        yield Text(f"{ours}:", style=color)
+        yield Text(f"  {natures(every)}.", style=color)
     if held:
         yield Text(f"Reported only: {', '.join(held.values())}.")
 

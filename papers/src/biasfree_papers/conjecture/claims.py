@@ -55,6 +55,7 @@ def _stays(n: xarray.Dataset) -> Claim:
         source="[ZSL25] App. F.2 (TMLR Proposition 12); the odd target is derived here",
         bound="the simulator's own error estimate, grown (u/u₀)^(L−2)-fold as errors of initial weights are; "
         f"weights that moved by less than {_MOVED:g} times this count as a failure",
+        nature="theorem",
         each="networks",
         seeds=(int(n.seed[0]),),
     )
@@ -68,6 +69,7 @@ def _conserved(n: xarray.Dataset) -> Claim:
         at_most=1.0,
         source="derived here: f is homogeneous in each layer, so τ d|W_l|²/dt = 2⟨(y − f)f⟩ for every l",
         bound="the drift is in units of 4|W|²: two layers, each off by 2|W_l|² times the relative error",
+        nature="theorem",
         each="runs",
     )
 

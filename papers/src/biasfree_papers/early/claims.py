@@ -37,6 +37,7 @@ def _bounds(n: xarray.Dataset) -> list[Claim]:
             source="derived here; compare [ZSL25] Lemma 12",
             bound="a theorem for the exact flow; plus the simulator's sum of relative local errors, which "
             "grow no faster than the bound",
+            nature="theorem",
         ),
         ours(
             "the weights are those of Eq. 23, all three terms, up to a cubic error",
@@ -45,6 +46,7 @@ def _bounds(n: xarray.Dataset) -> list[Claim]:
             source="[ZSL25] Thm. 13, Eq. 23; the bound is derived here",
             bound="√2·TrΣ·u(0)³e^{κt}(e^{2κt} − 1)/2κ; plus the simulator's sum of relative local errors "
             "times √2·u(0)e^{κt}",
+            nature="prediction",
             headline=True,
         ),
     ]

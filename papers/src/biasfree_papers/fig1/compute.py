@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,6 @@ from biasfree_papers.types import Report
 
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}
-_FLOWN = "three"  # the kind whose seeds follow the exact flow; descent trains its first seed only
-_LEARNED = 1e-24  # outputs right to some 1e-12: nothing is left for a longer run
 _FLOW_LEARNED = 1e-7  # the share of the first loss at which a flow ends
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 _MOST_STEPS = 10_000  # of a flow
@@ -46,25 +44,24 @@ class Settings(SeededSettings):
     scale: float = setting(1e-2, "the initial norm of a layer, a positive number", positive)
     step: float = setting(0.2, "the step of gradient descent, a positive number", positive)
     epochs: int = setting(10_000, "a number of steps of two layers", at_least(2))
-    deep_epochs: int = setting(80_000, "a number of steps of three layers, for the first seed", at_least(2))
-    draw_epochs: int = setting(12_000, "a number of steps of three layers, for other seeds", at_least(2))
+    deep_epochs: int = setting(80_000, "a number of steps of three layers", at_least(2))
+    other_width: int = setting(50, "another width of three bias-free layers on g, 2 or more", at_least(2))
+    other_scale: float = setting(1e-3, "another initial norm of theirs, a positive number", positive)
     flow_width: int = setting(20, "the width of three bias-free layers in flows, 2 or more", at_least(2))
     flow_end: float = setting(4000.0, "the last time of a flow, a positive number", positive)
     rtol: float = setting(5e-6, "the simulator's tolerance for a step of a flow, a positive number", positive)
     times: int = setting(400, "a number of saved times", at_least(1))
     seeds: int = seeds(8)
 
-    def epochs_of(self, kind: str) -> tuple[int, int]:
-        """The epochs of every seed, and of the first."""
-        if KINDS[kind][0] == 2:
-            return self.epochs, self.epochs
-        return min(self.deep_epochs, self.draw_epochs), self.deep_epochs
+    def epochs_of(self, kind: str) -> int:
+        """The epochs of a kind of networks."""
+        return self.epochs if KINDS[kind][0] == 2 else self.deep_epochs
 
 
-SECONDS = 45
+SECONDS = 130
 SMALL: dict[str, Any] = {  # six points of the circle: both tasks have the same shapes
-    "width": 12, "points": 6, "scale": 0.3, "epochs": 300, "deep_epochs": 600, "draw_epochs": 300,
-    "flow_width": 6, "flow_end": 120.0, "times": 30, "seeds": 1,
+    "width": 12, "points": 6, "scale": 0.3, "epochs": 300, "deep_epochs": 600, "other_width": 8,
+    "other_scale": 0.1, "flow_width": 6, "flow_end": 120.0, "times": 30, "seeds": 1,
 }  # fmt: skip
 
 
@@ -80,6 +77,8 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
     bounds = xarray.Dataset(
         {
             "width": settings.width,
+            "scale": settings.scale,
+            "flow_width": settings.flow_width,
             "points": settings.points,
             "samples": ("task", list(map(len, data.values()))),
             "floor": ("task", [4 / 9, theory.two_layer_gap(tasks.separation_target, circle.x).bound / 2]),
@@ -88,39 +87,27 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         },
         {"task": list(data)},
     )
-    return xarray.merge(
-        [bounds, _descents(settings, data, report), flows(settings, data, report)], join="exact"
-    )
+    parts = [_descents(settings, data, report), _others(settings, circle, report)]
+    return xarray.merge([bounds, *parts, flows(settings, data, report)], join="exact")
 
 
 def _descents(settings: Settings, data: dict[str, Dataset], report: Report) -> xarray.Dataset:
-    """Every kind on both tasks: all seeds, or the first; the first one may be trained for longer."""
+    """Every kind on both tasks, all seeds."""
     ends: dict[str, Any] = {}
 
     def descended(task: str, kind: str) -> dict[str, Any]:
-        seeds = settings.all_seeds[:1] if kind == _FLOWN else settings.all_seeds
-        starts = [_start(settings, int(seed), kind) for seed in seeds]
-        steps, most = settings.epochs_of(kind)
-        report(f"{task}, {kind}: {steps} steps of {len(starts)} networks")
+        steps = settings.epochs_of(kind)
+        report(f"{task}, {kind}: {steps} steps of {settings.seeds} networks")
+        starts = [_start(settings, int(seed), kind) for seed in settings.all_seeds]
         runs = _descended(starts, data[task], steps, settings)
-        done, last, ts, loss = steps, runs[0][-1], runs[0].ts, runs[0].loss
-        if most > steps and loss[-1] > _LEARNED:
-            report(f"{task}, {kind}: the first seed for longer")
-            (rest,) = _descended([last], data[task], most - steps, settings)
-            done, last = most, rest[-1]
-            ts, loss = np.append(ts, ts[-1] + rest.ts[1:]), np.append(loss, rest.loss[1:])
-        ends.update(layers(f"{task}_{kind}", last))
+        ends.update(layers(f"{task}_{kind}", runs[0][-1]))
         gaps = [diagnostics.homogeneity_defect(run[-1], data[task].x) for run in runs]
         split = [split_defect(run, data[task]) if kind == "two" else np.nan for run in runs]
         return {
             "epochs": steps,
-            "long_epochs": done,
             "ts": ("save", runs[0].ts),
             "loss": (("seed", "save"), np.array([run.loss for run in runs])),
             "last": ("seed", np.array([run.loss[-1] for run in runs])),
-            "long_ts": ("long_save", ts),
-            "long_loss": ("long_save", loss),
-            "long_last": loss[-1],
             "inhomogeneity": ("seed", np.array(gaps)),
             "split": ("seed", np.array(split)),
         }
@@ -134,6 +121,23 @@ def _start(settings: Settings, seed: int, kind: str) -> Network:
     sizes = (2, *[settings.width] * (depth - 1), 1)
     made = networks.gaussian(sizes, scale=settings.scale, seed=seed)
     return Network(made.weights, biases=tuple(np.zeros(len(w)) for w in made.weights)) if biased else made
+
+
+def _others(settings: Settings, circle: Dataset, report: Report) -> xarray.Dataset:
+    """The last loss on g of three bias-free layers of another width, and of another initial norm."""
+    others = [(settings.other_width, settings.scale), (settings.width, settings.other_scale)]
+
+    def descended(other: int) -> dict[str, Any]:
+        width, scale = others[other]
+        report(f"g, three bias-free layers: width {width}, initial norm {scale:g}")
+        changed = replace(settings, width=width, scale=scale)
+        starts = [_start(changed, int(seed), "three") for seed in settings.all_seeds]
+        runs = _descended(starts, circle, settings.deep_epochs, settings)
+        last = np.array([run.loss[-1] for run in runs])
+        return {"other_width": width, "other_scale": scale, "other_last": ("seed", last)}
+
+    found = tabulate(descended, over={"other": range(len(others))})
+    return found.assign_coords(seed=settings.all_seeds)
 
 
 def _descended(starts: list[Network], data: Dataset, steps: int, settings: Settings) -> list[Trajectory]:

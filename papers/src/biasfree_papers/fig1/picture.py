@@ -11,7 +11,7 @@ import xarray
 
 from biasfree import plots
 from biasfree.data import separation_target
-from biasfree_papers.fig1.claims import KIND_NAMES, LEARNED, flow_ratio
+from biasfree_papers.fig1.claims import KIND_NAMES, flow_ratio, learning
 from biasfree_papers.fig1.compute import KINDS, datasets
 from biasfree_papers.named_arrays import network_of
 from biasfree_papers.panels import Row, picture
@@ -27,7 +27,14 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "three": {"color": "#000000", "ls": "-"},
     "three_biased": {"color": "#d55e00", "ls": (0, (4, 1.5))},
 }
+_SHORT = {
+    "two": "two layers",
+    "two_biased": "two with biases",
+    "three": "three layers",
+    "three_biased": "three with biases",
+}
 _THIN: Any = {"lw": 0.5, "alpha": 0.6}
+_FLOW: Any = {"color": "#009e73", "ls": (0, (1, 1)), "lw": 0.8}
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -51,21 +58,18 @@ def _losses(axes: Axes, n: xarray.Dataset) -> None:
     """Loss of one task over time; two bias-free layers above the others."""
     for kind, look in _LOOKS.items():
         one = n.sel(kind=kind)
-        for loss in one.loss.dropna("seed", how="all")[1:]:
+        for loss in one.loss[1:]:
             axes.plot(one.ts[1:], loss[1:], **{**look, **_THIN})
-        axes.plot(one.long_ts[1:], one.long_loss[1:], label=KIND_NAMES[kind], **look)
-    for loss in n.flow_loss:
-        axes.plot(n.flow_time[1:], loss[1:], **{**_LOOKS["three"], **_THIN})
+        axes.plot(one.ts[1:], one.loss[0, 1:], label=_SHORT[kind], **look)
+    for i, loss in enumerate(n.flow_loss):
+        label = "_" if i else f"three of width {int(n.flow_width)}, flow"
+        axes.plot(n.flow_time[1:], loss[1:], label=label, **_FLOW)
     plots.level(axes, float(n.floor), "least squares", ls="--", zorder=7)
     axes.set(xscale="log", xlabel="time $t/\\tau$")
-    handles, counts = axes.get_legend_handles_labels()[0], [_count(n, kind) for kind in _LOOKS]
-    axes.legend(handles, counts, title="seeds that learn", loc="lower left", bbox_to_anchor=(0, 0.04))
-
-
-def _count(n: xarray.Dataset, kind: str) -> str:
-    """How many seeds learn; of three bias-free layers, how many flows."""
-    ratio = flow_ratio(n) if kind == "three" else n["last"].sel(kind=kind) / n.floor
-    return f"{int((ratio < LEARNED).sum())} of {ratio.size}"
+    counts = [learning(n["last"].sel(kind=kind) / n.floor) for kind in _LOOKS]
+    handles = axes.get_legend_handles_labels()[0]
+    title = "seeds that learn"
+    axes.legend(handles, [*counts, learning(flow_ratio(n))], title=title, loc="lower left")
 
 
 def _maps(row: Any, n: xarray.Dataset, *, task: str) -> None:

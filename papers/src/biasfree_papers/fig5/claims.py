@@ -39,6 +39,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             f"{begin} simulated flow is that of Proposition 12, which stays in it",
             largest_relative_gap_of_a_layer=n.exact_gap,
             source=source,
+            nature="theorem",
             headline=True,
             **error,
         ),
@@ -46,6 +47,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             f"{begin} the ReLU network is √2 times its linear twin at half speed",
             largest_relative_gap_of_the_norms=n.exact_half_speed,
             source=f"derived here from {source}",
+            nature="theorem",
             **error,
         ),
     ]

@@ -27,7 +27,7 @@ def _symmetric(n: xarray.Dataset) -> list[Claim]:
             at_least=SixPointEscape.plateau * (1 - 1e-12),
             source="[ZSL25] Thm. 5 (TMLR 8) and App. E.4: the global minimum on symmetric data",
             bound="the theorem; 1e-12 of it for rounding",
-            identity=True,
+            nature="identity",
             headline=True,
         ),
         ours(
@@ -36,7 +36,7 @@ def _symmetric(n: xarray.Dataset) -> list[Claim]:
             at_most=20 * np.finfo(float).eps,
             source="derived here: residuals of symmetric data are odd",
             bound="zero; three terms of size up to 2, each with some roundings",
-            identity=True,
+            nature="identity",
             each="sets of samples",
         ),
     ]

@@ -36,7 +36,7 @@ def _one_step(n: xarray.Dataset) -> Claim:
         source="derived here: triangle inequalities both ways in the span, and W₁W₁ᵀ = VVᵀ + RRᵀ for the "
         "constant rest R",
         bound="an inequality, to rounding",
-        identity=True,
+        nature="identity",
         headline=True,
     )
 
@@ -70,14 +70,15 @@ def _ranks(n: xarray.Dataset) -> list[Claim]:
 
 
 def _margin(n: xarray.Dataset) -> Claim:
-    known = n.off_side == 0
+    known = (n.off_side == 0).transpose("dimension", "seed")
     few = ", ".join(str(int(d)) for d in n.dimension[~known.all("seed")])
-    far = f"Undecided are datasets in {few} dimensions, where inputs are farthest from orthogonal."
+    far = (
+        f"{int((~known).sum())} of {known.size} are undecided: there that network does not have this "
+        f"activation pattern itself. They are in {few} dimensions, where inputs are farthest from orthogonal."
+    )
     return _stated(
-        "every sample is on the margin in the limit, the max-margin network whose neurons are on their "
-        f"side, for the {int(known.sum())} of {known.size} datasets for which that network has this "
-        f"activation pattern itself; {int((~known).sum())} are undecided",
-        share_of_samples_on_the_margin=n.on_margin.values[known.values],
+        "every sample is on the margin in the limit, the max-margin network whose neurons are on their side",
+        share_of_samples_on_the_margin=n.on_margin.where(known),
         at_least=1.0,
         basis="stated",
         bound="the statement itself",

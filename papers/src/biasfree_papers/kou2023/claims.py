@@ -36,11 +36,12 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             source="derived here: w_h·x_i moves by a_h y_i φ′_hi|x_i|² times a positive number, and by "
             "nothing else",
             bound="exact",
+            nature="prediction",
             headline=True,
         ),
         ours(
-            "on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself: all tend to ln t, "
-            "normalized ones to one value, and the loss to the mean of 1/(ct); brackets are "
+            "on orthogonal inputs margins grow as z + e^z = ct + constant, each by itself, which implies "
+            "margins of ln t, equal normalized ones and a loss of 1/(ct) as t → ∞; brackets are "
             f"{float((n.high - n.low).max()):.1g} wide or less",
             distance_from_the_middle_of_the_bracket_in_half_widths=off_middle.max("sample"),
             at_most=1.0,
@@ -48,6 +49,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             bound="from the step on from which the pattern is fixed z + e^z grows per step by ηc at least "
             "and ηc(e^δ − 1)/δ at most, δ a bound on the step of z that falls from doubling to doubling; "
             "brackets include rounding",
+            nature="prediction",
         ),
     ]
 
@@ -64,7 +66,7 @@ def _nearly(n: xarray.Dataset) -> list[Claim]:
     late = n.ranks.isel(save=slice(half, None)).max(("save", "block"))
     return [
         _stated(
-            f"leaky ReLU: {where} the stable rank of either sign block tends to 1",
+            f"leaky ReLU: {where} the stable rank of either sign block ends within 2 % of 1",
             larger_of_both_at_the_end=_of(n.ranks.isel(save=-1).max("block"), near & (n.leak > 0)),
             at_most=1.02,
             bound="the paper is about the limit; a level of ours: 2 %",
@@ -78,7 +80,8 @@ def _nearly(n: xarray.Dataset) -> list[Claim]:
             "samples",
         ),
         _stated(
-            f"{where} normalized margins become equal, for leaky ReLU and ReLU",
+            f"{where} the spread of normalized margins falls to half of that after one step or less, for "
+            "leaky ReLU and ReLU",
             last_spread_over_that_at_the_first_step=_of(n.spread[..., -1] / n.spread[..., 1], near),
             at_most=0.5,
             bound="the paper is about the limit, which is approached as 1/ln t; a level of ours: a half",

@@ -31,7 +31,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             at_most=n.rounding,
             source="derived here: σ(z) = z + σ(−z), for any two-layer weights in the span of the samples",
             bound="rounding: machine epsilon times the terms of the sums, times the condition number of X",
-            identity=True,
+            nature="identity",
             headline=True,
         ),
         ours(
@@ -43,6 +43,7 @@ def _derived(n: xarray.Dataset) -> list[Claim]:
             source="derived here: the first step moves v± by ±(η/n)Σ y_i x_i, and what is inactive stays; "
             "Boursier et al. 2022 for the flow",
             bound="initial outputs γ and (1 − η/n)^(steps − 1), which are not fitted, and rounding",
+            nature="prediction",
             each="initial weights and steps",
             seeds=(int(n.seed[0]),),
         ),

@@ -32,7 +32,7 @@ def _floor(n: xarray.Dataset) -> Claim:
         at_least=-n.excess_rounding,
         source="derived here: the odd part of every kernel of two bias-free layers is linear",
         bound="rounding: of sums of P, H and D terms, and of the eigenvectors of the kernel",
-        identity=True,
+        nature="identity",
         headline=True,
     )
 
@@ -45,6 +45,7 @@ def _path(n: xarray.Dataset) -> Claim:
         at_most=1.0,
         source="derived here: L̇ = −|θ̇|², and Cauchy–Schwarz",
         bound="derived: 1 for a path that is straight and of constant speed",
+        nature="theorem",
         seeds=tuple(n.seed.values),
     )
 

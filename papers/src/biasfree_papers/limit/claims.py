@@ -30,6 +30,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=n.accuracy,
             source="[ZSL25] Thm. 5 (TMLR 8), Eq. 34",
             bound=_ACCURACY,
+            nature="theorem",
         ),
         ours(
             "square loss: networks of every leak end at least squares",
@@ -38,6 +39,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             source="[ZSL25] Corollary 6",
             bound="√(2E(0)/λ_min)·exp(−λ_min∫|w|dt)/|w*| from the decay of the excess loss E, with the "
             f"simulated ∫|w|dt; plus {_ACCURACY}; and {_END:g} at most: farther away a run has not ended",
+            nature="prediction",
             headline=True,
         ),
         ours(
@@ -46,7 +48,7 @@ def _proved(n: xarray.Dataset) -> list[Claim]:
             at_most=1 + 1e-12,
             source="[ZSL25] Corollary 6",
             bound="the definition of the largest margin, to rounding",
-            identity=True,
+            nature="identity",
             seeds=(int(n.seed[0]),),
         ),
     ]
@@ -73,7 +75,7 @@ def _direction(n: xarray.Dataset) -> list[Claim]:
     ratio, first = _at(n, 1).long_angle / _at(n, 0.5).long_angle, (int(n.seed[0]),)
     return [
         paper(
-            "logistic loss: the direction tends to the hard-margin one",
+            "logistic loss: the angle to the hard-margin direction falls while ln t doubles",
             angle_at_the_horizon_over_that_at_its_square_root=ratio,
             at_most=1.0,
             source="[ZSL25] Corollary 6",
@@ -83,7 +85,7 @@ def _direction(n: xarray.Dataset) -> list[Claim]:
             seeds=first,
         ),
         observed(
-            "logistic loss: it does so as 1/ln t, as one linear layer does",
+            "logistic loss: it falls as 1/ln t, as that of one linear layer does",
             the_same_ratio=ratio,
             at_most=0.6,
             source="measured here; Soudry et al. (2018) for one linear layer",
@@ -100,8 +102,8 @@ def _asymptote(n: xarray.Dataset) -> list[Claim]:
     if not known.dimension.size:
         return []
     claim = observed(
-        "logistic loss: the map tends to a multiple of the hard-margin classifier plus a fixed ρ across it, "
-        "so the angle falls as |ρ|/|w|",
+        "logistic loss: at the last time the map is a multiple of the hard-margin classifier plus a fixed ρ "
+        "across it, so the angle falls as |ρ|/|w|",
         distance_from_ρ_at_the_last_time=known.long_offset_gap,
         at_most=known.long_offset_bound,
         source="derived here to leading order; [ZSL25] Corollary 6",

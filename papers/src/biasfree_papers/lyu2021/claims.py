@@ -31,17 +31,19 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             bound="at x and −x min y f = y ℓ(x) − |f_e(x)| ≤ y ℓ(x) with ℓ = cW₂W₁·x, of margin at most "
             "|cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|), whatever samples are added; rounding: 1e-12 in the classifier's "
             "constraints, and Hε in a sum of H ≤ 1000 products, times ten",
-            identity=True,
+            nature="identity",
             headline=True,
             each="sets of runs",
         ),
         paper(
-            "the linear part turns to the max-margin classifier for every leak and width",
+            "the angle between the linear part and the max-margin classifier falls while ln t doubles, for "
+            "every leak and width",
             last_angle_over_that_at_the_square_root_of_its_time=n.angle_ratio,
             **_LIMIT,
         ),
         paper(
-            "from seeds of both signs the normalized margin tends to the largest for every leak and width",
+            "from seeds of both signs what the normalized margin lacks of the largest falls while ln t "
+            "doubles, for every leak and width",
             missing_part_over_that_at_the_square_root_of_the_time=n.missing_ratio.values[two_signed.values],
             each="runs",
             **_LIMIT,

@@ -31,6 +31,7 @@ def _stable(n: xarray.Dataset) -> Claim:
         bound="1, and what a run can tell: a kick of which a share p is along the sharpest direction, and "
         f"whose residual is at none of the n = {int(n.kicked)} steps after it larger than at first, allows "
         "ln(1/p)/2n more, and the change of the kernel within its reach",
+        nature="prediction",
         headline=True,
         each="runs",
         note=f"About these minima: {each}. The others have a neuron on a kink or within reach of a kick of "
@@ -50,6 +51,7 @@ def _norm_bound(n: xarray.Dataset) -> Claim:
         source="derived here: sharpness is at least 2Σ|a|g(w), by the quotient of the Hessian on Gᵀ1 and "
         "|u|² + |v|² ≥ 2|u||v| neuron by neuron",
         bound="as for the sharpness; min g over unit vectors is exact, at an end of a cone of directions",
+        nature="prediction",
         each="runs",
     )
 
@@ -63,6 +65,7 @@ def _ceiling(n: xarray.Dataset) -> Claim:
         at_most=n.stability_bound.where(n.settled).max(_ACROSS)[some] if some.any() else 1.0,
         source="derived here: bf.theory.neighbors.least_sharpness",
         bound="1, as for the sharpness; the least sharpness is a semidefinite program, bounded by its dual",
+        nature="prediction",
         headline=True,
         each="sets",
         note="On a kink it is not derived; no run converged, on kinks or off, above "

@@ -31,6 +31,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=rounding,
             source="derived here; [ZSL25] Thm. 5 for gradient flow",
             bound=bound,
+            nature="theorem",
             headline=True,
         ),
         ours(
@@ -39,6 +40,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=rounding,
             source="derived here; [ZSL25] Thm. 5 for gradient flow",
             bound=bound,
+            nature="theorem",
         ),
         observed(
             "from rank one Adam and AdamW leave the twin",

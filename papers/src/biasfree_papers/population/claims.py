@@ -27,6 +27,7 @@ def _closed_form(n: xarray.Dataset) -> Claim:
         source="[ZSL25] Corollary 14, Eq. 38, with u₀ corrected",
         bound="the simulator's own error: a relative error of the weights changes the loss by at most that "
         "share of its drop",
+        nature="theorem",
         headline=True,
         note=f"Samples are not white: on them the closed form is off by {float(n.samples_gap.max()):.2g}.",
     )
@@ -41,6 +42,7 @@ def _plateau(n: xarray.Dataset) -> Claim:
         source="derived here, by Grönwall's inequality; compare [ZSL25] Thm. 13",
         bound="the distance of two linear early phases, plus what each of them neglects, plus the errors of "
         "both simulations",
+        nature="prediction",
         seeds=tuple(n.seed.values),
     )
 

@@ -20,6 +20,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             at_most=n.rounding,
             source="[ZSL25] Thm. 5 (TMLR 8); for opposite neurons and descent derived here",
             bound=f"zero up to {ROUNDING}",
+            nature="theorem",
             headline=True,
         ),
         observed(

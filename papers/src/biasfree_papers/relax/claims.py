@@ -24,6 +24,7 @@ def _exact(n: xarray.Dataset) -> list[Claim]:
             at_most=n.rounding,
             source="[ZSL25] Thm. 5 (TMLR 8); for opposite neurons and descent derived here",
             bound=f"zero up to {ROUNDING}",
+            nature="theorem",
             headline=True,
         ),
         ours(
@@ -32,7 +33,7 @@ def _exact(n: xarray.Dataset) -> list[Claim]:
             at_most=0.0,
             source="derived here: Σ and β do not see the sign of a sample (x, y)",
             bound="exact",
-            identity=True,
+            nature="identity",
         ),
     ]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE, RECORD = "numbers.npz", "claims.json"
 KINDS = ("png", "pdf")
-_FORMAT = 4  # of the record: raised when its entries change
+_FORMAT = 5  # of the record: raised when its entries change
 _ORIGIN, _HASH = "origin", "hash of this record"
 
 

@@ -26,6 +26,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             source="derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8)",
             bound="the simulator's own estimate, a sum of local errors that the flow of a convex loss does "
             "not amplify, and how far the solution is from one at a hundred times its tolerance",
+            nature="theorem",
             headline=True,
             each="losses and leaks",
             seeds=(int(n.seed[0]),),

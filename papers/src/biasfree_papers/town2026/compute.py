@@ -18,6 +18,7 @@ GROWN = 1e-2  # |a_h||w_h| above which a neuron has grown; sizes at the end are 
 _DOMINANCE = np.sqrt(2)  # initially |a_h|/|w_h|: above 1, so that a_h never vanishes
 _SPREAD = 0.45  # widths are sampled from this much below to twice this much above the one of ½
 _LATE, _SETTLING = 1.15, 40.0  # of the last escape's predicted time, and halvings of errors after it
+_FURTHER = 1000  # from the first seed to as many others, for the escapes one by one
 _FINE = 0.03  # the step over √n of escapes one by one: e-foldings are timed to 1 %
 
 
@@ -174,7 +175,8 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
 
     Targets have sizes from ½ to 1½, so that no two sets of samples exert equal forces.
     """
-    n, numbers = min(settings.samples), settings.all_seeds.tolist()
+    n, seeds = min(settings.samples), settings.all_seeds
+    numbers = [*seeds.tolist(), *(seeds + _FURTHER).tolist()]
     report(f"{n} samples, weights of {settings.tiny:g}: escapes one by one")
     sizes = {seed: np.random.default_rng(seed).uniform(0.5, 1.5, size=n) for seed in numbers}
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]
@@ -183,14 +185,15 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     due = [_escapes(start, one) for start, one in zip(starts, data, strict=True)]
     runs = _descended(starts, data, due, step=_FINE, saves=800, save=directions)
 
-    def grown(seed: int) -> dict[str, Any]:
-        run, times = runs[seed - settings.seed], due[seed - settings.seed].times
+    def grown(saddle_seed: int) -> dict[str, Any]:
+        i = numbers.index(saddle_seed)
+        run, times = runs[i], due[i].times
         between = (times + np.append(times[1:], run.ts[-1])) / 2
         at = np.minimum(np.searchsorted(run.ts, between), len(run.ts) - 1)
         return {"directions": ("escape", np.asarray(run.saved)[at].astype(float))}
 
     shown = int(np.argmax([len(one.times) for one in due]))
-    return bf.sweeps.tabulate(grown, seeds=numbers).assign(
+    return bf.sweeps.tabulate(grown, over={"saddle_seed": numbers}).assign(
         shown=shown,
         shown_time=("time", runs[shown].ts),
         shown_loss=("time", runs[shown].loss),

@@ -35,7 +35,7 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
     middles = (due + np.append(due[1:], edges[-1])) / 2
     plateaus = zip(middles, left, strict=True)
     words: Any = {"textcoords": "offset points", "ha": "center", "fontsize": 7, "color": "C1"}
-    for count, where in zip(n.directions.isel(seed=int(n.shown)).values, plateaus, strict=False):
+    for count, where in zip(n.directions.isel(saddle_seed=int(n.shown)).values, plateaus, strict=False):
         axes.annotate(f"{count:g}", where, (0, 5), **words)
     axes.plot([], [], ls="none", marker="$1$", color="C1", label="directions grown")
     axes.set(xlabel="time $t/\\tau$", ylabel="loss", ylim=(-0.02 * first, 1.12 * first))

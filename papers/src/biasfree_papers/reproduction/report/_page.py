@@ -15,6 +15,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     count,
     headlines,
     holds,
+    natures,
     of_kind,
     tally,
 )
@@ -46,8 +47,9 @@ _PARTS = {
 _KEY = Markup(
     "<p>A claim is a sentence in our words with its measured values, its bound, and the origin of the bound."
     "</p><ul><li><b>Ours</b>: guaranteed by this package. The bound is derived, and the command fails if the "
-    "claim does. An <b>identity</b> among them holds for any weights, by algebra: it tests the code alone."
-    "</li>"
+    "claim does. A <b>prediction</b> among them leaves something out, which its bound estimates (terms, "
+    "time, chance): it could fail. A <b>theorem</b> is exact for these runs, an <b>identity</b> for any "
+    "weights, by algebra: these two test code.</li>"
     "<li><b>Paper</b>: stated or shown by a paper. It is reported only, with the reason where it does not "
     "hold.</li>"
     "<li><b>Observed</b>: measured here, without a derivation. It is reported only.</li>"
@@ -92,8 +94,11 @@ def _part(out: Path, name: str, records: Sequence[Record]) -> Iterator[Markup]:
 
 def _verdict(records: Sequence[Record]) -> Markup:
     """What holds, in one line, and below it what does not."""
-    held = tally(claim for record in records for claim in record["claims"])
-    lines = [tag("b", text) if kind == "ours" else text for kind, text in held.items()]
+    every = [claim for record in records for claim in record["claims"]]
+    lines = [
+        joined([tag("b", text), f": {natures(every)}"]) if kind == "ours" else text
+        for kind, text in tally(every).items()
+    ]
     missing = [name for name in REGISTRY if name not in {record["figure"] for record in records}]
     unmade = f"Not made yet: {', '.join(missing)}." if missing else ""
     folds = tag("div", _failing(records), folded("What these words mean", _KEY), class_="folds")

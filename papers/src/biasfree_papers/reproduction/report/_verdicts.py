@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from biasfree_papers.experiment import KINDS
+from biasfree_papers.experiment import KINDS, NATURES
 
 Record = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def headlines(record: Record) -> list[Record]:
     claims = ordered(record)
     if named := [claim for claim in claims if claim.get("headline")]:
         return named
-    ours = [claim for claim in claims if claim["kind"] == "ours" and not claim["identity"]]
+    ours = [claim for claim in claims if claim["kind"] == "ours" and claim["nature"] != "identity"]
     return ours[:2] + of_kind(claims, "paper")[:1] or claims[:1]
 
 
@@ -52,9 +52,17 @@ def tally(claims: Iterable[Record]) -> dict[str, str]:
     return {kind: f"{count(chosen)} {name} hold" for kind, (chosen, name) in found.items() if chosen}
 
 
+def natures(claims: Iterable[Record]) -> str:
+    """How many claims of ours of each nature hold, in words, by the natures that there are."""
+    every = list(claims)
+    words = ("predictions that could fail", "theorems that test code", "identities")
+    found = {name: [c for c in every if c["nature"] == one] for one, name in zip(NATURES, words, strict=True)}
+    return ", ".join(f"{count(chosen)} {name}" for name, chosen in found.items() if chosen)
+
+
 def marks(claim: Record) -> list[str]:
     """The marks of a claim beside its kind."""
-    return [mark for mark in ("identity", "rebuilt") if claim[mark]]
+    return [mark for mark in (claim["nature"], "rebuilt" if claim["rebuilt"] else None) if mark]
 
 
 def seed_count(claim: Record) -> str:

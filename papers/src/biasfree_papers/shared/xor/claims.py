@@ -37,6 +37,7 @@ def _independent(n: xarray.Dataset) -> list[Claim]:
             at_most=_bound(n),
             source=derived,
             bound=f"{_ACCURACY}, plus what the outputs of the sorting phase, O(γ²), can change",
+            nature="prediction",
             headline=True,
         ),
         ours(
@@ -46,6 +47,7 @@ def _independent(n: xarray.Dataset) -> list[Claim]:
             source=derived,
             bound="parts of weights that do not grow stay within (1 + max s_i/s_j)(|W₁(0)| + |W₂(0)|); plus "
             "the bound on outputs",
+            nature="prediction",
         ),
     ]
 
@@ -70,6 +72,7 @@ def _gated(n: xarray.Dataset) -> list[Claim]:
             at_most=n.accuracy.sel(set=4) + n.gated_error,
             source=f"derived here; for {_figure(n)}",
             bound=f"{_ACCURACY}, plus the tolerances of the steps of the gated flow",
+            nature="prediction",
         )
         found.append(later)
     separate = paper(
