@@ -5,12 +5,12 @@
 # make test-all  also the slow tests, and all examples of properties; make test-machines repeats tests with the rounding of other machines
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
-# make results   rewrite docs/results.md and the results in docs/neighbors.md, from the figures of make paper
+# make results   every claim with its verdict, from the figures of make paper: out/results.md
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
-# make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
+# make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
 # make release-check  build both packages, install them alone in clean environments, use them: on every Python of
 #                this machine, with newest and lowest versions; CHECK='--python 3.12 --versions lowest' is one of them
-# make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/;
+# make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/;
 #                make drawings only the vector drawings, docs/pictures/drawing_*.svg
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
@@ -35,7 +35,7 @@ drawings: $(VENV)/.core
 	$(BIN)/python docs/drawings.py
 
 equations: $(VENV)/.core
-	$(BIN)/python docs/equations.py
+	$(BIN)/python docs/equations.py $(OUT)
 
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
@@ -45,7 +45,7 @@ gallery: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
-docs: $(VENV)/.dev
+docs: $(VENV)/.dev results
 	$(BIN)/python docs/website/build.py $(OUT)/site
 
 docs-check: docs browser

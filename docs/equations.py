@@ -1,6 +1,6 @@
-"""Write docs/equations.md: a table from equations to functions, tests and figures.
+"""Write OUT/equations.md: a table from equations to functions, tests and figures; the site has it too.
 
-    python docs/equations.py
+    python docs/equations.py OUT
 
 A function is in the table if its docstring has a `Reference:`. Tests, figures and pages are linked where they
 use it; `references.py` resolves their imports.
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from references import resolved, used
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ROOT / "papers" / "src" / "biasfree_papers"
-TABLE = ROOT / "docs" / "equations.md"
+DOCS = ROOT / "docs"
 STAGES = ("theory", "theory.neighbors", "networks", "data", "diagnostics")
 KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
 ITEM = re.compile(
@@ -46,8 +48,7 @@ TMLR = {  # first version → published version; other published numbers are not
 HEAD = """# Equations
 
 From each equation of [ZSL25] and of neighboring papers to the function that computes it, the tests that call
-it, and the figures and pages that use it. `make equations` generates this page from docstrings and imports; a
-test fails when it is stale.
+it, and the figures and pages that use it. `make equations` writes this page from docstrings and imports.
 
 [ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its
 first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR means that its number there is
@@ -58,9 +59,9 @@ not known to us. "Derived here" means that it is not in the paper.
 """
 
 
-def table() -> str:
-    """The text of the page."""
-    return HEAD + "\n".join(row(stage, name, reference) for stage, name, reference in functions()) + "\n"
+def table(at: Path = DOCS) -> str:
+    """The text of the page, with links for a page in the folder `at`."""
+    return HEAD + "\n".join(row(*found, at) for found in functions()) + "\n"
 
 
 def functions() -> Iterator[tuple[str, str, str]]:
@@ -73,12 +74,12 @@ def functions() -> Iterator[tuple[str, str, str]]:
                 yield stage, name, " ".join(found[1].split()).rstrip(".")
 
 
-def row(stage: str, name: str, reference: str) -> str:
+def row(stage: str, name: str, reference: str, at: Path) -> str:
     """One line of the table."""
     ours, theirs = numbers(reference)
     public = f"biasfree.{stage}.{name}"
-    linked = f"[`bf.{stage}.{name}`]({source(public)})"
-    cells = [ours or "–", theirs or "–", linked, reference, tests(public), shown(public)]
+    linked = f"[`bf.{stage}.{name}`]({source(public, at)})"
+    cells = [ours or "–", theirs or "–", linked, reference, tests(public, at), shown(public, at)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -101,24 +102,24 @@ def items(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def source(public: str) -> str:
+def source(public: str, at: Path) -> str:
     """A link to the definition of a function: file and line."""
     found = resolved(public)
-    path = Path(inspect.getsourcefile(found) or "").resolve().relative_to(ROOT)
-    return f"../{path}#L{inspect.getsourcelines(found)[1]}"
+    path = Path(inspect.getsourcefile(found) or "").resolve()
+    return f"{os.path.relpath(path, at)}#L{inspect.getsourcelines(found)[1]}"
 
 
-def tests(public: str) -> str:
+def tests(public: str, at: Path) -> str:
     """The test files in which a test calls the function, those of the theory first."""
     users = [path for path, objects in test_users().items() if id(resolved(public)) in objects]
-    return ", ".join(f"[{p.stem[5:]}](../{p.relative_to(ROOT)})" for p in users) or "–"
+    return ", ".join(f"[{p.stem[5:]}]({os.path.relpath(p, at)})" for p in users) or "–"
 
 
-def shown(public: str) -> str:
+def shown(public: str, at: Path) -> str:
     """The figures and pages that use the function."""
     figures = [f"`{p.name}`" for p, objects in figure_users().items() if id(resolved(public)) in objects]
     pages = [p for p, objects in page_users().items() if id(resolved(public)) in objects]
-    return ", ".join([*figures, *(f"[{p.stem}](theory/{p.name})" for p in pages)]) or "–"
+    return ", ".join([*figures, *(f"[{p.stem}]({os.path.relpath(p, at)})" for p in pages)]) or "–"
 
 
 Users = dict[Path, set[int]]
@@ -190,5 +191,7 @@ def identities(names: set[str]) -> set[int]:
 
 
 if __name__ == "__main__":
-    with replacing(TABLE) as file:
-        file.write(table().encode())
+    out = Path(sys.argv[1]).resolve()
+    with replacing(out / "equations.md") as file:
+        file.write(table(out).encode())
+    print(out / "equations.md")

@@ -37,7 +37,7 @@ PAGES = [
 ]
 INDOORS = [
     ROOT / "docs" / "notation.md",
-    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md")),
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     ROOT / "docs" / "gallery.md",
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
@@ -151,7 +151,7 @@ def test_a_neighboring_paper_is_described(name):
         "**Outside the theorem.**",
     ):
         assert part in found[1], f"the section of {name} lacks {part}"
-    assert f"<!-- {name}: by make results -->" in found[1], f"the section of {name} lacks its picture"
+    assert f"](pictures/{name}.png)\n\n<!-- results of {name} -->" in found[1], f"{name} lacks its picture"
     assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
 
 
@@ -210,52 +210,41 @@ def test_walks_follow_the_calls(call, entered):
 
 @pytest.fixture(scope="module")
 def results():
-    """The script that writes results.md, run once."""
+    """The script that writes the results, run once."""
     return runpy.run_path(str(ROOT / "docs" / "results.py"))
 
 
-def sealed(results, text):
-    """The neighboring papers whose results on the page are as `make results` wrote them from the sources."""
-    found = []
-    for name in NEIGHBORS:
-        part = re.search(rf"<!-- {name}: by make results -->\n(.*?)<!-- end", text, re.DOTALL)
-        shown, _, last = part[1].strip().rpartition("\n\n") if part else ("", "", "")
-        found += [name] if last == f"<!-- {results['seal'](name, shown)} -->" else []
-    return found
-
-
-def test_results_of_the_neighboring_papers_are_up_to_date(results):
-    """Pictures, captions, tables and claims carry the hash of themselves and of the sources."""
-    text = (ROOT / "docs" / "neighbors.md").read_text()
-    assert sealed(results, text) == NEIGHBORS, "docs/neighbors.md is stale or edited: run `make results`"
-    changed = re.search(r"(?s)<!-- kou2023: by.*?\| (1\.\d+) \|", text)
-    assert changed
-    spoiled = text[: changed.start(1)] + "9" + text[changed.end(1) :]
-    assert sealed(results, spoiled) == [name for name in NEIGHBORS if name != "kou2023"]
-
-
-def test_results_of_a_figure_have_its_picture_tables_and_claims(results, monkeypatch):
-    """`reported` writes them between the markers of a page, under their hash, and nothing else."""
+def test_results_of_a_figure_have_its_caption_tables_and_claims(results):
+    """`reported` writes them in place of a comment of the page, and nothing else."""
     one = stub(section="others")
-    monkeypatch.setattr(REGISTRY, "_found", {one.name: one})
     claims = [claim.record() for claim in one.claims(one.compute(one.settle(), experiment.silent))]
     told = {"title": "rates", "columns": ["γ", "rate"], "rows": [[0.1, 1 / 3], [0.01, None]]}
     record = {"figure": one.name, "title": "a", "caption": "of w*", "tables": [told], "claims": claims}
-    empty = f"before\n\n<!-- {one.name}: by make results -->\n<!-- end of {one.name} -->\n\nafter\n"
-    page = results["reported"](empty, [record])
-    assert page.startswith("before\n\n<!--")
-    assert page.endswith("-->\n\nafter\n")
-    for part in (f"![a](pictures/{one.name}.png)", "*of w\\**", "Rates:", "| 0.1 | 0.333 |", "| 0.01 | – |"):
+    page = results["reported"](f"before\n\n<!-- results of {one.name} -->\n\nafter\n", [record])
+    assert page.startswith("before\n\n*of w\\**\n\nRates:\n\n")
+    for part in ("| 0.1 | 0.333 |", "| 0.01 | – |"):
         assert part in page
-    assert results["claims"](record) in page
-    assert results["reported"](page, [record]) == page
-    assert results["reported"]("no markers", [record]) == "no markers"
+    assert page.endswith(f"{results['claims'](record)}\n\nafter\n")
+    assert results["reported"]("no comment", [record]) == "no comment"
 
 
-def test_results_are_up_to_date(results):
-    """The page names the hash of the sources and settings that its verdicts come from."""
-    page = (ROOT / "docs" / "results.md").read_text()
-    assert f"the hash `{results['digest']()}`" in page, "docs/results.md is stale: run `make results`"
+def test_the_readme_has_the_verdict_of_every_figure(results):
+    """Names always; verdicts where `make paper` has left out/claims.json; and by `make results`."""
+    text, made = (ROOT / "README.md").read_text(), ROOT / "out" / "claims.json"
+    assert list(results["verdicts"](text)) == list(REGISTRY)
+    assert set(results["verdicts"](text).values()) <= {"holds", "in part", "fails"}
+    if made.exists():
+        assert results["disagreements"](text, json.loads(made.read_text())) == []
+
+
+def test_a_wrong_verdict_of_the_readme_is_seen(results):
+    """Of a figure one of whose claims fails, of one that is missing, and of one that there is not."""
+    claims = [{"verdict": "holds"}, {"verdict": "holds for 2 of 5 seeds"}]
+    records = [{"figure": "a", "claims": claims}, {"figure": "b", "claims": claims[:1]}]
+    right = "| `a` | x | in part: y |\n| `b` | x | holds |\n"
+    assert results["disagreements"](right, records) == []
+    for wrong in (right.replace("in part", "holds"), right[:26], right + "| `c` | x | fails |\n"):
+        assert len(results["disagreements"](wrong, records)) == 1
 
 
 @pytest.fixture(scope="module")
@@ -297,22 +286,6 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
     save_numbers(tmp_path / "fig9", numbers, replace(origin, fingerprint="of other sources"))
     with pytest.raises(ValueError, match=r"Made otherwise: \['fig9'\]"):
         results["load"](tmp_path)
-
-
-def test_results_count_what_they_list():
-    """Every figure has a row in a summary, and every claim that the row counts is in the figure's table."""
-    page = (ROOT / "docs" / "results.md").read_text()
-    for figure in REGISTRY:
-        row = re.search(rf"^\| \[{figure}\]\(#{figure.lower()}\).*$", page, re.MULTILINE)
-        section = re.search(rf"^## {figure}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
-        assert row, figure
-        assert section, figure
-        counted = sum(int(n) for n in re.findall(r"\d+ of (\d+)", row[0].split("|", 3)[3]))
-        assert counted == len(re.findall(r"^\| (?:ours|paper|observed)\b", section[1], re.MULTILINE)), figure
-
-
-def test_equations_are_up_to_date(equations):
-    assert (ROOT / "docs" / "equations.md").read_text() == equations["table"](), "run `make equations`"
 
 
 def test_links_of_the_equations_lead_somewhere(equations):
@@ -402,5 +375,7 @@ def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equ
     plain = {"AssumptionError", "Coverage", "coverage", "neighbors"}
     records = {name for name in names if isinstance(attrgetter(f"{stage}.{name}")(bf), type)}
     assert set(names) - cited - plain - records == set()
-    untested = [name for name in cited - records if equations["tests"](f"biasfree.{stage}.{name}") == "–"]
+    untested = [
+        name for name in cited - records if equations["tests"](f"biasfree.{stage}.{name}", ROOT) == "–"
+    ]
     assert untested == []
