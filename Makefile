@@ -8,8 +8,8 @@
 # make results   every claim with its verdict, from the figures of make paper: out/results.md
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
 # make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
-# make release-check  build both packages, install them alone in clean environments, use them: on every Python of
-#                this machine, with newest and lowest versions; CHECK='--python 3.12 --versions lowest' is one of them
+# make release-check  build both packages, check their metadata, install them alone with the newest and with the lowest
+#                versions, run the quickstart; CHECK=highest is one of both, make PYTHON=python3.12 … another Python
 # make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/;
 #                make drawings only the vector drawings, docs/pictures/drawing_*.svg
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
+CHECK  ?= highest lowest-direct
 unexport PYTHONDONTWRITEBYTECODE  # processes that tests and figures start would compile all modules again
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
@@ -53,7 +54,15 @@ docs-check: docs browser
 
 release-check: $(VENV)/.dev
 	$(PIP) --group release
-	$(BIN)/python -m release.check $(OUT)/release $(CHECK)
+	rm -rf $(OUT)/release
+	for folder in . papers; do $(BIN)/python -m build --outdir $(OUT)/release $$folder || exit 1; done
+	$(BIN)/twine check --strict $(OUT)/release/*.whl $(OUT)/release/*.tar.gz
+	for versions in $(CHECK); do \
+	  env=$(OUT)/release/$$versions; echo "versions: $$versions"; \
+	  $(BIN)/uv --quiet venv --python $(PYTHON) $$env && \
+	  $(BIN)/uv --quiet pip install --python $$env --resolution $$versions $(OUT)/release/*.whl && \
+	  $(BIN)/uv --quiet pip check --python $$env && $$env/bin/biasfree doctor && \
+	  $$env/bin/python release/quickstart.py || exit 1; done
 
 # One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
 # neighboring tests in one worker, so that programs are compiled and servers started once. Properties are tried
