@@ -10,8 +10,7 @@
 # make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
 # make release-check  build both packages, check their metadata, install them alone with the newest and with the lowest
 #                versions, run the quickstart; CHECK=highest is one of both, make PYTHON=python3.12 … another Python
-# make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/;
-#                make drawings only the vector drawings, docs/pictures/drawing_*.svg
+# make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
 VENV   := .venv
@@ -21,19 +20,16 @@ CHECK  ?= highest lowest-direct
 unexport PYTHONDONTWRITEBYTECODE  # processes that tests and figures start would compile all modules again
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
 
-pictures: paper drawings
+pictures: paper
 	$(BIN)/python docs/pictures.py $(OUT)
 
 lab-picture: $(VENV)/.dev
 	$(BIN)/python docs/lab_picture.py
-
-drawings: $(VENV)/.core
-	$(BIN)/python docs/drawings.py
 
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py $(OUT)

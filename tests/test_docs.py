@@ -120,22 +120,14 @@ def test_a_page_of_a_result_opens_with_its_question(page):
     assert re.search(r"^\$\$ .+ \$\$$", text, re.MULTILINE), "no formula has its own line"
 
 
-@pytest.fixture(scope="module")
-def drawings():
-    """The script that writes the vector drawings, run once."""
-    return runpy.run_path(str(ROOT / "docs" / "drawings.py"))
-
-
-def test_drawings_are_up_to_date(drawings):
-    """Each file is what the script writes: small, valid, with its words as text; and a document shows it."""
+def test_drawings_are_small_and_shown():
+    """Each is valid, has its words as text, and a document shows it."""
     shown = "".join(page.read_text() for page in [*PAGES, *INDOORS])
-    for stem, draw in drawings["DRAWINGS"].items():
-        text = (ROOT / "docs" / "pictures" / f"{stem}.svg").read_text()
-        assert text == draw().svg(), f"{stem}.svg is stale: run `make drawings`"
+    for path in (ROOT / "docs" / "pictures").glob("*.svg"):
+        text = path.read_text()
         assert len(text) <= 40_000
         assert ElementTree.fromstring(text).findall("{http://www.w3.org/2000/svg}text")
-        assert f"pictures/{stem}.svg" in shown
-    assert {path.stem for path in (ROOT / "docs" / "pictures").glob("*.svg")} == set(drawings["DRAWINGS"])
+        assert f"pictures/{path.name}" in shown
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)
