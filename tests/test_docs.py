@@ -1,6 +1,5 @@
 """The documents: their code runs, their links lead somewhere, their tables are up to date."""
 
-import inspect
 import json
 import re
 import runpy
@@ -289,66 +288,32 @@ def test_links_of_the_equations_lead_somewhere(equations):
         assert not line or re.match(r"@|def |class ", text.splitlines()[int(line) - 1]), link
 
 
-def test_a_word_is_not_a_use(equations):
-    """Among the links by name that were false: "fifty digits", a loss that is a margin, a local variable."""
-    users = {
-        path.stem for path, objects in equations["test_users"]().items() if id_of("data.digits") in objects
-    }
-    assert users == {"test_data_digits", "test_data_transforms"} & users
-    assert "test_data_digits" in users
-
-
-def id_of(name):
-    return id(inspect.unwrap(attrgetter(name)(bf)))
+def test_equations_lead_to_tests_figures_and_pages(equations):
+    """By the room and the name; `fig4` has no formula in its folder, and runs what shared/xor defines."""
+    digits = equations["users"]("biasfree.data.digits", equations["test_texts"]())
+    assert [path.stem for path in digits] == ["test_data_digits"]
+    figures = equations["figure_texts"]()
+    assert "fig4" in [path.name for path in equations["users"]("biasfree.data.xor", figures)]
+    circle = equations["users"]("biasfree.theory.neighbors.circle_rates", figures)
+    assert [path.name for path in circle] == ["basri2019"]
 
 
 @pytest.mark.parametrize(
-    ("source", "uses"),
+    ("text", "named"),
     [
-        ("import biasfree as bf\ndef test_a(): bf.theory.aligned", True),
-        ("import biasfree\ndef test_a(): biasfree.theory.aligned(1).weights", True),
-        ("import biasfree.theory as T\ndef test_a(): T.aligned()", True),
-        ("from biasfree import theory\ndef test_a(): theory.aligned()", True),
-        ("from biasfree.theory import aligned as other\ndef test_a(): other()", True),
-        ("from biasfree.theory.symmetric._aligned import aligned\ndef test_a(): aligned()", True),
-        ("import biasfree as bf\nT = bf.theory\ndef test_a(): T.aligned()", True),
-        ("import biasfree as bf\nT, x = bf.theory, 3\ndef test_a(): T.aligned()", True),
-        ("import biasfree as bf\ndef test_a():\n    T = bf.theory\n    T.aligned()", True),
-        ("import biasfree as bf\nALL = [bf.theory.aligned]\ndef test_a():\n    for f in ALL: f()", True),
-        ("import biasfree as bf\n@mark(f=[bf.theory.aligned])\ndef test_a(f): f()", True),
-        ("import biasfree as bf\ndef helper(): return bf.theory.aligned()\ndef test_a(): helper()", True),
-        ("import biasfree as bf\ndef made(): return bf.theory.aligned()\ndef test_a(made): made", True),
-        (
-            "import biasfree as bf\nclass Case:\n    def run(self): bf.theory.aligned\ndef test_a(): Case()",
-            True,
-        ),
-        ("import biasfree as bf\ndef test_a(): [bf.theory.aligned(n) for n in ()]", True),
-        ('def test_a():\n    """Of aligned neurons."""', False),
-        ("from biasfree.theory import aligned\ndef test_a(): pass", False),
-        ("import biasfree as bf\ndef helper(): bf.theory.aligned()\ndef test_a(): pass", False),
-        ("def test_a(net): net.theory.aligned()", False),
-        ("from biasfree.theory import aligned\ndef test_a(aligned): aligned()", False),
-        ("from biasfree.theory import aligned\ndef test_a():\n    aligned = 3\n    aligned", False),
-        ("from biasfree.theory import aligned\ndef test_a(): [aligned for aligned in ()]", False),
-        ("import biasfree as bf\ndef test_a(): bf.theory.aligned_modes()", False),
-        ("import biasfree as bf\ndef test_a(bf): bf.theory.aligned()", False),
+        ("bf.theory.aligned(1).weights", True),
+        ("T = bf.theory\nT.aligned()", True),
+        ("from biasfree import theory as T\nT.aligned()", True),
+        ("T.aligned()", False),
+        ("from biasfree.theory import other, aligned", True),
+        ("from biasfree.theory import (\n    aligned,\n)", True),
+        ("neurons that are aligned", False),
+        ("net.aligned()", False),
+        ("bf.theory.aligned_modes()", False),
     ],
 )
-def test_uses_are_resolved_by_import(equations, source, uses):
-    found = equations["used"](source, equations["is_test"])
-    assert (id_of("theory.aligned") in equations["identities"](found)) is uses
-
-
-def test_a_figure_uses_what_the_files_that_it_shares_use(equations):
-    """`fig4` has no formula in its folder: it runs what shared/xor defines."""
-    objects = {path.name: found for path, found in equations["figure_users"]().items()}
-    assert id_of("data.xor") in objects["fig4"]
-    assert id_of("theory.neighbors.circle_rates") not in objects["fig4"]
-
-
-def test_names_in_a_text_are_found_in_full(equations):
-    found = equations["NAMED"].findall("`bf.theory.aligned`, bf.theory.neighbors.loss_floor")
-    assert found == ["theory.aligned", "theory.neighbors.loss_floor"]
+def test_a_word_is_not_a_use(equations, text, named):
+    assert (equations["users"]("biasfree.theory.aligned", {ROOT: text}) == [ROOT]) is named
 
 
 def test_equations_know_both_versions(equations):
