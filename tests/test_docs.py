@@ -40,7 +40,6 @@ INDOORS = [
     ROOT / "docs" / "gallery.md",
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
-RESULTS = [page for page in PAGES if page.parent.name == "theory" and page.stem != "README"]
 NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
 
 
@@ -95,30 +94,6 @@ def test_documents_name_the_version():
     assert {newest[1], cited[1], biasfree_papers.__version__} == {bf.__version__}
 
 
-@pytest.mark.parametrize("page", RESULTS, ids=name)
-def test_a_page_of_a_result_has_its_parts(page):
-    """Statement, why, assumptions, the call, a picture, and the script that draws it."""
-    text = page.read_text()
-    for part in ("**Statement.**", "**Why.**", "**Assumptions.**", "**The call.**", "\nReference: "):
-        assert part in text, f"{page.name} lacks {part}"
-    assert f"../pictures/theory_{page.stem}.png" in text
-    assert page.with_suffix(".py").exists()
-    assert f"({page.name})" in (page.parent / "README.md").read_text(), "the index does not name it"
-
-
-@pytest.mark.parametrize("page", RESULTS, ids=name)
-def test_a_page_of_a_result_opens_with_its_question(page):
-    """In at most three sentences of plain words; then come the setting, formulas, and what is refused."""
-    text = page.read_text()
-    title, opening = text.split("\n\n")[:2]
-    assert title.startswith("# ")
-    assert re.match(r"[^?$`*]+\?", opening), "the first paragraph asks nothing, or in symbols"
-    assert len(re.findall(r"[.?](?:\s|$)", opening)) <= 3, "the first paragraph is more than the question"
-    for part in ("**Setting.**", "**What is refused.**"):
-        assert part in text, f"{page.name} lacks {part}"
-    assert re.search(r"^\$\$ .+ \$\$$", text, re.MULTILINE), "no formula has its own line"
-
-
 def test_drawings_are_small_and_shown():
     """Each is valid, has its words as text, and a document shows it."""
     shown = "".join(page.read_text() for page in [*PAGES, *INDOORS])
@@ -129,21 +104,9 @@ def test_drawings_are_small_and_shown():
         assert f"pictures/{path.name}" in shown
 
 
-@pytest.mark.parametrize("name", NEIGHBORS)
-def test_a_neighboring_paper_is_described(name):
-    """What is proved, run, measured and outside the theorem; what is rebuilt is marked; the picture."""
+def test_every_neighboring_paper_has_a_place_for_its_results():
     text = (ROOT / "docs" / "neighbors.md").read_text()
-    found = re.search(rf"\n## [^\n]*\(`{name}`\)\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
-    assert found, f"neighbors.md has no section of {name}"
-    for part in (
-        "**What the paper proves.**",
-        "**What we run",
-        "**What we measured",
-        "**Outside the theorem.**",
-    ):
-        assert part in found[1], f"the section of {name} lacks {part}"
-    assert f"](pictures/{name}.png)\n\n<!-- results of {name} -->" in found[1], f"{name} lacks its picture"
-    assert not REGISTRY[name].rebuilt or "rebuilt" in found[1]
+    assert [name for name in NEIGHBORS if text.count(f"<!-- results of {name} -->") != 1] == []
 
 
 def walk(call):
