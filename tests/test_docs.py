@@ -110,10 +110,11 @@ def test_every_neighboring_paper_has_a_place_for_its_results():
 
 
 def walk(call):
-    """The files of a walk in ARCHITECTURE.md, in their order."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
+    """The files of a walk, in their order."""
+    pages = ("ARCHITECTURE.md", "src/biasfree/dynamics/README.md")
+    text = "".join((ROOT / page).read_text() for page in pages)
     block = re.search(rf"^`{re.escape(call)}.*?^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert block, f"ARCHITECTURE.md has no walk of {call}"
+    assert block, f"no page has a walk of {call}"
     return re.findall(r"^ *\d+ (\S+\.py) ", block[1], re.MULTILINE)
 
 
@@ -124,7 +125,11 @@ def test_the_walk_of_a_figure_names_files():
     assert [file for file in found if not any((place / file).is_file() for place in places)] == []
 
 
-WALKS = ("bf.gradient_flow(network, data, ts)", "bf.diagnose(model, data)")
+WALKS = (
+    "bf.gradient_flow(network, data, ts)",
+    "bf.gradient_flow(deep, data, ts)",
+    "bf.diagnose(model, data)",
+)
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +145,7 @@ def follow(frame, event, _):
 for call in {WALKS!r}:
     data, ts, entered = bf.data.six_points(0.15), [0, 5, 20, 60], []
     network, model = (bf.networks.gaussian((2, 8, 1), scale=0.3, seed=seed) for seed in (0, 1))
+    deep = bf.networks.gaussian((2, 8, 8, 1), scale=0.3, seed=0)
     sys.setprofile(follow)
     eval(call)
     sys.setprofile(None)
