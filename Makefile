@@ -5,37 +5,34 @@
 # make test-all  also the slow tests, and all examples of properties; make test-machines repeats tests with the rounding of other machines
 # make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
-# make results   rewrite docs/results.md and the results in docs/neighbors.md, from the figures of make paper
+# make results   every claim with its verdict, from the figures of make paper: out/results.md
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
-# make docs      set up .venv and build the site into out/site; make docs-check opens it in Chromium
-# make release-check  build both packages, install them alone in clean environments, use them: on every Python of
-#                this machine, with newest and lowest versions; CHECK='--python 3.12 --versions lowest' is one of them
-# make equations rewrite docs/equations.md; make pictures redraws the pictures of the README and of docs/;
-#                make drawings only the vector drawings, docs/pictures/drawing_*.svg
+# make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
+# make release-check  build both packages, check their metadata, install them alone with the newest and with the lowest
+#                versions, run the quickstart; CHECK=highest is one of both, make PYTHON=python3.12 … another Python
+# make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/
 # make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= out
+CHECK  ?= highest lowest-direct
 unexport PYTHONDONTWRITEBYTECODE  # processes that tests and figures start would compile all modules again
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures drawings equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper lab-picture pictures equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
 
-pictures: paper drawings
+pictures: paper
 	$(BIN)/python docs/pictures.py $(OUT)
 
 lab-picture: $(VENV)/.dev
 	$(BIN)/python docs/lab_picture.py
 
-drawings: $(VENV)/.core
-	$(BIN)/python docs/drawings.py
-
 equations: $(VENV)/.core
-	$(BIN)/python docs/equations.py
+	$(BIN)/python docs/equations.py $(OUT)
 
 results: paper
 	$(BIN)/python docs/results.py $(OUT)
@@ -45,7 +42,7 @@ gallery: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
-docs: $(VENV)/.dev
+docs: $(VENV)/.dev results
 	$(BIN)/python docs/website/build.py $(OUT)/site
 
 docs-check: docs browser
@@ -53,7 +50,15 @@ docs-check: docs browser
 
 release-check: $(VENV)/.dev
 	$(PIP) --group release
-	$(BIN)/python -m release.check $(OUT)/release $(CHECK)
+	rm -rf $(OUT)/release
+	for folder in . papers; do $(BIN)/python -m build --outdir $(OUT)/release $$folder || exit 1; done
+	$(BIN)/twine check --strict $(OUT)/release/*.whl $(OUT)/release/*.tar.gz
+	for versions in $(CHECK); do \
+	  env=$(OUT)/release/$$versions; echo "versions: $$versions"; \
+	  $(BIN)/uv --quiet venv --python $(PYTHON) $$env && \
+	  $(BIN)/uv --quiet pip install --python $$env --resolution $$versions $(OUT)/release/*.whl && \
+	  $(BIN)/uv --quiet pip check --python $$env && $$env/bin/biasfree doctor && \
+	  $$env/bin/python release/quickstart.py || exit 1; done
 
 # One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
 # neighboring tests in one worker, so that programs are compiled and servers started once. Properties are tried

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import biasfree as bf
-from benchmarks import descent_fig3, peers_torch
+from benchmarks import descent, peers_torch
 from benchmarks.measure import best, in_fresh_process, path_error, timed
 from benchmarks.problems import LEAKY_REFERENCE, fig3
 from benchmarks.rows import Goal, Row
@@ -31,22 +31,15 @@ def rows() -> Iterator[Row]:
     """A second run, and a first one in a process of its own."""
     rtol, error = tolerance()
     again, _ = best(lambda: flows(rtol), 2)
-    per_leak = [peers_torch.seconds_a_step(fig3(leak), descent_fig3.CHUNK) for leak in LEAKS]
+    per_leak = [peers_torch.seconds_a_step(fig3(leak), descent.FIG3_CHUNK) for leak in LEAKS]
     theirs = sum(seconds for seconds, _ in per_leak) * fig3().steps
-    paper = path_error(descent_fig3.whole_descent()[1].weights, fig3().reference)
+    paper = path_error(descent.whole_descent()[1].weights, fig3().reference)
     shared: dict[str, Any] = {"error": error, "bound": BOUND, "peer_error": paper}
     peer = f"PyTorch, {len(LEAKS)} × {fig3().steps:,} steps"
     first, second = GOALS.items()
-    yield Row(
-        first[0],
-        peer,
-        again,
-        theirs,
-        goal=first[1],
-        note=f"rtol {rtol:g}, error the largest of six leaks against rtol {LEAKY_REFERENCE:g}; the "
-        "peer's time is scaled from a part, its error that of the paper's step (ReLU, our descent)",
-        **shared,
-    )
+    note = f"rtol {rtol:g}; error: the largest of six leaks against rtol {LEAKY_REFERENCE:g}; the peer's: "
+    note += "that of the paper's step (ReLU, our descent); its time is scaled from a part"
+    yield Row(first[0], peer, again, theirs, goal=first[1], note=note, **shared)
     imports, once = min((in_fresh_process("flow_fig3", rtol) for _ in range(2)), key=lambda found: found[1])
     note = f"the better of two processes, programs from disk; imports take {imports:.2g} s more"
     yield Row(second[0], peer, once, theirs, goal=second[1], note=note, **shared)

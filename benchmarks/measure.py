@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -57,20 +58,14 @@ def _squares(w: np.ndarray) -> np.ndarray:
 
 
 def machine() -> dict[str, Any]:
-    """Date, processor, cores, threads and versions."""
+    """Date, processor as the system names it, cores, threads and versions."""
+    described = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.*)", described.read_text() if described.exists() else "")
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "cpu": cpu_model(),
+        "cpu": found[1] if found else platform.processor() or platform.machine(),
         "cores": cores(),
         "threads": threads.described(),
         "system": platform.platform(),
         "versions": versions(),
     }
-
-
-def cpu_model() -> str:
-    """The processor as the system names it."""
-    described = Path("/proc/cpuinfo")
-    lines = described.read_text().splitlines() if described.exists() else []
-    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine()

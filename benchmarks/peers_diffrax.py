@@ -49,21 +49,16 @@ def solve(problem: Problem, *, rtol: float, limit: float) -> Solved:
     """The flow at the problem's times; as many steps as fit into `limit` seconds by the cost of a trial."""
     weights, data = problem.network.weights, problem.data
     args = (data.x, data.targets, problem.network.leak)
-    atol = rtol * typical_size(weights)
+    given = (weights, args, problem.ts, rtol, rtol * typical_size(weights))
 
-    def call(max_steps: int):
-        found = _solve(weights, args, problem.ts, rtol, atol, max_steps=max_steps)
-        return jax.block_until_ready(found)
+    def call(max_steps: int) -> tuple[float, diffrax.Solution]:
+        program = _solve.lower(*given, max_steps=max_steps).compile()
+        return timed(lambda: jax.block_until_ready(program(*given)))
 
     with jax.enable_x64(True):
-        call(TRIAL_STEPS)  # compiles
-        seconds, found = timed(lambda: call(TRIAL_STEPS))
+        seconds, found = call(TRIAL_STEPS)
         if found.result != diffrax.RESULTS.successful:
-            most = max(TRIAL_STEPS, int(limit / seconds * TRIAL_STEPS))
-            program = _solve.lower(weights, args, problem.ts, rtol, atol, max_steps=most).compile()
-            seconds, found = timed(
-                lambda: jax.block_until_ready(program(weights, args, problem.ts, rtol, atol))
-            )
+            seconds, found = call(max(TRIAL_STEPS, int(limit / seconds * TRIAL_STEPS)))
         return _solved(found, seconds)
 
 

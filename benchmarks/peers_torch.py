@@ -1,10 +1,9 @@
-"""Training loops in eager PyTorch, float64, with SGD and with Adam; at their best number of threads."""
+"""Training loops in eager PyTorch, float64, with SGD; at their best number of threads."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -37,7 +36,7 @@ class Descent:
     def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
         self.model = model_of(network)
         self.x, self.y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
-        self.optimizer: torch.optim.Optimizer = torch.optim.SGD(self.model.parameters(), lr=step)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=step)
 
     def run(self, steps: int) -> None:
         criterion = torch.nn.MSELoss()
@@ -46,43 +45,23 @@ class Descent:
             (criterion(self.model(self.x), self.y) / 2).backward()
             self.optimizer.step()
 
-    @property
-    def weights(self) -> list[np.ndarray]:
-        return [w.detach().numpy().copy() for w in self.model.parameters()]
 
-
-class Adam(Descent):
-    """The same loop with PyTorch's Adam; the step is its rate."""
-
-    def __init__(self, network: bf.Network, data: bf.Dataset, step: float):
-        super().__init__(network, data, step)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=step)
-
-
-def path(network: bf.Network, data: bf.Dataset, *, step: float, saves: list[int]) -> list[np.ndarray]:
-    """The weights after each of these numbers of steps, one array per layer with a leading axis."""
-    descent, states, done = Descent(network, data, step), [], 0
-    for stop in saves:
-        descent.run(stop - done)
-        states.append(descent.weights)
-        done = stop
-    return [np.array(layer) for layer in zip(*states, strict=True)]
+def descended(network: bf.Network, data: bf.Dataset, *, step: float, steps: int) -> list[np.ndarray]:
+    """The weights after this many steps."""
+    descent = Descent(network, data, step)
+    descent.run(steps)
+    return [w.detach().numpy().copy() for w in descent.model.parameters()]
 
 
 @functools.cache
 def seconds_a_step(problem: Problem, chunk: int, chunks: int = 6) -> tuple[float, int]:
-    """The shortest time of a step of descent among chunks of steps; and the number of threads it took."""
-    return best_step(lambda: Descent(problem.network, problem.data, problem.step), chunk, chunks)
-
-
-def best_step(loop: Callable[[], Descent], chunk: int, chunks: int) -> tuple[float, int]:
-    """The shortest time of a step of a loop, made anew for each number of threads; and the best number."""
+    """The shortest time of a step among chunks of steps, over numbers of threads; and the best number."""
     before = torch.get_num_threads()
     found = (math.inf, 0)
     try:
         for count in threads.counts():
             torch.set_num_threads(count)
-            one = loop()
+            one = Descent(problem.network, problem.data, problem.step)
             one.run(min(chunk, 20))
             took = min(timed(lambda: one.run(chunk))[0] for _ in range(chunks))  # noqa: B023
             found = min(found, (took / chunk, count))

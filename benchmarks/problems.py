@@ -76,5 +76,12 @@ def fig3(leak: float = 0.0) -> Problem:
 
 
 @functools.cache
+def starts(runs: int) -> tuple[bf.Network, ...]:
+    """Networks for six points, from the seeds 0, 1, 2, …"""
+    sizes = six_points().network.sizes
+    return tuple(bf.networks.gaussian(sizes, scale=1e-3, seed=seed) for seed in range(runs))
+
+
+@functools.cache
 def _fig3_data() -> bf.Dataset:
     return bf.data.odd_sine(1000, 20, seed=0)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchmarks.rows import Row
+from benchmarks.rows import COLUMNS, Row
 from biasfree.files import replacing
 
 #: Columns of characters where the output is no terminal.
@@ -29,31 +29,17 @@ def write(path: Path, machine: dict[str, Any], rows: Sequence[Row], **more: Any)
 def show(machine: dict[str, Any], rows: Sequence[Row]) -> None:
     """The table, its notes below, and the number of goals reached."""
     console = Console() if Console().is_terminal else Console(width=WIDTH)
-    console.print(_head(machine), highlight=False)
-    if not rows:
-        return
-    table = Table(show_lines=False)
-    for column in rows[0].cells():
-        words = column in ("workload", "peer")
-        table.add_column(column, justify="left" if words else "right", overflow="fold", no_wrap=not words)
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    head = f"{machine['date']}, {machine['cpu']}, cores: {machine['cores']}; threads: {machine['threads']}"
+    console.print(f"{head}\n{versions}\nfloat64; ratio > 1: we are faster.", highlight=False)
+    table = Table(*COLUMNS)
     for number, row in enumerate(rows, 1):
         style = {None: "", True: "green", False: "red"}[row.reached]
-        cells = row.cells()
-        mark = f" ({number})" if row.note else ""
-        table.add_row(cells.pop("workload") + mark, *cells.values(), style=style)
+        first, *others = row.cells()
+        table.add_row(f"{first} ({number})" if row.note else first, *others, style=style)
     console.print(table)
     for number, row in enumerate(rows, 1):
         if row.note:
             console.print(Text(f"({number}) {row.note}"), highlight=False)
-    asked = [row for row in rows if row.goal]
-    reached = sum(bool(row.reached) for row in asked)
-    console.print(f"{reached} of {len(asked)} goals reached.", highlight=False)
-
-
-def _head(machine: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    return (
-        f"{machine['date']}, {machine['cpu']}, cores: {machine['cores']}; threads: {machine['threads']}\n"
-        f"{versions}\n"
-        "float64; error = max over saved times of |ΔW|/|W| unless noted; ratio > 1: we are faster."
-    )
+    reached = [bool(row.reached) for row in rows if row.goal]
+    console.print(f"{sum(reached)} of {len(reached)} goals reached.", highlight=False)

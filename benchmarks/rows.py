@@ -8,12 +8,12 @@ from typing import Any
 
 from biasfree.tables import as_json
 
-_COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "error", "its error")
+COLUMNS = ("workload", "ours", "peer", "takes", "ratio", "goal", "reached", "error", "its error")
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal for a ratio (×), a share (%), a time (s) or memory (GB): ≥, ≤ or < a number."""
+    """A goal for a ratio (×), a time (s) or memory (GB): ≥, ≤ or < a number."""
 
     sense: str
     number: float
@@ -33,7 +33,7 @@ class Row:
 
     `ratio` is what the goal is about, by default how many times as fast as the peer we are; `bound` is what
     our error must not exceed for the goal to count. `unfinished` marks a peer stopped at its time limit,
-    whose ratio is a lower bound; `stored` says when and where a row was measured, if not in this run.
+    whose ratio is a lower bound.
     """
 
     workload: str
@@ -48,7 +48,6 @@ class Row:
     peer_error: float | None = None
     bound: float | None = None
     unfinished: bool = False
-    stored: str = ""
     note: str = ""
 
     def __post_init__(self):
@@ -70,12 +69,12 @@ class Row:
         goal = None if self.goal is None else {**asdict(self.goal), "text": str(self.goal)}
         return as_json({**asdict(self), "goal": goal, "reached": self.reached})
 
-    def cells(self) -> dict[str, str]:
-        """The row as it is shown, by column."""
+    def cells(self) -> tuple[str, ...]:
+        """The row as it is shown, column by column."""
         ratio = "–" if self.ratio is None else _amount(self.ratio, self.ratio_unit)
         reached = {None: "", True: "yes", False: "NO"}[self.reached]
-        shown = (
-            self.workload + (f" [stored: {self.stored}]" if self.stored else ""),
+        return (
+            self.workload,
             quantity(self.ours, self.unit),
             self.peer,
             ("> " if self.unfinished else "") + quantity(self.theirs, self.unit),
@@ -85,15 +84,12 @@ class Row:
             _error(self.error),
             _error(self.peer_error),
         )
-        return dict(zip(_COLUMNS, shown, strict=True))
 
 
 def _amount(value: float, unit: str) -> str:
-    if unit == "%":
-        return f"{100 * value:.3g} %"
-    if unit == "GB":
-        return f"{value:.3g} GB"
-    return f"{value:.3g} s" if unit == "s" else f"{value:.3g}×" if value < 100 else f"{value:,.0f}×"
+    if unit in ("GB", "s"):
+        return f"{value:.3g} {unit}"
+    return f"{value:.3g}×" if value < 100 else f"{value:,.0f}×"
 
 
 def quantity(value: float | None, unit: str) -> str:

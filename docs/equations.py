@@ -1,34 +1,34 @@
-"""Write docs/equations.md: a table from equations to functions, tests and figures.
+"""Write OUT/equations.md: a table from equations to functions, tests and figures; the site has it too.
 
-    python docs/equations.py
+    python docs/equations.py OUT
 
-A function is in the table if its docstring has a `Reference:`. Tests, figures and pages are linked where they
-use it; `references.py` resolves their imports.
+A function is in the table if its docstring has a `Reference:`, which `@result` reads too. Tests, figures and
+pages are linked where they name it.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import re
+import sys
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from biasfree.files import replacing
 from biasfree_papers import FIGURES
-from references import resolved, used
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ROOT / "papers" / "src" / "biasfree_papers"
-TABLE = ROOT / "docs" / "equations.md"
+DOCS = ROOT / "docs"
 STAGES = ("theory", "theory.neighbors", "networks", "data", "diagnostics")
 KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
 ITEM = re.compile(
     rf"\b({KINDS})\.? ([A-Z]?\.?\d+(?:\.\d+)?[a-z]?(?:(?:, | and | to )\d+[a-z]?\b)*|[A-Z](?:\.\d)?\b)"
 )
 PUBLISHED = re.compile(rf"\(TMLR ([^)]*)\)|\bTMLR ((?:{KINDS})\b[^;(]*)")
-NAMED = re.compile(rf"\bbf\.((?:{'|'.join(sorted(STAGES, key=len, reverse=True))})\.\w+)")
 TMLR = {  # first version → published version; other published numbers are not known
     "Assumption 4": "Assumption 7",
     "Thm. 5": "Thm. 8",
@@ -46,8 +46,7 @@ TMLR = {  # first version → published version; other published numbers are not
 HEAD = """# Equations
 
 From each equation of [ZSL25] and of neighboring papers to the function that computes it, the tests that call
-it, and the figures and pages that use it. `make equations` generates this page from docstrings and imports; a
-test fails when it is stale.
+it, and the figures and pages that use it. `make equations` writes this page from docstrings and sources.
 
 [ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its
 first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR means that its number there is
@@ -58,9 +57,9 @@ not known to us. "Derived here" means that it is not in the paper.
 """
 
 
-def table() -> str:
-    """The text of the page."""
-    return HEAD + "\n".join(row(stage, name, reference) for stage, name, reference in functions()) + "\n"
+def table(at: Path = DOCS) -> str:
+    """The text of the page, with links for a page in the folder `at`."""
+    return HEAD + "\n".join(row(*found, at) for found in functions()) + "\n"
 
 
 def functions() -> Iterator[tuple[str, str, str]]:
@@ -73,12 +72,12 @@ def functions() -> Iterator[tuple[str, str, str]]:
                 yield stage, name, " ".join(found[1].split()).rstrip(".")
 
 
-def row(stage: str, name: str, reference: str) -> str:
+def row(stage: str, name: str, reference: str, at: Path) -> str:
     """One line of the table."""
     ours, theirs = numbers(reference)
     public = f"biasfree.{stage}.{name}"
-    linked = f"[`bf.{stage}.{name}`]({source(public)})"
-    cells = [ours or "–", theirs or "–", linked, reference, tests(public), shown(public)]
+    linked = f"[`bf.{stage}.{name}`]({source(public, at)})"
+    cells = [ours or "–", theirs or "–", linked, reference, tests(public, at), shown(public, at)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -101,94 +100,74 @@ def items(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def source(public: str) -> str:
+def source(public: str, at: Path) -> str:
     """A link to the definition of a function: file and line."""
-    found = resolved(public)
-    path = Path(inspect.getsourcefile(found) or "").resolve().relative_to(ROOT)
-    return f"../{path}#L{inspect.getsourcelines(found)[1]}"
+    room, _, name = public.rpartition(".")
+    found = inspect.unwrap(getattr(importlib.import_module(room), name))
+    path = Path(inspect.getsourcefile(found) or "").resolve()
+    return f"{os.path.relpath(path, at)}#L{inspect.getsourcelines(found)[1]}"
 
 
-def tests(public: str) -> str:
-    """The test files in which a test calls the function, those of the theory first."""
-    users = [path for path, objects in test_users().items() if id(resolved(public)) in objects]
-    return ", ".join(f"[{p.stem[5:]}](../{p.relative_to(ROOT)})" for p in users) or "–"
+def tests(public: str, at: Path) -> str:
+    """The test files that name the function, those of the theory first."""
+    found = users(public, test_texts())
+    return ", ".join(f"[{p.stem[5:]}]({os.path.relpath(p, at)})" for p in found) or "–"
 
 
-def shown(public: str) -> str:
-    """The figures and pages that use the function."""
-    figures = [f"`{p.name}`" for p, objects in figure_users().items() if id(resolved(public)) in objects]
-    pages = [p for p, objects in page_users().items() if id(resolved(public)) in objects]
-    return ", ".join([*figures, *(f"[{p.stem}](theory/{p.name})" for p in pages)]) or "–"
+def shown(public: str, at: Path) -> str:
+    """The figures and pages that name the function."""
+    figures = [f"`{p.name}`" for p in users(public, figure_texts())]
+    pages = [f"[{p.stem}]({os.path.relpath(p, at)})" for p in users(public, page_texts())]
+    return ", ".join([*figures, *pages]) or "–"
 
 
-Users = dict[Path, set[int]]
-"""The objects that each file or folder uses, by identity."""
+def users(public: str, texts: dict[Path, str]) -> list[Path]:
+    """The files or folders whose text names a function."""
+    return [path for path, text in texts.items() if names(text, *public.split(".")[-2:])]
+
+
+def names(text: str, room: str, name: str) -> bool:
+    """Whether a text has ROOM.NAME, also under another name of the room, or imports NAME."""
+    if name not in text:
+        return False
+    others = re.findall(rf"\b{room} as (\w+)|^ *(\w+) = bf\.(?:\w+\.)*{room}$", text, re.MULTILINE)
+    rooms = "|".join([room, *("".join(other) for other in others)])
+    return bool(
+        re.search(rf"\b(?:{rooms})\.{name}\b|\bimport .*\b{name}\b|^    {name},$", text, re.MULTILINE)
+    )
 
 
 @cache
-def test_users() -> Users:
+def test_texts() -> dict[Path, str]:
     folders = ("theory", "networks", "data", "diagnostics", "papers")
     paths = [path for folder in folders for path in sorted((ROOT / "tests" / folder).rglob("test_*.py"))]
-    return {path: identities(used(path.read_text(), is_test)) for path in paths}
-
-
-def is_test(name: str) -> bool:
-    return name.startswith("test_")
+    return {path: path.read_text() for path in paths}
 
 
 @cache
-def page_users() -> Users:
-    """The objects that the Python of a page and its script use, and those that its text names in full."""
-    pages = [path for path in sorted((ROOT / "docs" / "theory").glob("*.md")) if path.stem != "README"]
-    found = {}
-    for page in pages:
-        text = page.read_text()
-        blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-        named = {f"biasfree.{name}" for name in NAMED.findall(text)}
-        found[page] = identities(used(blocks) | used(page.with_suffix(".py").read_text()) | named)
-    return found
+def page_texts() -> dict[Path, str]:
+    """Every page of a result, with the script that draws its picture."""
+    pages = [path for path in sorted((DOCS / "theory").glob("*.md")) if path.stem != "README"]
+    return {page: page.read_text() + page.with_suffix(".py").read_text() for page in pages}
 
 
 @cache
-def figure_users() -> Users:
-    """The objects that the files of a figure use, also through files that several figures share."""
-    folders = sorted(PAPERS / module.rpartition(".")[2] for modules in FIGURES.values() for module in modules)
-    return {folder: identities(used_by_figure(folder)) for folder in folders}
+def figure_texts() -> dict[Path, str]:
+    """The sources of every figure, with a folder of `shared` that it runs."""
+    names = sorted(module.rpartition(".")[2] for modules in FIGURES.values() for module in modules)
+    texts = {PAPERS / name: _sources(PAPERS / name) for name in names}
+    shared = {path.parent.name: _sources(path.parent) for path in (PAPERS / "shared").glob("*/compute.py")}
+    for folder, text in texts.items():
+        texts[folder] += "".join(more for name, more in shared.items() if f"shared.{name}" in text)
+    return texts
 
 
-def used_by_figure(folder: Path) -> set[str]:
-    found: set[str] = set()
-    left: list[tuple[Path, str | None]] = [(path, None) for path in sorted(folder.glob("*.py"))]
-    seen = set()
-    while left:
-        if (item := left.pop()) in seen:
-            continue
-        seen.add(item)
-        path, name = item
-        names = used(path.read_text(), partial(_asked, name))
-        found |= names
-        left += [one for dotted in names if (one := shared(dotted)) is not None]
-    return found
-
-
-def _asked(name: str | None, one: str) -> bool:
-    """Whether a definition counts, if only that of this name does, or all do."""
-    return name in (None, one)
-
-
-def shared(dotted: str) -> tuple[Path, str] | None:
-    """(file, name) of a definition in the package of figures, such as those that several share; else None."""
-    if not dotted.startswith("biasfree_papers."):
-        return None
-    *module, name = dotted.split(".")[1:]
-    path = PAPERS.joinpath(*module).with_suffix(".py")
-    return (path, name) if module and path.is_file() else None
-
-
-def identities(names: set[str]) -> set[int]:
-    return {id(resolved(name)) for name in names}
+def _sources(folder: Path) -> str:
+    return "".join(path.read_text() for path in sorted(folder.glob("*.py")))
 
 
 if __name__ == "__main__":
-    with replacing(TABLE) as file:
-        file.write(table().encode())
+    out = Path(sys.argv[1]).resolve()
+    with replacing(out / "equations.md") as file:
+        file.write(table(out).encode())
+    print(out / "equations.md")

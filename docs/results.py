@@ -1,13 +1,14 @@
-"""Write docs/results.md, every claim with its verdict, and what figures measured into docs/neighbors.md.
+"""Write OUT/results.md: every claim with its verdict; the site has it too, and the results of neighbors.md.
 
     python docs/results.py OUT
 
 Reads OUT/claims.json of the last `make paper`; refuses figures that are missing, or that were made with other
-sources or settings than the present ones.
+sources or settings than the present ones. Fails if the table of verdicts in the README says otherwise.
 """
 
 import hashlib
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -25,10 +26,8 @@ from biasfree_papers.reproduction.fingerprint import (
 )
 from biasfree_papers.reproduction.report import marks, natures, spread
 from biasfree_papers.reproduction.storage import load_numbers
-from inserting import inserted
 
 ROOT = Path(__file__).parents[1]
-PAGE, NEIGHBORS = ROOT / "docs" / "results.md", ROOT / "docs" / "neighbors.md"
 #: What was learned, in words; it is part of the page.
 FINDINGS = ROOT / "docs" / "findings.md"
 AT_HAND = BASES[-1]
@@ -64,14 +63,14 @@ def digest() -> str:
 
 
 def page(records: list[Record]) -> str:
-    """The text of docs/results.md."""
+    """The text of the page."""
     failing = [(record, claim) for record in records for claim in ordered(record) if not _holds(claim)]
     parts = [
         "# Every claim and its verdict",
         "What holds of the paper, and of its neighbors? Every figure makes claims, and each is measured.",
         counts(records),
         _KEY,
-        "Written by `make results` from `out/claims.json`; do not edit. Sources and settings have the hash "
+        "Written by `make results` from `out/claims.json`. Sources and settings have the hash "
         f"`{digest()}`. Versions: {_versions(records)}.",
         *(
             part
@@ -144,20 +143,18 @@ def ordered(record: Record) -> list[Record]:
 
 
 def reported(text: str, records: list[Record]) -> str:
-    """The page of the neighboring papers with what their figures show and measure between the markers."""
+    """The page of the neighboring papers with what their figures measured in place of the comments."""
     for record in records:
-        if f"<!-- {record['figure']}: by make results -->" in text:
-            shown = results_of(record)
-            text = inserted(text, record["figure"], f"{shown}\n\n<!-- {seal(record['figure'], shown)} -->")
+        text = text.replace(f"<!-- results of {record['figure']} -->", results_of(record))
     return text
 
 
 def results_of(record: Record) -> str:
-    """The picture of a figure with its caption, its tables and its claims."""
+    """The caption of a figure, its tables and its claims."""
     caption = textwrap.fill(
         record["caption"].replace("*", "\\*"), 118, break_long_words=False, break_on_hyphens=False
     )
-    parts = [f"![{record['title']}](pictures/{record['figure']}.png)", f"*{caption}*"]
+    parts = [f"*{caption}*"]
     for one in record["tables"]:
         rows = [[printed(cell) for cell in row] for row in one.get("brief", one["rows"])]
         title = one["title"][0].upper() + one["title"][1:]
@@ -165,10 +162,27 @@ def results_of(record: Record) -> str:
     return "\n\n".join([*parts, "The claims of the figure:", claims(record)])
 
 
-def seal(name: str, shown: str) -> str:
-    """The hash of a figure's results on the page and of the sources that they come from."""
-    joined = sources_fingerprint(REGISTRY[name]) + shown
-    return f"hash {hashlib.sha256(joined.encode()).hexdigest()[:16]}"
+def disagreements(readme: str, records: list[Record]) -> list[str]:
+    """The figures whose verdict in the README's table is not that of their claims."""
+    said = verdicts(readme)
+    found = {record["figure"]: verdict(record) for record in records}
+    return [
+        f"{name}: the README says {said.get(name)!r}, its claims {found.get(name)!r}"
+        for name in {**said, **found}
+        if said.get(name) != found.get(name)
+    ]
+
+
+def verdicts(readme: str) -> dict[str, str]:
+    """Figure → verdict of the README's table; what follows a colon says what fails."""
+    rows = re.findall(r"^\| `(\w+)`.* \| ([^|:]+)[^|]*\|$", readme, re.MULTILINE)
+    return {name: word.strip() for name, word in rows}
+
+
+def verdict(record: Record) -> str:
+    """ "holds" if every claim of a figure does, "in part" if some do, "fails" if none does."""
+    held = [_holds(claim) for claim in record["claims"]]
+    return "holds" if all(held) else "in part" if any(held) else "fails"
 
 
 _KEY = """*Ours*: the bound is derived; one that fails makes `make paper` fail. A *prediction* among them
@@ -230,16 +244,13 @@ def _escaped(text: str) -> str:
     return f"**{inner}**" if bold else inner.replace("<", "&lt;")
 
 
-def main(out: Path) -> None:
+def main(out: Path) -> str | None:
     records = load(out)
-    for path, text in (
-        (PAGE, page(records)),
-        (NEIGHBORS, reported(NEIGHBORS.read_text(encoding="utf-8"), records)),
-    ):
-        with replacing(path) as file:
-            file.write(text.encode())
-        print(path.relative_to(ROOT))
+    with replacing(out / "results.md") as file:
+        file.write(page(records).encode())
+    print(out / "results.md")
+    return "\n".join(disagreements((ROOT / "README.md").read_text(encoding="utf-8"), records)) or None
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

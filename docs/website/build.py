@@ -1,6 +1,8 @@
 """Build the site: prepare its pages from the Markdown of the repository, execute their Python, call Sphinx.
 
-python docs/website/build.py out/site
+    python docs/website/build.py OUT/site
+
+Results are those of the figures in OUT.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import reference  # noqa: E402 - found in the folders above
+import equations  # noqa: E402 - found in the folders above
+import reference  # noqa: E402
 import replays  # noqa: E402
+import results  # noqa: E402
 from pages import downloadable, notebook, page, script  # noqa: E402
 from theory_map import theory_map  # noqa: E402
 from uses import footer  # noqa: E402
@@ -58,11 +62,13 @@ def places() -> dict[PurePosixPath, str]:
     return found
 
 
-def prepare(source: Path) -> None:
-    """Write the pages of the site, ready for Sphinx, into an empty folder."""
+def prepare(source: Path, out: Path) -> None:
+    """Write the pages of the site, ready for Sphinx, into an empty folder; `out` has the figures."""
+    records = results.load(out)
     shutil.rmtree(source, ignore_errors=True)
     repository = places()
-    made_here = (*own_pages(), "theory/map.md", "reference/index.md")
+    written = {**own_pages(), "results.md": results.page(records), "equations.md": equations.table()}
+    made_here = (*written, "theory/map.md", "reference/index.md")
     known = repository | {PurePosixPath("docs") / name: name for name in made_here}
     for path, place in repository.items():
         target = source / place
@@ -70,13 +76,13 @@ def prepare(source: Path) -> None:
         if path.suffix != ".md":
             shutil.copyfile(ROOT / path, target)
         elif place != "index.md":
-            text = (ROOT / path).read_text()
+            text = results.reported((ROOT / path).read_text(), records)
             runs = path.parts[0] == "docs" and path.stem not in FILES
             made = page(text, path, known, reference.known, runs=runs)
             if path.parent.name == "theory" and path.parts[0] == "docs":
                 made += _contents(text) if path.stem == "README" else footer(path.stem)
             target.write_text(_download(made, place, source, text))
-    for name, text in own_pages().items():
+    for name, text in written.items():
         shown = PurePosixPath("docs") / name
         (source / name).parent.mkdir(exist_ok=True)
         made = page(text, shown, known, reference.known, runs=True)
@@ -129,7 +135,7 @@ def main() -> int:
     """Prepare and build; the exit code is Sphinx's, and a warning is an error."""
     site = Path(sys.argv[1]).resolve()
     source, kept = site.with_name(f"{site.name}-source"), site.with_name(f"{site.name}-cache")
-    prepare(source)
+    prepare(source, site.parent)
     options = ["-W", "--keep-going", "-q", "-c", str(HERE), "-d", str(kept / "doctrees")]
     cells = ["-D", f"nb_execution_cache_path={kept / 'cells'}", "-D", f"html_extra_path={source / '_extra'}"]
     command = [sys.executable, "-m", "sphinx", "-b", "html", *options, *cells, str(source), str(site)]

@@ -11,7 +11,6 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from references import resolved
 from uses import plain, uses
 
 #: Room → the first words of its page.
@@ -48,8 +47,9 @@ def entries() -> dict[str, tuple[Entry, ...]]:
         made = []
         for name in module.__all__:
             value = getattr(module, name)
-            if not isinstance(value, ModuleType) and id(resolved(f"{room}.{name}")) not in seen:
-                seen.add(id(resolved(f"{room}.{name}")))
+            plainly = inspect.unwrap(value) if callable(value) else value
+            if not isinstance(value, ModuleType) and id(plainly) not in seen:
+                seen.add(id(plainly))
                 made.append(Entry(f"{room}.{name}", value))
         found[room] = tuple(made)
     return found

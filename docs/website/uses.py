@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import equations
-from references import resolved
 
 _MARKUP = re.compile(r"([\[\]$<])")
 
@@ -23,10 +22,9 @@ def link(public: str) -> str:
 
 def uses(public: str, *, beside: str = "") -> str:
     """Sentences: the pages, figures and tests that use a function, `beside` the page that shows them."""
-    key = id(resolved(public))
-    shown = [p.stem for p, objects in equations.page_users().items() if key in objects and p.stem != beside]
-    figures = [p.name for p, objects in equations.figure_users().items() if key in objects]
-    tests = [p for p, objects in equations.test_users().items() if key in objects]
+    shown = [p.stem for p in equations.users(public, equations.page_texts()) if p.stem != beside]
+    figures = [p.name for p in equations.users(public, equations.figure_texts())]
+    tests = equations.users(public, equations.test_texts())
     kinds = {
         "Explained in": [f"[{name}](../theory/{name}.md)" for name in shown],
         "Shown in": [f"[{name}](../results.md#{name.lower()})" for name in figures],
@@ -37,10 +35,10 @@ def uses(public: str, *, beside: str = "") -> str:
 
 def footer(page: str) -> str:
     """The functions that a page of the theory uses, with their sources, figures and tests."""
-    used = next((objects for path, objects in equations.page_users().items() if path.stem == page), set())
+    own = {path: text for path, text in equations.page_texts().items() if path.stem == page}
     lines = []
     for stage, name, source in equations.functions():
         public = f"biasfree.{stage}.{name}"
-        if id(resolved(public)) in used and stage.startswith("theory"):
+        if stage.startswith("theory") and equations.users(public, own):
             lines.append(f"- {link(public)}: {plain(source)}. {uses(public, beside=page)}\n")
     return "\n\n## Functions of this page\n\n" + "".join(lines) if lines else ""

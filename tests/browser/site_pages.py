@@ -24,9 +24,7 @@ from browsing import (
     unnamed,
 )
 from build import TUTORIALS
-from prose import counted
 
-ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ["BIASFREE_SITE"]).resolve()
 PAGES = sorted(path for path in SITE.rglob("*.html") if path.name not in ("genindex.html", "search.html"))
 TELEPHONE, DESKTOP = (390, 844), (1280, 800)
@@ -46,17 +44,6 @@ QUESTIONS = {
     "cite": ("citing", "@article"),
     "bibtex": ("citing", "@article"),
 }
-#: Pages whose cells run, but for neighbors.html: tests/test_prose.py holds its sentences to its figures.
-EXECUTED = [page for page in PAGES if 'class="cell docutils' in page.read_text() and page.stem != "neighbors"]
-#: The prose of a page, and what it computes or states as formula: code without comments, outputs, formulas.
-_TEXTS = """() => {
-    const article = document.querySelector("article").cloneNode(true);
-    article.querySelectorAll(".c1, .uses").forEach(each => each.remove());
-    const exact = [...article.querySelectorAll("pre, code, math, .cell_output")];
-    const shown = exact.map(each => each.textContent).join(" ");
-    [...exact, ...article.querySelectorAll("table, #functions-of-this-page")].forEach(each => each.remove());
-    return [article.textContent, shown];
-}"""
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(SITE)))
@@ -81,25 +68,6 @@ def test_a_page(browser_page, path):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faint(page) == [], scheme
-
-
-@pytest.mark.parametrize("path", EXECUTED, ids=lambda path: path.stem)
-def test_numbers_in_prose_are_those_of_the_run(browser_page, path):
-    """A number in a sentence is also in an output, a formula or the code of its page; prose.py says which.
-
-    Captions name settings of their picture, which are in the script that draws it.
-    """
-    page = browser_page(*DESKTOP)
-    page.goto(path.as_uri())
-    prose, shown = page.evaluate(_TEXTS)
-    script = ROOT / "docs" / path.relative_to(SITE).with_suffix(".py")
-    shown += script.read_text() if script.exists() else ""
-    typed = [
-        words
-        for words, found in counted(prose)
-        if not re.search(rf"(?<![\d.]){re.escape(found[1])}(?!\d)", shown)
-    ]
-    assert typed == []
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

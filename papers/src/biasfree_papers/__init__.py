@@ -1,6 +1,6 @@
 """Papers on bias-free networks, reproduced: one folder per figure, with its runs, claims and picture."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 #: The modules of the figures by section, in the order of the report: figures, appendices, statements and
 #: extensions of the paper; neighboring papers. The last part of a module is the name of its figure.

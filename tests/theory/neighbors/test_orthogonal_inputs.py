@@ -7,7 +7,6 @@ from hypothesis.strategies import integers
 
 import biasfree as bf
 import oracles
-from biasfree.theory.neighbors import _orthogonal_inputs as boursier
 from biasfree.theory.neighbors._orthogonal_inputs import (
     alignment_directions,
     covers_all_samples,
@@ -185,7 +184,7 @@ def test_neurons_turn_to_the_two_directions():
     assert np.prod(run.norms) < 1e-4  # still on the plateau
     plus, minus = alignment_directions(data)
     for sign, direction in ((1, plus), (-1, -minus)):
-        rows = run.weights[0][boursier.covering_neurons(run, data, sign)]
+        rows = run.weights[0][bf.theory.neighbors.covering_neurons(run, data, sign)]
         cosines = rows @ direction / np.linalg.norm(rows, axis=1) / np.linalg.norm(direction)
         # what is not along D shrinks as e^{−|D|t} against it, t = 20, |D| > 0.4: 3e-4, cosines its square
         assert (cosines > 1 - 1e-5).all()
@@ -195,7 +194,7 @@ def test_neurons_turn_to_the_two_directions():
 def test_without_a_covering_neuron_the_norm_is_larger(seed):
     """Each positive sample is then fitted by neurons of its own: |y|/|x| add up instead of their squares."""
     data, network = three_samples(seed), small(seed, 1e-7)
-    turned = np.where(boursier.covering_neurons(network, data, 1), -1.0, 1.0)  # given to the other sign
+    turned = np.where(bf.theory.neighbors.covering_neurons(network, data, 1), -1.0, 1.0)
     less = bf.Network((network.weights[0], turned * network.weights[1]))
     assert not covers_all_samples(less, data)
     with pytest.raises(bf.AssumptionError, match=r"active on all its samples.*without such.* is 1 .*widen"):

@@ -1,4 +1,4 @@
-"""Twelve flows of twelve shapes in a fresh process, against the same flows called again.
+"""Fresh processes: twelve flows of twelve shapes against the same called again; the import; the command.
 
 Run as a program it prints the seconds of the imports, of the first flows and of the second ones, and the
 largest error.
@@ -7,8 +7,10 @@ largest error.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,12 @@ from benchmarks.rows import Goal, Row
 
 NAME = "twelve flows of twelve shapes, a fresh process over again"
 MORE = "twelve flows of twelve shapes, seconds more in a fresh process"
-GOALS = {NAME: Goal("≤", 2), MORE: Goal("≤", 1, "s")}
+GOALS = {
+    NAME: Goal("≤", 2),
+    MORE: Goal("≤", 1, "s"),
+    "import biasfree": Goal("<", 0.5, "s"),
+    "biasfree --help": Goal("<", 0.5, "s"),
+}
 #: Samples, neurons per hidden layer, inputs, layers. Deep networks with more than 50,000 pairs of neuron and
 #: sample may be followed by steps, which JAX compiles for every shape.
 SHAPES = (
@@ -33,18 +40,33 @@ Flow = tuple[bf.Network, bf.Dataset, np.ndarray]
 
 
 def rows() -> Iterator[Row]:
-    """Two rows of one measurement: the ratio, and the difference."""
-    in_fresh_process("flow_shapes", "once")  # compiles what no earlier process needed
-    found = in_fresh_process("flow_shapes")
+    """Two rows of one measurement, the ratio and the difference; and the start of processes."""
+    in_fresh_process("cold_start", "once")  # compiles what no earlier process needed
+    found = in_fresh_process("cold_start")
     first, again = found["first"], found["again"]
     note = (
-        f"rtol {RTOL:g}; imports take {found['imports']:.2g} s more; methods: {found['methods']}; JAX "
-        f"{'was' if found['jax'] else 'was not'} imported; error against rtol {RTOL / 100:g}"
+        f"rtol {RTOL:g}; imports take {found['imports']:.2g} s more; methods: {found['methods']}; "
+        f"error against rtol {RTOL / 100:g}"
     )
     shared: dict[str, Any] = {"error": found["error"], "bound": BOUND, "note": note}
     peer = "the same, called again"
     yield Row(NAME, peer, first, again, ratio=first / again, goal=GOALS[NAME], **shared)
     yield Row(MORE, peer, first, again, ratio=first - again, goal=GOALS[MORE], **shared)
+    yield from start_up()
+
+
+def start_up() -> Iterator[Row]:
+    """Seconds of new processes, the start of the interpreter included; the best of several."""
+    python, script = [sys.executable, "-c"], Path(sys.executable).with_name("biasfree")
+    commands = {
+        "import biasfree": [*python, "import biasfree"],
+        "import biasfree and its flow": [*python, "import biasfree; biasfree.gradient_flow"],
+        "biasfree --help": [str(script), "--help"],
+    }
+    for name, command in commands.items():
+        seconds, _ = best(lambda: subprocess.run(command, capture_output=True, check=True), 7)  # noqa: B023
+        note = "a fresh process, best of 7"
+        yield Row(name, ours=seconds, ratio=seconds, ratio_unit="s", goal=GOALS.get(name), note=note)
 
 
 def problems() -> list[Flow]:
@@ -67,7 +89,7 @@ def measured(*, again: bool) -> dict[str, Any]:
     imports, _ = timed(lambda: bf.gradient_flow)
     given = problems()
     first, runs = timed(lambda: flows(given))
-    found: dict[str, Any] = {"imports": imports, "first": first, "jax": "jax" in sys.modules}
+    found: dict[str, Any] = {"imports": imports, "first": first}
     if not again:
         return found
     second, _ = best(lambda: flows(given), 2)
