@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -171,19 +172,19 @@ def cluster(job: Job, client: Any) -> Iterator[Engine]:
 def slurm_cluster(name: str, *, jobs: int, folder: Path, options: Sequence[str]) -> Iterator[Any]:
     """A client of workers that are jobs of Slurm, one core each, by dask-jobqueue; jobs that end are replaced.
 
-    `options` are those of sbatch; `--time` and `--mem` are what dask-jobqueue has to know.
+    `options` are those of sbatch. Without them the site's own time and memory hold: Slurm enforces them.
     """
     from dask_jobqueue import SLURMCluster
     from distributed import Client
 
-    stated = dict(option.lstrip("-").partition("=")[::2] for option in options)
-    known = {"time": "walltime", "mem": "memory"}
-    asked: dict[str, Any] = {known[key]: value for key, value in stated.items() if key in known}
-    extra = [option for option in options if option.lstrip("-").partition("=")[0] not in known]
-    with SLURMCluster(
-        cores=1, processes=1, memory=asked.pop("memory", "2GB"), job_name=name, log_directory=str(folder),
-        python=sys.executable, job_extra_directives=extra, job_script_prologue=_exports(), **asked,
-    ) as started, Client(started) as client:  # fmt: skip
+    made = SLURMCluster(
+        cores=1, processes=1, memory="0 B", job_mem="0", job_name=name, log_directory=str(folder), python=sys.executable,
+        job_directives_skip=["--mem=", "-t "], job_extra_directives=list(options), job_script_prologue=_exports(),
+    )  # fmt: skip
+    with made as started, Client(started) as client:
+        asked = subprocess.run(["sbatch", "--test-only"], input=started.job_script(), capture_output=True, text=True)  # fmt: skip
+        if asked.returncode:
+            raise ValueError(f"Slurm takes no such job: {' '.join(asked.stderr.split())}")
         started.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield client
 
