@@ -3,7 +3,7 @@
 # make browser   install Chromium, by apt and as root, for the tests of pages; without it they are skipped
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
 # make test-all  also the slow tests, and all examples of properties; make test-machines repeats tests with the rounding of other machines
-# make test-cluster  a sweep on a real Slurm of one node; only for root, and not part of CI
+# make test-cluster  sweeps on a real Slurm of one node, as an array and as jobs; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   every claim with its verdict, from the figures of make paper: out/results.md
 # make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
@@ -89,7 +89,7 @@ test-all: lint
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev
 	@test "$$(id -u)" = 0 || { echo "make test-cluster installs and starts Slurm; run it as root."; exit 1; }
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:xdist tests/cluster/slurm_array.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:xdist tests/cluster/slurm_sweep.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --out $(OUT)/bench.json

@@ -1,30 +1,33 @@
 """`biasfree sweep`: status of a store, runs of a file, shards as plain processes, scripts for Slurm."""
 
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 from typer.testing import CliRunner
 
 from biasfree.cli._command import app
-from sweep_scripts import alive, wait_for
+from sweeps.test_breaking import alive, wait_for
 
 RUNNER = CliRunner()
 FILE = """
-import os
+import os, time
 import biasfree as bf
 from helper_of_{name} import double
 
 
 def function(x, seed):
     with open({log!r}, "a") as log:
-        print(x, seed, file=log)
+        print(x, seed, os.getpid(), file=log)
     if x == 7:
         raise ValueError("seven")
+    time.sleep(600 if x == 79 else 0)
     return double(x) + seed
 
 
-s = bf.sweep(function, over={{"x": range({n})}}, seeds=2, store={store!r})
+s = bf.sweep(function, over={{"x": range(6)}}, seeds=2, store={store!r})
 """
 COMMAND = [sys.executable, "-c", "from biasfree.cli import main; main()", "sweep"]
 
@@ -34,40 +37,29 @@ def file(tmp_path):
     """A file with one sweep, whose function uses a module beside it."""
     name = tmp_path.name.replace("-", "_")
     path = tmp_path / "my sweep.py"
-    text = FILE.format(name=name, log=str(tmp_path / "log"), store=str(tmp_path / "store"), n=6)
-    path.write_text(text)
+    path.write_text(FILE.format(name=name, log=str(tmp_path / "log"), store=str(tmp_path / "store")))
     (tmp_path / f"helper_of_{name}.py").write_text("def double(x): return 2 * x\n")
     return path
 
 
 def calls(file):
-    return sorted((file.parent / "log").read_text().splitlines())
+    return sorted(line.rpartition(" ")[0] for line in (file.parent / "log").read_text().splitlines())
 
 
-ALL = sorted(f"{x} {seed}" for x in range(6) for seed in range(2))
+def status(file):
+    told = RUNNER.invoke(app, ["sweep", "status", str(file.parent / "store")])
+    assert told.exit_code == 0, told.output
+    rows = [line for line in told.output.splitlines() if "× seed 2" in line]
+    return told.output, [[cell.strip() for cell in row.split("│")] for row in rows]
 
 
-def test_shards_as_plain_processes_compute_each_point_once(file):
-    """All three at once, on one store, as the tasks of an array; then nothing is missing."""
-    shards = [subprocess.Popen([*COMMAND, "run", file, "--shard", f"{k}/3"]) for k in range(3)]
-    assert [shard.wait(timeout=60) for shard in shards] == [0, 0, 0]
-    assert calls(file) == ALL
-    status = RUNNER.invoke(app, ["sweep", "status", str(file.parent / "store")])
-    assert status.exit_code == 0
-    row = next(line for line in status.output.splitlines() if "x 6 × seed 2" in line)
-    cells = [cell.strip() for cell in row.split("│")]
-    assert cells[1:8] == ["function", "x 6 × seed 2", "12", "12", "0", "0", "0"]
-    assert "newest" in row
-    assert "0 processes at work" in status.output
-
-
-def test_a_script_for_slurm_names_the_shards_and_runs(file):
+def test_a_script_for_an_array_names_the_shards_and_runs(file):
     """The script itself, with the number of a task in its environment, computes one shard.
 
     Of 40 points, none is in the shard left out with probability (2/3)⁴⁰ < 1e-7: shards go by hashes.
     """
     file.write_text(file.read_text().replace("range(6)", "range(20, 40)"))
-    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--slurm", "3", "--sbatch=--time=1:00:00"])
+    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--array", "3", "--sbatch=--time=1:00:00"])
     assert told.exit_code == 0, told.output
     script = file.parent / "store" / "slurm" / "array.sh"
     assert f"sbatch {script}" in told.output
@@ -75,18 +67,23 @@ def test_a_script_for_slurm_names_the_shards_and_runs(file):
     lines = script.read_text().splitlines()
     assert lines[0] == "#!/bin/bash"
     assert {"#SBATCH --array=0-2", "#SBATCH --time=1:00:00", "#SBATCH --job-name=function"} <= {*lines}
-    for task in ("0", "2"):
-        environment = {**__import__("os").environ, "SLURM_ARRAY_TASK_ID": task, "SLURM_CPUS_PER_TASK": "1"}
-        subprocess.run(["bash", script], check=True, timeout=60, env=environment)
+    tasks = []
+    for task in ("0", "2"):  # at once, on one store, as tasks of an array
+        environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task, "SLURM_CPUS_PER_TASK": "1"}
+        tasks.append(subprocess.Popen(["bash", script], env=environment))
+    assert [task.wait(timeout=60) for task in tasks] == [0, 0]
     done = len(calls(file))
     assert 0 < done < 40
-    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--slurm", "64"])
+    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--array", "64"])
     assert f"{done} done, 0 failed, {40 - done} missing" in told.output
     assert f"#SBATCH --array=0-{40 - done - 1}" in script.read_text()
     assert subprocess.run([*COMMAND, "run", file], timeout=60, check=False).returncode == 0
     assert calls(file) == sorted(f"{x} {seed}" for x in range(20, 40) for seed in range(2))
-    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--slurm", "3"])
+    told = RUNNER.invoke(app, ["sweep", "run", str(file), "--array", "3"])
     assert "nothing is missing, so no script is written" in told.output
+    text, rows = status(file)
+    assert rows[0][1:8] == ["function", "x 20 × seed 2", "40", "40", "0", "0", "0"]
+    assert "beside" not in text
 
 
 def test_failed_points_are_named_and_the_exit_code_is_1(file):
@@ -101,26 +98,17 @@ def test_failed_points_are_named_and_the_exit_code_is_1(file):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 def test_the_end_of_a_job_keeps_what_is_finished(file):
     """SIGTERM, which Slurm sends at a time limit: one line, exit code 143, no process left."""
-    slow = (
-        file.read_text()
-        .replace("range(6)", "range(40, 80)")
-        .replace("return double", "import time; time.sleep(600 if x == 79 else 0.1)\n    return double")
-    )
-    file.write_text(slow)
+    file.write_text(file.read_text().replace("range(6)", "range(60, 80)"))
     points = file.parent / "store" / "points"
     process = subprocess.Popen([*COMMAND, "run", file, "--workers", "2"], stderr=subprocess.PIPE, text=True)
     wait_for(lambda: len([*points.rglob("*.npz")]) >= 3)
-    children = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True
-    )
     process.terminate()
     _, told = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "function: stopped; " in told
     assert "Traceback" not in told
-    assert len(children.stdout.split()) == 2
-    assert not any(alive(int(pid)) for pid in children.stdout.split())
-    assert 3 <= len([*points.rglob("*.npz")]) < 80
+    assert not any(alive(int(line.split()[2])) for line in (file.parent / "log").read_text().splitlines())
+    assert 3 <= len([*points.rglob("*.npz")]) < 40
 
 
 @pytest.mark.parametrize(
@@ -128,8 +116,8 @@ def test_the_end_of_a_job_keeps_what_is_finished(file):
     [
         (["run", "absent.py"], "there is no file absent.py"),
         (["run", "{file}", "--shard", "3/3"], "--shard must be k/n with 0 ≤ k < n, got '3/3'"),
-        (["run", "{file}", "--shard", "x"], "--shard must be k/n"),
-        (["run", "{file}", "--sbatch=-A x"], "--sbatch needs --slurm"),
+        (["run", "{file}", "--sbatch=-A x"], "--sbatch needs --slurm or --array"),
+        (["run", "{file}", "--slurm", "2", "--array", "2"], "drop --array and --shard"),
         (["status", "{folder}"], "is no store of a sweep"),
     ],
 )
@@ -151,16 +139,15 @@ def test_a_file_has_one_sweep(tmp_path, source, count):
     assert f"has {count} sweeps at module level; write exactly one" in result.output
 
 
-def test_stale_sweeps_are_marked(file):
-    store = file.parent / "store"
-    for text in ("2 * x", "3 * x"):
-        helper = next(file.parent.glob("helper_of_*.py"))
-        helper.write_text(f"def double(x): return {text}\n")
-        subprocess.run([*COMMAND, "run", file, "--workers", "1"], check=True, timeout=60)
-    rows = [
-        line
-        for line in RUNNER.invoke(app, ["sweep", "status", str(store)]).output.splitlines()
-        if "12" in line
-    ]
-    assert ["stale" in row for row in rows].count(True) == 1
-    assert ["newest" in row for row in rows].count(True) == 1
+def test_stale_sweeps_are_marked_and_kept_and_changed_modules_named(file):
+    subprocess.run([*COMMAND, "run", file, "--workers", "1"], check=True, timeout=60)
+    file.write_text(file.read_text() + "# another version\n")
+    subprocess.run([*COMMAND, "run", file, "--keep-stale"], check=True, timeout=60)
+    assert len(calls(file)) == 12
+    text, rows = status(file)
+    assert sorted(row[9].split("(")[1] for row in rows) == ["newest)", "stale)"]
+    assert [row[4] for row in rows] == ["12", "12"]
+    assert "beside" not in text
+    helper = next(file.parent.glob("helper_of_*.py"))
+    os.utime(helper, (time.time() + 60,) * 2)
+    assert f"{helper.name}, beside my sweep.py, changed since the first run of function" in status(file)[0]

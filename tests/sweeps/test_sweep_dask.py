@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,8 +14,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.sweeps._running import How, run
-from sweep_scripts import wait_for
+from sweeps.test_breaking import calls, rounds, stored, wait_for
 
 distributed = pytest.importorskip("distributed")
 DASK = str(Path(sys.executable).with_name("dask"))
@@ -23,24 +24,26 @@ class Cluster:
     """A scheduler and workers on this machine."""
 
     def __init__(self, folder):
+        folder.mkdir(exist_ok=True)
         self.file, self._log = folder / "scheduler.json", open(folder / "dask.log", "a")  # noqa: SIM115
         self.processes = []
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
         wait_for(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"))
         self.address = json.loads(self.file.read_text())["address"]
 
-    def _start(self, *command, **environment):
+    def _start(self, *command):
         options = ["--scheduler-file", str(self.file)]
-        quiet = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1", **environment}
+        quiet = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         process = subprocess.Popen([DASK, *command, *options], stdout=self._log, stderr=self._log, env=quiet)
         self.processes.append(process)
         return process
 
-    def worker(self):
-        return self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-
-    def client(self):
-        return distributed.Client(self.address, timeout="10s")
+    def client(self, workers):
+        for _ in range(workers):
+            self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        client = distributed.Client(self.address, timeout="10s")
+        client.wait_for_workers(workers, timeout=60)
+        return client
 
     def close(self):
         """Kill everything; a second time does nothing."""
@@ -52,20 +55,18 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path):
-    made = Cluster(tmp_path)
+    made = Cluster(tmp_path / "dask")
     yield made
     made.close()
 
 
-def logged(folder, waits_from=1000):
-    """A function that writes down its calls; from some x on it waits until there is a file `go`."""
-    log, go = str(folder / "calls.txt"), str(folder / "go")
+def logged(folder):
+    log = str(folder / "calls.txt")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
-        while x >= waits_from and not os.path.exists(go):
-            time.sleep(0.01)
+        time.sleep(0.02)
         if x == 5:
             raise ValueError("five")
         return {"double": 2 * x}
@@ -73,104 +74,69 @@ def logged(folder, waits_from=1000):
     return function
 
 
-def calls(folder):
-    path = folder / "calls.txt"
-    return [int(line.split()[0]) for line in path.read_text().splitlines()] if path.exists() else []
+def kill(folder, seed, process):
+    """Kill a process at a random moment, once some points are computed; `process` may be found then."""
+
+    def later():
+        wait_for(lambda: len(calls(folder)) >= 4)
+        time.sleep(random.Random(seed).uniform(0, 0.5))
+        os.kill(process(), signal.SIGKILL)
+
+    threading.Thread(target=later, daemon=True).start()
 
 
-def test_workers_of_a_cluster_compute_and_one_is_killed(cluster, tmp_path):
-    """The scheduler gives the call of the killed worker to another; nothing that is stored is repeated."""
-    workers = [cluster.worker(), cluster.worker()]
-    sweep = bf.sweep(logged(tmp_path, waits_from=15), over={"x": range(40)}, store=tmp_path / "store")
-    with cluster.client() as client:
-        client.wait_for_workers(2, timeout=60)
+def check(sweep):
+    expected = 2.0 * np.arange(40)
+    expected[5] = np.nan
+    np.testing.assert_array_equal(sweep.dataset["double"], expected)
+    assert [(one.parameters, one.error) for one in sweep.failed] == [({"x": 5}, "ValueError: five")]
 
-        def kill_one():
-            """Called while the run looks at its progress."""
-            if len(calls(tmp_path)) >= 10 and workers[0].poll() is None:
-                workers[0].send_signal(signal.SIGKILL)
-                workers[0].wait()
-                (tmp_path / "go").touch()
-            return False
 
-        run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill_one))
-        assert workers[0].poll() == -signal.SIGKILL
-        expected = 2.0 * np.arange(40)
-        expected[5] = np.nan
-        np.testing.assert_array_equal(sweep.dataset["double"], expected)
-        assert [(one.parameters, one.error) for one in sweep.failed] == [({"x": 5}, "ValueError: five")]
-        done = calls(tmp_path)
-        assert {*done} == {*range(40)}
-        stored = [x for x in done if x != 5]  # five fails: tried again if its answer died too
-        assert len(stored) <= 40  # with the call that was in flight
+@rounds(20)
+def test_a_worker_is_killed_and_the_others_compute_its_points(cluster, tmp_path, seed):
+    sweep = bf.sweep(logged(tmp_path), over={"x": range(40)}, store=tmp_path / "store")
+    with cluster.client(2) as client:
+        kill(tmp_path, seed, lambda: cluster.processes[-1].pid)
         sweep.run(client=client, progress=False)
-        assert calls(tmp_path) == done
+        check(sweep)
+        done = len(calls(tmp_path))
+        sweep.run(client=client, progress=False)
+        assert len(calls(tmp_path)) == done
 
 
-@pytest.mark.slow
+@rounds(20)
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_path):
-    cluster.worker()
-    sweep = bf.sweep(logged(tmp_path, waits_from=50), over={"x": range(100)}, store=tmp_path / "store")
-    client = cluster.client()
-    client.wait_for_workers(1, timeout=60)
-
-    def kill():
-        if len(calls(tmp_path)) >= 20 and cluster.scheduler.poll() is None:
-            cluster.scheduler.send_signal(signal.SIGKILL)
-        return False
-
-    with pytest.raises(ConnectionError, match=r"the Dask scheduler .* no longer answers; what is"):
-        run(sweep, sweep.grid, How(client=client, progress=False, stopped=kill))
+def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_path, seed):
+    sweep = bf.sweep(logged(tmp_path), over={"x": range(40)}, store=tmp_path / "store")
+    client = cluster.client(1)
+    kill(tmp_path, seed, lambda: cluster.scheduler.pid)
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler .*no longer answers; what is"):
+        sweep.run(client=client, progress=False)
     client.close(timeout=1)
     cluster.close()
-    (tmp_path / "go").touch()
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "points").rglob("*.npz")}
-    before = len(calls(tmp_path))
-    assert 10 < len(kept) < 99
-    (tmp_path / "second").mkdir()
+    kept, before = stored(tmp_path), len(calls(tmp_path))
     second = Cluster(tmp_path / "second")
     try:
-        second.worker()
-        with second.client() as client:
-            client.wait_for_workers(1, timeout=60)
+        with second.client(1) as client:
             sweep.run(client=client, progress=False)
     finally:
         second.close()
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert np.isfinite(sweep.dataset["double"].values).sum() == 99
-    assert len(calls(tmp_path)) - before <= 100 - len(kept)
+    check(sweep)
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert len(calls(tmp_path)) - before <= 40 - len(kept)
 
 
 @pytest.mark.slow
 def test_a_call_that_kills_its_workers_is_listed_and_the_others_go_on(cluster, tmp_path):
+    """Dask tries it on two workers, twice."""
+
     def deadly(x):
         if x == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return x
 
     sweep = bf.sweep(deadly, over={"x": range(6)}, store=tmp_path / "store")
-    for _ in range(4):
-        cluster.worker()
-    with cluster.client() as client:
-        client.wait_for_workers(4, timeout=60)
+    with cluster.client(5) as client:
         sweep.run(client=client, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5])
-    assert "the cluster gave it up: KilledWorker" in sweep.failed[0].error
-
-
-@pytest.mark.slow
-def test_workers_that_do_not_see_the_store_return_their_results(cluster, tmp_path, monkeypatch):
-    """They find another store, or none, at the same path; this process then writes the files."""
-    from biasfree.sweeps._store import Store
-
-    cluster.worker()
-    sweep = bf.sweep(logged(tmp_path), over={"x": range(8)}, store=tmp_path / "store")
-    monkeypatch.setattr(Store, "identity", "of another store")
-    with cluster.client() as client:
-        client.wait_for_workers(1, timeout=60)
-        sweep.run(client=client, progress=False)
-    assert np.isfinite(sweep.dataset["double"].values).sum() == 7
-    assert [one.error for one in sweep.failed] == ["ValueError: five"]
-    assert sorted(calls(tmp_path)) == list(range(8))
-    assert os.listdir(tmp_path / "store" / "owners") == []
+    assert "its process died twice: KilledWorker" in sweep.failed[0].error

@@ -1,12 +1,12 @@
 """A run computes what is missing, stores it, lists what failed, and gives labeled results."""
 
+import io
 import json
 import os
-import signal
 import sys
-import time
 import warnings
-from typing import Any
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import biasfree as bf
-from biasfree.sweeps import _pool
+from biasfree.sweeps._engines import workers_for
+from biasfree.sweeps._plan import duration, size, status
 from biasfree.sweeps._results import Table, Unstorable, arrays_of
+from biasfree.threads import cores
 
 
 def logged(folder, rate=1.0):
@@ -36,6 +38,8 @@ def calls(folder):
 
 
 def test_a_sweep_from_the_first_run_to_the_dataset(tmp_path, capfd):
+    import xarray
+
     sweep = bf.sweep(logged(tmp_path), over={"x": np.geomspace(1, 4, 3)}, seeds=2, store=tmp_path / "store")
     assert "time and memory are known once a point is stored" in str(sweep.plan())
     assert not (tmp_path / "store").exists()
@@ -51,6 +55,12 @@ def test_a_sweep_from_the_first_run_to_the_dataset(tmp_path, capfd):
     assert plan.seconds == 0
     assert plan.storage
     assert "6 points computed" in capfd.readouterr().err
+    assert json.loads(found.attrs["versions"])["numpy"] == np.__version__
+    assert json.loads(found.attrs["settings"])["axes"]["x"] == [1.0, 2.0, 4.0]
+    found.to_netcdf(tmp_path / "x.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "x.nc", engine="scipy") as read:
+        np.testing.assert_array_equal(read["product"], found["product"])
+        assert read.attrs["source_hash"] == found.attrs["source_hash"]
 
 
 def test_a_second_run_computes_nothing_and_longer_axes_only_the_new(tmp_path):
@@ -66,104 +76,95 @@ def test_a_second_run_computes_nothing_and_longer_axes_only_the_new(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in files} == files
 
 
-def test_missing_is_nan_and_files_are_read_without_us(tmp_path):
-    sweep = bf.sweep(logged(tmp_path), over={"x": [1, 2, 3]}, store=tmp_path / "store")
-    sweep.run(shard=(0, 1), progress=False)
-    path = next(p for p in (tmp_path / "store").rglob("*.npz") if np.load(p)["product"] == 6)
-    with np.load(path, allow_pickle=False) as stored:
+def test_files_are_read_without_us_and_damaged_ones_are_computed_again(tmp_path):
+    """A file of 0 bytes, as a power cut may leave it, and one cut in half; the others are not computed again."""
+    sweep = bf.sweep(logged(tmp_path), over={"x": [1, 2, 3]}, store=tmp_path / "store").run(progress=False)
+    paths = {np.load(p)["product"].item(): p for p in (tmp_path / "store" / "points").rglob("*.npz")}
+    with np.load(paths[6], allow_pickle=False) as stored:
         record = json.loads(str(stored["_record"]))
         np.testing.assert_array_equal(stored["curve"], [0, 2, 4])
     assert record["parameters"] == {"x": 2}
-    assert {"seconds", "device", "versions", "host", "fingerprint", "when", "memory"} <= record.keys()
-    assert record["versions"]["numpy"] == np.__version__
-    path.unlink()
+    assert {"seconds", "device", "parts", "host", "version", "when", "memory"} <= record.keys()
+    paths[3].write_bytes(b"")
+    paths[6].write_bytes(paths[6].read_bytes()[:500])
     again = bf.sweep(logged(tmp_path), over={"x": [1, 2, 3]}, store=tmp_path / "store")
-    np.testing.assert_array_equal(again.dataset["product"], [3, np.nan, 9])
-    assert again.points.sizes == {"point": 2, "curve_0": 3}
+    with pytest.warns(UserWarning, match=rf"{paths[6].name} cannot be read .*; delete it and run"):
+        np.testing.assert_array_equal(again.dataset["product"], [np.nan, np.nan, 9])
+    before = len(calls(tmp_path))
+    np.testing.assert_array_equal(again.run(progress=False).dataset["product"], [3, 6, 9])
+    assert sorted(calls(tmp_path)[before:]) == ["1 0", "2 0"]
+    paths[6].unlink()
+    assert sweep.points.sizes == {"point": 2, "curve_0": 3}
 
 
-def test_a_dataset_says_what_made_it_and_goes_to_netcdf(tmp_path):
-    import xarray
-
-    sweep = bf.sweep(logged(tmp_path), over={"x": [1.0, 2.0]}, seeds=2, store=tmp_path / "store")
-    found = sweep.run(progress=False).dataset
-    assert json.loads(found.attrs["versions"])["numpy"] == np.__version__
-    assert json.loads(found.attrs["settings"])["axes"]["x"] == [1.0, 2.0]
-    assert len(found.attrs["source_hash"]) == 32
-    found.to_netcdf(tmp_path / "x.nc", engine="scipy")
-    with xarray.open_dataset(tmp_path / "x.nc", engine="scipy") as read:
-        np.testing.assert_array_equal(read["product"], found["product"])
-        assert read.attrs["source_hash"] == found.attrs["source_hash"]
-
-
-def test_a_bad_point_never_stops_the_others(tmp_path):
-    def picky(x):
-        if x == 2:
-            raise RuntimeError("two is\nbad")
-        return x
-
-    sweep = bf.sweep(picky, over={"x": [1, 2, 3]}, store=tmp_path / "store")
-    sweep.run(progress=False)
-    np.testing.assert_array_equal(sweep.dataset["value"], [1, np.nan, 3])
-    (failure,) = sweep.failed
-    assert (failure.parameters, failure.error) == ({"x": 2}, "RuntimeError: two is\nbad")
-    assert "in picky" in failure.traceback
-    assert sweep.plan().failed == 1
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "store" / "failed").iterdir()}
-    sweep.run(progress=False)
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    sweep.run(retry=True, progress=False)
-    assert {path: path.stat().st_mtime_ns for path in before} != before
-    assert len(sweep.failed) == 1
-
-
-def test_a_failure_that_is_retried_and_succeeds_is_forgotten(tmp_path):
+def test_bad_points_never_stop_the_others(tmp_path):
+    """One that raises, that exits, that returns a set, that allocates without end: listed, until retried."""
     flag = str(tmp_path / "flag")
 
-    def needs_flag(x):
-        if not os.path.exists(flag):
-            raise OSError("no flag")
-        return x
+    def picky(x):
+        if x == 0 or os.path.exists(flag):
+            return x
+        if x == 1:
+            raise RuntimeError("one is\nbad")
+        if x == 2:
+            sys.exit(7)
+        if x == 3:
+            return {"v": {x}}
+        return [np.ones(10**7) for _ in range(10**6)]
 
-    sweep = bf.sweep(needs_flag, over={"x": [1]}, store=tmp_path / "store").run(progress=False)
-    assert [one.error for one in sweep.failed] == ["OSError: no flag"]
+    sweep = bf.sweep(picky, over={"x": range(5)}, store=tmp_path / "store")
+    sweep.run(workers=1, memory=600_000_000, progress=False)
+    np.testing.assert_array_equal(sweep.dataset["value"], [0, *[np.nan] * 4])
+    raised, left, unstorable, full = sweep.failed
+    assert (raised.parameters, raised.error) == ({"x": 1}, "RuntimeError: one is\nbad")
+    assert "in picky" in raised.traceback
+    assert left.error == "SystemExit: 7"
+    assert "the result 'v' is a set; a sweep stores numbers" in unstorable.error
+    if sys.platform.startswith("linux"):
+        assert full.error.startswith("MemoryError: ")  # NumPy's has a longer name
+    assert sweep.plan().failed == 4
     (tmp_path / "flag").touch()
+    assert len(sweep.run(progress=False).failed) == 4
     assert sweep.run(retry=True, progress=False).failed == []
-    assert sweep.dataset["value"].item() == 1
+    np.testing.assert_array_equal(sweep.dataset["value"], range(5))
 
 
-def test_a_changed_function_says_which_points_are_stale(tmp_path, capfd):
-    over, store = {"x": [1, 2]}, tmp_path / "store"
-    bf.sweep(logged(tmp_path), over=over, store=store).run(progress=False)
-    changed = bf.sweep(logged(tmp_path, rate=2.0), over={"x": [1, 2, 3]}, store=store)
-    plan = changed.plan()
-    assert (plan.done, plan.missing, plan.stale) == (0, 3, 2)
-    assert any(name.startswith("closure rate of") for name in plan.changed)
-    assert "2 points are stale: computed by another version of function (closure rate of" in str(plan)
-    assert [one.parameters for one in changed.stale] == [{"x": 1}, {"x": 2}]
-    changed.run()
-    assert "2 points are stale and computed again, such as x=1." in capfd.readouterr().err
-    np.testing.assert_array_equal(changed.dataset["product"], [6, 12, 18])
-    assert changed.stale == []
-    back = bf.sweep(logged(tmp_path), over=over, store=store)
-    np.testing.assert_array_equal(back.dataset["product"], [3, 6])
+def test_a_first_result_that_cannot_be_stored_ends_the_run(tmp_path):
+    log = str(tmp_path / "calls.txt")
+
+    def function(x, seed):  # noqa: ARG001
+        with open(log, "a") as file:
+            print(x, file=file)
+        return 1.0
+
+    sweep = bf.sweep(function, over={"x": range(50)}, seeds=3, group="seed", store=tmp_path / "store")
+    message = r"'value' must begin with the shape \(3,\), but it has the shape \(\)"
+    with pytest.raises(ValueError, match=message):
+        sweep.run(progress=False)
+    assert len(calls(tmp_path)) <= 2
+    assert sweep.failed == []
 
 
-def test_values_are_those_at_the_time_of_the_run(tmp_path):
-    """A global that changes between two calls of a notebook is part of the second run, not of the first."""
-    scope: dict[str, Any] = {"__name__": "cell", "RATE": 1.0}
-    exec("def function(x): return RATE * x", scope)
-    sweep = bf.sweep(scope["function"], over={"x": [2.0]}, store=tmp_path / "store")
-    sweep.run(progress=False)
-    scope["RATE"] = 10.0
-    assert np.isnan(sweep.dataset.get("value", np.nan))
-    sweep.run(progress=False)
-    assert sweep.dataset["value"].item() == 20.0
-    scope["RATE"] = 1.0
-    assert sweep.dataset["value"].item() == 2.0
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda: object(), "the result 'value' is a object; a sweep stores numbers, arrays"),
+        (lambda: {"f": len}, "the result 'f' is a builtin_function_or_method"),
+        (lambda: {"x": 1}, "the result 'x' has the name of an axis"),
+        (dict, "returned an empty dict"),
+        (lambda: {"a b": 1}, "named by a word, got 'a b'"),
+        (lambda: {"_a": 1}, "named by a word, got '_a'"),
+        (lambda: None, "the result 'value' is a NoneType"),
+        (lambda: [[1], [1, 2]], "rows of different lengths"),
+        (lambda: np.array([1], "M8[s]"), "is an array of datetime64"),
+    ],
+)
+def test_results_that_cannot_be_stored(result, message):
+    with pytest.raises(Unstorable, match=message):
+        arrays_of(result(), {"x": 1}, ())
 
 
-@pytest.mark.parametrize("group", [("seed",), ("x", "seed"), ("seed", "x")])
+@pytest.mark.parametrize("group", [("seed",), ("seed", "x")])
 def test_a_group_is_one_call_with_lists(tmp_path, group):
     log = str(tmp_path / "calls.txt")
     wanted = group
@@ -182,55 +183,11 @@ def test_a_group_is_one_call_with_lists(tmp_path, group):
     assert len(calls(tmp_path)) == (6 if group == ("seed",) else 2)
     found = sweep.dataset["value"]
     assert found.dims == ("x", "y", "seed")
-    x, seed = np.arange(1, 4)[:, None], np.arange(4)
-    expected = 10 * x + seed if group[0] == "x" else 10 * seed + x
+    expected = 10 * np.arange(4) + np.arange(1, 4)[:, None]
     np.testing.assert_array_equal(found.sel(y=-1.0), -expected)
     assert sweep.dataset["curve"].dims == ("x", "y", "seed", "curve_0")
     assert sweep.points.sizes["point"] == 24
     assert (sweep.plan().points, sweep.plan().done) == (24, 24)
-
-
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (lambda: object(), "the result 'value' is a object; a sweep stores numbers, arrays"),
-        (lambda: {"f": len}, "the result 'f' is a builtin_function_or_method"),
-        (lambda: {"x": 1}, "the result 'x' has the name of an axis"),
-        (dict, "returned an empty dict"),
-        (lambda: {"a b": 1}, "named by a word, got 'a b'"),
-        (lambda: {"_a": 1}, "named by a word, got '_a'"),
-        (lambda: None, "the result 'value' is a NoneType"),
-        (lambda: [[1], [1, 2]], "rows of different lengths"),
-        (lambda: np.array([1], "M8[s]"), "is an array of datetime64"),
-    ],
-)
-def test_results_that_cannot_be_stored_end_the_run_in_one_sentence(tmp_path, result, message, monkeypatch):
-    """The first answer decides: no process computes a second point."""
-    with pytest.raises(Unstorable, match=message):
-        arrays_of(result(), {"x": 1}, ())
-    if "object" not in message:
-        return
-    monkeypatch.setattr(_pool, "cores", lambda: 1)
-    log = str(tmp_path / "calls.txt")
-
-    def function(x):
-        with open(log, "a") as file:
-            print(x, file=file)
-        return result()
-
-    sweep = bf.sweep(function, over={"x": range(50)}, store=tmp_path / "store")
-    with pytest.raises(ValueError, match=message):
-        sweep.run(progress=False)
-    assert len(calls(tmp_path)) == 1
-    assert sweep.failed == []
-
-
-def test_a_group_must_return_its_axes(tmp_path):
-    sweep = bf.sweep(lambda seed: 1.0, seeds=3, group="seed", store=tmp_path / "store")  # noqa: ARG005
-    with pytest.raises(
-        ValueError, match=r"'value' must begin with the shape \(3,\), but it has the shape \(\)"
-    ):
-        sweep.run(progress=False)
 
 
 SHAPES = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=5)
@@ -258,27 +215,6 @@ def test_results_of_different_kinds_are_refused():
     assert table.arrays["a"].tolist() == [1, 1j]
 
 
-def test_strings_and_booleans_are_stored(tmp_path):
-    def words(name, flag):
-        return {"word": name * 2, "flag_too": flag}
-
-    over = {"name": ["a", "bc"], "flag": [True, False]}
-    found = bf.sweep(words, over=over, store=tmp_path / "store").run(progress=False).dataset
-    assert found["word"].values.tolist() == [["aa", "aa"], ["bcbc", "bcbc"]]
-    assert found["flag_too"].values.tolist() == [[1, 0], [1, 0]]
-
-
-def test_a_damaged_file_is_named_and_counts_as_missing(tmp_path):
-    sweep = bf.sweep(logged(tmp_path), over={"x": [1, 2]}, store=tmp_path / "store").run(progress=False)
-    path = next((tmp_path / "store").rglob("*.npz"))
-    path.write_bytes(path.read_bytes()[:-300])
-    with pytest.warns(UserWarning, match=rf"{path.name} cannot be read .*; delete it and run"):
-        found = sweep.dataset
-    assert np.isnan(found["product"]).sum() == 1
-    path.unlink()
-    np.testing.assert_array_equal(sweep.run(progress=False).dataset["product"], [3, 6])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -296,63 +232,85 @@ def test_bad_arguments_of_run(tmp_path, arguments, message):
     assert calls(tmp_path) == []
 
 
-def test_shards_are_disjoint_and_complete(tmp_path):
-    sweep = bf.sweep(logged(tmp_path), over={"x": range(40)}, store=tmp_path / "store")
-    done = [len(calls(tmp_path)) for k in range(3) if sweep.run(shard=(k, 3), workers=1, progress=False)]
-    # shards go by the hash of a point: one of three is empty with probability 3·(2/3)⁴⁰ < 3e-7
-    assert 0 < done[0] < done[1] < done[2] == 40
-    assert sorted(calls(tmp_path)) == sorted(f"{x} 0" for x in range(40))
+def test_a_store_written_by_0_2_is_read(tmp_path, capfd):
+    """Its points are stale; kept, they are the results, with those of its refinement; failures are not kept."""
+    with zipfile.ZipFile(Path(__file__).parent / "store_of_0_2.zip") as archive:
+        archive.extractall(tmp_path / "store")
+    log = str(tmp_path / "calls.txt")
+
+    def plateau(scale, delta, seed):
+        with open(log, "a") as file:
+            print(scale, delta, seed, file=file)
+        return {"final": -1.0, "curve": np.zeros(3)}
+
+    over = {"scale": [1.0, 2.0], "delta": [0.25, 0.5]}
+    sweep = bf.sweep(plateau, over=over, seeds=2, store=tmp_path / "store")
+    assert status(tmp_path / "store")[0].rows[0][2:7] == (8, 6, 2, 0, 6)
+    assert (sweep.plan().stale, sweep.plan().done) == (6, 0)
+    sweep.run(keep_stale=True)
+    assert "6 points are stale, such as scale=1.0, delta=0.25, seed=0, and kept" in capfd.readouterr().err
+    assert sorted(calls(tmp_path)) == ["1.0 0.5 1", "2.0 0.5 1"]
+    expected = [[[0.25, 1.25], [0.5, -1]], [[0.5, 1.5], [1, -1]]]
+    np.testing.assert_array_equal(sweep.dataset["final"], expected)
+    assert sorted({*sweep.points["scale"].values.tolist()}) == [1.0, 1.5, 1.625, 1.75, 2.0]
 
 
-def test_a_killed_process_is_replaced_and_its_point_tried_once_more(tmp_path):
-    flag = str(tmp_path / "flag")
-
-    def deadly(x):
-        if x == 3 or (x == 1 and not os.path.exists(flag)):
-            open(flag, "w").close()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return x
-
-    sweep = bf.sweep(deadly, over={"x": range(6)}, store=tmp_path / "store").run(workers=2, progress=False)
-    np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5])
-    (failure,) = sweep.failed
-    assert failure.parameters == {"x": 3}
-    assert failure.error == "the process that computed it was killed by SIGKILL, twice"
-    assert list((tmp_path / "store" / "claims").iterdir()) == []
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
-def test_a_process_that_exits_is_listed_with_its_code(tmp_path):
-    sweep = bf.sweep(lambda x: sys.exit(7) if x else 0, over={"x": [0, 1]}, store=tmp_path / "store")
-    sweep.run(progress=False)
-    assert [one.error for one in sweep.failed] == [
-        "the process that computed it ended with exit code 7, twice"
-    ]
+def test_progress_on_a_terminal(tmp_path, monkeypatch):
+    """Counts, failures and the time left, in one line that changes."""
+    import time
+
+    def slow(x):
+        time.sleep(0.15)
+        return 1 / x
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    bf.sweep(slow, over={"x": range(6)}, store=tmp_path / "store").run(workers=1)
+    assert "\r\x1b[K" in shown.getvalue()
+    assert " of 6 points, 1 failed, " in shown.getvalue()
+    assert " s left" in shown.getvalue()
+    assert shown.getvalue().endswith(
+        f"5 points computed, 1 failed (see .failed); all in {tmp_path / 'store'}\n"
+    )
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory of processes is known on Linux only")
-def test_a_process_that_takes_too_much_memory_is_killed(tmp_path):
-    def greedy(x):
-        if x == 1:
-            full = np.ones(100_000_000)
-            time.sleep(60)
-            return full.sum()
-        return x
+def test_every_process_uses_one_thread(tmp_path):
+    def threads(x):  # noqa: ARG001
+        from threadpoolctl import threadpool_info
 
-    sweep = bf.sweep(greedy, over={"x": [0, 1, 2]}, store=tmp_path / "store")
-    sweep.run(workers=1, memory=300_000_000, progress=False)
-    np.testing.assert_array_equal(sweep.dataset["value"], [0, np.nan, 2])
-    assert "of memory, more than its 300 MB, twice" in sweep.failed[0].error
+        return max([pool["num_threads"] for pool in threadpool_info()], default=1)
 
-
-def test_every_process_uses_one_thread_and_prints_to_standard_error(tmp_path, capfd):
-    def threads(x):
-        print("printed", x)
-        return {"count": int(os.environ["OMP_NUM_THREADS"]), "same": os.getpid() == os.getppid()}
-
+    pytest.importorskip("threadpoolctl")
     found = bf.sweep(threads, over={"x": [5]}, store=tmp_path / "store").run(progress=False).dataset
-    assert found["count"].item() == 1
-    captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "printed 5\n")
+    assert found["value"].item() == 1
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (duration(0.123), "0.123 s"),
+        (duration(600), "10 min"),
+        (duration(7300), "2 h 02 min"),
+        (size(2.5e9), "2.5 GB"),
+    ],
+)
+def test_times_and_sizes_are_readable(shown, text):
+    assert shown == text
+
+
+def test_the_number_of_processes_is_bounded_by_memory(monkeypatch):
+    assert workers_for(3, 900) == (3, 300)
+    assert workers_for(None, 10)[0] == 1
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK")
+    assert workers_for(None, 10**12)[0] == cores()
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "5")
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "10000")
+    assert workers_for(None, None) == (5, int(0.8 * 10000 * 2**20) // 5)
 
 
 def test_a_trajectory_has_labels():

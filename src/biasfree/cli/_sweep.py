@@ -26,47 +26,66 @@ def status(
     from rich.console import Console
     from rich.table import Table as Shown
 
-    from biasfree.sweeps._status import status as found
+    from biasfree.sweeps._plan import status as found
 
-    table, workers = found(store)
+    table, warned = found(store)
     shown = Shown(*table.columns, title=table.title)
     for row in table.rows:
         shown.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(shown)
-    typer.echo(f"{workers} processes at work")
+    for line in warned:
+        typer.echo(line)
 
 
 @sweep.command("run")
 def run(
     file: Annotated[Path, typer.Argument(help="A Python file with one bf.sweep(…) at module level.")],
     slurm: Annotated[
-        int | None,
-        typer.Option(help="Only write the script of a Slurm array of so many tasks.", min=1),
+        int | None, typer.Option(help="Compute in so many jobs of Slurm, and wait for them.", min=1)
+    ] = None,
+    array: Annotated[
+        int | None, typer.Option(help="Only write the script of a Slurm array of so many tasks.", min=1)
     ] = None,
     sbatch: Annotated[
-        list[str] | None,
-        typer.Option(help="An option of that script, as --sbatch=--time=2:00:00."),
+        list[str] | None, typer.Option(help="An option of these jobs, as --sbatch=--time=2:00:00.")
     ] = None,
     shard: Annotated[
         str | None, typer.Option(help="Compute part k of n of what is missing, as 3/32; k begins at 0.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1)] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try failed points again.")] = False,
+    keep_stale: Annotated[
+        bool, typer.Option("--keep-stale", help="Keep points of other versions of the function.")
+    ] = False,
 ) -> None:
-    """Compute what is missing of the sweep in FILE, or write the script that does so on a Slurm cluster."""
-    from biasfree.sweeps._running import How
-    from biasfree.sweeps._running import run as compute
+    """Compute what is missing of the sweep in FILE: here, in jobs of Slurm, or by a script for an array."""
+    from biasfree.sweeps._run import How
+    from biasfree.sweeps._run import run as compute
 
     part = None if shard is None else _shard(shard)
-    if slurm is None and sbatch:
-        raise ValueError("--sbatch needs --slurm, the number of tasks of the array.")
+    if slurm is not None and (array or shard):
+        raise ValueError("--slurm starts jobs and waits for them; drop --array and --shard.")
+    if slurm is None and array is None and sbatch:
+        raise ValueError("--sbatch needs --slurm or --array, the number of jobs.")
     found = loaded(file)
-    if slurm is not None:
-        _write_script(found, file, slurm, sbatch or [])
+    if array is not None:
+        _write_script(found, file, array, sbatch or [])
         return
-    with STOP.deferred():
-        how = How(workers=workers, retry=retry, shard=part, stopped=lambda: STOP.signal)
-        compute(found, found.grid, how)
+
+    def go(client: object = None) -> None:
+        with STOP.deferred():
+            how = How(workers, None, client, retry, keep_stale, part, stopped=lambda: STOP.signal)
+            compute(found, found.grid, how)
+
+    if slurm is None:
+        go()
+    else:
+        from biasfree.sweeps._engines import slurm_cluster
+
+        found.store.prepare()
+        folder = found.store.folder / "slurm"
+        with slurm_cluster(found.name, jobs=slurm, folder=folder, options=sbatch or []) as client:
+            go(client)
     failed = found.failed
     for one in failed[:10]:
         typer.echo(f"failed: {dict(one.parameters)}: {one.error}", err=True)
@@ -107,7 +126,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _write_script(found: Sweep, file: Path, tasks: int, options: list[str]) -> None:
-    from biasfree.sweeps._slurm import array_script
+    from biasfree.sweeps._engines import array_script
 
     plan, store = found.plan(), found.store
     typer.echo(str(plan))

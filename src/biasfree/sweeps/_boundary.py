@@ -138,3 +138,24 @@ def _fixed(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
 
 def _standard_error(seen: list[float]) -> float:
     return float(np.std(seen, ddof=1) / np.sqrt(len(seen))) if len(seen) > 1 else 0.0
+
+
+def level_line(
+    results: xarray.Dataset,
+    name: str,
+    *,
+    level: float,
+    at: Mapping[str, Any] | None = None,
+    reduce: str = "mean",
+) -> xarray.Dataset:
+    """Where the result `name` of a Dataset crosses a level, each crossing with the points that bracket it.
+
+    As `Sweep.boundary`, for the Dataset of `tabulate` or one that was saved: the dimensions are the axes.
+    """
+    if name not in results.data_vars:
+        known = ", ".join(map(str, results.data_vars))
+        raise ValueError(f"there is no result {name!r}; the results are {known}.")
+    array = results[name]
+    grid = Grid({str(axis): tuple(np.asarray(results[axis]).tolist()) for axis in array.dims})
+    points = results[[name]].stack(point=array.dims).astype(float)
+    return crossings(field(points, grid, name, at=at, reduce=reduce), level)

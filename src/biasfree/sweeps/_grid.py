@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,19 +20,6 @@ Value = bool | int | float | str
 Parameters = dict[str, Any]
 SEED = "seed"
 _KINDS = {str: "strings", bool: "booleans"}
-
-
-class Calls(Protocol):
-    """Calls of a function, numbered from 0: the points of a grid, or points listed one by one."""
-
-    def __len__(self) -> int: ...
-    def parameters(self, number: int) -> Parameters:
-        """The parameters of one call."""
-        ...
-
-    def names(self, fingerprint: str) -> Iterator[str]:
-        """The names under which the calls are stored, in order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -69,6 +56,9 @@ class Grid:
 
     def __len__(self) -> int:
         return self.points // self.per_call
+
+    def __str__(self) -> str:
+        return " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
 
     def index(self, number: int) -> tuple[int, ...]:
         """The position of a call along the single axes."""
@@ -112,6 +102,10 @@ class Listed:
     def names(self, fingerprint: str) -> Iterator[str]:
         """The names of all calls, in order."""
         return (name_of(fingerprint, parameters) for parameters in self.calls)
+
+
+#: Calls of a function, numbered from 0: the points of a grid, or points listed one by one.
+Calls = Grid | Listed
 
 
 def name_of(fingerprint: str, parameters: Parameters) -> str:

@@ -1,29 +1,33 @@
-"""What a run would do: points done, failed, stale and missing, and the time and memory it would take."""
+"""What a sweep is and where it stands: points done, failed, stale and missing, and what a run would take."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.sweeps._compute import named
-from biasfree.sweeps._fingerprint import Fingerprint
-from biasfree.sweeps._grid import Calls, Grid
-from biasfree.sweeps._memory import shown
-from biasfree.sweeps._pool import workers_for
-from biasfree.sweeps._progress import duration
+from biasfree.sweeps._engines import workers_for
+from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters
 from biasfree.sweeps._store import Damaged, Store, read_json
+from biasfree.sweeps._version import Version
+from biasfree.tables import Table
 
-#: The number of stored calls whose records are read to estimate a time.
-_SAMPLE = 64
-#: The number of older versions of a function that are looked at.
-_VERSIONS = 20
+if TYPE_CHECKING:
+    from biasfree.sweeps._sweep import Sweep
+
+#: The number of stored calls whose records are read to estimate a time, and of older versions looked at.
+_SAMPLE, _VERSIONS = 64, 20
+_COLUMNS = ("function", "axes", "points", "done", "failed", "missing", "refined", "first run", "version")
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,12 @@ class Plan:
     """
 
     function: str
-    axes: dict[str, int]
+    axes: str
     points: int
     done: int
     failed: int
     stale: int
-    changed: tuple[str, ...]
+    changed: str
     workers: int
     seconds: float | None
     memory: float | None
@@ -53,117 +57,176 @@ class Plan:
         return self.points - self.done - self.failed
 
     def __str__(self) -> str:
-        axes = " × ".join(f"{name} {length}" for name, length in self.axes.items())
-        lines = [f"{self.function}: {self.points:,} points ({axes})"]
+        lines = [f"{self.function}: {self.points:,} points ({self.axes})"]
         lines.append(f"{self.done:,} done, {self.failed:,} failed, {self.missing:,} missing")
         if self.stale:
             lines.append(
-                f"{self.stale:,} points are stale: computed by another version of {self.function} "
-                f"({named(list(self.changed))}); a run computes them again"
+                f"{self.stale:,} points are stale ({self.changed} changed); a run computes them again"
             )
-        if self.seconds is None:
+        if self.seconds is None or self.memory is None or self.storage is None:
             lines.append("time and memory are known once a point is stored")
         else:
-            assert self.memory is not None
-            assert self.storage is not None
-            lines.append(
-                f"about {duration(self.seconds)} left with {self.workers} processes of "
-                f"{shown(self.memory)}; {shown(self.storage)} on disk"
-            )
+            each = f"{self.workers} processes of {size(self.memory)}"
+            lines.append(f"about {duration(self.seconds)} left with {each}; {size(self.storage)} on disk")
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def planned(name: str, grid: Grid, fingerprint: Fingerprint, store: Store) -> Plan:
+def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
+    grid, store, version = sweep.grid, sweep.store, sweep.version()
     stored, failed = store.names(), store.failed()
     done = broken = 0
     sample: list[str] = []
-    for call in grid.names(fingerprint.digest):
-        if call in stored:
-            done += 1
-            if len(sample) < _SAMPLE:
-                sample.append(call)
-        elif call in failed:
-            broken += 1
-    stale = 0
-    changed: tuple[str, ...] = ()
-    for digest, parts in versions(store, name, fingerprint.digest):
-        found = sum(1 for _ in stale_numbers(grid, fingerprint.digest, digest, stored))
-        if found > stale:
-            stale, changed = found, tuple(fingerprint.changes(parts))
-        sample = sample or [call for call in islice(grid.names(digest), 10 * _SAMPLE) if call in stored]
-    workers, _ = workers_for(None, None)
-    cost = _cost(store, sample[:_SAMPLE])
+    for call in grid.names(version.digest):
+        done += call in stored
+        broken += call in failed and call not in stored
+        if call in stored and len(sample) < _SAMPLE:
+            sample.append(call)
+    stale, changed = 0, ""
+    for old, numbers, why in stale_versions(sweep, grid, version):
+        stale, changed = stale + len(numbers), changed or why
+        sample = sample or [call for call in islice(grid.names(old), 10 * _SAMPLE) if call in stored]
+    workers, cost = workers_for(None, None)[0], _cost(store, sample[:_SAMPLE])
     left = len(grid) - done - broken
-    return Plan(
-        name,
-        dict(zip(grid.dims, grid.shape, strict=True)),
-        grid.points,
-        done * grid.per_call,
-        broken * grid.per_call,
-        stale * grid.per_call,
-        changed,
-        workers,
-        None if cost is None else cost[0] * left / workers,
-        None if cost is None else cost[1],
-        None if cost is None else cost[2] * len(grid),
-    )
+    costs = (None,) * 3 if cost is None else (cost[0] * left / workers, cost[1], cost[2] * len(grid))
+    counts = [count * grid.per_call for count in (len(grid), done, broken, stale)]
+    return Plan(sweep.name, str(grid), *counts, changed, workers, *costs)
 
 
-def missing(calls: Calls, fingerprint: str, store: Store, *, retry: bool) -> np.ndarray:
-    """The numbers of the calls that are neither stored nor, unless they are to be retried, failed."""
-    there = store.names() if retry else store.names() | store.failed()
-    names = enumerate(calls.names(fingerprint))
-    return np.fromiter((number for number, name in names if name not in there), np.int64)
-
-
-def versions(store: Store, name: str, but: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Other fingerprints of a function of that name and their parts, the newest first."""
-    folder = store.folder / "sources"
-    files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[int], str]]:
+    """Older versions, the newest first: each with the calls that it alone has stored, and what has changed."""
+    store, seen = sweep.store, set()
+    files = [*(store.folder / "sources").glob("*.json")]
+    files.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    stored = store.names() if files else set()
     for path in files[:_VERSIONS]:
-        if path.stem != but and (record := read_json(path))["name"] == name:
-            yield path.stem, record["parts"]
+        record = read_json(path)
+        if path.stem == now.digest or record["name"] != sweep.name:
+            continue
+        pairs = enumerate(zip(calls.names(now.digest), calls.names(path.stem), strict=True))
+        numbers = [i for i, (new, old) in pairs if old in stored and new not in stored and i not in seen]
+        seen.update(numbers)
+        if numbers:
+            changes = now.changes(record["parts"])
+            more = f" and {len(changes) - 4} more" if len(changes) > 4 else ""
+            yield path.stem, numbers, ", ".join(changes[:4]) + more
 
 
-def stale_numbers(calls: Calls, new: str, old: str, stored: set[str]) -> Iterator[int]:
-    """The numbers of the calls that are stored under an old fingerprint and not under the new one."""
-    pairs = zip(calls.names(new), calls.names(old), strict=True)
-    return (i for i, (name, before) in enumerate(pairs) if before in stored and name not in stored)
+def adopt(sweep: Sweep, calls: Calls, now: Version, old: str, numbers: list[int]) -> None:
+    """Keep stale calls, and the refinements of that version: under the present version, with their old record."""
+    store, wanted = sweep.store, set(numbers)
+    added = Listed(refined(store, sweep.grid, old))
+    pairs = [*enumerate(zip(calls.names(now.digest), calls.names(old), strict=True))]
+    names = [both for i, both in pairs if i in wanted] + [
+        *zip(added.names(now.digest), added.names(old), strict=True)
+    ]
+    for new, before in names:
+        if store.has(before) and not store.has(new):
+            store.write(store.file(new), store.file(before).read_bytes())
+    for path in (store.folder / "refined").glob(f"{identity(sweep.grid, old)}-*.json"):
+        own = path.with_name(path.name.replace(identity(sweep.grid, old), identity(sweep.grid, now.digest)))
+        if not own.exists():
+            store.write(own, path.read_bytes())
 
 
-def note(store: Store, name: str, grid: Grid, fingerprint: Fingerprint) -> None:
+def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
+    """All calls that refinements of a sweep have added."""
+    files = sorted((store.folder / "refined").glob(f"{identity(grid, digest)}-*.json"))
+    calls = {json.dumps(call): call for path in files for call in read_json(path)["calls"]}
+    return list(calls.values())
+
+
+def note(store: Store, name: str, grid: Grid, version: Version) -> None:
     """Write down in the store what a sweep is, for `biasfree sweep status` and for readers."""
-    sources = store.folder / "sources" / f"{fingerprint.digest}.json"
-    if not sources.exists():
-        record = {"name": name, "parts": fingerprint.parts, "sources": fingerprint.sources}
-        store.write(sources, json.dumps(record, indent=1).encode())
-    path = store.folder / "sweeps" / f"{identity(grid, fingerprint.digest)}.json"
-    if not path.exists():
-        sweep = {"function": name, "fingerprint": fingerprint.digest, "axes": grid.axes, "group": grid.group}
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        store.write(path, json.dumps({**sweep, "when": when}, indent=1).encode())
+    source = {"name": name, "parts": version.parts, "text": version.text, "file": version.file}
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    axes = {"function": name, "version": version.digest, "axes": grid.axes, "group": grid.group, "when": when}
+    records = {
+        f"sources/{version.digest}.json": source,
+        f"sweeps/{identity(grid, version.digest)}.json": axes,
+    }
+    for file, record in records.items():
+        if not (store.folder / file).exists():
+            store.write(store.folder / file, record)
 
 
 def identity(grid: Grid, digest: str) -> str:
-    """A name of a grid and a function."""
+    """A name of a grid and a version of a function."""
     text = json.dumps([list(grid.axes.items()), grid.group, digest])
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
+def status(folder: str | os.PathLike[str]) -> tuple[Table, list[str]]:
+    """A table of the sweeps of a store, the newest first, and what to beware of."""
+    store = Store(Path(folder))
+    if not (store.folder / "sweeps").is_dir():
+        raise ValueError(f"{folder} is no store of a sweep; pass the folder given to bf.sweep as store=.")
+    sweeps = [read_json(path) for path in (store.folder / "sweeps").glob("*.json")]
+    sweeps.sort(key=lambda sweep: sweep["when"], reverse=True)
+    newest: dict[str, str] = {}
+    stored, failed, rows, warned = store.names(), store.failed(), [], []
+    for sweep in sweeps:
+        digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
+        latest = newest.setdefault(sweep["function"], digest) == digest
+        grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
+        names = [*grid.names(digest)]
+        done = sum(name in stored for name in names)
+        broken = sum(name in failed and name not in stored for name in names)
+        added = sum(name in stored for name in Listed(refined(store, grid, digest)).names(digest))
+        counts = [n * grid.per_call for n in (len(grid), done, broken, len(grid) - done - broken, added)]
+        version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
+        rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))
+        warned += _newer_modules(store, digest, sweep) if latest else []
+    return Table(str(folder), _COLUMNS, tuple(rows)), warned
+
+
+def _newer_modules(store: Store, digest: str, sweep: dict[str, Any]) -> list[str]:
+    """Modules beside the function that its text names and that were written since the first run."""
+    source = read_json(store.folder / "sources" / f"{digest}.json")
+    file = Path(source.get("file", ""))
+    words, since = (
+        set(re.findall(r"\w+", source.get("text", ""))),
+        datetime.fromisoformat(sweep["when"]).timestamp(),
+    )
+    beside = (
+        [path for path in file.parent.glob("*.py") if path != file and path.stem in words]
+        if file.is_file()
+        else []
+    )
+    newer = ", ".join(path.name for path in sorted(beside) if path.stat().st_mtime > since + 1)
+    return [f"{newer}, beside {file.name}, changed since the first run of {sweep['function']}; the version of its "
+            "points does not see that. If they depend on it, pass another version= to bf.sweep."] if newer else []  # fmt: skip
+
+
 def _cost(store: Store, sample: list[str]) -> tuple[float, float, float] | None:
     """Mean seconds, largest memory and mean bytes on disk of some stored calls."""
-    records: list[dict[str, Any]] = []
-    sizes: list[int] = []
+    found = []
     for name in sample:
-        try:
-            records.append(store.get(name)[1])
-            sizes.append(store.file(name).stat().st_size)
-        except (Damaged, FileNotFoundError):  # its results are reported as missing where they are asked for
-            continue
-    if not records:
+        with suppress(
+            Damaged, FileNotFoundError
+        ):  # it is reported as missing where its results are asked for
+            record = store.get(name)[1]
+            found.append((record["seconds"], record["memory"], store.file(name).stat().st_size))
+    if not found:
         return None
-    seconds = [record["seconds"] for record in records]
-    return float(np.mean(seconds)), float(max(r["memory"] for r in records)), float(np.mean(sizes))
+    seconds, memory, bytes_ = zip(*found, strict=True)
+    return float(np.mean(seconds)), float(max(memory)), float(np.mean(bytes_))
+
+
+def duration(seconds: float) -> str:
+    """A time as people read it."""
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def size(count: float) -> str:
+    """Bytes as people read them."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"

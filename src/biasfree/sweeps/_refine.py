@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from biasfree.arrays import finite
 from biasfree.sweeps._boundary import Field, between, field
-from biasfree.sweeps._fingerprint import fingerprint
 from biasfree.sweeps._grid import SEED, Grid, Listed, Parameters
 from biasfree.sweeps._plan import identity
-from biasfree.sweeps._running import How, run
+from biasfree.sweeps._run import How, run
 from biasfree.sweeps._store import Store, read_json
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def refine(
     how: Mapping[str, Any],
 ) -> None:
     """Compute new points around a level line, one halving of the cells after the other."""
-    level, grid, digest = finite("level", level), sweep.grid, fingerprint(sweep.function).digest
+    level, grid, digest = finite("level", level), sweep.grid, sweep.version().digest
     manner = _how(how)
 
     def now() -> Field:
@@ -78,14 +77,6 @@ def refine(
         cells = children
 
 
-def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
-    """All calls that refinements of a sweep have added."""
-    prefix = identity(grid, digest)
-    files = sorted((store.folder / "refined").glob(f"{prefix}-*.json"))
-    calls = {json.dumps(call): call for path in files for call in read_json(path)["calls"]}
-    return list(calls.values())
-
-
 def _remember(store: Store, grid: Grid, digest: str, key: str, calls: list[Parameters]) -> None:
     """Store calls that a refinement has chosen, beside those it chose before."""
     own = blake2b(key.encode(), digest_size=6).hexdigest()
@@ -94,8 +85,7 @@ def _remember(store: Store, grid: Grid, digest: str, key: str, calls: list[Param
     before = read_json(path)["calls"] if path.exists() else []
     both = {json.dumps(call): call for call in [*before, *calls]}
     if len(both) > len(before):
-        content = {"refinement": json.loads(key), "calls": list(both.values())}
-        store.write(path, json.dumps(content).encode())
+        store.write(path, {"refinement": json.loads(key), "calls": list(both.values())})
 
 
 @dataclass(frozen=True)
@@ -172,7 +162,7 @@ class _Lattice:
 
 
 def _how(given: Mapping[str, Any]) -> How:
-    known = ("workers", "memory", "client", "retry", "progress")
+    known = ("workers", "memory", "client", "retry", "keep_stale", "progress")
     if unknown := [name for name in given if name not in known]:
         raise ValueError(f"refine has no argument {unknown[0]!r}; those of run are {', '.join(known)}.")
     return How(**given)

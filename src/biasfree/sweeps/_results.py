@@ -1,15 +1,20 @@
-"""Results of a function as arrays that can be stored: numbers, arrays or a dict of them."""
+"""Results of a function as arrays that can be stored, and stored results gathered into labeled arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.arrays import as_array
 from biasfree.sweeps._grid import Grid, Parameters
 
+if TYPE_CHECKING:
+    import xarray
+
+Arrays = Mapping[str, np.ndarray]
 #: The name of a result that is no dict.
 VALUE = "value"
 _STORED = "numbers, arrays of numbers, strings or booleans, or a dict of these"
@@ -53,16 +58,6 @@ def _array(name: Any, value: Any, parameters: Parameters) -> np.ndarray:
     return array
 
 
-def shared_shape(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that holds arrays of both shapes; shorter ones are filled up with NaN."""
-    if len(one) != len(other):
-        raise ValueError(
-            f"{name!r} has the shape {one} at one point and {other} at another; return arrays with the same "
-            "number of dimensions at every point."
-        )
-    return tuple(map(max, one, other))
-
-
 class Table:
     """Results of many calls, gathered into one array per name; missing is NaN, or '' for strings."""
 
@@ -70,16 +65,24 @@ class Table:
         self._lead = lead
         self.arrays: dict[str, np.ndarray] = {}
 
-    def put(self, index: tuple[Any, ...], arrays: Mapping[str, np.ndarray], inner: int) -> None:
-        """Add the results of a call at an index; `inner` is the number of axes inside it (the group)."""
+    def put(self, index: tuple[Any, ...], arrays: Arrays, inner: int) -> None:
+        """Add the results of a call at an index; `inner` is the number of axes inside it (the group).
+
+        Arrays of different lengths are filled up with NaN.
+        """
         for name, array in arrays.items():
             tail = array.shape[inner:]
             held = self.arrays.get(name)
             if held is None:
                 held = self.arrays[name] = _empty(array.dtype, self._lead + tail)
-            shape = shared_shape(name, held.shape[len(self._lead) :], tail)
-            dtype = _common(name, held.dtype, array.dtype)
-            if shape != held.shape[len(self._lead) :] or dtype != held.dtype:
+            before = held.shape[len(self._lead) :]
+            if len(before) != len(tail):
+                raise ValueError(
+                    f"{name!r} has the shape {before} at one point and {tail} at another; return arrays with "
+                    "the same number of dimensions at every point."
+                )
+            shape, dtype = tuple(map(max, before, tail)), _common(name, held.dtype, array.dtype)
+            if (shape, dtype) != (before, held.dtype):
                 grown = _empty(dtype, self._lead + shape)
                 grown[tuple(slice(n) for n in held.shape)] = held
                 held = self.arrays[name] = grown
@@ -98,6 +101,52 @@ def _common(name: str, held: np.dtype[Any], new: np.dtype[Any]) -> np.dtype[Any]
     return np.promote_types(held, new if new.kind in "Uc" else held)
 
 
-def grid_index(grid: Grid, number: int) -> tuple[Any, ...]:
-    """The place of a call in an array over all axes, group axes last."""
-    return (*grid.index(number), *(slice(None) for _ in grid.group))
+def over_grid(grid: Grid, calls: Iterable[tuple[int, Arrays]]) -> dict[str, np.ndarray]:
+    """The results of numbered calls as arrays over the axes of a grid, in their order."""
+    order = (*grid.single, *grid.group)
+    table = Table(tuple(len(grid.axes[name]) for name in order))
+    for number, arrays in calls:
+        index = (*grid.index(number), *(slice(None) for _ in grid.group))
+        table.put(index, arrays, len(grid.group))
+    axes = [order.index(name) for name in grid.dims]
+    found = table.arrays.items()
+    return {name: array.transpose(*axes, *range(len(axes), array.ndim)).copy() for name, array in found}
+
+
+def dataset(grid: Grid, arrays: Arrays, attrs: Mapping[str, Any]) -> xarray.Dataset:
+    """Results as a Dataset; the dimensions of an array besides the axes are named after it."""
+    import xarray
+
+    variables = {
+        name: ((*grid.dims, *inner(name, array, len(grid.dims))), array) for name, array in arrays.items()
+    }
+    return xarray.Dataset(variables, {n: np.array(values) for n, values in grid.axes.items()}, dict(attrs))
+
+
+def long_table(
+    grid: Grid, calls: Iterable[tuple[Parameters, Arrays]], attrs: Mapping[str, Any]
+) -> xarray.Dataset:
+    """The points of some calls along one dimension `point`."""
+    import xarray
+
+    rows = [row for parameters, arrays in calls for row in _rows(parameters, grid.group, arrays)]
+    table = Table((len(rows),))
+    for i, (_, arrays) in enumerate(rows):
+        table.put((i,), arrays, 0)
+    variables = {name: (("point", *inner(name, array, 1)), array) for name, array in table.arrays.items()}
+    coords = {name: ("point", np.array([row[name] for row, _ in rows])) for name in grid.dims}
+    return xarray.Dataset(variables, coords, dict(attrs))
+
+
+def _rows(parameters: Parameters, group: tuple[str, ...], arrays: Arrays) -> list[tuple[Parameters, Arrays]]:
+    """The points of a call, one by one."""
+    rows = []
+    for index in itertools.product(*(range(len(parameters[name])) for name in group)):
+        own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
+        rows.append(({**parameters, **own}, {name: array[index] for name, array in arrays.items()}))
+    return rows
+
+
+def inner(name: str, array: np.ndarray, axes: int) -> tuple[str, ...]:
+    """The names of the dimensions of an array after those of the axes."""
+    return tuple(f"{name}_{i}" for i in range(array.ndim - axes))

@@ -1,36 +1,41 @@
-"""The store of a sweep: a folder with one file per call, each written whole or not at all.
+"""The store of a sweep: a folder with one file per call, each there whole or not at all.
 
-    points/ab/ab12….npz   the results of a call, and its record
+    points/ab/ab12….npz   the results of a call, and its record as JSON in the entry `_record`
     failed/ab12….json     a call that failed, with its error
     sweeps/….json         axes and function of each sweep that was run here
     refined/….json        points that refinements have added
-    sources/….json        what each fingerprint is made of
-    claims/, owners/      calls being computed, and by whom
+    sources/….json        what each version of a function is made of
     partial/              files being written
 
-Files are named by a hash of the parameters and of the fingerprint of the function, so a file never changes.
+A file is named by a digest of the parameters and of the version of the function. Nothing here decides who may
+compute: two runs at once may compute a point twice, and then write the same file.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import time
 import uuid
+import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
-from biasfree.sweeps import _npz
 from biasfree.tables import as_json
 
 #: The entry of a file that holds its record, as JSON.
 RECORD = "_record"
-_FOLDERS = ("points", "failed", "sweeps", "refined", "sources", "claims", "owners", "partial")
+#: The last bytes of a .npz file begin with this mark; a file that was cut off lacks them.
+_END, _END_BYTES = b"PK\x05\x06", 22
+_FOLDERS = ("points", "failed", "sweeps", "refined", "sources", "partial")
+#: Seconds after which a file that nobody has renamed was left by a process that died.
+_ABANDONED = 86_400
 
 
 class Damaged(Exception):
@@ -39,81 +44,78 @@ class Damaged(Exception):
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results."""
+    """A folder of results; `flush` waits until the disk has a file before the file gets its name."""
 
     folder: Path
+    flush: bool = True
 
     def prepare(self) -> None:
         """Make the folders; raises OSError in one sentence if nothing can be written there."""
         try:
             for name in _FOLDERS:
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
-            if not self._identity.exists():
-                self.write(self._identity, uuid.uuid4().hex.encode())
             self.write(self.folder / "partial" / "probe", b"")
             (self.folder / "partial" / "probe").unlink(missing_ok=True)
+            for entry in _entries(self.folder / "partial"):
+                if time.time() - entry.stat().st_mtime > _ABANDONED:
+                    Path(entry.path).unlink(missing_ok=True)
+        except FileNotFoundError:  # another process has removed what it had abandoned, or its probe
+            return
         except OSError as error:
             raise unwritable(self.folder, error) from error
-
-    @property
-    def _identity(self) -> Path:
-        return self.folder / "store.txt"
-
-    @cached_property
-    def identity(self) -> str:
-        """A name that tells this store from others at the same path on other machines."""
-        return self._identity.read_text()
 
     def file(self, name: str) -> Path:
         """The file of a call."""
         return self.folder / "points" / name[:2] / f"{name}.npz"
 
     def has(self, name: str) -> bool:
-        """Whether a call is stored."""
-        return self.file(name).exists()
+        """Whether a call is stored, to the end of its file."""
+        try:
+            with open(self.file(name), "rb") as file:
+                file.seek(-_END_BYTES, os.SEEK_END)
+                return file.read(len(_END)) == _END
+        except OSError:  # it is not there, or shorter than that
+            return False
 
     def names(self) -> set[str]:
-        """The names of all stored calls, from the folders alone."""
+        """The names of all stored calls, from the folders alone; empty files do not count."""
         found: set[str] = set()
         for folder in _entries(self.folder / "points"):
-            found.update(entry.name[:-4] for entry in _entries(folder.path) if entry.name.endswith(".npz"))
+            inside = (entry for entry in _entries(folder.path) if entry.name.endswith(".npz"))
+            found.update(entry.name[:-4] for entry in inside if entry.stat().st_size)
         return found
 
     def failed(self) -> set[str]:
         """The names of all calls that failed."""
         return {entry.name[:-5] for entry in _entries(self.folder / "failed")}
 
-    def write(self, path: Path, content: bytes) -> None:
-        """Write a file under another name, then rename it: it is there whole or not at all."""
+    def write(self, path: Path, content: bytes | Mapping[str, Any]) -> None:
+        """Write bytes or JSON under another name, flush, rename: the file is there whole or not at all."""
+        if isinstance(content, Mapping):
+            content = json.dumps(as_json(content), indent=1).encode()
         partial = self.folder / "partial" / f"{os.getpid()}-{uuid.uuid4().hex}"
         try:
-            partial.write_bytes(content)
+            with open(partial, "wb") as file:
+                file.write(content)
+                file.flush()
+                if self.flush:
+                    os.fsync(file.fileno())
             try:
                 os.replace(partial, path)
             except FileNotFoundError:  # the first file of its folder
                 path.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(partial, path)
         except BaseException:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
             raise
 
-    def put(self, name: str, content: bytes) -> None:
-        """Store the results of a call, and forget an earlier failure."""
-        self.write(self.file(name), content)
-        (self.folder / "failed" / f"{name}.json").unlink(missing_ok=True)
+    def failure_file(self, name: str) -> Path:
+        """The file of a call that failed."""
+        return self.folder / "failed" / f"{name}.json"
 
-    def put_failure(self, name: str, record: Mapping[str, Any]) -> None:
-        """Store the error of a call."""
-        self.write(self.folder / "failed" / f"{name}.json", json.dumps(as_json(record), indent=1).encode())
-
-    def has_failure(self, name: str) -> bool:
-        """Whether a call has failed."""
-        return (self.folder / "failed" / f"{name}.json").exists()
-
-    def failure(self, name: str) -> dict[str, Any]:
-        """The error of a call, as `put_failure` stored it."""
-        return read_json(self.folder / "failed" / f"{name}.json")
+    def forget_failure(self, name: str) -> None:
+        """Remove the error of a call, which is to be computed again."""
+        self.failure_file(name).unlink(missing_ok=True)
 
     def get(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The results of a call and its record; raises Damaged if its file cannot be read."""
@@ -121,16 +123,26 @@ class Store:
 
 
 def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes:
-    """Results and their record as the bytes of a .npz file."""
-    return _npz.write({**arrays, RECORD: np.array(json.dumps(as_json(record)))})
+    """Results and their record as the bytes of a .npz file, not compressed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in {**arrays, RECORD: np.array(json.dumps(as_json(record)))}.items():
+            content = io.BytesIO()
+            npy.write_array(content, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
+    return buffer.getvalue()
 
 
 def unpacked(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the record of a file; nothing is unpickled."""
+    """The arrays and the record of a file; check sums are compared, and nothing is unpickled."""
     try:
-        arrays = _npz.read(path.read_bytes())
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            entries = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+        arrays = {n: npy.read_array(io.BytesIO(e), allow_pickle=False) for n, e in entries.items()}
         record = json.loads(str(arrays.pop(RECORD)))
-    except (ValueError, KeyError) as error:
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # zipfile, zlib, struct, ast and NumPy all raise for damaged files
         raise Damaged(f"{path} cannot be read ({error}); delete it and run the sweep again.") from None
     return arrays, record
 

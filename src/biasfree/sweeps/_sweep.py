@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from biasfree.arrays import whole
 from biasfree.files import as_path
-from biasfree.sweeps import _boundary, _refine
-from biasfree.sweeps import _running as running
-from biasfree.sweeps._compute import portable
-from biasfree.sweeps._fingerprint import fingerprint
-from biasfree.sweeps._gather import Gathered, attributes, dataset, long_table
-from biasfree.sweeps._grid import Grid, Listed, grid_of
-from biasfree.sweeps._plan import Plan, planned
-from biasfree.sweeps._running import How, Stale
-from biasfree.sweeps._store import Store
+from biasfree.sweeps import _boundary, _refine, _run
+from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, grid_of
+from biasfree.sweeps._plan import Plan, planned, refined
+from biasfree.sweeps._results import dataset, long_table, over_grid
+from biasfree.sweeps._store import Damaged, Store, read_json
+from biasfree.sweeps._version import Version, pickled, version_of
+from biasfree.tables import as_json
 
 if TYPE_CHECKING:
     import xarray
@@ -41,6 +42,7 @@ def sweep(
     seeds: int | Sequence[int] | None = None,
     group: str | Sequence[str] = (),
     store: str | os.PathLike[str],
+    version: str | None = None,
 ) -> Sweep:
     """A sweep of `function` over all combinations of the values in `over`, and over seeds; nothing runs yet.
 
@@ -48,18 +50,19 @@ def sweep(
     parameters to lists of numbers, strings or booleans; `seeds=20` adds the parameter `seed` = 0, …, 19.
     Parameters without an axis need a default. The parameters in `group` are passed whole, as lists, so that
     one call computes many points: each result then begins with the axes of the group. Results are kept in the
-    folder `store`. Everything that the function reads is part of the name of its results; what cannot be
-    hashed is refused here, by name.
+    folder `store`, under the version of the function: the text of its module or cell, the values it closes
+    over, the packages it runs on, and `version`, to be changed with what these do not tell.
     """
     if not callable(function):
         raise ValueError(f"a sweep needs a function of named parameters, got a {type(function).__name__}.")
     grid = grid_of(function, {} if over is None else over, seeds, group)
-    fingerprint(function)
-    portable(function)
     folder = as_path(store)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"the store {folder} is a file; name a folder.")
-    return Sweep(function, grid, Store(folder.absolute()))
+    made = Sweep(function, grid, Store(folder.absolute()), version)
+    made.version()
+    pickled(function)
+    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +72,25 @@ class Sweep:
     function: Callable[..., Any]
     grid: Grid
     store: Store
-    _gathered: list[Gathered] = field(default_factory=list, repr=False)
+    given: str | None = None
+    _known: dict[str, Mapping[str, np.ndarray]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
         """The name of the function."""
-        return str(getattr(self.function, "__name__", None) or _partial_name(self.function))
+        inner = getattr(self.function, "func", self.function)
+        return str(getattr(inner, "__name__", type(self.function).__name__))
+
+    def version(self) -> Version:
+        """The present version of the function."""
+        return version_of(self.function, self.given)
 
     def __repr__(self) -> str:
-        axes = " × ".join(f"{name} {len(values)}" for name, values in self.grid.axes.items())
-        return f"Sweep({self.name}, {axes}, store={str(self.store.folder)!r})"
+        return f"Sweep({self.name}, {self.grid}, store={str(self.store.folder)!r})"
 
     def plan(self) -> Plan:
         """What `run` would compute, and how long it would take; nothing runs."""
-        return planned(self.name, self.grid, fingerprint(self.function), self.store)
+        return planned(self)
 
     def run(
         self,
@@ -91,49 +99,46 @@ class Sweep:
         memory: int | None = None,
         client: Any = None,
         retry: bool = False,
+        keep_stale: bool = False,
         shard: tuple[int, int] | None = None,
         progress: bool = True,
     ) -> Sweep:
         """Compute every point that is not stored, and return this sweep.
 
         By default one process per core of this machine does so, with one thread each; together they may take
-        `memory` bytes (80 % of what is free), and one that takes more than its share is killed. A point whose
-        process dies is tried once more. With `client=`, a `dask.distributed.Client`, the workers of its
-        cluster do so. Failed points stay failed unless `retry=True`. `shard=(k, n)` takes one of n parts of
-        what is missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
+        `memory` bytes (80 % of what is free), and a point that needs more fails. A point whose process dies
+        is tried once more, alone, at the end. With `client=`, a `dask.distributed.Client`, the workers of its
+        cluster compute. Failed points stay failed unless `retry=True`; points of another version of the
+        function are computed again unless `keep_stale=True`. `shard=(k, n)` takes one of n parts of what is
+        missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
         """
-        running.run(self, self.grid, How(workers, memory, client, retry, shard, progress))
+        _run.run(self, self.grid, _run.How(workers, memory, client, retry, keep_stale, shard, progress))
         return self
-
-    @property
-    def stale(self) -> list[Stale]:
-        """The points that another version of the function computed, and what has changed since."""
-        return running.stale(self, self.grid, fingerprint(self.function))
 
     @property
     def dataset(self) -> xarray.Dataset:
         """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
-        now = fingerprint(self.function)
-        if not self._gathered or self._gathered[0].digest != now.digest:
-            self._gathered[:] = [Gathered(self.grid, now.digest, self.store)]
-        arrays = self._gathered[0].read()
-        return dataset(self.grid, arrays, attributes(self.name, self.grid, now))
+        version = self.version()
+        arrays = over_grid(self.grid, self._stored(self.grid, version))
+        return dataset(self.grid, arrays, self._attributes(version))
 
     @property
     def points(self) -> xarray.Dataset:
         """All stored points, those of `refine` too, along one dimension `point`."""
-        now = fingerprint(self.function)
-        extra = _refine.refined(self.store, self.grid, now.digest)
-        return long_table(self.grid, now.digest, self.store, extra, attributes(self.name, self.grid, now))
+        version = self.version()
+        lists: tuple[Calls, Calls] = (self.grid, Listed(refined(self.store, self.grid, version.digest)))
+        calls = [(one.parameters(i), arrays) for one in lists for i, arrays in self._stored(one, version)]
+        return long_table(self.grid, calls, self._attributes(version))
 
     @property
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
-        digest = fingerprint(self.function).digest
-        added = Listed(_refine.refined(self.store, self.grid, digest))
-        there = self.store.failed()
-        names = itertools.chain(self.grid.names(digest), added.names(digest))
-        records = [self.store.failure(name) for name in names if name in there]
+        digest = self.version().digest
+        stored, failed = self.store.names(), self.store.failed()
+        added = Listed(refined(self.store, self.grid, digest))
+        names = [name for one in (self.grid, added) for name in one.names(digest)]
+        broken = [name for name in names if name in failed and name not in stored]
+        records = [read_json(self.store.failure_file(name)) for name in broken]
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
 
     def boundary(
@@ -186,7 +191,24 @@ class Sweep:
 
         return draw(self, name, axes=axes, at=at, reduce=reduce, level=level)
 
+    def _stored(self, calls: Calls, version: Version) -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
+        """The stored calls by number; each file is read once, and one that is damaged counts as missing."""
+        stored = self.store.names()
+        for number, name in enumerate(calls.names(version.digest)):
+            if name in stored and name not in self._known:
+                try:
+                    self._known[name] = self.store.get(name)[0]
+                except Damaged as damage:
+                    warnings.warn(str(damage), stacklevel=5)
+            if name in stored and name in self._known:
+                yield number, self._known[name]
 
-def _partial_name(function: Any) -> str:
-    inner = getattr(function, "func", None)
-    return type(function).__name__ if inner is None else str(getattr(inner, "__name__", "function"))
+    def _attributes(self, version: Version) -> dict[str, str]:
+        """What a Dataset says about itself, as text that every file format takes."""
+        settings: Parameters = {"function": self.name, "axes": self.grid.axes, "group": self.grid.group}
+        return {
+            "function": self.name,
+            "source_hash": version.digest,
+            "versions": json.dumps(version.parts),
+            "settings": json.dumps(as_json(settings)),
+        }

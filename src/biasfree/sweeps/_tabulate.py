@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.sweeps._grid import Grid, Parameters, grid_of
-from biasfree.sweeps._results import Table, Unstorable, arrays_of, grid_index
+from biasfree.sweeps._results import Unstorable, arrays_of, inner, over_grid
 
 if TYPE_CHECKING:
     import xarray
@@ -29,20 +29,27 @@ def tabulate(
     writes it: `{"loss": ("time", run.loss)}`; one that is named as its only dimension becomes a coordinate,
     and must be the same at every point. `report` is called with the parameters before every call.
     """
-    grid = grid_of(function, {} if over is None else over, seeds, group)
-    lengths = [len(grid.axes[name]) for name in (*grid.single, *grid.group)]
-    table, noted = Table(tuple(lengths)), _Noted()
-    for number in range(len(grid)):
-        parameters = grid.parameters(number)
-        if report is not None:
-            report(parameters)
-        try:
-            arrays = arrays_of(noted.arrays(function(**parameters)), parameters, grid.group)
-        except Unstorable as error:
-            raise ValueError(str(error)) from None
-        noted.kinds_of(arrays)
-        table.put(grid_index(grid, number), arrays, len(grid.group))
-    return _dataset(grid, table.arrays, noted)
+    import xarray
+
+    grid, noted = grid_of(function, {} if over is None else over, seeds, group), _Noted()
+
+    def computed() -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
+        for number in range(len(grid)):
+            parameters = grid.parameters(number)
+            if report is not None:
+                report(parameters)
+            try:
+                arrays = arrays_of(noted.arrays(function(**parameters)), parameters, grid.group)
+            except Unstorable as error:
+                raise ValueError(str(error)) from None
+            noted.kinds_of(arrays)
+            yield number, arrays
+
+    variables = {
+        name: noted.variable(grid, name, array) for name, array in over_grid(grid, computed()).items()
+    }
+    axes = {name: np.array(values) for name, values in grid.axes.items()}
+    return xarray.Dataset(variables, {**axes, **noted.coords})
 
 
 @dataclass
@@ -77,15 +84,8 @@ class _Noted:
         for name, array in arrays.items():
             self.kinds[name] = np.promote_types(self.kinds.get(name, array.dtype), array.dtype)
 
-
-def _dataset(grid: Grid, arrays: Mapping[str, np.ndarray], noted: _Noted) -> xarray.Dataset:
-    import xarray
-
-    variables, order = {}, (*grid.single, *grid.group)
-    for name, array in arrays.items():
-        kind = noted.kinds[name]
+    def variable(self, grid: Grid, name: str, array: np.ndarray) -> Any:
+        """A result with its dimensions, in its own kind of numbers if none is missing."""
+        kind = self.kinds[name]
         whole = array.astype(kind) if kind.kind in "biu" and not np.isnan(array).any() else array
-        inner = noted.dims.get(name) or tuple(f"{name}_{i}" for i in range(array.ndim - len(order)))
-        variables[name] = xarray.DataArray(whole, dims=(*order, *inner)).transpose(*grid.dims, *inner)
-    axes = {name: np.array(values) for name, values in grid.axes.items()}
-    return xarray.Dataset(variables, {**axes, **noted.coords})
+        return (*grid.dims, *(self.dims.get(name) or inner(name, array, len(grid.dims)))), whole

@@ -1,0 +1,252 @@
+"""Whatever breaks, nothing stored is lost: once the cause is gone, a second run computes only what is missing.
+
+Each once; `make test-all` breaks each many times, at other moments.
+"""
+
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import biasfree as bf
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
+#: A sweep of 24 points of 30 ms each in a process of its own, that can be killed; every call is written down.
+SCRIPT = """
+import os, sys, time
+import biasfree as bf
+
+LOG = sys.argv[1] + "/calls.txt"
+
+
+def slow(x):
+    with open(LOG, "a") as log:
+        print(x, os.getpid(), file=log)
+    time.sleep(0.03)
+    return {"double": 2 * x}
+
+
+s = bf.sweep(slow, over={"x": range(24)}, store=sys.argv[1] + "/store")
+if __name__ == "__main__":
+    s.run(workers=2)
+"""
+
+
+def rounds(many):
+    """Seeds of the moments at which something breaks."""
+    return pytest.mark.parametrize(
+        "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, many))]
+    )
+
+
+def calls(folder):
+    path = folder / "calls.txt"
+    return [tuple(map(int, line.split())) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def stored(folder):
+    return {path: path.read_bytes() for path in (folder / "store" / "points").rglob("*.npz")}
+
+
+def alive(pid):
+    """Whether a process runs; a dead one whose parent has not noticed does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition, seconds=60):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.02)
+
+
+def start(folder):
+    (folder / "script.py").write_text(SCRIPT)
+    with open(folder / "err.txt", "a") as err:
+        return subprocess.Popen([sys.executable, "script.py", str(folder)], cwd=folder, stderr=err)
+
+
+def logged(folder, seconds=0.0):
+    log = str(folder / "calls.txt")
+
+    def function(x):
+        with open(log, "a") as file:
+            print(x, os.getpid(), file=file)
+        time.sleep(seconds)
+        return 2 * x
+
+    return function
+
+
+@rounds(30)
+def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: ARG001
+    """As those of an array: every point is computed by its own task, and every task ends well."""
+    function, context = logged(tmp_path), multiprocessing.get_context("fork")
+    gate = context.Barrier(8)
+
+    def task(k):
+        sweep = bf.sweep(function, over={"x": range(24)}, store=tmp_path / "store")
+        gate.wait()
+        sweep.run(shard=(k, 8), workers=1, progress=False)
+
+    tasks = [context.Process(target=task, args=(k,)) for k in range(8)]
+    for one in tasks:
+        one.start()
+    for one in tasks:
+        one.join(60)
+    assert [one.exitcode for one in tasks] == [0] * 8
+    assert sorted(x for x, _ in calls(tmp_path)) == list(range(24))
+    found = bf.sweep(function, over={"x": range(24)}, store=tmp_path / "store")
+    np.testing.assert_array_equal(found.dataset["value"], 2 * np.arange(24))
+
+
+@LINUX
+@rounds(20)
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path, seed, sent):
+    if sent is signal.SIGINT and seed:
+        pytest.skip("once is enough: the handler of Python decides the moment")
+    process = start(tmp_path)
+    wait_for(lambda: len(stored(tmp_path)) >= 2)
+    time.sleep(random.Random(seed).uniform(0, 0.3))
+    process.send_signal(sent)
+    process.wait()
+    assert process.returncode
+    wait_for(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
+    kept, before = stored(tmp_path), len(calls(tmp_path))
+    if sent is signal.SIGINT:
+        assert "slow: stopped; " in (tmp_path / "err.txt").read_text()
+    assert start(tmp_path).wait() == 0
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert len(stored(tmp_path)) == 24
+    assert len(calls(tmp_path)) - before == 24 - len(kept)
+
+
+@LINUX
+@rounds(20)
+def test_a_killed_process_is_replaced_and_no_point_is_lost(tmp_path, seed):
+    sweep = bf.sweep(logged(tmp_path, 0.03), over={"x": range(24)}, store=tmp_path / "store")
+    chance = random.Random(seed)
+
+    def kill():
+        wait_for(lambda: len(calls(tmp_path)) >= 2)
+        time.sleep(chance.uniform(0, 0.2))
+        os.kill(calls(tmp_path)[-1][1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    sweep.run(workers=2, progress=False)
+    killer.join()
+    np.testing.assert_array_equal(sweep.dataset["value"], 2 * np.arange(24))
+    assert sweep.failed == []
+    assert len(calls(tmp_path)) <= 24 + 1  # that which was in flight
+
+
+def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
+    """All others are computed, those that waited in the same process too."""
+    flag = str(tmp_path / "flag")
+    log = str(tmp_path / "calls.txt")
+
+    def deadly(x):
+        with open(log, "a") as file:
+            print(x, os.getpid(), file=file)
+        if x == 3 or (x == 1 and not os.path.exists(flag)):
+            open(flag, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+    sweep = bf.sweep(deadly, over={"x": range(9)}, store=tmp_path / "store").run(workers=2, progress=False)
+    np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5, 6, 7, 8])
+    assert [(one.parameters, one.error) for one in sweep.failed] == [
+        ({"x": 3}, "its process died twice: SIGKILL(-9)")
+    ]
+    assert [x for x, _ in calls(tmp_path)].count(3) == 2
+    assert calls(tmp_path)[-1][0] in (1, 3)  # alone, at the end
+
+
+def test_two_runs_at_once_both_end_with_every_point(tmp_path):
+    both = [start(tmp_path), start(tmp_path)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(stored(tmp_path)) == 24
+
+
+def test_a_store_that_is_removed_is_noticed_and_made_again(tmp_path):
+    """In the same process; a run whose points vanish fails and says so."""
+    folder = str(tmp_path / "store")
+
+    def removes(x):
+        if x == 5:
+            shutil.rmtree(folder)
+        return x
+
+    sweep = bf.sweep(removes, over={"x": range(6)}, store=folder)
+    message = r"computed calls are not in the store|cannot write to the store"
+    with pytest.raises(OSError, match=message):
+        sweep.run(workers=1, progress=False)
+    plain = bf.sweep(logged(tmp_path), over={"x": range(6)}, store=folder).run(progress=False)
+    shutil.rmtree(folder)
+    assert np.isfinite(plain.run(progress=False).dataset["value"]).all()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own, of 200 kB; only root can make one, and not everywhere."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if not root or subprocess.call(["mount", "-t", "tmpfs", "-o", "size=200k", "disk", place]):
+        pytest.skip("needs a file system of its own, which only root can mount")
+    yield place
+    subprocess.check_call(["umount", "-l", place])
+
+
+def test_a_full_disk_ends_the_run_in_one_sentence(small_disk, tmp_path):
+    log = str(tmp_path / "calls.txt")
+
+    def large(x):
+        with open(log, "a") as file:
+            print(x, os.getpid(), file=file)
+        return np.ones(2000) * x
+
+    sweep = bf.sweep(large, over={"x": range(40)}, store=small_disk / "store")
+    with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
+        sweep.run(progress=False)
+    done, before = sweep.plan().done, len(calls(tmp_path))
+    assert 0 < done < 40
+    assert sweep.failed == []
+    subprocess.check_call(["mount", "-o", "remount,size=4m", small_disk])
+    np.testing.assert_array_equal(sweep.run(progress=False).dataset["value"][:, 0], range(40))
+    assert len(calls(tmp_path)) - before == 40 - done
+
+
+def test_a_read_only_store_is_read_and_not_written(small_disk, tmp_path):
+    function = logged(tmp_path)
+    sweep = bf.sweep(function, over={"x": range(2)}, store=small_disk / "store").run(progress=False)
+    more = bf.sweep(function, over={"x": range(3)}, store=small_disk / "store")
+    subprocess.check_call(["mount", "-o", "remount,ro", small_disk])
+    with pytest.raises(OSError, match=r"cannot write to the store .*: Read-only file system\. What"):
+        more.run(progress=False)
+    np.testing.assert_array_equal(sweep.dataset["value"], [0, 2])
+    subprocess.check_call(["mount", "-o", "remount,rw", small_disk])
+    np.testing.assert_array_equal(more.run(progress=False).dataset["value"], [0, 2, 4])
+    assert sorted(x for x, _ in calls(tmp_path)) == [0, 1, 2]
+
+
+def test_a_store_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
+    (tmp_path / "file").touch()
+    sweep = bf.sweep(logged(tmp_path), over={"x": [1]}, store=tmp_path / "file" / "store")
+    with pytest.raises(OSError, match=r"cannot write to the store .*: Not a directory"):
+        sweep.run(progress=False)
+    assert calls(tmp_path) == []
