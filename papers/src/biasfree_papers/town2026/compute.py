@@ -18,7 +18,6 @@ GROWN = 1e-2  # |a_h||w_h| above which a neuron has grown; sizes at the end are 
 _DOMINANCE = np.sqrt(2)  # initially |a_h|/|w_h|: above 1, so that a_h never vanishes
 _SPREAD = 0.45  # widths are sampled from this much below to twice this much above the one of ½
 _LATE, _SETTLING = 1.15, 40.0  # of the last escape's predicted time, and halvings of errors after it
-_FURTHER = 1000  # from the first seed to as many others, for the escapes one by one
 _FINE = 0.03  # the step over √n of escapes one by one: e-foldings are timed to 1 %
 
 
@@ -38,6 +37,7 @@ class Settings(SeededSettings):
     tiny: float = setting(1e-60, "the same for the escapes one by one", positive)
     step: float = setting(0.2, "the step of descent over √n, a positive number", positive)
     draws: int = setting(400, "a number of seeds at every width, without training", at_least(10))
+    apart: int = setting(1000, "from the first seed to as many others, for escapes one by one", at_least(1))
     seeds: int = seeds(16)
 
 
@@ -176,7 +176,7 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     Targets have sizes from ½ to 1½, so that no two sets of samples exert equal forces.
     """
     n, seeds = min(settings.samples), settings.all_seeds
-    numbers = [*seeds.tolist(), *(seeds + _FURTHER).tolist()]
+    numbers = [*seeds.tolist(), *(seeds + max(settings.apart, len(seeds))).tolist()]
     report(f"{n} samples, weights of {settings.tiny:g}: escapes one by one")
     sizes = {seed: np.random.default_rng(seed).uniform(0.5, 1.5, size=n) for seed in numbers}
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]
@@ -192,7 +192,7 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
         at = np.minimum(np.searchsorted(run.ts, between), len(run.ts) - 1)
         return {"directions": ("escape", np.asarray(run.saved)[at].astype(float))}
 
-    shown = int(np.argmax([len(one.times) for one in due]))
+    shown = int(np.argmax([len(one.times) for one in due[: len(seeds)]]))
     return bf.sweeps.tabulate(grown, over={"saddle_seed": numbers}).assign(
         shown=shown,
         shown_time=("time", runs[shown].ts),
