@@ -78,6 +78,33 @@ def test_small_weights_keep_relative_accuracy():
         np.testing.assert_allclose(run.weights[0][:, 0, 0] ** 2, rho, rtol=2e-8)
 
 
+@pytest.mark.parametrize("leak", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("scale", [1e-3, 1.0])
+def test_rounding_leaves_no_saddle_in_one_dimension(leak, scale):
+    """w = −a falls to zero, however long: d(w + a)/dt is proportional to w + a = 0."""
+    x = np.random.default_rng(0).normal(size=(5, 1))
+    data = bf.data.symmetrize(bf.Dataset(x, 1.7 * x[:, 0]))
+    rate = (1 + leak) / 2 * data.beta[0]
+    for width in (2, 4, 6):
+        against = bf.networks.rank_one([-1.0], width=width, scale=scale, leak=leak)
+        run = gated_flow(against, data, np.array([0.0, 10.0, 30.0, 100.0, 300.0]) / rate)
+        np.testing.assert_array_equal(run.weights[0][:, :, 0], -run.weights[1][:, 0])
+        assert (np.diff(np.abs(run.weights[0]), axis=0) < 0).all()
+        assert run.loss[2] == pytest.approx(np.mean(data.y**2) / 2, rel=1e-12)
+
+
+def test_one_dimension_keeps_the_digits_of_both_layers():
+    """Of w = 1e-20 beside a = 1, and of a = 1e-20 beside w = 1: the other is as large only after t = 1."""
+    data = bf.Dataset([[1.0], [2.0]], [1.0, 2.0])
+    for w, a in ((1e-20, 1.0), (1.0, 1e-20), (-1.0, 1e-3), (3.0, -2.0)):
+        network = bf.Network(([[w]], [[a]]), leak=0.5)
+        ts = [0.0, 1e-20, 0.1]
+        exact = oracles.flow(network, data, ts, rtol=1e-13)
+        run = gated_flow(network, data, ts)
+        for ours, theirs in zip(run.weights, exact, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+
 def test_tolerance_is_what_is_got():
     ts = np.linspace(0, 30, 7)
     with pytest.raises(bf.AssumptionError, match=r"activation patterns.*from t = 5 on.*patterns_tolerance="):

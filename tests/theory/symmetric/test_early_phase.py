@@ -1,5 +1,6 @@
 """[ZSL25] Lemma 12 and its sharper form: bounds on the growth of weights, and the early phase."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -188,3 +189,41 @@ def test_refusals():
     with pytest.raises(bf.AssumptionError, match="Condition 3"):
         bf.theory.norm_bound(network, bf.Dataset(data.x[:9], data.y[:9]), [1.0])
     assert bf.theory.lemma12_window(bf.networks.gaussian((3, 5, 1), scale=3.0), data) == 0
+
+
+def nearly_cancelled(data, rest, leak):
+    """W₂ = −(1 − rest)W₁β̄, of weights of 1e-160: all but `rest` of the weights shrinks."""
+    first = 1e-160 * np.random.default_rng(0).normal(size=(3, data.dimensions))
+    along = first @ data.beta / np.linalg.norm(data.beta)
+    return bf.Network((first, ((rest - 1) * along)[None]), leak=leak)
+
+
+@pytest.mark.parametrize("leak", [0.0, 1.0])
+def test_what_rounding_decides_is_refused(leak):
+    """Against β the weights shrink as e^{−κt}, and what rounding left of r₁ grows as e^{κt}."""
+    data = bf.data.odd_sine(n=8, d=3, seed=0)
+    for rest in (0.0, 1e-12):
+        network = nearly_cancelled(data, rest, leak)
+        kappa = bf.theory.growth_rate(network, data)
+        bf.theory.early_flow(network, data, [0.0, 5 / kappa])
+        with pytest.raises(bf.AssumptionError, match=r"r₁ is more than rounding.*end ts earlier"):
+            bf.theory.early_flow(network, data, [0.0, 45 / kappa])
+
+
+@pytest.mark.parametrize("rest", [1e-2, 1e-4, 1e-6])
+def test_what_is_left_of_a_cancellation_is_accurate(rest):
+    """W₂ of Eq. 23 with 50 digits: r₁ is a sum of D + 1 products, each known to rounding of W(0)."""
+    data = bf.data.odd_sine(n=8, d=3, seed=0)
+    network = nearly_cancelled(data, rest, 0.3)
+    t = 45 / bf.theory.growth_rate(network, data)
+    run = bf.theory.early_flow(network, data, [t])
+    with mpmath.workdps(50):
+        beta = mpmath.matrix(data.x.tolist()).T * mpmath.matrix(data.y.tolist()) / len(data)
+        s = mpmath.norm(beta)
+        along = mpmath.matrix(network.weights[0].tolist()) * beta / s
+        kappa = mpmath.mpf(0.65) * s
+        for h, a in enumerate(network.weights[1][0]):
+            growing, falling = (along[h] + float(a)) / 2, (along[h] - float(a)) / 2
+            exact = mpmath.exp(kappa * t) * growing - mpmath.exp(-kappa * t) * falling
+            # and 45 roundings of e^{κt}
+            assert abs(run.weights[1][0, 0, h] / exact - 1) < run.stats.defects["rounding"] + 1e-13

@@ -117,7 +117,8 @@ def gated_flow(
         defects = check(ASSUMES, network, data, {"kinks_tolerance": kinks_tolerance})
         gates = list(activation_patterns(network, data.x))
     classes = pattern_classes(gates, data)
-    weights, stats = _integrate(classes, network, ts, rtol=rtol, method=method)
+    scalars = network.depth == 2 and network.sizes[0] == network.sizes[-1] == 1
+    weights, stats = (_scalars if scalars else _integrate)(classes, network, ts, rtol=rtol, method=method)
     loss = _loss(classes, weights, network.leak, data)
     trajectory = Trajectory(ts, weights, loss, loss, leak=network.leak, stats=stats)
     changes = pattern_changes(trajectory, data, gates)
@@ -248,6 +249,36 @@ def _integrate(
             field, start, ts, name="gated_flow", method=method, rtol=rtol, atol=rtol * floor
         )
     return tuple(layers(found)), stats
+
+
+def _scalars(
+    classes: PatternClasses, network: Network, ts: Float[np.ndarray, "T"], *, rtol: float, method: str
+) -> tuple[tuple[np.ndarray, ...], Stats]:
+    """The weights at `ts` of two layers with one input and one output, where w_h = ±a_h is kept exactly.
+
+    w_h ± a_h = (w_h ± a_h)₀e^{±Φ_h}, dΦ_h/dt = Σ_q G_qh(β_q − M_qΣ_q): rounding leaves no saddle. Of the sum
+    and the difference the smaller one is split off, so that neither weight loses digits to the other.
+    """
+    w, a = network.weights[0][:, 0], network.weights[1][0]
+    side = np.where(np.abs(w + a) <= np.abs(w - a), 1.0, -1.0)
+    least, slopes = w + side * a, classes._slopes(network.leak)[0][:, :, 0]
+    beta, sigma = classes.beta[:, 0, 0], classes.sigma[:, 0, 0]
+
+    def layers(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fading, rest = np.exp(-side * phi), np.where(least == 0, 0.0, least * np.sinh(side * phi))
+        return w * fading + rest, a * fading + side * rest
+
+    def field(phi: np.ndarray) -> np.ndarray:
+        first, second = layers(phi)
+        return (beta - slopes @ (first * second) * sigma) @ slopes
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        representable("the velocity", field(np.zeros_like(w)))
+        phi, stats = integrated(
+            field, np.zeros_like(w), ts, name="gated_flow", method=method, rtol=rtol, atol=rtol
+        )
+        first, second = layers(phi)
+    return (first[:, :, None], second[:, None, :]), stats
 
 
 def _loss(

@@ -13,6 +13,7 @@ from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
+from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.parts._expectations import square_loss
 from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._moments import mean_square, strength, times_sigma, trace
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
+_ROUNDING = 1e-8  # of the weights: half of the digits
 _SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
 
 _lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, up to a time", lambda: ASSUMES_BOUND)
@@ -53,7 +55,8 @@ def early_flow(
     `lemma12_window`, which fails where cs > ⅔(s + TrΣ) (erratum 8).
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), labels ±1 for the logistic loss; β ≠ 0
-    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time of `ts`, u the larger norm (small_tolerance=1e-2).
+    (target_tolerance=1e8); cu²|Σ|/s ≪ 1 at every time of `ts`, u the larger norm (small_tolerance=1e-2); at
+    the last of `ts`, rounding of r₁ that has grown to at most 1e-8 of the weights.
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
     ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
@@ -61,7 +64,9 @@ def early_flow(
     defects = check(EARLY, network, data, tolerances)
     kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
-    defects |= _check_still_small(Network(factors.at(-1), leak=network.leak), data, ts[-1], tolerances)
+    last = Network(factors.at(-1), leak=network.leak)
+    defects |= _check_still_small(last, data, ts[-1], tolerances)
+    defects["rounding"] = _check_decided(network, last, (kappa - l2) * ts[-1])
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
     values = np.array([_loss(net, data, kind) for net in networks])
     return Trajectory(
@@ -266,3 +271,24 @@ def _check_still_small(
         remedy=f"outputs matter at t = {t:g}: end ts earlier, or simulate with bf.gradient_flow",
     )
     return {"small": late.check(network, data, tolerances.get("small_tolerance"))}
+
+
+def _check_decided(network: Network, last: Network, exponent: float) -> float:
+    """The share of the last weights that is rounding of r₁, Dε|W(0)|e^{κt}/|W(t)|; refused above 1e-8.
+
+    Where r₁ = 0 to rounding, as for W₁ = −W₂ᵀβ̄ᵀ, weights shrink until rounding decides what grows.
+    """
+    sizes = [np.log(one.norms.max()) if one.norms.any() else -np.inf for one in (network, last)]
+    if sizes[0] == -np.inf:
+        return 0.0
+    grown = exponent + sizes[0] - sizes[1]
+    share = network.sizes[0] * np.finfo(float).eps * float(np.exp(min(grown, 700.0)))
+    if share > _ROUNDING:
+        raise AssumptionError(
+            "initial weights whose growing part r₁ is more than rounding",
+            "the share of rounding in the weights at the last of ts",
+            defect=share,
+            tolerance=_ROUNDING,
+            remedy="end ts earlier, use another seed, or simulate with bf.gradient_flow",
+        )
+    return share
