@@ -4,7 +4,9 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -182,3 +184,19 @@ def test_what_the_dead_left_is_removed(tmp_path):
     assert [p.name for folder in ("owners", "claims", "partial") for p in (tmp_path / folder).iterdir()] == [
         "2-new"
     ]
+
+
+def test_tasks_that_begin_at_once_agree_on_the_name_of_a_new_store(tmp_path):
+    """Workers whose run has another name would think that they do not see the store."""
+    at_once = threading.Barrier(4)
+
+    def identity(folder):
+        at_once.wait()
+        Store(folder).prepare()
+        return Store(folder).identity
+
+    with ThreadPoolExecutor(4) as pool:
+        for i in range(20):
+            found = [pool.submit(identity, tmp_path / str(i)) for _ in range(4)]
+            assert len({one.result(timeout=10) for one in found}) == 1
+            assert not list((tmp_path / str(i) / "partial").iterdir())

@@ -49,11 +49,23 @@ class Store:
             for name in _FOLDERS:
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
             if not self._identity.exists():
-                self.write(self._identity, uuid.uuid4().hex.encode())
+                self._name()
             self.write(self.folder / "partial" / "probe", b"")
             (self.folder / "partial" / "probe").unlink(missing_ok=True)
         except OSError as error:
             raise unwritable(self.folder, error) from error
+
+    def _name(self) -> None:
+        """Name the store, unless another process does so meanwhile: tasks that begin at once agree."""
+        name = self.folder / "partial" / uuid.uuid4().hex
+        name.write_text(name.name)
+        try:
+            os.link(name, self._identity)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            os.replace(name, self._identity)
+        name.unlink(missing_ok=True)
 
     @property
     def _identity(self) -> Path:

@@ -38,6 +38,7 @@ def main() -> None:
     from biasfree.stopping import end_with_parent
 
     end_with_parent()
+    sys.dont_write_bytecode = True  # an edit within a second, of equal size, would leave it stale
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
