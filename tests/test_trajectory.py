@@ -132,6 +132,9 @@ def test_arrays_are_copied_and_read_only():
         ({"loss": [1, np.nan, 1]}, "loss must be finite"),
         ({"objective": [1, np.inf, 1]}, "objective must be finite"),
         ({"leak": 2.0}, "leak must lie in"),
+        ({"stats": "done"}, "stats of a trajectory cannot be a str"),
+        ({"weights": None}, "weights of a trajectory cannot be a NoneType"),
+        ({"weights": (), "last": 3}, "last of a trajectory cannot be a int"),
     ],
 )
 def test_trajectories_refuse_bad_input(changes, message):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import as_array, is_tensor
+from biasfree.arrays import as_array, described, is_tensor
 from biasfree.threads import blas_limit
 
 _NOUNS = {
@@ -114,20 +114,20 @@ def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: 
         remedy = _SAMPLED
     if "Dataset" in kinds and not remedy:
         remedy = "; make one with bf.Dataset(x, y)"
-    raise ValueError(f"{name} must be a {wanted}, got {_kind(value)}{remedy}.")
+    raise ValueError(f"{name} must be a {wanted}, got {described(value)}{remedy}.")
 
 
 def _number(wanted: str, optional: bool, name: str, value: Any) -> Any:
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if numeric or (value is None and optional) or (wanted == "a whole number" and isinstance(value, bool)):
         return value
-    raise ValueError(f"{name} must be {wanted}, got {_kind(value)}.")
+    raise ValueError(f"{name} must be {wanted}, got {described(value)}.")
 
 
 def _truth(optional: bool, name: str, value: Any) -> Any:
     if (value is None and optional) or isinstance(value, bool | np.bool_):
         return value
-    raise ValueError(f"{name} must be True or False, got {_kind(value)}.")
+    raise ValueError(f"{name} must be True or False, got {described(value)}.")
 
 
 def _array(optional: bool, name: str, value: Any) -> Any:
@@ -135,7 +135,7 @@ def _array(optional: bool, name: str, value: Any) -> Any:
         return value
     if type(value).__name__ in _NOUNS:
         remedy = "" if type(value).__name__ != "Population" else f"{_SAMPLED}.x"
-        raise ValueError(f"{name} must be an array of numbers, got {_kind(value)}{remedy}.")
+        raise ValueError(f"{name} must be an array of numbers, got {described(value)}{remedy}.")
     array = as_array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
@@ -149,25 +149,18 @@ def _array_or_noun(kinds: list[str], optional: bool, name: str, value: Any) -> A
 def _called(wanted: str, optional: bool, name: str, value: Any) -> Any:
     if (value is None and optional) or callable(value):
         return value
-    raise ValueError(f"{name} must be {wanted}, got {_kind(value)}.")
+    raise ValueError(f"{name} must be {wanted}, got {described(value)}.")
 
 
 def _several(kind: str, optional: bool, name: str, value: Any) -> Any:
     if value is None and optional:
         return value
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0:
+    ordered = isinstance(value, Iterable) and not isinstance(value, str | bytes | Set | Mapping)
+    if ordered and getattr(value, "ndim", 1) != 0:
         items = list(as_array(name, value)) if is_tensor(value) else list(value)
         check = _ITEMS.get(kind, lambda _, item: item)
         return [check(f"{name}[{i}]", item) for i, item in enumerate(items)]
-    raise ValueError(f"{name} must be a list of {_SEVERAL[kind]}, got {_kind(value)}.")
-
-
-def _kind(value: Any) -> str:
-    """A short description of a value: the value itself if that is short, else its type and shape."""
-    if value is None or (isinstance(value, int | float | str | bool | type) and len(repr(value)) < 60):
-        return repr(value)
-    shape = getattr(value, "shape", None)
-    return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
+    raise ValueError(f"{name} must be a list of {_SEVERAL[kind]}, got {described(value)}.")
 
 
 #: Checks of the items of a list, for functions that do not check them.

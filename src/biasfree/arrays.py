@@ -85,8 +85,9 @@ def as_array(name: str, value: Any) -> NDArray[Any]:
             f"{name} must be an array of numbers, got rows of different lengths: {error}"
         ) from None
     except Exception as error:  # a user's __array__ may raise anything
+        reason = " ".join(str(error).split())
         raise ValueError(
-            f"{name} must be an array of numbers, got a {type(value).__name__} NumPy cannot read: {error}"
+            f"{name} must be an array of numbers, got a {type(value).__name__} NumPy cannot read: {reason}"
         ) from None
 
 
@@ -168,13 +169,13 @@ def increasing_times(ts: ArrayLike, *, infinite: bool = False) -> NDArray[np.flo
 def finite(name: str, value: Any) -> float:
     """`value` as a float; raises ValueError unless it is a finite number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} must be a number, got {value!r}.")
+        raise ValueError(f"{name} must be a number, got {described(value)}.")
     try:
         number = float(value)
     except OverflowError:  # an integer beyond the largest float
         number = np.inf
     if not np.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value!r}.")
+        raise ValueError(f"{name} must be finite, got {described(value)}.")
     return number
 
 
@@ -182,7 +183,7 @@ def positive(name: str, value: Any) -> float:
     """`value` as a float; raises ValueError unless it is finite and positive."""
     number = finite(name, value)
     if not number > 0:
-        raise ValueError(f"{name} must be positive, got {value!r}.")
+        raise ValueError(f"{name} must be positive, got {described(value)}.")
     return number
 
 
@@ -190,15 +191,23 @@ def non_negative(name: str, value: Any) -> float:
     """`value` as a float; raises ValueError unless it is finite and non-negative."""
     number = finite(name, value)
     if number < 0:
-        raise ValueError(f"{name} must not be negative, got {value!r}.")
+        raise ValueError(f"{name} must not be negative, got {described(value)}.")
     return number
 
 
 def whole(name: str, value: Any, *, at_least: int = 1) -> int:
     """`value` as an int; raises ValueError unless it is a whole number ≥ `at_least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < at_least:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {described(value)}.")
     return int(value)
+
+
+def described(value: Any) -> str:
+    """A short description of a value: the value itself if that is short, else its type and shape."""
+    if value is None or (isinstance(value, int | float | str | bool | type) and len(repr(value)) < 60):
+        return repr(value)
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
 
 
 def affordable(what: str, numbers: int) -> None:

@@ -6,7 +6,7 @@ import functools
 import json
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -203,6 +203,9 @@ class Trajectory:
         ) -> None: ...
 
     def __post_init__(self):
+        for name, kind in (("weights", Iterable), ("stats", Stats), ("last", Network | None)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} of a trajectory cannot be a {type(getattr(self, name)).__name__}.")
         object.__setattr__(self, "ts", increasing_times(self.ts, infinite=True))
         for name in ("loss", "objective"):
             object.__setattr__(self, name, real(name, getattr(self, name)))

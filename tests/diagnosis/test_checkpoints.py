@@ -168,5 +168,7 @@ def test_refusals(run, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"has no checkpoints; they end in \.pt"):
         bf.diagnose_checkpoints(model, tmp_path / "empty", data)
+    with pytest.raises(ValueError, match="checkpoints must be a folder or a list of files, got a NoneType"):
+        bf.diagnose_checkpoints(model, None, data)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the list of checkpoints is empty"):
         bf.diagnose_checkpoints(model, [], data)

@@ -197,6 +197,25 @@ def test_bad_input_gives_one_sentence(model, data, message):
         bf.diagnose(model, data)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": None}, "seed must be a whole number, got None"),
+        ({"seed": np.ones((1, 2))}, r"seed must be a whole number, got a ndarray of shape \(1, 2\)"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"classes": {-1, 1}}, "classes must be a list of values, got a set"),
+        ({"classes": 3}, "classes must be a list of values, got 3"),
+        ({"flips": 10**30}, "flips need .* GB"),
+        ({"unseen": 3}, "unseen must be True or False, got 3"),
+        ({"y": object()}, "y must hold real numbers or labels"),
+    ],
+)
+def test_wrong_options_give_one_sentence(options, message):
+    data = SYMMETRIC.x if "y" in options else SYMMETRIC
+    with pytest.raises(ValueError, match=message):
+        bf.diagnose(None, data, **options)
+
+
 @settings(deadline=None, max_examples=15)
 @given(
     sizes=sampled_from([(2, 3, 1), (2, 1), (2, 3, 3, 1), (2, 4, 2)]),

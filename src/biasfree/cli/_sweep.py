@@ -108,6 +108,7 @@ def loaded(file: Path) -> Sweep:
         raise ValueError(f"{file} is no Python file; its name must end in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[_MODULE] = module
+    sys.dont_write_bytecode = True  # an edit within a second, of equal size, would leave it stale
     spec.loader.exec_module(module)
     cloudpickle.register_pickle_by_value(module)  # other processes cannot import it
     found = {id(value): value for value in vars(module).values() if isinstance(value, Sweep)}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from biasfree import pages, tables
-from biasfree.arrays import positive
+from biasfree.arrays import positive, whole
 from biasfree.diagnosis._competitors import Competitors
 from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnosis._samples import Samples, samples_of
@@ -177,6 +177,7 @@ def diagnose_checkpoints(
     Reference: derived here.
     """
     positive("nonlinear_above", nonlinear_above)
+    whole("seed", seed, at_least=0)
     files = checkpoint_files(checkpoints)
     if model is not None and not is_module(model):
         if not callable(model):

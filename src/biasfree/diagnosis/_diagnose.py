@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from biasfree.arrays import non_negative, positive, whole
+from biasfree.arrays import affordable, non_negative, positive, whole
 from biasfree.data import Population
 from biasfree.diagnosis._infinite_data import sampled, with_exact_means
 from biasfree.diagnosis._modules import with_layers
@@ -84,6 +84,7 @@ def diagnose(
         non_negative("gain_above", gain_above),
     )
     _check_flips(whole("flips", flips), thresholds.rejected_below)
+    whole("seed", seed, at_least=0)
     if leak is not None:
         leak = non_negative("leak", leak)
         if model is None:
@@ -112,6 +113,7 @@ def _with_laziness(report: Report, run: Trajectory) -> Report:
 
 
 def _check_flips(flips: int, rejected_below: float) -> None:
+    affordable(f"{flips} flips", flips)
     if 1 / (flips + 1) >= rejected_below:
         raise ValueError(
             f"flips={flips} can never reject symmetry: the least p-value is 1/{flips + 1} = "

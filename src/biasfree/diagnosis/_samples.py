@@ -163,7 +163,7 @@ def _thin(x: Any) -> np.ndarray:
 def labels_or_numbers(y: Any) -> np.ndarray:
     """Targets as an array of numbers, booleans or strings; objects and categories become strings."""
     array = np.asarray(y) if hasattr(y, "cat") or hasattr(y, "categories") else as_array("y", y)
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and array.ndim > 0:
         plain = array.tolist()
         if any(item is None or item != item for item in plain):
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ _WRAPPERS = ("module.", "model.", "_orig_mod.", "net.", "network.")
 
 def checkpoint_files(where: str | os.PathLike[str] | Sequence[Any]) -> tuple[Path, ...]:
     """The checkpoints of a folder and its subfolders, step 9 before step 10; or of a list, in its order."""
+    if not isinstance(where, str | os.PathLike | Iterable):
+        raise ValueError(f"checkpoints must be a folder or a list of files, got a {type(where).__name__}.")
     if not isinstance(where, str | os.PathLike):
         files = [existing_file(path) for path in where]
         if not files:

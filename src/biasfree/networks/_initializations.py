@@ -109,7 +109,7 @@ def xavier(
 
 def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
     """(outputs, inputs) of every layer."""
-    if not isinstance(sizes, Sequence | np.ndarray) or len(sizes) < 2:
+    if not isinstance(sizes, Sequence | np.ndarray) or getattr(sizes, "ndim", 1) == 0 or len(sizes) < 2:
         raise ValueError(f"sizes must be (inputs, width, …, outputs), at least two numbers, got {sizes!r}.")
     counts = [whole(f"sizes[{i}]", size) for i, size in enumerate(sizes)]
     shapes = list(zip(counts[1:], counts, strict=False))

@@ -79,7 +79,7 @@ def _neurons(rng: np.random.Generator, width: int) -> Float[np.ndarray, "H"]:
 
 
 def _checked(widths: Sequence[int]) -> list[int]:
-    if not isinstance(widths, Sequence | np.ndarray) or len(widths) == 0:
+    if not isinstance(widths, Sequence | np.ndarray) or getattr(widths, "ndim", 1) == 0 or not len(widths):
         raise ValueError(f"widths must be the width of each hidden layer, as in (20, 20), got {widths!r}.")
     counts = [whole("a width", width, at_least=2) for width in widths]
     affordable(f"the weights of widths {tuple(counts)}", counts[0] + sum(h * d for d, h in pairwise(counts)))
