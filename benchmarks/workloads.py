@@ -29,6 +29,7 @@ NAMES = (
     "integrators",
     "monitor",
     "diagnose",
+    "busy",
     "sweeps",
     "lab",
     "start_up",
