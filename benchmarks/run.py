@@ -25,6 +25,7 @@ NAMES = (
     "closed_form",
     "integrators",
     "diagnose",
+    "busy",
     "sweeps",
 )
 
