@@ -109,7 +109,8 @@ def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[s
         numbers = [i for i, (new, old) in pairs if old in stored and new not in stored and i not in seen]
         seen.update(numbers)
         if numbers:
-            changes = now.changes(record["parts"])
+            names = sorted(now.parts.keys() | record["parts"].keys())
+            changes = [name for name in names if now.parts.get(name) != record["parts"].get(name)]
             more = f" and {len(changes) - 4} more" if len(changes) > 4 else ""
             yield path.stem, numbers, ", ".join(changes[:4]) + more
 

@@ -113,10 +113,6 @@ class Store:
         """The file of a call that failed."""
         return self.folder / "failed" / f"{name}.json"
 
-    def forget_failure(self, name: str) -> None:
-        """Remove the error of a call, which is to be computed again."""
-        self.failure_file(name).unlink(missing_ok=True)
-
     def get(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The results of a call and its record; raises Damaged if its file cannot be read."""
         return unpacked(self.file(name))

@@ -1,8 +1,8 @@
 """The version of a function: the text that defines it, the values it closes over, the packages it runs on.
 
-The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the numbers,
-strings and arrays that the function reads from other cells count too, and the cells of the functions that it
-calls. Modules that the function imports and files that it reads are not seen.
+The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the data that
+the function reads from other cells count too, and the functions of cells that it calls. Modules that the
+function imports and files that it reads are not seen.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from importlib import metadata
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from biasfree._version import __version__
+from biasfree.versions import versions
 
-_PACKAGES = ("numpy", "scipy", "numba", "jax")
+_PACKAGES = ("biasfree", "numpy", "scipy", "numba", "jax")
 _CACHED = type(functools.lru_cache(len))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, PurePath, range)
+_DATA = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Version:
     """A digest, what it is made of by name, and the text and file of the function for readers."""
 
@@ -40,37 +41,33 @@ class Version:
     text: str
     file: str
 
-    def changes(self, older: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of the parts that differ from those of another version."""
-        names = sorted(self.parts.keys() | older.keys())
-        return tuple(name for name in names if self.parts.get(name) != older.get(name))
+    @property
+    def packages(self) -> dict[str, str]:
+        """The versions of packages among the parts."""
+        return {name: self.parts[name] for name in _PACKAGES}
 
 
 def version_of(function: Callable[..., Any], given: str | None) -> Version:
     """The version of a function; one that has none is refused unless the user has `given` it."""
     parts, seen = {}, set[int]()
-    try:
-        for label, value in _pieces(function, seen):
+    for label, value in _pieces(function, seen):
+        try:
             parts[label] = _digest(_text(value, seen))
-    except _Unseen as unseen:
-        if given is None:
-            raise ValueError(f"{unseen}; pass version=, and another one when it changes.") from None
-    parts |= packages() | ({} if given is None else {"version=": given})
+        except _Unseen as unseen:
+            if given is None:
+                raise ValueError(f"{unseen}; pass version=, and another one when it changes.") from None
+    found = versions()
+    parts |= {name: found[name] for name in _PACKAGES} | ({} if given is None else {"version=": given})
     file = str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
     return Version(_digest(json.dumps(parts, sort_keys=True)), parts, "".join(linecache.getlines(file)), file)
 
 
-def packages() -> dict[str, str]:
-    """The versions of biasfree and of the packages that it computes with."""
-    return {"biasfree": __version__} | {name: _package(name) for name in _PACKAGES}
-
-
 def differences(function: Any, expected: Version) -> list[str]:
-    """What a process that has loaded a function has otherwise: packages, or the text of an imported module."""
-    here = packages()
-    found = [name for name in here if here[name] != expected.parts[name]]
+    """What a process that has loaded a function has otherwise: packages, or the text of its module."""
+    here = versions()
+    found = [name for name in _PACKAGES if here[name] != expected.parts[name]]
     module = sys.modules.get(getattr(function, "__module__", ""))
-    if getattr(module, getattr(function, "__name__", ""), None) is function:
+    if module is not None and getattr(module, getattr(function, "__name__", ""), None) is function:
         text = "".join(linecache.getlines(str(getattr(module, "__file__", ""))))
         found += [f"the text of {module.__name__}"] if expected.text not in ("", text) else []
     return found
@@ -90,10 +87,9 @@ def pickled(function: Callable[..., Any]) -> bytes:
     try:
         Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(function)
     except Exception as error:  # whatever its closures and globals raise
-        name = getattr(function, "__name__", repr(function))
+        name, reason = getattr(function, "__name__", repr(function)), f"{type(error).__name__}: {error}"
         raise ValueError(
-            f"{name} cannot be sent to other processes ({type(error).__name__}: {error}); make what it uses "
-            "inside the function."
+            f"{name} cannot be sent to other processes ({reason}); make what it uses inside the function."
         ) from None
     return buffer.getvalue()
 
@@ -108,10 +104,17 @@ class _Unseen(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class _Source:
-    """The text of the module, script or cell that defines a function."""
+    """The text of the module, script or cell that defines a function; None if there is no text."""
 
-    function: FunctionType
+    function: FunctionType | None
     name: str
+
+    def text(self) -> str:
+        file = "" if self.function is None else self.function.__code__.co_filename
+        linecache.checkcache(file)
+        if not (lines := linecache.getlines(file, getattr(self.function, "__globals__", None))):
+            raise _Unseen(f"{self.name} has no source")
+        return "".join(lines)
 
 
 def _pieces(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
@@ -137,17 +140,14 @@ def _pieces(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
         yield from _pieces(type(function).__call__, seen)
         yield f"object of {name}", vars(function)
     else:
-        raise _Unseen(f"{name} has no source")
+        yield f"text of {name}", _Source(None, name)
 
 
 def _of_other_cells(function: FunctionType, name: str) -> Iterator[tuple[str, Any]]:
-    """The data that a function of a cell reads, and the functions of cells that it calls."""
     for variable in sorted(_names(function.__code__) & function.__globals__.keys()):
         value = function.__globals__[variable]
         ours = callable(value) and getattr(value, "__module__", None) == function.__module__
-        if ours or isinstance(
-            value, bool | int | float | complex | str | list | tuple | dict | set | np.ndarray
-        ):
+        if ours or isinstance(value, _DATA):
             yield f"{variable} of {name}", value
 
 
@@ -159,14 +159,8 @@ def _text(value: Any, seen: set[int]) -> str:
 
     kind = type(value).__qualname__
     if isinstance(value, _Source):
-        file = value.function.__code__.co_filename
-        linecache.checkcache(file)
-        if not (lines := linecache.getlines(file, value.function.__globals__)):
-            raise _Unseen(f"{value.name} has no source")
-        return "".join(lines)
-    if value is None or isinstance(
-        value, bool | int | float | complex | str | bytes | np.generic | PurePath | range
-    ):
+        return value.text()
+    if isinstance(value, _PLAIN):
         return f"{kind} {value!r}"
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return f"array {value.dtype.str} {value.shape} {_digest(np.ascontiguousarray(value).tobytes())}"
@@ -180,26 +174,18 @@ def _text(value: Any, seen: set[int]) -> str:
         return f"{getattr(value, '__module__', '')} {getattr(value, '__name__', kind)}"
     if dataclasses.is_dataclass(value):
         return f"{kind} {texts([vars(value)])}"
-    if callable(value):
-        named = f"{value.__module__} {getattr(value, '__qualname__', kind)}"
-        known = value.__module__.partition(".")[0] in (*sys.stdlib_module_names, "biasfree", *_PACKAGES)
-        parts = [] if known and not isinstance(value, functools.partial) else [*_pieces(value, seen)]
-        return f"{named} {texts(parts)}"
-    raise _Unseen(f"the function uses a {kind}, of which two cannot be compared")
+    if not callable(value):
+        raise _Unseen(f"the function uses a {kind}, of which two cannot be compared")
+    home = str(getattr(value, "__module__", ""))
+    known = home.partition(".")[0] in (*sys.stdlib_module_names, *_PACKAGES)
+    inside = [] if known and not isinstance(value, functools.partial) else [*_pieces(value, seen)]
+    return f"{home} {getattr(value, '__qualname__', kind)} {texts(inside)}"
 
 
 def _names(code: CodeType) -> set[str]:
     """The global names and attributes that code mentions, that of inner functions too."""
     inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*inner)
-
-
-@functools.cache
-def _package(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _digest(content: str | bytes) -> str:
