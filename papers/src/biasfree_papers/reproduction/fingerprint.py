@@ -50,7 +50,9 @@ def _files(experiment: Experiment, *, numbers: bool) -> Iterator[str]:
     shared = [Path(str(sys.modules[name].__file__)).parent for name in sorted(packages)]
     for folder in (Path(biasfree.__file__).parent, Path(biasfree_papers.__file__).parent, *shared):
         yield _shared(folder, skipped)
-    alone = {path for name, path in modules.items() if "." not in name}  # a module that is in no folder of a figure
+    alone = {
+        path for name, path in modules.items() if "." not in name
+    }  # a module that is in no folder of a figure
     inside = {path for name, file in modules.items() if "." in name for path in file.parent.rglob("*.*")}
     for path in sorted(alone | {path for path in inside if "__pycache__" not in path.parts}):
         if path.suffix != ".md" and not (numbers and path.name in _READING):
