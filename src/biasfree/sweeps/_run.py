@@ -201,7 +201,7 @@ class _Making:
         self._write(self._store.failure_file(call[0]), record)
         self._failed += 1
 
-    def _write(self, path: Path, content: bytes | dict[str, Any]) -> None:
+    def _write(self, path: str | Path, content: bytes | dict[str, Any]) -> None:
         try:
             self._store.write(path, content)
         except OSError as error:
