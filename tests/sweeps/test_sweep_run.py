@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._plan import duration, size, status
+from biasfree.sweeps._plan import status
 from biasfree.sweeps._results import Table, Unstorable, arrays_of
+from biasfree.tables import duration, size
 from biasfree.threads import cores
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import linecache
-import random
 import threading
 
 import numpy as np
@@ -87,9 +86,11 @@ def test_a_cell_counts_with_what_it_reads_from_others():
     ("function", "message"),
     [
         (eval("lambda x: x"), "<lambda> has no source; pass version="),
-        (make(threading.Lock()), "the function uses a lock, of which two cannot be compared; pass version="),
-        (make(np.random.default_rng(0)), "the function uses a Generator"),
-        (make(random.Random(0)), "the function uses a Random"),
+        (
+            make(threading.Lock()),
+            "the value of inner cannot be compared with that of another run .*; pass version=",
+        ),
+        (make([lambda x: x]), "the value of inner cannot be compared"),
     ],
 )
 def test_what_has_no_version_is_refused_in_one_sentence_unless_it_is_given(function, message):

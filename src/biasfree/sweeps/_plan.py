@@ -18,7 +18,7 @@ from biasfree.sweeps._engines import workers_for
 from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, name_of
 from biasfree.sweeps._store import Damaged, Store, read_json
 from biasfree.sweeps._version import Version
-from biasfree.tables import Table
+from biasfree.tables import Table, duration, size
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep
@@ -134,7 +134,7 @@ def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[s
 
 
 def adopt(sweep: Sweep, calls: Calls, now: Version, old: str, numbers: list[int]) -> None:
-    """Keep stale calls and the refinements of their version: under the present one, with their old records."""
+    """Keep stale calls and the refinements of their version, under the present one, with their records."""
     store, mine = sweep.store, identity(sweep.grid, old)
     kept = [*(calls.parameters(number) for number in numbers), *refined(store, sweep.grid, old)]
     for parameters in kept:
@@ -206,23 +206,6 @@ def _newer_modules(store: Store, digest: str, sweep: dict[str, Any]) -> list[str
     if not newer or not file.is_file():
         return []
     return [
-        f"{newer}, beside {file.name}, changed since the first run of {sweep['function']}; the version of its "
-        "points does not see that. If they depend on it, pass another version= to bf.sweep."
+        f"{newer}, beside {file.name}, changed since the first run of {sweep['function']}; the version of "
+        "its points does not see that. If they depend on it, pass another version= to bf.sweep."
     ]
-
-
-def duration(seconds: float) -> str:
-    """A time as people read it."""
-    if seconds < 100:
-        return f"{seconds:.3g} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
-def size(count: float) -> str:
-    """Bytes as people read them."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"

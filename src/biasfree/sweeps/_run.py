@@ -20,9 +20,10 @@ from biasfree.arrays import whole
 from biasfree.sweeps._compute import Answer, Call, Job, failure
 from biasfree.sweeps._engines import Cluster, Processes, workers_for
 from biasfree.sweeps._grid import Calls, name_of
-from biasfree.sweeps._plan import adopt, duration, note, stale_versions
+from biasfree.sweeps._plan import adopt, note, stale_versions
 from biasfree.sweeps._store import Store, unwritable
 from biasfree.sweeps._version import Version, pickled
+from biasfree.tables import duration
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep

@@ -1,7 +1,7 @@
 """The version of a function: the text that defines it, the values it closes over, the packages it runs on.
 
-The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the data that
-the function reads from other cells count too, and the functions of cells that it calls. Modules that the
+The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the data
+that the function reads from other cells count too, and the functions of cells that it calls. Modules that the
 function imports and files that it reads are not seen.
 """
 
@@ -16,9 +16,8 @@ import linecache
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -28,7 +27,7 @@ from biasfree.versions import versions
 
 _PACKAGES = ("biasfree", "numpy", "scipy", "numba", "jax")
 _CACHED = type(functools.lru_cache(len))
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, PurePath, range)
+_INSTALLED = (*sys.stdlib_module_names, *_PACKAGES)
 _DATA = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray)
 
 
@@ -49,17 +48,14 @@ class Version:
 
 def version_of(function: Callable[..., Any], given: str | None) -> Version:
     """The version of a function; one that has none is refused unless the user has `given` it."""
-    parts, seen = {}, set[int]()
-    for label, value in _pieces(function, seen):
-        try:
-            parts[label] = _digest(_text(value, seen))
-        except _Unseen as unseen:
-            if given is None:
-                raise ValueError(f"{unseen}; pass version=, and another one when it changes.") from None
+    unseen: list[str] = []
+    parts = dict(_parts(function, unseen, set()))
+    if unseen and given is None:
+        raise ValueError(f"{unseen[0]}; pass version=, and another one when it changes.")
     found = versions()
     parts |= {name: found[name] for name in _PACKAGES} | ({} if given is None else {"version=": given})
     file = str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
-    return Version(_digest(json.dumps(parts, sort_keys=True)), parts, "".join(linecache.getlines(file)), file)
+    return Version(_digest(json.dumps(parts, sort_keys=True)), parts, _source(file), file)
 
 
 def differences(function: Any, expected: Version) -> list[str]:
@@ -98,88 +94,69 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
 
 
-class _Unseen(Exception):
-    """Something that has no version: a sentence without its end."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """The text of the module, script or cell that defines a function; None if there is no text."""
-
-    function: FunctionType | None
-    name: str
-
-    def text(self) -> str:
-        file = "" if self.function is None else self.function.__code__.co_filename
-        linecache.checkcache(file)
-        if not (lines := linecache.getlines(file, getattr(self.function, "__globals__", None))):
-            raise _Unseen(f"{self.name} has no source")
-        return "".join(lines)
-
-
-def _pieces(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """What a callable depends on: its source, and values by name."""
+def _parts(function: Any, unseen: list[str], seen: set[int]) -> Iterator[tuple[str, str]]:
+    """What a callable depends on, by name: the hash of its source, and of values."""
     name = getattr(function, "__qualname__", type(function).__qualname__).rpartition(".")[2]
+    inner, values = None, {}
+    if id(function) in seen:
+        return
     seen.add(id(function))
     if isinstance(function, FunctionType):
-        yield f"text of {name}", _Source(function, name)
-        closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        yield from ((f"{variable} of {name}", cell.cell_contents) for variable, cell in closed)
-        yield f"defaults of {name}", [function.__defaults__, function.__kwdefaults__]
-        if not os.path.exists(function.__code__.co_filename):
-            yield from _of_other_cells(function, name)
+        code = function.__code__
+        if text := _source(code.co_filename):
+            yield f"text of {name}", _digest(text)
+        else:
+            unseen.append(f"{name} has no source")
+        closed = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        values = {variable: cell.cell_contents for variable, cell in closed}
+        values |= {"defaults": [function.__defaults__, function.__kwdefaults__]}
+        values |= {} if os.path.exists(code.co_filename) else _of_other_cells(function)
     elif isinstance(function, functools.partial):
-        yield from _pieces(function.func, seen)
-        yield f"arguments of {name}", [list(function.args), function.keywords]
+        inner, values = function.func, {"arguments": [function.args, function.keywords]}
     elif isinstance(function, MethodType):
-        yield from _pieces(function.__func__, seen)
-        yield f"object of {name}", function.__self__
+        inner, values = function.__func__, {"object": function.__self__}
     elif hasattr(function, "__wrapped__"):
-        yield from _pieces(function.__wrapped__, seen)
+        inner = function.__wrapped__
     elif isinstance(type(function).__call__, FunctionType):
-        yield from _pieces(type(function).__call__, seen)
-        yield f"object of {name}", vars(function)
+        inner, values = type(function).__call__, {"object": vars(function)}
     else:
-        yield f"text of {name}", _Source(None, name)
+        unseen.append(f"{name} has no source")
+    if inner is not None:
+        yield from _parts(inner, unseen, seen)
+    for label, value in values.items():
+        yield from _value(f"{label} of {name}", value, unseen, seen)
 
 
-def _of_other_cells(function: FunctionType, name: str) -> Iterator[tuple[str, Any]]:
-    for variable in sorted(_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[variable]
-        ours = callable(value) and getattr(value, "__module__", None) == function.__module__
-        if ours or isinstance(value, _DATA):
-            yield f"{variable} of {name}", value
+def _value(label: str, value: Any, unseen: list[str], seen: set[int]) -> Iterator[tuple[str, str]]:
+    """The hash of a value, or what a function of the user depends on; joblib hashes what pickle takes."""
+    import joblib
+
+    home = str(getattr(value, "__module__", "")).partition(".")[0]
+    ours = isinstance(value, FunctionType | MethodType | _CACHED) and home not in _INSTALLED
+    if ours or isinstance(value, functools.partial):
+        yield from ((f"{label}: {part}", text) for part, text in _parts(value, unseen, seen))
+    elif isinstance(value, ModuleType):
+        yield label, value.__name__
+    else:
+        try:
+            yield label, str(joblib.hash(value))
+        except Exception as error:  # whatever its parts raise
+            unseen.append(f"the {label} cannot be compared with that of another run ({error})")
 
 
-def _text(value: Any, seen: set[int]) -> str:
-    """A value as text; equal values have equal texts. Raises _Unseen for values that cannot be compared."""
+def _of_other_cells(function: FunctionType) -> dict[str, Any]:
+    """The data that a function of a cell reads from others, and the functions of theirs that it calls."""
+    names = sorted(_names(function.__code__) & function.__globals__.keys())
+    read = {name: function.__globals__[name] for name in names}
+    return {
+        n: v for n, v in read.items() if isinstance(v, _DATA) or getattr(v, "__module__", "") == "__main__"
+    }
 
-    def texts(values: Iterable[Any]) -> list[str]:
-        return [_text(one, seen) for one in values]
 
-    kind = type(value).__qualname__
-    if isinstance(value, _Source):
-        return value.text()
-    if isinstance(value, _PLAIN):
-        return f"{kind} {value!r}"
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return f"array {value.dtype.str} {value.shape} {_digest(np.ascontiguousarray(value).tobytes())}"
-    if isinstance(value, list | tuple):
-        return f"{kind} {texts(value)}"
-    if isinstance(value, set | frozenset):
-        return f"{kind} {sorted(texts(value))}"
-    if isinstance(value, Mapping):
-        return f"{kind} {sorted(map(str, map(texts, value.items())))}"
-    if isinstance(value, type | ModuleType) or id(value) in seen:
-        return f"{getattr(value, '__module__', '')} {getattr(value, '__name__', kind)}"
-    if dataclasses.is_dataclass(value):
-        return f"{kind} {texts([vars(value)])}"
-    if not callable(value):
-        raise _Unseen(f"the function uses a {kind}, of which two cannot be compared")
-    home = str(getattr(value, "__module__", ""))
-    known = home.partition(".")[0] in (*sys.stdlib_module_names, *_PACKAGES)
-    inside = [] if known and not isinstance(value, functools.partial) else [*_pieces(value, seen)]
-    return f"{home} {getattr(value, '__qualname__', kind)} {texts(inside)}"
+def _source(file: str) -> str:
+    """The text of a module, script or cell; empty if there is none."""
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
 
 
 def _names(code: CodeType) -> set[str]:
@@ -188,5 +165,5 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _digest(content: str | bytes) -> str:
-    return blake2b(content if isinstance(content, bytes) else content.encode(), digest_size=16).hexdigest()
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
