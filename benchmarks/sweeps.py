@@ -1,147 +1,129 @@
-"""Sweeps: what the store and the processes cost per point, against joblib, which stores nothing."""
+"""Sweeps: what a point costs beside its function, against joblib whose function writes the same bytes."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import biasfree as bf
 from benchmarks.measure import timed
 from benchmarks.rows import Goal, Row
-from biasfree.sweeps._memory import resident, shown
-from biasfree.sweeps._status import status
+from biasfree.sweeps._plan import status
+from biasfree.sweeps._store import Store
 from biasfree.threads import cores, one_thread
 
 GOALS = {
-    "10⁴ descents in processes, overhead per point": Goal("≤", 0.005, "s"),
-    "10⁴ descents with Dask, overhead per point": Goal("≤", 0.02, "s"),
+    "10⁴ points stored, flushed": Goal("≤", 1.5, "× joblib"),
+    "10⁴ points stored, not flushed": Goal("≤", 1.5, "× joblib"),
+    "10⁴ points by Dask, flushed": Goal("≤", 0.02, "s"),
     "10⁶ points planned": Goal("<", 10, "s"),
-    "status of 10⁵ stored points": Goal("≤", 1, "s"),
+    "status of 10⁵ stored points": Goal("≤", 2, "s"),
 }
-POINTS, STEPS, PLANNED, STORED = 10_000, 200, 1_000_000, 100_000
+POINTS, PLANNED, STORED = 10_000, 1_000_000, 100_000
 
 
-def descent(seed: int) -> dict[str, float]:
-    """A short descent on six points."""
-    network = bf.networks.gaussian((2, 100, 1), scale=1e-3, seed=seed)
-    run = bf.gradient_descent(network, bf.data.six_points(), step=0.025, steps=STEPS, save_every=STEPS)
-    return {"loss": run.loss[-1]}
+def product(x: float, y: float) -> float:
+    """A function that costs nothing."""
+    return x * y
 
 
-def timed_descent(seed: int) -> tuple[float, float]:
-    """The loss and the seconds that it took, for joblib."""
-    began = time.perf_counter()
-    loss = descent(seed)["loss"]
-    return loss, time.perf_counter() - began
-
-
-def nothing(x: float, y: float) -> float:
-    """A function that is planned and not run."""
+def written(folder: str, content: bytes, flush: bool, x: float, y: float) -> float:
+    """The same function, which writes a file as a store does, for joblib."""
+    name = uuid.uuid4().hex
+    partial, path = f"{folder}/partial-{name}", f"{folder}/{name[:2]}/{name}.npz"
+    with open(partial, "wb") as file:
+        file.write(content)
+        file.flush()
+        if flush:
+            os.fsync(file.fileno())
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.replace(partial, path)
     return x * y
 
 
 def rows() -> Iterator[Row]:
-    """Overhead per point of processes and of Dask; the plan and the status of large sweeps."""
-    import xarray  # noqa: F401 - so that it does not count as memory of a run
-
-    losses, theirs = _with_joblib()
-    processes, dask, planned, status_of = GOALS
-    with tempfile.TemporaryDirectory() as folder:
-        before = resident(os.getpid())
-        note = f"{cores()} processes, one thread each; joblib keeps results in memory"
-        row = _row(processes, theirs, losses, Path(folder) / "processes", {})
-        grown = resident(os.getpid()) - before
-        yield Row(**row, note=f"{note}; the parent grew by {shown(max(grown, 0))}")
-        with _cluster(Path(folder)) as client:
-            note = f"a scheduler and {cores()} workers of one thread over TCP; started before"
-            yield Row(**_row(dask, theirs, losses, Path(folder) / "dask", {"client": client}), note=note)
+    """Seconds per point of processes, flushed and not, and of Dask; the plan and the status of large sweeps."""
+    flushed, quick, dask, planned, status_of = GOALS
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        for name, flush in ((flushed, True), (quick, False)):
+            yield _against_joblib(name, Path(folder) / str(flush), flush)
+        yield _by_dask(dask, Path(folder) / "dask")
         yield _planned(planned, Path(folder) / "planned")
         yield _status(status_of, Path(folder) / "status")
 
 
-def _row(name: str, theirs: float, losses: np.ndarray, store: Path, how: dict[str, Any]) -> dict[str, Any]:
-    sweep = bf.sweep(descent, seeds=POINTS, store=store)
-    seconds, _ = timed(lambda: sweep.run(progress=False, **how))
-    inside = [sweep.store.get(stored)[1]["seconds"] for stored in sweep.store.names()]
-    assert len(inside) == POINTS, sweep.failed[:1]
-    overhead = (seconds * cores() - sum(inside)) / POINTS
-    error = float(np.abs(sweep.dataset["loss"].values / losses - 1).max())
-    return {
-        "workload": name, "peer": "joblib", "ours": overhead, "theirs": theirs, "unit": "s per point",
-        "ratio": overhead, "goal": GOALS[name], "error": error, "bound": 1e-12,
-    }  # fmt: skip
+def _grid(count: int) -> dict[str, np.ndarray]:
+    return {"x": np.linspace(0, 1, count // 100), "y": np.linspace(0, 1, 100)}
 
 
-def _with_joblib() -> tuple[np.ndarray, float]:
-    """The losses, and joblib's overhead per point."""
+def _against_joblib(name: str, folder: Path, flush: bool) -> Row:
+    """Both with their start, and one after the other, twice: the better of each counts."""
     import joblib
 
-    with one_thread():
-        seconds, found = timed(
-            lambda: joblib.Parallel(n_jobs=cores())(joblib.delayed(timed_descent)(i) for i in range(POINTS))
-        )
-    losses, inside = (np.array(column) for column in zip(*found, strict=True))
-    return losses, (seconds * cores() - inside.sum()) / POINTS
+    ours, theirs = [], []
+    for k in range(2):
+        made = bf.sweep(product, over=_grid(POINTS), store=folder / str(k))
+        sweep = replace(made, store=Store(made.store.folder, flush))
+        ours.append(timed(lambda sweep=sweep: sweep.run(progress=False))[0])
+        content = sweep.store.file(next(iter(sweep.store.names()))).read_bytes()
+        plain = folder / f"joblib{k}"
+        plain.mkdir()
+        calls = [(x, y) for x in _grid(POINTS)["x"] for y in _grid(POINTS)["y"]]
+        with one_thread():
+            work = (joblib.delayed(written)(str(plain), content, flush, x, y) for x, y in calls)
+            began = time.perf_counter()
+            found = joblib.Parallel(n_jobs=cores())(work)
+            theirs.append(time.perf_counter() - began)
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
+    error = float(np.abs(sweep.dataset["value"].values.ravel() - np.array(found)).max())
+    return Row(
+        workload=name, peer="joblib, the same bytes", ours=min(ours) / POINTS, theirs=min(theirs) / POINTS,
+        unit="s per point", ratio=min(ours) / min(theirs), goal=GOALS[name], error=error, bound=0.0,
+        note=f"{cores()} processes, one thread each, with their start",
+    )  # fmt: skip
 
 
-@contextmanager
-def _cluster(folder: Path) -> Iterator[Any]:
-    """A Dask cluster of separate processes of this machine."""
-    from distributed import Client
+def _by_dask(name: str, store: Path) -> Row:
+    from distributed import Client, LocalCluster
 
-    dask, file = str(Path(sys.executable).with_name("dask")), folder / "scheduler.json"
-    named = ["--scheduler-file", str(file)]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    worker = [dask, "worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", *named]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with one_thread():
-        environment |= {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        begun = [subprocess.Popen([dask, "scheduler", "--port", "0", "--no-dashboard", *named], **quiet)]
-        while not file.exists():
-            time.sleep(0.1)
-        begun += [subprocess.Popen(worker, env=environment, **quiet) for _ in range(cores())]
-    try:
-        with Client(json.loads(file.read_text())["address"]) as client:
-            client.wait_for_workers(cores())
-            yield client
-    finally:
-        for process in begun:
-            process.terminate()
-            process.wait()
+    with (
+        LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        sweep = bf.sweep(product, over=_grid(POINTS), store=store)
+        seconds, _ = timed(lambda: sweep.run(client=client, progress=False))
+    each = seconds / POINTS
+    return Row(
+        name, ours=each, ratio=each, goal=GOALS[name], note=f"{cores()} workers; the run writes the files"
+    )
 
 
 def _planned(name: str, store: Path) -> Row:
     over = {"x": np.linspace(0, 1, 1000), "y": np.linspace(0, 1, PLANNED // 1000)}
-    before = resident(os.getpid())
-    seconds, plan = timed(lambda: bf.sweep(nothing, over=over, store=store).plan())
+    seconds, plan = timed(lambda: bf.sweep(product, over=over, store=store).plan())
     assert plan.missing == PLANNED
-    grown = shown(max(resident(os.getpid()) - before, 0))
-    return Row(name, ours=seconds, ratio=seconds, goal=GOALS[name], note=f"memory grew by {grown}")
+    return Row(name, ours=seconds, ratio=seconds, goal=GOALS[name])
 
 
 def _status(name: str, folder: Path) -> Row:
-    """Files are copies of one that a run has stored: the status looks at names alone."""
-    small = bf.sweep(nothing, over={"x": [0.0], "y": [0.0]}, store=folder).run(progress=False)
-    (stored,) = small.store.names()
-    large = bf.sweep(nothing, over={"x": range(STORED // 100), "y": range(100)}, store=folder)
+    """Files are copies of one that a run has stored: the status looks at names and sizes alone."""
+    large = bf.sweep(product, over=_grid(STORED), store=folder)
     large.run(shard=(0, 10**9), progress=False)  # writes down what the sweep is
-    content, found = small.store.file(stored).read_bytes(), json.loads(_sweep_file(folder).read_text())
-    for call in large.grid.names(found["fingerprint"]):
-        small.store.write(small.store.file(call), content)
+    one = bf.sweep(product, over={"x": [2.0], "y": [2.0]}, store=folder).run(progress=False).store
+    content, plain = one.file(next(iter(one.names()))).read_bytes(), Store(folder.absolute(), flush=False)
+    for call in large.grid.names(large.version().digest):
+        plain.write(plain.file(call), content)
     seconds, (table, _) = timed(lambda: status(folder))
-    assert max(row[3] for row in table.rows) == STORED
-    return Row(name, ours=seconds, ratio=seconds, goal=GOALS[name], note="names of files alone are read")
-
-
-def _sweep_file(folder: Path) -> Path:
-    return next((folder / "sweeps").glob("*.json"))
+    assert max(int(str(row[3])) for row in table.rows) == STORED
+    return Row(
+        name, ours=seconds, ratio=seconds, goal=GOALS[name], note="names and sizes of files alone are read"
+    )

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._plan import duration, size, status
+from biasfree.sweeps._plan import status
 from biasfree.sweeps._results import Table, Unstorable, arrays_of
+from biasfree.tables import duration, size
 from biasfree.threads import cores
 
 
@@ -84,7 +85,7 @@ def test_files_are_read_without_us_and_damaged_ones_are_computed_again(tmp_path)
         record = json.loads(str(stored["_record"]))
         np.testing.assert_array_equal(stored["curve"], [0, 2, 4])
     assert record["parameters"] == {"x": 2}
-    assert {"seconds", "device", "parts", "host", "version", "when", "memory"} <= record.keys()
+    assert {"seconds", "device", "packages", "host", "version", "when", "memory"} <= record.keys()
     paths[3].write_bytes(b"")
     paths[6].write_bytes(paths[6].read_bytes()[:500])
     again = bf.sweep(logged(tmp_path), over={"x": [1, 2, 3]}, store=tmp_path / "store")

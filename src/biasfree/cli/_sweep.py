@@ -80,7 +80,7 @@ def run(
     if slurm is None:
         go()
     else:
-        from biasfree.sweeps._engines import slurm_cluster
+        from biasfree.cli._slurm import slurm_cluster
 
         found.store.prepare()
         folder = found.store.folder / "slurm"
@@ -127,7 +127,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _write_script(found: Sweep, file: Path, tasks: int, options: list[str]) -> None:
-    from biasfree.sweeps._engines import array_script
+    from biasfree.cli._slurm import array_script
 
     plan, store = found.plan(), found.store
     typer.echo(str(plan))

@@ -1,7 +1,8 @@
-"""Those who compute: processes of this machine by loky, a cluster by Dask, an array of Slurm.
+"""Those who compute: processes of this machine by loky, a cluster by Dask.
 
 loky starts processes, sends calls and says which process died; every process is an executor of its own, so
 that its death tells whose calls were lost. Dask's scheduler gives the calls of a worker that died to others.
+Both have slots that calls are submitted to, `ahead` parts at a time; `deaths` are the errors of lost workers.
 """
 
 from __future__ import annotations
@@ -9,113 +10,75 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import shlex
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from biasfree.sweeps._compute import Call, Job, begin, compute
 from biasfree.threads import cores, one_thread_environment
 
 #: Share of the available memory that the processes may take together; what one needs at the least, in bytes.
 _SHARE, _LEAST = 0.8, 500_000_000
-#: Seconds after which a process that nobody has asked ends: its parent was killed.
+#: Seconds after which a process that nobody asks ends: its parent was killed where the kernel does not tell.
 _IDLE = 60
-_COMMAND = "from biasfree.cli import main; main()"
-
-
-class Engine(Protocol):
-    """Slots that calls are submitted to, so many parts at a time; `deaths` are the errors of a lost worker."""
-
-    slots: int
-    ahead: int
-    deaths: tuple[type[BaseException], ...]
-
-    def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
-        """Have some calls made, one after the other."""
-        ...
-
-    def lost(self, slot: int) -> bool:
-        """Take note of a death; whether everything else that was submitted to the slot is lost too."""
-        ...
-
-    def check(self) -> None:
-        """Raise an error in one sentence if nobody can compute any more."""
-        ...
 
 
 def workers_for(workers: int | None, memory: int | None) -> tuple[int, int | None]:
     """The number of processes, and the bytes that each may take; None if the system does not tell."""
-    free = _available()
-    total = memory if memory is not None else None if free is None else int(_SHARE * free)
+    info, job = Path("/proc/meminfo"), os.environ.get("SLURM_MEM_PER_NODE")
+    free = re.search(r"MemAvailable:\s+(\d+) kB", info.read_text()) if info.exists() else None
+    if memory is None and (job or free):
+        memory = int(_SHARE * (int(job) * 2**20 if job else int(free[1]) * 2**10 if free else 0))
     if workers is None:
-        at_once = int(os.environ.get("SLURM_CPUS_PER_TASK", 0)) or cores()
-        workers = at_once if total is None else max(1, min(at_once, total // _LEAST))
-    return workers, None if total is None else total // workers
+        workers = int(os.environ.get("SLURM_CPUS_PER_TASK", 0)) or cores()
+        workers = workers if memory is None else max(1, min(workers, memory // _LEAST))
+    return workers, None if memory is None else memory // workers
 
 
-def _available() -> int | None:
-    """Bytes that processes can still take, of the machine or of the job of Slurm."""
-    if job := os.environ.get("SLURM_MEM_PER_NODE"):
-        return int(job) * 2**20
-    info = Path("/proc/meminfo")
-    found = re.search(r"MemAvailable:\s+(\d+) kB", info.read_text()) if info.exists() else None
-    return None if found is None else int(found[1]) * 1024
-
-
-class _Processes:
-    """Processes of this machine with one thread each."""
+class Processes:
+    """Processes of this machine, with one thread each."""
 
     ahead = 2  # one part is computed while the next one waits
 
-    def __init__(self, job: Job, workers: int, folder: str):
+    def __init__(self, job: Job, workers: int):
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         self.slots, self.deaths = workers, (BrokenProcessPool,)
-        self._file = str(Path(folder) / "job")
-        Path(self._file).write_bytes(pickle.dumps(job))
-        self._executors = [self._started() for _ in range(workers)]
-
-    def _started(self) -> Any:
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        environment = one_thread_environment()
-        return ProcessPoolExecutor(1, timeout=_IDLE, initializer=begin, env=environment)
+        self._folder = tempfile.TemporaryDirectory(prefix="biasfree-")
+        self._job = str(Path(self._folder.name) / "job")
+        Path(self._job).write_bytes(pickle.dumps(job))
+        self._executors = [_executor() for _ in range(workers)]
 
     def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
-        return self._executors[slot].submit(compute, self._file, calls)
+        """Have some calls made, one after the other."""
+        return self._executors[slot].submit(compute, self._job, calls)
 
     def lost(self, slot: int) -> bool:
+        """Replace a process that died: all that was submitted to its slot is lost."""
         self._executors[slot].shutdown(wait=True, kill_workers=True)
-        self._executors[slot] = self._started()
+        self._executors[slot] = _executor()
         return True
 
     def check(self) -> None:
-        pass
+        """A process can always be started."""
 
     def close(self) -> None:
+        """Leave no process."""
         for executor in self._executors:
             executor.shutdown(wait=True, kill_workers=True)
+        self._folder.cleanup()
 
 
-@contextmanager
-def processes(job: Job, workers: int) -> Iterator[Engine]:
-    """Processes of this machine; none is left afterwards."""
-    with tempfile.TemporaryDirectory(prefix="biasfree-") as folder:
-        engine = _Processes(job, workers, folder)
-        try:
-            yield engine
-        finally:
-            engine.close()
+def _executor() -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(1, timeout=_IDLE, initializer=begin, env=one_thread_environment())
 
 
-class _Cluster:
+class Cluster:
     """The workers of a Dask cluster: they get the job once each, and return their results."""
 
     slots = 1
@@ -128,86 +91,33 @@ class _Cluster:
             raise ValueError(f"client must be a synchronous dask.distributed.Client, got a {kind}.")
         self._client, self._looked, self.deaths = client, 0.0, (KilledWorker,)
         self.check()
-        self.executor = client.get_executor(pure=False)
+        self._executor = client.get_executor(pure=False)
         self._job = client.submit(_same, job, pure=False)
 
-    def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:  # noqa: ARG002
-        return self.executor.submit(compute, self._job, calls)
+    def submit(self, _: int, calls: Sequence[Call]) -> Future[Any]:
+        """Have some calls made, one after the other, by one of the workers."""
+        return self._executor.submit(compute, self._job, calls)
 
-    def lost(self, slot: int) -> bool:  # noqa: ARG002
+    def lost(self, _: int) -> bool:
+        """Only the calls that Dask has given up are lost."""
         return False
 
     def check(self) -> None:
+        """Raise ConnectionError if the scheduler does not answer; from time to time, count the workers."""
         if self._client.status != "running":
             raise ConnectionError(
                 "the Dask scheduler no longer answers; what is finished is stored. Start it again and run the "
                 "sweep with a new client: only what is missing is computed"
             )
-        if time.monotonic() - self._looked > 2.0:  # workers may have joined
+        if time.monotonic() - self._looked > 2.0:
             self._looked = time.monotonic()
             self.ahead = max(64, 3 * sum(self._client.nthreads().values()))
+
+    def close(self) -> None:
+        """Take back the calls that are not done."""
+        if self._client.status == "running":
+            self._executor.shutdown(wait=False)
 
 
 def _same(job: Job) -> Job:
     return job
-
-
-@contextmanager
-def cluster(job: Job, client: Any) -> Iterator[Engine]:
-    """The cluster of a client; calls that are not done are taken back afterwards."""
-    from distributed import CancelledError, TimeoutError
-
-    engine = _Cluster(job, client)
-    try:
-        yield engine
-    except (CancelledError, TimeoutError, OSError):
-        engine.check()
-        raise
-    finally:
-        if client.status == "running":
-            engine.executor.shutdown(wait=False)
-
-
-@contextmanager
-def slurm_cluster(name: str, *, jobs: int, folder: Path, options: Sequence[str]) -> Iterator[Any]:
-    """A client of workers that are jobs of Slurm, one core each, by dask-jobqueue; jobs that end are replaced.
-
-    `options` are those of sbatch. Without them the site's own time and memory hold: Slurm enforces them.
-    """
-    from dask_jobqueue import SLURMCluster
-    from distributed import Client
-
-    made = SLURMCluster(
-        cores=1, processes=1, memory="0 B", job_mem="0", job_name=name, log_directory=str(folder), python=sys.executable,
-        job_directives_skip=["--mem=", "-t "], job_extra_directives=list(options), job_script_prologue=_exports(),
-    )  # fmt: skip
-    with made as started, Client(started) as client:
-        asked = subprocess.run(["sbatch", "--test-only"], input=started.job_script(), capture_output=True, text=True)  # fmt: skip
-        if asked.returncode:
-            raise ValueError(f"Slurm takes no such job: {' '.join(asked.stderr.split())}")
-        started.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
-        yield client
-
-
-def array_script(file: Path, name: str, *, tasks: int, folder: Path, options: Sequence[str]) -> str:
-    """A script for `sbatch`: task k of n computes shard k of n of the sweep in `file`.
-
-    `options` are those of sbatch, such as "--time=2:00:00". Tasks write their logs into `folder`.
-    """
-    command = [sys.executable, "-c", _COMMAND, "sweep", "run", str(file)]
-    lines = [
-        "#!/bin/bash",
-        f"#SBATCH --job-name={name}",
-        f"#SBATCH --array=0-{tasks - 1}",
-        f"#SBATCH --output={folder}/%A_%a.log",
-        *(f"#SBATCH {option}" for option in options),
-        f"cd {shlex.quote(str(Path.cwd()))}",
-        *_exports(),
-        f'exec {shlex.join(command)} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _exports() -> list[str]:
-    """The path on which Python finds modules, where the shell of a task may not have it."""
-    return [f"export {n}={shlex.quote(os.environ[n])}" for n in ("PYTHONPATH",) if n in os.environ]

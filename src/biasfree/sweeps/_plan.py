@@ -6,21 +6,19 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters
+from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, name_of
 from biasfree.sweeps._store import Damaged, Store, read_json
 from biasfree.sweeps._version import Version
-from biasfree.tables import Table
+from biasfree.tables import Table, duration, size
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep
@@ -77,22 +75,42 @@ def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid, store, version = sweep.grid, sweep.store, sweep.version()
     stored, failed = store.names(), store.failed()
-    done = broken = 0
-    sample: list[str] = []
-    for call in grid.names(version.digest):
-        done += call in stored
-        broken += call in failed and call not in stored
-        if call in stored and len(sample) < _SAMPLE:
-            sample.append(call)
+    done, broken, sample = _counted(grid, version.digest, stored, failed)
     stale, changed = 0, ""
     for old, numbers, why in stale_versions(sweep, grid, version):
         stale, changed = stale + len(numbers), changed or why
-        sample = sample or [call for call in islice(grid.names(old), 10 * _SAMPLE) if call in stored]
-    workers, cost = workers_for(None, None)[0], _cost(store, sample[:_SAMPLE])
-    left = len(grid) - done - broken
-    costs = (None,) * 3 if cost is None else (cost[0] * left / workers, cost[1], cost[2] * len(grid))
+        sample = sample or _counted(grid, old, stored, failed)[2]
+    workers = workers_for(None, None)[0]
+    costs = (None, None, None)
+    if sample and (seen := [cost for name in sample if (cost := _cost(store, name)) is not None]):
+        seconds, memory, space = zip(*seen, strict=True)
+        left = (len(grid) - done - broken) / workers
+        costs = float(np.mean(seconds)) * left, float(max(memory)), float(np.mean(space)) * len(grid)
     counts = [count * grid.per_call for count in (len(grid), done, broken, stale)]
     return Plan(sweep.name, str(grid), *counts, changed, workers, *costs)
+
+
+def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> tuple[int, int, list[str]]:
+    """How many calls are stored, how many have failed, and some of those that are stored."""
+    done = broken = 0
+    sample: list[str] = []
+    for name in calls.names(digest):
+        if name in stored:
+            done += 1
+            if len(sample) < _SAMPLE:
+                sample.append(name)
+        else:
+            broken += name in failed
+    return done, broken, sample
+
+
+def _cost(store: Store, name: str) -> tuple[float, float, float] | None:
+    """Seconds, memory and bytes on disk of a stored call."""
+    try:
+        record = store.get(name)[1]
+    except Damaged:  # it is reported as missing where its results are asked for
+        return None
+    return record["seconds"], record["memory"], os.stat(store.file(name)).st_size
 
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[int], str]]:
@@ -109,24 +127,22 @@ def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[s
         numbers = [i for i, (new, old) in pairs if old in stored and new not in stored and i not in seen]
         seen.update(numbers)
         if numbers:
-            changes = now.changes(record["parts"])
+            names = sorted(now.parts.keys() | record["parts"].keys())
+            changes = [name for name in names if now.parts.get(name) != record["parts"].get(name)]
             more = f" and {len(changes) - 4} more" if len(changes) > 4 else ""
             yield path.stem, numbers, ", ".join(changes[:4]) + more
 
 
 def adopt(sweep: Sweep, calls: Calls, now: Version, old: str, numbers: list[int]) -> None:
-    """Keep stale calls, and the refinements of that version: under the present version, with their old record."""
-    store, wanted = sweep.store, set(numbers)
-    added = Listed(refined(store, sweep.grid, old))
-    pairs = [*enumerate(zip(calls.names(now.digest), calls.names(old), strict=True))]
-    names = [both for i, both in pairs if i in wanted] + [
-        *zip(added.names(now.digest), added.names(old), strict=True)
-    ]
-    for new, before in names:
+    """Keep stale calls and the refinements of their version, under the present one, with their records."""
+    store, mine = sweep.store, identity(sweep.grid, old)
+    kept = [*(calls.parameters(number) for number in numbers), *refined(store, sweep.grid, old)]
+    for parameters in kept:
+        before, new = name_of(old, parameters), name_of(now.digest, parameters)
         if store.has(before) and not store.has(new):
-            store.write(store.file(new), store.file(before).read_bytes())
-    for path in (store.folder / "refined").glob(f"{identity(sweep.grid, old)}-*.json"):
-        own = path.with_name(path.name.replace(identity(sweep.grid, old), identity(sweep.grid, now.digest)))
+            store.write(store.file(new), Path(store.file(before)).read_bytes())
+    for path in (store.folder / "refined").glob(f"{mine}-*.json"):
+        own = path.with_name(path.name.replace(mine, identity(sweep.grid, now.digest)))
         if not own.exists():
             store.write(own, path.read_bytes())
 
@@ -171,10 +187,8 @@ def status(folder: str | os.PathLike[str]) -> tuple[Table, list[str]]:
         digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
         latest = newest.setdefault(sweep["function"], digest) == digest
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        names = [*grid.names(digest)]
-        done = sum(name in stored for name in names)
-        broken = sum(name in failed and name not in stored for name in names)
-        added = sum(name in stored for name in Listed(refined(store, grid, digest)).names(digest))
+        done, broken, _ = _counted(grid, digest, stored, failed)
+        added = _counted(Listed(refined(store, grid, digest)), digest, stored, failed)[0]
         counts = [n * grid.per_call for n in (len(grid), done, broken, len(grid) - done - broken, added)]
         version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
         rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))
@@ -185,48 +199,13 @@ def status(folder: str | os.PathLike[str]) -> tuple[Table, list[str]]:
 def _newer_modules(store: Store, digest: str, sweep: dict[str, Any]) -> list[str]:
     """Modules beside the function that its text names and that were written since the first run."""
     source = read_json(store.folder / "sources" / f"{digest}.json")
-    file = Path(source.get("file", ""))
-    words, since = (
-        set(re.findall(r"\w+", source.get("text", ""))),
-        datetime.fromisoformat(sweep["when"]).timestamp(),
-    )
-    beside = (
-        [path for path in file.parent.glob("*.py") if path != file and path.stem in words]
-        if file.is_file()
-        else []
-    )
-    newer = ", ".join(path.name for path in sorted(beside) if path.stat().st_mtime > since + 1)
-    return [f"{newer}, beside {file.name}, changed since the first run of {sweep['function']}; the version of its "
-            "points does not see that. If they depend on it, pass another version= to bf.sweep."] if newer else []  # fmt: skip
-
-
-def _cost(store: Store, sample: list[str]) -> tuple[float, float, float] | None:
-    """Mean seconds, largest memory and mean bytes on disk of some stored calls."""
-    found = []
-    for name in sample:
-        with suppress(
-            Damaged, FileNotFoundError
-        ):  # it is reported as missing where its results are asked for
-            record = store.get(name)[1]
-            found.append((record["seconds"], record["memory"], store.file(name).stat().st_size))
-    if not found:
-        return None
-    seconds, memory, bytes_ = zip(*found, strict=True)
-    return float(np.mean(seconds)), float(max(memory)), float(np.mean(bytes_))
-
-
-def duration(seconds: float) -> str:
-    """A time as people read it."""
-    if seconds < 100:
-        return f"{seconds:.3g} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
-def size(count: float) -> str:
-    """Bytes as people read them."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
+    file, words = Path(source.get("file", "")), set(re.findall(r"\w+", source.get("text", "")))
+    since = datetime.fromisoformat(sweep["when"]).timestamp() + 1
+    beside = [path for path in file.parent.glob("*.py") if path != file and path.stem in words]
+    newer = ", ".join(sorted(path.name for path in beside if path.stat().st_mtime > since))
+    if not newer or not file.is_file():
+        return []
+    return [
+        f"{newer}, beside {file.name}, changed since the first run of {sweep['function']}; the version of "
+        "its points does not see that. If they depend on it, pass another version= to bf.sweep."
+    ]

@@ -9,18 +9,21 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.arrays import whole
 from biasfree.sweeps._compute import Answer, Call, Job, failure
-from biasfree.sweeps._engines import Engine, cluster, processes, workers_for
+from biasfree.sweeps._engines import Cluster, Processes, workers_for
 from biasfree.sweeps._grid import Calls, name_of
-from biasfree.sweeps._plan import adopt, duration, note, stale_versions
+from biasfree.sweeps._plan import adopt, note, stale_versions
 from biasfree.sweeps._store import Store, unwritable
 from biasfree.sweeps._version import Version, pickled
+from biasfree.tables import duration
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep
@@ -50,11 +53,12 @@ class How:
         for name in ("workers", "memory"):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name))
-        shard: Any = self.shard
-        if shard is not None:
-            pair = isinstance(shard, tuple) and len(shard) == 2 and all(isinstance(k, int) for k in shard)
-            if not pair or not 0 <= shard[0] < shard[1]:
-                raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {shard!r}.")
+        match self.shard:
+            case None:
+                return
+            case (int(k), int(n)) if 0 <= k < n:
+                return
+        raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {self.shard!r}.")
 
 
 def run(sweep: Sweep, calls: Calls, how: How) -> None:
@@ -67,16 +71,13 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
         wanted = _wanted(calls, version.digest, store, how)
     except OSError as error:
         raise unwritable(store.folder, error) from error
-    workers, share = workers_for(how.workers, how.memory)
-    job = Job(function, version, sweep.grid.group, None if how.client is not None else store, share)
+    here, (workers, share) = how.client is None, workers_for(how.workers, how.memory)
+    job = Job(function, version, sweep.grid.group, store if here else None, share if here else None)
     making = _Making(sweep, job, (calls.parameters(number) for number in wanted.tolist()), len(wanted), how)
     try:
         if len(wanted):
-            with (
-                processes(job, min(workers, len(wanted)))
-                if how.client is None
-                else cluster(job, how.client) as engine
-            ):
+            engine = Processes(job, min(workers, len(wanted))) if here else Cluster(job, how.client)
+            with closing(engine):
                 making.all(engine)
     finally:
         making.end()
@@ -93,7 +94,7 @@ def _wanted(calls: Calls, digest: str, store: Store, how: How) -> np.ndarray:
             if int(name[:8], 16) % parts != part or (name in stored and store.has(name)):
                 continue
             if name in failed and how.retry:
-                store.forget_failure(name)
+                store.failure_file(name).unlink(missing_ok=True)
             if name not in failed or how.retry:
                 yield number
 
@@ -106,18 +107,18 @@ def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> Non
             adopt(sweep, calls, version, old, numbers)
         if how.progress:
             what = "kept" if how.keep_stale else "computed again; keep_stale=True (--keep-stale) keeps them"
-            points = len(numbers) * sweep.grid.per_call
             first = ", ".join(f"{name}={value}" for name, value in calls.parameters(numbers[0]).items())
-            print(f"{sweep.name} has changed ({changed}): {points:,} points are stale, such as {first}, and {what}.", file=sys.stderr)  # fmt: skip
+            text = f"{len(numbers) * sweep.grid.per_call:,} points are stale, such as {first}, and {what}."
+            print(f"{sweep.name} has changed ({changed}): {text}", file=sys.stderr)
 
 
 class _Making:
     """The calls of a run that are not made yet, those that an engine has, and what became of the others."""
 
     def __init__(self, sweep: Sweep, job: Job, parameters: Iterator[Any], total: int, how: How):
-        self._sweep, self._job, self._how = sweep, job, how
+        self._name, self._store, self._per_call = sweep.name, sweep.store, sweep.grid.per_call
+        self._version, self._how, self._total = job.version, how, total
         self._left = ((name_of(job.version.digest, one), one) for one in parameters)
-        self._total, self._begun, self._terminal = total, time.monotonic(), sys.stderr.isatty()
         self._again: deque[Call] = deque()
         self._alone: deque[Call] = deque()
         self._twice: set[str] = set()
@@ -125,13 +126,14 @@ class _Making:
         self._slots: Counter[int] = Counter()
         self._computed: list[str] = []
         self._there = self._failed = self._deaths = 0
-        self._pace, self._said, self._how_it_ended = 0.0, self._begun, "stopped"
+        self._pace, self._begun, self._terminal = 0.0, time.monotonic(), sys.stderr.isatty()
+        self._said = self._begun
 
     @property
     def _ended(self) -> int:
         return len(self._computed) + self._there + self._failed
 
-    def all(self, engine: Engine) -> None:
+    def all(self, engine: Processes | Cluster) -> None:
         """Have all calls made; a call whose process died is made alone at the end, once more."""
         while self._submitted(engine):
             done, _ = wait(self._flying, timeout=_BEAT, return_when=FIRST_COMPLETED)
@@ -143,22 +145,17 @@ class _Making:
                 if future in self._flying:
                     self._collect(engine, future)
 
-    def _submitted(self, engine: Engine) -> bool:
+    def _submitted(self, engine: Processes | Cluster) -> bool:
         """Hand out as much as the engine takes; whether it has anything to do."""
-        for slot in range(engine.slots):
-            while (
-                self._slots[slot] < engine.ahead
-                and not (self._twice and self._flying)
-                and (part := self._part(engine))
-            ):
+        for slot in range(0 if self._twice and self._flying else engine.slots):
+            while self._slots[slot] < engine.ahead and (part := self._part(engine)):
                 self._submit(engine, slot, part)
         if not self._flying and self._alone:
-            call = self._alone.popleft()
-            self._twice.add(call[0])
-            self._submit(engine, 0, [call])
+            self._twice.add(self._alone[0][0])
+            self._submit(engine, 0, [self._alone.popleft()])
         return bool(self._flying)
 
-    def _submit(self, engine: Engine, slot: int, part: list[Call]) -> None:
+    def _submit(self, engine: Processes | Cluster, slot: int, part: list[Call]) -> None:
         try:
             future = engine.submit(slot, part)
         except engine.deaths:  # while nothing was asked of it
@@ -167,14 +164,14 @@ class _Making:
         self._flying[future] = slot, part
         self._slots[slot] += 1
 
-    def _part(self, engine: Engine) -> list[Call]:
+    def _part(self, engine: Processes | Cluster) -> list[Call]:
         """The next calls, as many as take a fifth of a second, and fewer when few are left."""
         fair = (self._total - self._ended) // (4 * engine.slots * engine.ahead)
         size = min(max(1, fair), _MOST, max(1, int(_PART / self._pace)) if self._pace else 1)
         part = [self._again.popleft() for _ in range(min(size, len(self._again)))]
         return part + list(itertools.islice(self._left, size - len(part)))
 
-    def _collect(self, engine: Engine, future: Future[Any]) -> None:
+    def _collect(self, engine: Processes | Cluster, future: Future[Any]) -> None:
         if future.cancelled():
             engine.check()
             raise ConnectionError("the Dask cluster has taken back a call; run the sweep again.")
@@ -183,45 +180,37 @@ class _Making:
             self._died(engine, future, error)
             return
         slot, part = self._flying.pop(future)
-        self._slots[slot] -= 1
-        if error is not None:
-            raise error
-        self._deaths = 0
+        self._slots[slot], self._deaths = self._slots[slot] - 1, 0
         for call, answer in zip(part, future.result(), strict=False):  # shorter if it ends the run
             self._answered(call, answer)
 
     def _answered(self, call: Call, answer: Answer) -> None:
-        name, _ = call
-        if answer.state == "unfit":
-            raise ValueError(answer.text)
-        if answer.state == "disk":
-            raise OSError(answer.text)
-        if answer.state == "unstorable" and not self._ended:  # the first answer: it is the function's mistake
-            raise ValueError(answer.text)
+        first = answer.state == "unstorable" and not self._ended  # then it is the function's mistake
+        if answer.state in ("unfit", "disk") or first:
+            raise OSError(answer.text) if answer.state == "disk" else ValueError(answer.text)
         self._pace = 0.9 * self._pace + 0.1 * answer.seconds if self._pace else answer.seconds
         if answer.state == "there":
             self._there += 1
         elif answer.state == "stored":
             if answer.content:
-                self._written(self._sweep.store.file(name), answer.content)
-            self._computed.append(name)
+                self._write(self._store.file(call[0]), answer.content)
+            self._computed.append(call[0])
         else:
             self._fail(call, answer.record)
 
     def _fail(self, call: Call, record: dict[str, Any]) -> None:
-        self._written(self._sweep.store.failure_file(call[0]), record)
+        self._write(self._store.failure_file(call[0]), record)
         self._failed += 1
 
-    def _written(self, path: Any, content: bytes | dict[str, Any]) -> None:
+    def _write(self, path: str | Path, content: bytes | dict[str, Any]) -> None:
         try:
-            self._sweep.store.write(path, content)
+            self._store.write(path, content)
         except OSError as error:
-            raise unwritable(self._sweep.store.folder, error) from error
+            raise unwritable(self._store.folder, error) from error
 
-    def _died(self, engine: Engine, future: Future[Any], error: BaseException) -> None:
+    def _died(self, engine: Processes | Cluster, future: Future[Any], error: BaseException) -> None:
         """Of what a process had that died, the part that it was at goes to those made alone at the end."""
-        slot = self._flying[future][0]
-        both = engine.lost(slot)
+        slot, both = self._flying[future][0], engine.lost(self._flying[future][0])
         lost = [one for one, (other, _) in self._flying.items() if one is future or (both and other == slot)]
         parts = [self._flying.pop(one)[1] for one in lost]  # in the order in which it got them
         self._slots[slot] -= len(parts)
@@ -230,53 +219,44 @@ class _Making:
             raise RuntimeError(f"{self._deaths} processes died one after the other: {_reason(error)}.")
         begun = False
         for part in parts:
-            left = [call for call in part if not self._settled(call)]
+            stored = [call[0] for call in part if self._store.has(call[0])]
+            self._computed += stored
+            left = [call for call in part if call[0] not in stored]
             for call in left:
                 if call[0] in self._twice:
-                    self._fail(
-                        call, failure(call[1], f"its process died twice: {_reason(error)}", self._job.version)
-                    )
+                    text = f"its process died twice: {_reason(error)}"
+                    self._fail(call, failure(call[1], text, self._version))
                 else:
                     (self._again if begun else self._alone).append(call)
             begun |= bool(left)
 
-    def _settled(self, call: Call) -> bool:
-        """Whether a process that died had stored a call."""
-        there = self._sweep.store.has(call[0])
-        if there:
-            self._computed.append(call[0])
-        return there
-
     def _say(self, last: str = "") -> None:
-        now = time.monotonic()
-        if not self._how.progress or not (
-            last or now - self._said >= (_TERMINAL if self._terminal else _ELSEWHERE)
-        ):
+        """Print where the run stands, unless it was printed just now, or how it ended."""
+        now, pause = time.monotonic(), _TERMINAL if self._terminal else _ELSEWHERE
+        if not self._how.progress or not (last or now - self._said >= pause):
             return
-        self._said, per_call = now, self._sweep.grid.per_call
-        text = f"{self._ended * per_call:,} of {self._total * per_call:,} points"
-        text += f", {self._failed * per_call:,} failed" if self._failed else ""
+        self._said = now
+        text = f"{self._ended * self._per_call:,} of {self._total * self._per_call:,} points"
+        text += f", {self._failed * self._per_call:,} failed" if self._failed else ""
         if 0 < self._ended < self._total:
             text += f", {duration((now - self._begun) / self._ended * (self._total - self._ended))} left"
-        before, end = ("\r\x1b[K", "" if not last else "\n") if self._terminal else ("", "\n")
-        print(f"{before}{last or text}", end=end, file=sys.stderr, flush=True)
+        before = "\r\x1b[K" if self._terminal else ""
+        print(f"{before}{last or text}", end="\n" if last or not before else "", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Say how the run ended."""
-        per_call, store = self._sweep.grid.per_call, self._sweep.store
         ended = "done" if self._ended == self._total else "stopped"
-        text = f"{self._sweep.name}: {ended}; {len(self._computed) * per_call:,} points computed"
-        text += f", {self._there * per_call:,} by others" if self._there else ""
-        text += f", {self._failed * per_call:,} failed (see .failed)" if self._failed else ""
-        self._say(f"{text}; all in {store.folder}")
+        text = f"{self._name}: {ended}; {len(self._computed) * self._per_call:,} points computed"
+        text += f", {self._there * self._per_call:,} by others" if self._there else ""
+        text += f", {self._failed * self._per_call:,} failed (see .failed)" if self._failed else ""
+        self._say(f"{text}; all in {self._store.folder}")
 
     def verify(self) -> None:
         """Raise OSError unless every point that counts as computed is in the store."""
-        store = self._sweep.store
-        if lost := [name for name in self._computed if not store.has(name)]:
+        if lost := [name for name in self._computed if not self._store.has(name)]:
             raise OSError(
-                f"{len(lost):,} of {len(self._computed):,} computed calls are not in the store {store.folder}; was "
-                "it moved or removed meanwhile? Run the sweep again"
+                f"{len(lost):,} of {len(self._computed):,} computed calls are not in the store "
+                f"{self._store.folder}; was it moved or removed meanwhile? Run the sweep again"
             )
 
 

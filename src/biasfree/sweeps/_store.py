@@ -2,8 +2,7 @@
 
     points/ab/ab12….npz   the results of a call, and its record as JSON in the entry `_record`
     failed/ab12….json     a call that failed, with its error
-    sweeps/….json         axes and function of each sweep that was run here
-    refined/….json        points that refinements have added
+    sweeps/, refined/     axes of each sweep that was run here; points that refinements have added
     sources/….json        what each version of a function is made of
     partial/              files being written
 
@@ -20,6 +19,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,22 +51,26 @@ class Store:
 
     def prepare(self) -> None:
         """Make the folders; raises OSError in one sentence if nothing can be written there."""
+        probe = self.folder / "partial" / f"probe-{uuid.uuid4().hex}"
         try:
             for name in _FOLDERS:
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
-            self.write(self.folder / "partial" / "probe", b"")
-            (self.folder / "partial" / "probe").unlink(missing_ok=True)
-            for entry in _entries(self.folder / "partial"):
-                if time.time() - entry.stat().st_mtime > _ABANDONED:
-                    Path(entry.path).unlink(missing_ok=True)
-        except FileNotFoundError:  # another process has removed what it had abandoned, or its probe
-            return
+            self.write(probe, b"")
+            probe.unlink()
         except OSError as error:
             raise unwritable(self.folder, error) from error
+        for entry in _entries(self.folder / "partial"):
+            with suppress(OSError):  # another process has removed or renamed it
+                if time.time() - entry.stat().st_mtime > _ABANDONED:
+                    os.unlink(entry.path)
 
-    def file(self, name: str) -> Path:
+    def file(self, name: str) -> str:
         """The file of a call."""
-        return self.folder / "points" / name[:2] / f"{name}.npz"
+        return f"{self.folder}/points/{name[:2]}/{name}.npz"
+
+    def failure_file(self, name: str) -> Path:
+        """The file of a call that failed."""
+        return self.folder / "failed" / f"{name}.json"
 
     def has(self, name: str) -> bool:
         """Whether a call is stored, to the end of its file."""
@@ -89,11 +93,11 @@ class Store:
         """The names of all calls that failed."""
         return {entry.name[:-5] for entry in _entries(self.folder / "failed")}
 
-    def write(self, path: Path, content: bytes | Mapping[str, Any]) -> None:
+    def write(self, path: str | Path, content: bytes | Mapping[str, Any]) -> None:
         """Write bytes or JSON under another name, flush, rename: the file is there whole or not at all."""
         if isinstance(content, Mapping):
             content = json.dumps(as_json(content), indent=1).encode()
-        partial = self.folder / "partial" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        partial = f"{self.folder}/partial/{uuid.uuid4().hex}"
         try:
             with open(partial, "wb") as file:
                 file.write(content)
@@ -103,48 +107,35 @@ class Store:
             try:
                 os.replace(partial, path)
             except FileNotFoundError:  # the first file of its folder
-                path.parent.mkdir(parents=True, exist_ok=True)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
                 os.replace(partial, path)
         except BaseException:
-            partial.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(partial)
             raise
 
-    def failure_file(self, name: str) -> Path:
-        """The file of a call that failed."""
-        return self.folder / "failed" / f"{name}.json"
-
-    def forget_failure(self, name: str) -> None:
-        """Remove the error of a call, which is to be computed again."""
-        self.failure_file(name).unlink(missing_ok=True)
-
     def get(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The results of a call and its record; raises Damaged if its file cannot be read."""
-        return unpacked(self.file(name))
+        """The results of a call and its record; check sums are compared, and nothing is unpickled."""
+        try:
+            with zipfile.ZipFile(io.BytesIO(Path(self.file(name)).read_bytes())) as archive:
+                entries = {entry.removesuffix(".npy"): archive.read(entry) for entry in archive.namelist()}
+            arrays = {n: npy.read_array(io.BytesIO(e), allow_pickle=False) for n, e in entries.items()}
+            return arrays, json.loads(str(arrays.pop(RECORD)))
+        except Exception as error:  # zipfile, zlib, struct, ast and NumPy all raise for damaged files
+            raise Damaged(
+                f"{self.file(name)} cannot be read ({error}); delete it and run the sweep again."
+            ) from None
 
 
 def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes:
     """Results and their record as the bytes of a .npz file, not compressed."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in {**arrays, RECORD: np.array(json.dumps(as_json(record)))}.items():
+        for name, array in {**arrays, RECORD: np.array(json.dumps(record))}.items():
             content = io.BytesIO()
             npy.write_array(content, array, allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
     return buffer.getvalue()
-
-
-def unpacked(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the record of a file; check sums are compared, and nothing is unpickled."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-            entries = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
-        arrays = {n: npy.read_array(io.BytesIO(e), allow_pickle=False) for n, e in entries.items()}
-        record = json.loads(str(arrays.pop(RECORD)))
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # zipfile, zlib, struct, ast and NumPy all raise for damaged files
-        raise Damaged(f"{path} cannot be read ({error}); delete it and run the sweep again.") from None
-    return arrays, record
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -157,17 +148,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def unwritable(folder: Path, error: OSError) -> OSError:
     """An error in one sentence, for a store that cannot be written to."""
-    reason = error.strerror or str(error)
     return OSError(
         error.errno,
-        f"cannot write to the store {folder}: {reason}. What is stored there is kept; free space or choose "
-        "another folder, and run the sweep again",
+        f"cannot write to the store {folder}: {error.strerror or error}. What is stored there is kept; free "
+        "space or choose another folder, and run the sweep again",
     )
 
 
 def _entries(folder: str | Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            yield from (entry for entry in entries if not entry.name.startswith("."))
+            yield from entries
     except (FileNotFoundError, NotADirectoryError):
         return

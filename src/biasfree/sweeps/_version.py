@@ -1,8 +1,8 @@
 """The version of a function: the text that defines it, the values it closes over, the packages it runs on.
 
-The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the numbers,
-strings and arrays that the function reads from other cells count too, and the cells of the functions that it
-calls. Modules that the function imports and files that it reads are not seen.
+The text is that of the whole module, script or cell. Of a cell, which is not all of its notebook, the data
+that the function reads from other cells count too, and the functions of cells that it calls. Modules that the
+function imports and files that it reads are not seen.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import linecache
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from importlib import metadata
-from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from biasfree._version import __version__
+from biasfree.versions import versions
 
-_PACKAGES = ("numpy", "scipy", "numba", "jax")
+_PACKAGES = ("biasfree", "numpy", "scipy", "numba", "jax")
 _CACHED = type(functools.lru_cache(len))
+_INSTALLED = (*sys.stdlib_module_names, *_PACKAGES)
+_DATA = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Version:
     """A digest, what it is made of by name, and the text and file of the function for readers."""
 
@@ -40,37 +40,30 @@ class Version:
     text: str
     file: str
 
-    def changes(self, older: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of the parts that differ from those of another version."""
-        names = sorted(self.parts.keys() | older.keys())
-        return tuple(name for name in names if self.parts.get(name) != older.get(name))
+    @property
+    def packages(self) -> dict[str, str]:
+        """The versions of packages among the parts."""
+        return {name: self.parts[name] for name in _PACKAGES}
 
 
 def version_of(function: Callable[..., Any], given: str | None) -> Version:
     """The version of a function; one that has none is refused unless the user has `given` it."""
-    parts, seen = {}, set[int]()
-    try:
-        for label, value in _pieces(function, seen):
-            parts[label] = _digest(_text(value, seen))
-    except _Unseen as unseen:
-        if given is None:
-            raise ValueError(f"{unseen}; pass version=, and another one when it changes.") from None
-    parts |= packages() | ({} if given is None else {"version=": given})
+    unseen: list[str] = []
+    parts = dict(_parts(function, unseen, set()))
+    if unseen and given is None:
+        raise ValueError(f"{unseen[0]}; pass version=, and another one when it changes.")
+    found = versions()
+    parts |= {name: found[name] for name in _PACKAGES} | ({} if given is None else {"version=": given})
     file = str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
-    return Version(_digest(json.dumps(parts, sort_keys=True)), parts, "".join(linecache.getlines(file)), file)
-
-
-def packages() -> dict[str, str]:
-    """The versions of biasfree and of the packages that it computes with."""
-    return {"biasfree": __version__} | {name: _package(name) for name in _PACKAGES}
+    return Version(_digest(json.dumps(parts, sort_keys=True)), parts, _source(file), file)
 
 
 def differences(function: Any, expected: Version) -> list[str]:
-    """What a process that has loaded a function has otherwise: packages, or the text of an imported module."""
-    here = packages()
-    found = [name for name in here if here[name] != expected.parts[name]]
+    """What a process that has loaded a function has otherwise: packages, or the text of its module."""
+    here = versions()
+    found = [name for name in _PACKAGES if here[name] != expected.parts[name]]
     module = sys.modules.get(getattr(function, "__module__", ""))
-    if getattr(module, getattr(function, "__name__", ""), None) is function:
+    if module is not None and getattr(module, getattr(function, "__name__", ""), None) is function:
         text = "".join(linecache.getlines(str(getattr(module, "__file__", ""))))
         found += [f"the text of {module.__name__}"] if expected.text not in ("", text) else []
     return found
@@ -90,10 +83,9 @@ def pickled(function: Callable[..., Any]) -> bytes:
     try:
         Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(function)
     except Exception as error:  # whatever its closures and globals raise
-        name = getattr(function, "__name__", repr(function))
+        name, reason = getattr(function, "__name__", repr(function)), f"{type(error).__name__}: {error}"
         raise ValueError(
-            f"{name} cannot be sent to other processes ({type(error).__name__}: {error}); make what it uses "
-            "inside the function."
+            f"{name} cannot be sent to other processes ({reason}); make what it uses inside the function."
         ) from None
     return buffer.getvalue()
 
@@ -102,90 +94,69 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
 
 
-class _Unseen(Exception):
-    """Something that has no version: a sentence without its end."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """The text of the module, script or cell that defines a function."""
-
-    function: FunctionType
-    name: str
-
-
-def _pieces(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """What a callable depends on: its source, and values by name."""
+def _parts(function: Any, unseen: list[str], seen: set[int]) -> Iterator[tuple[str, str]]:
+    """What a callable depends on, by name: the hash of its source, and of values."""
     name = getattr(function, "__qualname__", type(function).__qualname__).rpartition(".")[2]
+    inner, values = None, {}
+    if id(function) in seen:
+        return
     seen.add(id(function))
     if isinstance(function, FunctionType):
-        yield f"text of {name}", _Source(function, name)
-        closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        yield from ((f"{variable} of {name}", cell.cell_contents) for variable, cell in closed)
-        yield f"defaults of {name}", [function.__defaults__, function.__kwdefaults__]
-        if not os.path.exists(function.__code__.co_filename):
-            yield from _of_other_cells(function, name)
+        code = function.__code__
+        if text := _source(code.co_filename):
+            yield f"text of {name}", _digest(text)
+        else:
+            unseen.append(f"{name} has no source")
+        closed = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        values = {variable: cell.cell_contents for variable, cell in closed}
+        values |= {"defaults": [function.__defaults__, function.__kwdefaults__]}
+        values |= {} if os.path.exists(code.co_filename) else _of_other_cells(function)
     elif isinstance(function, functools.partial):
-        yield from _pieces(function.func, seen)
-        yield f"arguments of {name}", [list(function.args), function.keywords]
+        inner, values = function.func, {"arguments": [function.args, function.keywords]}
     elif isinstance(function, MethodType):
-        yield from _pieces(function.__func__, seen)
-        yield f"object of {name}", function.__self__
+        inner, values = function.__func__, {"object": function.__self__}
     elif hasattr(function, "__wrapped__"):
-        yield from _pieces(function.__wrapped__, seen)
+        inner = function.__wrapped__
     elif isinstance(type(function).__call__, FunctionType):
-        yield from _pieces(type(function).__call__, seen)
-        yield f"object of {name}", vars(function)
+        inner, values = type(function).__call__, {"object": vars(function)}
     else:
-        raise _Unseen(f"{name} has no source")
+        unseen.append(f"{name} has no source")
+    if inner is not None:
+        yield from _parts(inner, unseen, seen)
+    for label, value in values.items():
+        yield from _value(f"{label} of {name}", value, unseen, seen)
 
 
-def _of_other_cells(function: FunctionType, name: str) -> Iterator[tuple[str, Any]]:
-    """The data that a function of a cell reads, and the functions of cells that it calls."""
-    for variable in sorted(_names(function.__code__) & function.__globals__.keys()):
-        value = function.__globals__[variable]
-        ours = callable(value) and getattr(value, "__module__", None) == function.__module__
-        if ours or isinstance(
-            value, bool | int | float | complex | str | list | tuple | dict | set | np.ndarray
-        ):
-            yield f"{variable} of {name}", value
+def _value(label: str, value: Any, unseen: list[str], seen: set[int]) -> Iterator[tuple[str, str]]:
+    """The hash of a value, or what a function of the user depends on; joblib hashes what pickle takes."""
+    import joblib
+
+    home = str(getattr(value, "__module__", "")).partition(".")[0]
+    ours = isinstance(value, FunctionType | MethodType | _CACHED) and home not in _INSTALLED
+    if ours or isinstance(value, functools.partial):
+        yield from ((f"{label}: {part}", text) for part, text in _parts(value, unseen, seen))
+    elif isinstance(value, ModuleType):
+        yield label, value.__name__
+    else:
+        try:
+            yield label, str(joblib.hash(value))
+        except Exception as error:  # whatever its parts raise
+            unseen.append(f"the {label} cannot be compared with that of another run ({error})")
 
 
-def _text(value: Any, seen: set[int]) -> str:
-    """A value as text; equal values have equal texts. Raises _Unseen for values that cannot be compared."""
+def _of_other_cells(function: FunctionType) -> dict[str, Any]:
+    """The data that a function of a cell reads from others, and the functions of theirs that it calls."""
+    names = sorted(_names(function.__code__) & function.__globals__.keys())
+    read = {name: function.__globals__[name] for name in names}
+    return {
+        n: v for n, v in read.items() if isinstance(v, _DATA) or getattr(v, "__module__", "") == "__main__"
+    }
 
-    def texts(values: Iterable[Any]) -> list[str]:
-        return [_text(one, seen) for one in values]
 
-    kind = type(value).__qualname__
-    if isinstance(value, _Source):
-        file = value.function.__code__.co_filename
-        linecache.checkcache(file)
-        if not (lines := linecache.getlines(file, value.function.__globals__)):
-            raise _Unseen(f"{value.name} has no source")
-        return "".join(lines)
-    if value is None or isinstance(
-        value, bool | int | float | complex | str | bytes | np.generic | PurePath | range
-    ):
-        return f"{kind} {value!r}"
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return f"array {value.dtype.str} {value.shape} {_digest(np.ascontiguousarray(value).tobytes())}"
-    if isinstance(value, list | tuple):
-        return f"{kind} {texts(value)}"
-    if isinstance(value, set | frozenset):
-        return f"{kind} {sorted(texts(value))}"
-    if isinstance(value, Mapping):
-        return f"{kind} {sorted(map(str, map(texts, value.items())))}"
-    if isinstance(value, type | ModuleType) or id(value) in seen:
-        return f"{getattr(value, '__module__', '')} {getattr(value, '__name__', kind)}"
-    if dataclasses.is_dataclass(value):
-        return f"{kind} {texts([vars(value)])}"
-    if callable(value):
-        named = f"{value.__module__} {getattr(value, '__qualname__', kind)}"
-        known = value.__module__.partition(".")[0] in (*sys.stdlib_module_names, "biasfree", *_PACKAGES)
-        parts = [] if known and not isinstance(value, functools.partial) else [*_pieces(value, seen)]
-        return f"{named} {texts(parts)}"
-    raise _Unseen(f"the function uses a {kind}, of which two cannot be compared")
+def _source(file: str) -> str:
+    """The text of a module, script or cell; empty if there is none."""
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
 
 
 def _names(code: CodeType) -> set[str]:
@@ -194,13 +165,5 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-@functools.cache
-def _package(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _digest(content: str | bytes) -> str:
-    return blake2b(content if isinstance(content, bytes) else content.encode(), digest_size=16).hexdigest()
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
