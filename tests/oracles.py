@@ -97,7 +97,8 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     counts as a thousandth of its initial value or more: a neuron that passes w = 0 would meet a kink of no
     width there, and the last bits would decide whether an integrator gets over it.
 
-    One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence LSODA.
+    One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence BDF; LSODA
+    also has a method for problems that are not, and the last bits decide whether it stays with that one.
     Raises `TooLong` after `most` evaluations.
     """
     shapes = [w.shape for w in network.weights]
@@ -138,7 +139,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
         return np.concatenate(found[::-1], axis=-1)
 
     def jacobian(t, state):
-        """By differences, as LSODA would take them one by one; only how fast it converges depends on it.
+        """By differences, as BDF would take them one by one; only how fast it converges depends on it.
         Relative to its neuron no weight moves by more than a tenth of a rounded kink."""
         moves = np.repeat(
             np.concatenate(lengths_of(unpacked(state))), [n for m, n in shapes for _ in range(m)]
@@ -150,7 +151,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
 
     start = np.concatenate([w.ravel() for w in network.weights])
     floor = rtol * (np.abs(start).max() or 1.0) * 1e-3  # from zero weights too
-    found = solve_ivp(field, (0, ts[-1]), start, "LSODA", t_eval=ts, jac=jacobian, rtol=rtol, atol=floor)
+    found = solve_ivp(field, (0, ts[-1]), start, "BDF", t_eval=ts, jac=jacobian, rtol=rtol, atol=floor)
     assert found.success, found.message
     return unpacked(found.y.T)
 

@@ -28,7 +28,9 @@ _VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NPROC",
 )
-#: Multiplications of XᵀX from which on a call that is given the matrix X has the caller's threads.
+#: Multiplications of XᵀX from which on a call that is given the matrix X has the caller's threads. On busy
+#: cores two threads take 5 times the processor time of one for XᵀX of 5e8 multiplications, 1.6 times at 4e9,
+#: 1.1 times at 1e11. On two idle ones products are up to 1.8 times as fast from 1e8 on; factorizations lose.
 LARGE = 1e11
 #: Where objects hold their matrices.
 _HOLDERS = {"Dataset": "x", "Network": "weights"}

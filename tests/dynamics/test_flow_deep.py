@@ -1,5 +1,6 @@
 """The exact flow of three and more layers: against rounded kinks, descent, and what the flow conserves."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -185,7 +186,12 @@ def test_a_change_of_a_callee_compiles_its_callers_again(tmp_path):
     def call():
         code = "from engine.caller import g; print(g(1), sum(g.stats.cache_hits.values()))"
         run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "NUMBA_CACHE_DIR": ""},
         )
         return run.stdout.split()
 
@@ -195,6 +201,12 @@ def test_a_change_of_a_callee_compiles_its_callers_again(tmp_path):
         "from engine._compiled import native\n@native\ndef f(x): return x + 2\n"
     )
     assert call() == ["3", "0"]
+    (caches,) = tmp_path.rglob("__pycache__/biasfree-native-*")
+    (caches.parent / "cannot_be_removed.nbi" / "file").mkdir(parents=True)
+    (package / "callee.py").write_text(
+        "from engine._compiled import native\n@native\ndef f(x): return x + 3\n"
+    )
+    assert call() == call() == ["4", "0"]  # what was stored is neither removed nor used
 
 
 def test_differences_of_norms_are_conserved_through_kinks():

@@ -11,11 +11,14 @@ import math
 import sys
 from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
+
+from biasfree.dynamics._stored import stored
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -67,16 +70,6 @@ class Room(NamedTuple):
 def _native(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: compile as a part of `take_steps`."""
     return njit(nogil=True, error_model="numpy", **options)
-
-
-def _stored(function: Callable[..., Any]) -> Any:
-    """Compile, and store the program on disk where a folder can be written."""
-    try:
-        return _native(cache=True)(function)
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):
-            raise
-        return _native()(function)
 
 
 @_native(fastmath={"contract"})
@@ -249,7 +242,7 @@ def _step(theta, layers, slope, step):
                 b[j] += step * s[j]
 
 
-@_stored
+@partial(stored, nogil=True, error_model="numpy")
 def take_steps(theta, layers, inputs, room, step, level, stops, saved, losses):
     """Take steps from θ up to stops[0], stops[1], …; the states there go to `saved` and `losses`.
 

@@ -14,21 +14,20 @@ from typing import Any
 
 from numba import njit
 
+from biasfree.dynamics._stored import remove, say_unused, stored
+
 #: Division by zero gives infinity, as in NumPy.
 _INNER: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _ALONE: Any = {**_INNER, "no_cpython_wrapper": False}
-_STORED: Any = {**_ALONE, "cache": True}
+_NATIVE: list[Any] = []
 _STAMP = "biasfree-native-"
 
 
 def native(function: Callable[..., Any]) -> Any:
     """The function, compiled when it is first called; stored on disk where a folder can be written."""
-    try:
-        return njit(**_STORED)(function)
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):
-            raise
-        return njit(**_ALONE)(function)
+    compiled = stored(function, **_ALONE)
+    _NATIVE.append(compiled)
+    return compiled
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -51,9 +50,14 @@ def drop_stale(function: Any) -> None:
     stamp = folder / f"{_STAMP}{digest}"
     if stamp.exists():
         return
-    for old in [*folder.glob("*.nb[ci]"), *folder.glob(f"{_STAMP}*")]:
-        old.unlink(missing_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp.touch()
+    try:
+        for old in [*folder.glob("*.nb[ci]"), *folder.glob(f"{_STAMP}*")]:
+            remove(old)
+        folder.mkdir(parents=True, exist_ok=True)
+        stamp.touch()
+    except OSError as error:  # what other sources made may still be there
+        say_unused(folder, error)
+        for compiled in _NATIVE:
+            compiled._cache.disable()
     if sys.stderr.isatty():
         print("compiling the flow, once for all shapes and for later processes", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Loops over arrays, native: they compile in a fraction of the time of NumPy's expressions.
 
-The products here run on one thread. Those of BLAS start threads of their own, which cost more than they gain
-with few inputs per neuron, and fight for cores where flows of a list run side by side.
+The products here run on one thread. Those of BLAS take several where a call keeps the caller's threads, which
+cost more than they gain with few inputs per neuron.
 """
 
 from __future__ import annotations
