@@ -1,4 +1,4 @@
-"""A sweep on a real Slurm, both ways: as an array with a cancelled task, and as jobs. Run by `make test-cluster`."""
+"""Sweeps on a real Slurm: an array with a cancelled task, and jobs. Run by `make test-cluster`."""
 
 import subprocess
 import sys
