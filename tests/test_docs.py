@@ -66,7 +66,8 @@ def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")  # one process per sweep: each imports the package anew
     if any("import torch" in block for block in blocks):
         pytest.importorskip("torch")
-    exec("\n".join(blocks), {})
+    (tmp_path / "page.py").write_text("\n".join(blocks))  # a sweep reads the text of its function
+    exec(compile("\n".join(blocks), str(tmp_path / "page.py"), "exec"), {})
     shown = re.findall(r"```output\n(.*?)```", page.read_text(), re.DOTALL)
     assert not shown or "".join(shown) == capsys.readouterr().out
 

@@ -20,7 +20,7 @@ HEAVY = ("jax", "numba", "diffrax", "scipy", "matplotlib", "torch", "jaxtyping",
     [
         "import biasfree",
         "import biasfree as bf; bf.data, bf.networks, bf.Dataset, bf.Network, bf.Trajectory",
-        "import biasfree as bf; bf.sweep(lambda x: x, over={'x': [1]}, store='absent').plan()",
+        "import biasfree as bf; bf.sweep(lambda x: x, over={'x': [1]}, store='absent', version='1').plan()",
         "import biasfree as bf; bf.networks.gaussian((2, 3, 1), scale=1)(bf.data.odd_sine(9, 2).x)",
     ],
 )

@@ -15,7 +15,13 @@ from biasfree.dynamics._releases import KNOWN_WRONG
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"biasfree": ROOT, "biasfree_papers": ROOT / "papers"}
 #: Modules whose package has another name, and those that come with a package that is declared.
-PROVIDED = {"PIL": "matplotlib", "pandas": "xarray", "jaxlib": "jax", "distributed": "dask"}
+PROVIDED = {
+    "PIL": "matplotlib",
+    "pandas": "xarray",
+    "jaxlib": "jax",
+    "distributed": "dask",
+    "dask_jobqueue": "dask-jobqueue",
+}
 #: Not by syntax trees, which take seconds.
 IMPORT = re.compile(r"^ *(?:import (\w+)(?: as \w+|[.\w]*)?$|from (\w+)[.\w]* import )", re.MULTILINE)
 

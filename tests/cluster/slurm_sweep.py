@@ -1,5 +1,6 @@
-"""A sweep on a real Slurm, both ways: as an array with a cancelled task, and as jobs. Run by `make test-cluster`."""
+"""Sweeps on a real Slurm: an array with a cancelled task, and jobs. Run by `make test-cluster`."""
 
+import re
 import subprocess
 import sys
 import time
@@ -74,6 +75,29 @@ def test_jobs_that_the_command_starts_and_waits_for(environment, file):
     assert len(stored(file)) == 40
     assert len(calls(file)) <= 40 + 1  # that which was in flight
     wait_for(lambda: not queued(environment))
+
+
+def test_the_example_of_the_readme(environment, tmp_path):
+    """Its file and its commands, as they are written, with fewer and shorter runs."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text().partition("## A sweep on a cluster")[2]
+    code = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]
+    for large, small in (
+        ("-1, 11)", "-1, 2)"),
+        ("0.3, 16)", "0.3, 2)"),
+        ("seeds=20", "seeds=2"),
+        ("36_000", "400"),
+    ):
+        assert large in code
+        code = code.replace(large, small)
+    (tmp_path / "plateau.py").write_text(code)
+    shell = {**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+    lines = re.findall(r"```\n(biasfree sweep .*?)```", readme, re.DOTALL)[0].splitlines()
+    told = [
+        subprocess.run(line, shell=True, cwd=tmp_path, env=shell, capture_output=True, text=True, check=True)
+        for line in lines
+    ]
+    assert "plateau: done; 8 points computed" in told[0].stderr
+    assert "scale 2 × delta 2 × seed 2" in told[1].stdout
 
 
 COMMAND = [sys.executable, "-c", "from biasfree.cli import main; main()", "sweep", "run"]

@@ -73,7 +73,7 @@ def prints():
     ],
 )
 def test_what_changes_with_a_source(package, source, numbers_change, figure_changes):
-    """Numbers depend on what the figure and its package compute with, claims and pictures on what they draw with."""
+    """Numbers depend on what computes them, claims and pictures also on what draws."""
     before = prints()
     assert prints() == before
     (package / source).write_text((package / source).read_text() + "\nchanged = 1")

@@ -1,4 +1,4 @@
-"""Whatever breaks, nothing stored is lost: once the cause is gone, a second run computes only what is missing.
+"""Whatever breaks, nothing stored is lost: once the cause is gone, a run computes only what is missing.
 
 Each once; `make test-all` breaks each many times, at other moments.
 """

@@ -78,7 +78,7 @@ def test_a_second_run_computes_nothing_and_longer_axes_only_the_new(tmp_path):
 
 
 def test_files_are_read_without_us_and_damaged_ones_are_computed_again(tmp_path):
-    """A file of 0 bytes, as a power cut may leave it, and one cut in half; the others are not computed again."""
+    """A file of 0 bytes, as a power cut may leave it, and one cut in half; no others."""
     sweep = bf.sweep(logged(tmp_path), over={"x": [1, 2, 3]}, store=tmp_path / "store").run(progress=False)
     paths = {np.load(p)["product"].item(): p for p in (tmp_path / "store" / "points").rglob("*.npz")}
     with np.load(paths[6], allow_pickle=False) as stored:
@@ -234,7 +234,7 @@ def test_bad_arguments_of_run(tmp_path, arguments, message):
 
 
 def test_a_store_written_by_0_2_is_read(tmp_path, capfd):
-    """Its points are stale; kept, they are the results, with those of its refinement; failures are not kept."""
+    """Its points are stale; kept, they are the results, with those of its refinement; failures are not."""
     with zipfile.ZipFile(Path(__file__).parent / "store_of_0_2.zip") as archive:
         archive.extractall(tmp_path / "store")
     log = str(tmp_path / "calls.txt")
@@ -282,7 +282,7 @@ def test_progress_on_a_terminal(tmp_path, monkeypatch):
 
 def test_every_process_uses_one_thread(tmp_path):
     def threads(x):  # noqa: ARG001
-        from threadpoolctl import threadpool_info
+        from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
         return max([pool["num_threads"] for pool in threadpool_info()], default=1)
 

@@ -3,6 +3,7 @@
 import functools
 import linecache
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,8 @@ def cell(text, scope, number):
 @pytest.mark.parametrize(
     ("one", "other"),
     [(1, 2), (1, 1.0), ("a", "b"), ([1], [2]), ({"a": 1}, {"a": 2}), (np.ones(2), np.zeros(2)), ({1}, {2}),
-     (bf.data.six_points(0.1), bf.data.six_points(0.2)), (make(1), make(2)), (functools.partial(make, 1), functools.partial(make, 2))],
+     (bf.data.six_points(0.1), bf.data.six_points(0.2)), (make(1), make(2)),
+     (functools.partial(make, 1), functools.partial(make, 2))],
 )  # fmt: skip
 def test_values_that_it_closes_over_count(one, other):
     assert digest(make(one)) != digest(make(other))
@@ -119,7 +121,7 @@ def test_a_changed_function_says_which_points_are_stale(tmp_path, capfd):
 
 def test_functions_of_a_script_may_be_cached(tmp_path):
     """cloudpickle would look a cached function up by its name."""
-    scope = {"__name__": "__main__", "functools": functools}
+    scope: dict[str, Any] = {"__name__": "__main__", "functools": functools}
     cell("@functools.cache\ndef twice(x):\n    return 2 * x\n", scope, 4)
     cell("def f(x):\n    return twice(x)\n", scope, 5)
     sweep = bf.sweep(scope["f"], over={"x": [4]}, store=tmp_path / "store").run(progress=False)

@@ -16,7 +16,7 @@ _COMMAND = "from biasfree.cli import main; main()"
 
 @contextmanager
 def slurm_cluster(name: str, *, jobs: int, folder: Path, options: Sequence[str]) -> Iterator[Any]:
-    """A client of workers that are jobs of Slurm, one core each, by dask-jobqueue; jobs that end are replaced.
+    """A client of workers that are jobs of Slurm, one core each, by dask-jobqueue; ended ones are replaced.
 
     `options` are those of sbatch. Without them the site's own time and memory hold: Slurm enforces them.
     """
@@ -38,7 +38,7 @@ def slurm_cluster(name: str, *, jobs: int, folder: Path, options: Sequence[str])
 
 
 def array_script(file: Path, name: str, *, tasks: int, folder: Path, options: Sequence[str]) -> str:
-    """A script for `sbatch`: task k of n computes shard k of n of the sweep in `file`; logs go to `folder`."""
+    """A script for `sbatch`: task k of n computes shard k of n of the sweep in `file`."""
     command = [sys.executable, "-c", _COMMAND, "sweep", "run", str(file)]
     given = [f"--job-name={name}", f"--array=0-{tasks - 1}", f"--output={folder}/%A_%a.log", *options]
     lines = ["#!/bin/bash", *(f"#SBATCH {option}" for option in given)]

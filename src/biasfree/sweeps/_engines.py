@@ -106,8 +106,8 @@ class Cluster:
         """Raise ConnectionError if the scheduler does not answer; from time to time, count the workers."""
         if self._client.status != "running":
             raise ConnectionError(
-                "the Dask scheduler no longer answers; what is finished is stored. Start it again and run the "
-                "sweep with a new client: only what is missing is computed"
+                "the Dask scheduler no longer answers; what is finished is stored. Start it again and run "
+                "the sweep with a new client: only what is missing is computed"
             )
         if time.monotonic() - self._looked > 2.0:
             self._looked = time.monotonic()

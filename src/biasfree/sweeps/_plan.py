@@ -81,13 +81,13 @@ def planned(sweep: Sweep) -> Plan:
         stale, changed = stale + len(numbers), changed or why
         sample = sample or _counted(grid, old, stored, failed)[2]
     workers = workers_for(None, None)[0]
-    costs = (None, None, None)
+    costs: tuple[float | None, float | None, float | None] = (None, None, None)
     if sample and (seen := [cost for name in sample if (cost := _cost(store, name)) is not None]):
         seconds, memory, space = zip(*seen, strict=True)
         left = (len(grid) - done - broken) / workers
         costs = float(np.mean(seconds)) * left, float(max(memory)), float(np.mean(space)) * len(grid)
-    counts = [count * grid.per_call for count in (len(grid), done, broken, stale)]
-    return Plan(sweep.name, str(grid), *counts, changed, workers, *costs)
+    points, done, broken, stale = (count * grid.per_call for count in (len(grid), done, broken, stale))
+    return Plan(sweep.name, str(grid), points, done, broken, stale, changed, workers, *costs)
 
 
 def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> tuple[int, int, list[str]]:
@@ -114,7 +114,7 @@ def _cost(store: Store, name: str) -> tuple[float, float, float] | None:
 
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[int], str]]:
-    """Older versions, the newest first: each with the calls that it alone has stored, and what has changed."""
+    """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
     store, seen = sweep.store, set()
     files = [*(store.folder / "sources").glob("*.json")]
     files.sort(key=lambda path: path.stat().st_mtime, reverse=True)

@@ -20,7 +20,7 @@ from biasfree.sweeps._boundary import Field, between, field
 from biasfree.sweeps._grid import SEED, Grid, Listed, Parameters
 from biasfree.sweeps._plan import identity
 from biasfree.sweeps._run import How, run
-from biasfree.sweeps._store import Store, read_json
+from biasfree.sweeps._store import Store
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep
@@ -78,14 +78,12 @@ def refine(
 
 
 def _remember(store: Store, grid: Grid, digest: str, key: str, calls: list[Parameters]) -> None:
-    """Store calls that a refinement has chosen, beside those it chose before."""
-    own = blake2b(key.encode(), digest_size=6).hexdigest()
+    """Store calls that a refinement has chosen, in a file named by them."""
+    own = blake2b(json.dumps([key, calls]).encode(), digest_size=6).hexdigest()
     path = store.folder / "refined" / f"{identity(grid, digest)}-{own}.json"
     store.prepare()
-    before = read_json(path)["calls"] if path.exists() else []
-    both = {json.dumps(call): call for call in [*before, *calls]}
-    if len(both) > len(before):
-        store.write(path, {"refinement": json.loads(key), "calls": list(both.values())})
+    if not path.exists():
+        store.write(path, {"refinement": json.loads(key), "calls": calls})
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def long_table(
 
 def _rows(parameters: Parameters, group: tuple[str, ...], arrays: Arrays) -> list[tuple[Parameters, Arrays]]:
     """The points of a call, one by one."""
-    rows = []
+    rows: list[tuple[Parameters, Arrays]] = []
     for index in itertools.product(*(range(len(parameters[name])) for name in group)):
         own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
         rows.append(({**parameters, **own}, {name: array[index] for name, array in arrays.items()}))

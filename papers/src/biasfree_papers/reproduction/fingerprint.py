@@ -1,7 +1,7 @@
 """Fingerprints of stored results: hashes of all that a result depends on, which decide on its reuse.
 
-They cover the files of `biasfree`, of the figure's own folder and of what its package shares; the settings; the
-versions of packages and the platform. A figure may use nothing of another figure.
+They cover the files of `biasfree`, of the figure's own folder and of what its package shares; the settings;
+the versions of packages and the platform. A figure may use nothing of another figure.
 """
 
 from __future__ import annotations
