@@ -97,8 +97,8 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     counts as a thousandth of its initial value or more: a neuron that passes w = 0 would meet a kink of no
     width there, and the last bits would decide whether an integrator gets over it.
 
-    One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence BDF; LSODA
-    also has a method for problems that are not, and the last bits decide whether it stays with that one.
+    One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence BDF;
+    LSODA also has a method for problems that are not, and the last bits decide whether it stays with it.
     Raises `TooLong` after `most` evaluations.
     """
     shapes = [w.shape for w in network.weights]
