@@ -2,7 +2,7 @@
 # make test      set up .venv, lint, type-check, test
 # make browser   install Chromium, by apt and as root, for the tests of pages; without it they are skipped
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
-# make test-all  also the slow tests, and all examples of properties; make test-machines repeats tests with the rounding of other machines
+# make test-all  also slow tests, all examples, more processors and threads: hours; make test-machines  as two other processors, as in CI
 # make test-cluster  sweeps on a real Slurm of one node, as an array and as jobs; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   every claim with its verdict, from the figures of make paper: out/results.md
@@ -66,8 +66,9 @@ release-check: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 suite lint
 
+SUITE  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 suite: $(VENV)/.dev
-	EXAMPLES=$${EXAMPLES:-0.35} OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	EXAMPLES=$${EXAMPLES:-0.35} $(SUITE)
 
 # from Debian's packages, which only root can install; `make test` never does
 browser:
@@ -75,16 +76,25 @@ browser:
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } || \
 	  { echo "make browser: no Chromium; as root, on Debian or Ubuntu: apt-get install chromium"; exit 1; }
 
-# the tests as other machines would round: kinds of CPU for BLAS and for compiled code, threads, more examples
+# $(call as,KIND,COMMAND): a command with the kernels that OpenBLAS has for a kind of processor
+as = if OPENBLAS_CORETYPE=$(1) $(BIN)/python tests/processor.py; then OPENBLAS_CORETYPE=$(1) $(2); \
+  else echo "skipped as $(1): this processor cannot run its kernels, or BLAS is not OpenBLAS"; fi
+
+# The tests as other machines round: other kernels of BLAS, compiled code for any processor, which is compiled once
+# before the workers start, and little time. A busy process ends with the shell that started it, however that ends.
 test-machines: $(VENV)/.dev
-	for kind in Prescott SandyBridge Haswell SkylakeX; do \
-	  echo "OPENBLAS_CORETYPE=$$kind"; OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=$$kind $(BIN)/python -m pytest -q -n auto --dist worksteal || exit 1; done
-	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
-	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -q -n auto --dist worksteal
-	EXAMPLES=10 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
+	NUMBA_CPU_NAME=generic $(BIN)/python -m biasfree.dynamics
+	$(call as,Haswell,NUMBA_CPU_NAME=generic $(MAKE) --no-print-directory suite)
+	for i in 1 2; do while kill -0 $$$$ 2> /dev/null; do :; done & done; \
+	  $(call as,Prescott,$(MAKE) --no-print-directory suite)
 
 test-all: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ""
+	$(SUITE) -m ""
+	$(call as,SandyBridge,$(SUITE))
+	$(call as,SkylakeX,$(SUITE))
+	XLA_FLAGS=--xla_cpu_max_isa=AVX $(SUITE)
+	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -n auto --dist worksteal
+	EXAMPLES=10 $(SUITE)
 
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev

@@ -203,9 +203,9 @@ nets = bf.networks
         (lambda: nets.xavier((2, 3, 1), factor=-1), "factor must be positive"),
         (lambda: nets.xavier((2, 3, 2), signs=True), "a hidden layer and one output"),
         (lambda: nets.xavier((2, 1), signs=True), "a hidden layer and one output"),
-        (lambda: nets.gaussian(np.array(3), scale=1), "sizes must be .*, at least two numbers"),
-        (lambda: nets.gaussian((2, np.ones((9, 9)), 1), scale=1), r"got a ndarray of shape \(9, 9\)"),
-        (lambda: nets.low_rank([1, 2], widths=np.array(3), scale=1), "widths must be the width of each"),
+        (lambda: nets.gaussian(np.array(3), scale=1), "sizes must be .*, at least two numbers"),  # type: ignore[arg-type]
+        (lambda: nets.gaussian((2, np.ones((9, 9)), 1), scale=1), r"got a ndarray of shape \(9, 9\)"),  # type: ignore[arg-type]
+        (lambda: nets.low_rank([1, 2], widths=np.array(3), scale=1), "widths must be the width of each"),  # type: ignore[arg-type]
     ],
 )
 def test_initializations_refuse_impossible_arguments(call, message):
