@@ -99,6 +99,15 @@ def test_certified_extrema_are_extrema(dimensions, samples, leak, seed):
     assert (np.diff(found.rates) <= 0).all()
 
 
+def test_ascents_are_many_where_they_are_cheap():
+    """In five dimensions: by default all that 1000 others find, and more than 50 do."""
+    data = generic(0, samples=12, dimensions=5)
+    found, other = extremal_directions(data), extremal_directions(data, starts=1000, seed=1)
+    assert not found.complete
+    np.testing.assert_allclose(found.rates, other.rates, rtol=1e-12)
+    assert len(extremal_directions(data, starts=50)) < len(found)
+
+
 def test_signs_and_rates():
     """One positive sample: a > 0 grows along it. Its target negated: a < 0 does. The leak turns −x."""
     x, y = np.array([[3.0, 4.0]]), np.array([2.0])

@@ -192,6 +192,15 @@ def test_networks_without_derivatives_are_refused(hidden, leak, biased):
     assert refused > 4
 
 
+@pytest.mark.parametrize(("weights", "inputs"), [(200, -530), (-530, 200), (-300, -20)])
+def test_kernels_of_tiny_times_huge_have_all_their_digits(weights, inputs):
+    """Θ of two layers is of second order in weights and inputs, though squares of either may underflow."""
+    network, data = problem((3, 4, 1), 0.2, 0)
+    scaled = bf.Network([2.0**weights * w for w in network.weights], leak=0.2)
+    found = kernel(scaled, bf.Dataset(2.0**inputs * data.x, data.y))
+    np.testing.assert_allclose(found, 2.0 ** (2 * (weights + inputs)) * kernel(network, data), rtol=1e-14)
+
+
 def test_zero_weights_do_not_move():
     data = bf.data.six_points(0.1)
     zero = bf.Network((np.zeros((4, 2)), np.zeros((1, 4))))

@@ -18,6 +18,8 @@ from biasfree.theory.parts._linear_phase import representable
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
 
+#: Ascents, the least number of them, and samples times dimensions over all of them: 0.3 ms for 100 numbers.
+_STARTS, _LEAST, _WORK = 1000, 50, 100_000
 _SAME = 1e-8  # the largest difference, in a coordinate, of two ends of ascents that are one direction
 
 
@@ -56,7 +58,7 @@ class ExtremalDirections:
 
 
 def extremal_directions(
-    data: Dataset, *, leak: float = 0.0, loss: str = "square", starts: int = 50, seed: int = 0
+    data: Dataset, *, leak: float = 0.0, loss: str = "square", starts: int | None = None, seed: int = 0
 ) -> ExtremalDirections:
     """The directions to which neurons align while outputs are small, and their rates of growth.
 
@@ -67,8 +69,10 @@ def extremal_directions(
 
     In the plane, and wherever the inputs span at most two dimensions, all extrema are returned, exact up to
     rounding. Above that each one returned is certified: the moment of its activation pattern lies inside its
-    cone or, on hyperplanes, no direction leads up. They are the ends of ascents from `starts` directions,
-    half of them samples, so some may be missing.
+    cone or, on hyperplanes, no direction leads up. They are the ends of ascents from samples and random
+    directions, `starts` per sign of a: an extremum to which a share p of the sphere ascends is missing with
+    probability (1 − p)^n, n ≥ starts/2 the random ones. By default there are 1000, which takes half a
+    second, and fewer where samples times dimensions exceed 100, but at least 50.
 
     A neuron whose a changes sign ends at an extremum of the new sign; |a| ≥ |w| at t = 0 excludes that. Where
     a moment lies exactly on a hyperplane, as on orthogonal inputs, neurons can also end at one-sided extrema,
@@ -82,6 +86,8 @@ def extremal_directions(
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     if not 0 <= finite("leak", leak) <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
+    if starts is None:
+        starts = max(_LEAST, min(_STARTS, _WORK // data.x.size))
     starts, rng = whole("starts", starts), generator(seed)
     y = data.targets[:, 0]
     chosen = loss_named(loss)
@@ -114,7 +120,7 @@ def _basis(x: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "D Q"]:
 
 
 def _climbs(force: EarlyForce, starts: int, rng: np.random.Generator) -> Float[np.ndarray, "N D"]:
-    """The distinct ends of ascents from samples and random directions, half of each."""
+    """The distinct ends of ascents from samples, at most half of them, and random directions."""
     toward = force.lines[: starts // 2] * np.sign(force.kinks[: starts // 2, None])
     firsts = np.vstack([toward, rng.standard_normal((starts - len(toward), len(force.b)))])
     found: list[np.ndarray] = []

@@ -59,9 +59,13 @@ class Tangents:
         shape = (*self.outputs.shape, *other.outputs.shape)
         total = np.zeros(shape)
         for h, b, h2, b2 in zip(self.inputs, self.backward, other.inputs, other.backward, strict=True):
-            overlaps = h @ h2.T + self.biased
-            n = b.shape[2]
-            total += overlaps[:, None, :, None] * (b.reshape(-1, n) @ b2.reshape(-1, n).T).reshape(shape)
+            # of tiny inputs and huge weights, or the other way around, only the product is representable
+            sizes = [1.0 if self.biased else float(np.abs(inputs).max()) or 1.0 for inputs in (h, h2)]
+            overlaps = (h / sizes[0]) @ (h2 / sizes[1]).T + self.biased
+            back = [
+                size * vectors.reshape(-1, b.shape[2]) for size, vectors in zip(sizes, (b, b2), strict=True)
+            ]
+            total += overlaps[:, None, :, None] * (back[0] @ back[1].T).reshape(shape)
         return total
 
     @property
