@@ -124,7 +124,7 @@ def _status(name: str, folder: Path) -> Row:
         Path(one.file(next(iter(one.names())))).read_bytes(),
         Store(folder.absolute(), flush=False),
     )
-    for call in large.grid.names(large.version().digest):
+    for call, _ in large.grid.calls(large.version().digest):
         plain.write(plain.file(call), content)
     seconds, (table, _) = timed(lambda: status(folder))
     assert max(int(str(row[3])) for row in table.rows) == STORED

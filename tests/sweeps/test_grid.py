@@ -92,18 +92,15 @@ def test_points_have_one_number_one_name_and_one_set_of_parameters(data, values)
     names = ["b", "a", "seed"][: len(values)]
     group = data.draw(st.lists(st.sampled_from(names), unique=True))
     grid = Grid({name: tuple(v) for name, v in zip(names, values, strict=True)}, tuple(group))
-    found = list(grid.names("f"))
-    parameters = [grid.parameters(i) for i in range(len(grid))]
+    found, parameters = zip(*grid.calls("f"), strict=True)
     assert len(set(found)) == len(found) == len(grid)
     assert len(grid) * grid.per_call == grid.points == math.prod(map(len, values))
-    assert found == [name_of("f", one) for one in parameters]
-    assert not {*found} & {*grid.names("g")}
+    assert list(found) == [name_of("f", one) for one in parameters]
+    assert not {*found} & {name for name, _ in grid.calls("g")}
     assert all([*one] == names for one in parameters)
-    with pytest.raises(IndexError, match="the grid has"):
-        grid.parameters(len(grid))
 
 
 def test_the_order_of_axes_and_longer_axes_keep_names():
     """More values of an axis, or another order of axes, keep what is stored."""
     short, long = Grid({"a": (1, 2), "b": (3.0,)}), Grid({"b": (3.0, 4.0), "a": (2, 1, 5)})
-    assert {*short.names("f")} < {*long.names("f")}
+    assert {name for name, _ in short.calls("f")} < {name for name, _ in long.calls("f")}

@@ -75,7 +75,7 @@ def run(
     def go(client: object = None) -> None:
         with STOP.deferred():
             how = How(workers, None, client, retry, keep_stale, part, stopped=lambda: STOP.signal)
-            compute(found, found.grid, how)
+            compute(found, found.grid.calls, how)
 
     if slurm is None:
         go()

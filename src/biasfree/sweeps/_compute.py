@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from biasfree.stopping import end_with_parent
-from biasfree.sweeps._grid import Parameters
+from biasfree.sweeps._grid import Call, Parameters
 from biasfree.sweeps._results import Unstorable, arrays_of
 from biasfree.sweeps._store import Store, packed, unwritable
 from biasfree.sweeps._version import Version, differences
-
-#: A call: its name in the store, and its parameters.
-Call = tuple[str, Parameters]
 
 
 @dataclass(frozen=True)

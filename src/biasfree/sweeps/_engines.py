@@ -17,7 +17,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from biasfree.sweeps._compute import Call, Job, begin, compute
+from biasfree.sweeps._compute import Job, begin, compute
+from biasfree.sweeps._grid import Call
 from biasfree.threads import cores, one_thread_environment
 
 #: Share of the available memory that the processes may take together; what one needs at the least, in bytes.

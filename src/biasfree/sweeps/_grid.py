@@ -6,7 +6,7 @@ import inspect
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -22,6 +22,11 @@ SEED = "seed"
 _KINDS = {str: "strings", bool: "booleans"}
 
 
+#: A call: its name in the store, and its parameters. Calls are those of a grid or a list, by version.
+Call = tuple[str, Parameters]
+Calls = Callable[[str], Iterator[Call]]
+
+
 @dataclass(frozen=True)
 class Grid:
     """All combinations of the values of the axes; a call takes the axes in `group` whole, as lists."""
@@ -35,24 +40,14 @@ class Grid:
         return tuple(self.axes)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of values of each axis."""
-        return tuple(len(values) for values in self.axes.values())
-
-    @property
-    def points(self) -> int:
-        """The number of points."""
-        return math.prod(self.shape)
-
-    @property
     def per_call(self) -> int:
         """The number of points that one call computes."""
         return math.prod(len(self.axes[name]) for name in self.group)
 
     @property
-    def single(self) -> tuple[str, ...]:
-        """The axes that a call gets one value of."""
-        return tuple(name for name in self.axes if name not in self.group)
+    def points(self) -> int:
+        """The number of points."""
+        return math.prod(map(len, self.axes.values()))
 
     def __len__(self) -> int:
         return self.points // self.per_call
@@ -60,57 +55,28 @@ class Grid:
     def __str__(self) -> str:
         return " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
 
-    def index(self, number: int) -> tuple[int, ...]:
-        """The position of a call along the single axes."""
-        return tuple(int(i) for i in np.unravel_index(number, [len(self.axes[n]) for n in self.single]))
-
-    def parameters(self, number: int) -> Parameters:
-        """The parameters of a call; those of a group are lists."""
-        if not 0 <= number < len(self):
-            raise IndexError(f"the grid has {len(self)} calls, got number {number}.")
-        single = zip(self.single, self.index(number), strict=True)
-        given = {name: self.axes[name][i] for name, i in single}
-        return {name: given[name] if name in given else list(self.axes[name]) for name in self.axes}
-
-    def names(self, fingerprint: str) -> Iterator[str]:
-        """The names of all calls, in order; a million take about two seconds."""
-        order = sorted(self.axes)
-        texts = {name: [_text(value) for value in self.axes[name]] for name in self.single}
-        texts |= {name: [_text(list(self.axes[name]))] for name in self.group}
-        columns = [[f"{name}={text}" for text in texts[name]] for name in self.axes]
-        at = [self.dims.index(name) for name in order]
-        begun = blake2b(fingerprint.encode(), digest_size=16)
-        for parts in itertools.product(*columns):
+    def calls(self, version: str) -> Iterator[Call]:
+        """All calls, in order, with their names under a version; a million take a few seconds."""
+        values = [[[*v]] if name in self.group else [*v] for name, v in self.axes.items()]
+        order = sorted(range(len(values)), key=self.dims.__getitem__)
+        texts = [
+            [f"{n}={_text(value)}" for value in column] for n, column in zip(self.dims, values, strict=True)
+        ]
+        begun = blake2b(version.encode(), digest_size=16)
+        for parts, given in zip(itertools.product(*texts), itertools.product(*values), strict=True):
             digest = begun.copy()
-            digest.update("\0".join([parts[i] for i in at]).encode())
-            yield digest.hexdigest()
+            digest.update("\0".join([parts[i] for i in order]).encode())
+            yield digest.hexdigest(), dict(zip(self.dims, given, strict=True))
 
 
-@dataclass(frozen=True)
-class Listed:
+def listed(calls: Iterable[Parameters]) -> Calls:
     """Calls given one by one."""
-
-    calls: Sequence[Parameters]
-
-    def __len__(self) -> int:
-        return len(self.calls)
-
-    def parameters(self, number: int) -> Parameters:
-        """The parameters of a call."""
-        return self.calls[number]
-
-    def names(self, fingerprint: str) -> Iterator[str]:
-        """The names of all calls, in order."""
-        return (name_of(fingerprint, parameters) for parameters in self.calls)
+    return lambda version: ((name_of(version, parameters), parameters) for parameters in calls)
 
 
-#: Calls of a function, numbered from 0: the points of a grid, or points listed one by one.
-Calls = Grid | Listed
-
-
-def name_of(fingerprint: str, parameters: Parameters) -> str:
-    """The name under which a call is stored: a hash of the fingerprint of the function and the parameters."""
-    digest = blake2b(fingerprint.encode(), digest_size=16)
+def name_of(version: str, parameters: Parameters) -> str:
+    """The name under which a call is stored: a hash of the version and the parameters."""
+    digest = blake2b(version.encode(), digest_size=16)
     digest.update("\0".join(f"{name}={_text(parameters[name])}" for name in sorted(parameters)).encode())
     return digest.hexdigest()
 

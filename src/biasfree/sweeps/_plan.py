@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, name_of
+from biasfree.sweeps._grid import Calls, Grid, Parameters, listed, name_of
 from biasfree.sweeps._store import Damaged, Store, read_json
 from biasfree.sweeps._version import Version
 from biasfree.tables import Table, duration, size
@@ -75,11 +75,11 @@ def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid, store, version = sweep.grid, sweep.store, sweep.version()
     stored, failed = store.names(), store.failed()
-    done, broken, sample = _counted(grid, version.digest, stored, failed)
+    done, broken, sample = _counted(grid.calls, version.digest, stored, failed)
     stale, changed = 0, ""
-    for old, numbers, why in stale_versions(sweep, grid, version):
-        stale, changed = stale + len(numbers), changed or why
-        sample = sample or _counted(grid, old, stored, failed)[2]
+    for old, stale_calls, why in stale_versions(sweep, grid.calls, version):
+        stale, changed = stale + len(stale_calls), changed or why
+        sample = sample or _counted(grid.calls, old, stored, failed)[2]
     workers = workers_for(None, None)[0]
     costs: tuple[float | None, float | None, float | None] = (None, None, None)
     if sample and (seen := [cost for name in sample if (cost := _cost(store, name)) is not None]):
@@ -94,7 +94,7 @@ def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> t
     """How many calls are stored, how many have failed, and some of those that are stored."""
     done = broken = 0
     sample: list[str] = []
-    for name in calls.names(digest):
+    for name, _ in calls(digest):
         if name in stored:
             done += 1
             if len(sample) < _SAMPLE:
@@ -113,9 +113,9 @@ def _cost(store: Store, name: str) -> tuple[float, float, float] | None:
     return record["seconds"], record["memory"], os.stat(store.file(name)).st_size
 
 
-def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[int], str]]:
+def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[Parameters], str]]:
     """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
-    store, seen = sweep.store, set()
+    store, seen = sweep.store, set[str]()
     files = [*(store.folder / "sources").glob("*.json")]
     files.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     stored = store.names() if files else set()
@@ -123,21 +123,24 @@ def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[s
         record = read_json(path)
         if path.stem == now.digest or record["name"] != sweep.name:
             continue
-        pairs = enumerate(zip(calls.names(now.digest), calls.names(path.stem), strict=True))
-        numbers = [i for i, (new, old) in pairs if old in stored and new not in stored and i not in seen]
-        seen.update(numbers)
-        if numbers:
+        pairs = zip(calls(now.digest), calls(path.stem), strict=True)
+        found = [
+            call
+            for call, (old, _) in pairs
+            if old in stored and call[0] not in stored and call[0] not in seen
+        ]
+        seen |= {name for name, _ in found}
+        if found:
             names = sorted(now.parts.keys() | record["parts"].keys())
             changes = [name for name in names if now.parts.get(name) != record["parts"].get(name)]
             more = f" and {len(changes) - 4} more" if len(changes) > 4 else ""
-            yield path.stem, numbers, ", ".join(changes[:4]) + more
+            yield path.stem, [parameters for _, parameters in found], ", ".join(changes[:4]) + more
 
 
-def adopt(sweep: Sweep, calls: Calls, now: Version, old: str, numbers: list[int]) -> None:
+def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None:
     """Keep stale calls and the refinements of their version, under the present one, with their records."""
     store, mine = sweep.store, identity(sweep.grid, old)
-    kept = [*(calls.parameters(number) for number in numbers), *refined(store, sweep.grid, old)]
-    for parameters in kept:
+    for parameters in [*stale, *refined(store, sweep.grid, old)]:
         before, new = name_of(old, parameters), name_of(now.digest, parameters)
         if store.has(before) and not store.has(new):
             store.write(store.file(new), Path(store.file(before)).read_bytes())
@@ -187,8 +190,8 @@ def status(folder: str | os.PathLike[str]) -> tuple[Table, list[str]]:
         digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
         latest = newest.setdefault(sweep["function"], digest) == digest
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        done, broken, _ = _counted(grid, digest, stored, failed)
-        added = _counted(Listed(refined(store, grid, digest)), digest, stored, failed)[0]
+        done, broken, _ = _counted(grid.calls, digest, stored, failed)
+        added = _counted(listed(refined(store, grid, digest)), digest, stored, failed)[0]
         counts = [n * grid.per_call for n in (len(grid), done, broken, len(grid) - done - broken, added)]
         version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
         rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))

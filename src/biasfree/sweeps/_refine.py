@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasfree.arrays import finite
 from biasfree.sweeps._boundary import Field, between, field
-from biasfree.sweeps._grid import SEED, Grid, Listed, Parameters
+from biasfree.sweeps._grid import SEED, Grid, Parameters, listed
 from biasfree.sweeps._plan import identity
 from biasfree.sweeps._run import How, run
 from biasfree.sweeps._store import Store
@@ -70,7 +70,7 @@ def refine(
         calls = [call for place in new for call in lattice.calls(place)]
         if calls:
             _remember(sweep.store, grid, digest, key, calls)
-            run(sweep, Listed(calls), manner)
+            run(sweep, listed(calls), manner)
             found = now()
         if not children:
             return

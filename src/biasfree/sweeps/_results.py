@@ -101,12 +101,14 @@ def _common(name: str, held: np.dtype[Any], new: np.dtype[Any]) -> np.dtype[Any]
     return np.promote_types(held, new if new.kind in "Uc" else held)
 
 
-def over_grid(grid: Grid, calls: Iterable[tuple[int, Arrays]]) -> dict[str, np.ndarray]:
-    """The results of numbered calls as arrays over the axes of a grid, in their order."""
-    order = (*grid.single, *grid.group)
+def over_grid(grid: Grid, calls: Iterable[tuple[Parameters, Arrays]]) -> dict[str, np.ndarray]:
+    """The results of calls as arrays over the axes of a grid, in their order."""
+    single = [name for name in grid.dims if name not in grid.group]
+    order = (*single, *grid.group)
+    places = {name: {value: i for i, value in enumerate(grid.axes[name])} for name in single}
     table = Table(tuple(len(grid.axes[name]) for name in order))
-    for number, arrays in calls:
-        index = (*grid.index(number), *(slice(None) for _ in grid.group))
+    for parameters, arrays in calls:
+        index = (*(places[name][parameters[name]] for name in single), *(slice(None) for _ in grid.group))
         table.put(index, arrays, len(grid.group))
     axes = [order.index(name) for name in grid.dims]
     found = table.arrays.items()

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from biasfree.arrays import whole
-from biasfree.sweeps._compute import Answer, Call, Job, failure
+from biasfree.sweeps._compute import Answer, Job, failure
 from biasfree.sweeps._engines import Cluster, Processes, workers_for
-from biasfree.sweeps._grid import Calls, name_of
+from biasfree.sweeps._grid import Call, Calls
 from biasfree.sweeps._plan import adopt, note, stale_versions
 from biasfree.sweeps._store import Store, unwritable
 from biasfree.sweeps._version import Version, pickled
@@ -69,14 +67,15 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
         note(store, sweep.name, sweep.grid, version)
         _report_stale(sweep, calls, version, how)
         wanted = _wanted(calls, version.digest, store, how)
+        total = sum(1 for _ in wanted())
     except OSError as error:
         raise unwritable(store.folder, error) from error
     here, (workers, share) = how.client is None, workers_for(how.workers, how.memory)
     job = Job(function, version, sweep.grid.group, store if here else None, share if here else None)
-    making = _Making(sweep, job, (calls.parameters(number) for number in wanted.tolist()), len(wanted), how)
+    making = _Making(sweep, job, wanted(), total, how)
     try:
-        if len(wanted):
-            engine = Processes(job, min(workers, len(wanted))) if here else Cluster(job, how.client)
+        if total:
+            engine = Processes(job, min(workers, total)) if here else Cluster(job, how.client)
             with closing(engine):
                 making.all(engine)
     finally:
@@ -84,41 +83,38 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
     making.verify()
 
 
-def _wanted(calls: Calls, digest: str, store: Store, how: How) -> np.ndarray:
-    """The numbers of the calls of this shard that are neither stored to the end nor failed."""
+def _wanted(calls: Calls, digest: str, store: Store, how: How) -> Callable[[], Iterator[Call]]:
+    """The calls of this shard that are neither stored to the end nor, unless retried, failed."""
     stored, failed = store.names(), store.failed()
     part, parts = how.shard or (0, 1)
 
-    def numbers() -> Iterator[int]:
-        for number, name in enumerate(calls.names(digest)):
-            if int(name[:8], 16) % parts != part or (name in stored and store.has(name)):
-                continue
-            if name in failed and how.retry:
-                store.failure_file(name).unlink(missing_ok=True)
-            if name not in failed or how.retry:
-                yield number
+    def wanted(name: str) -> bool:
+        mine = int(name[:8], 16) % parts == part and not (name in stored and store.has(name))
+        if mine and how.retry and name in failed:
+            store.failure_file(name).unlink(missing_ok=True)
+        return mine and (how.retry or name not in failed)
 
-    return np.fromiter(numbers(), np.int64)
+    return lambda: (call for call in calls(digest) if wanted(call[0]))
 
 
 def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> None:
-    for old, numbers, changed in stale_versions(sweep, calls, version):
+    for old, stale, changed in stale_versions(sweep, calls, version):
         if how.keep_stale:
-            adopt(sweep, calls, version, old, numbers)
+            adopt(sweep, version, old, stale)
         if how.progress:
             what = "kept" if how.keep_stale else "computed again; keep_stale=True (--keep-stale) keeps them"
-            first = ", ".join(f"{name}={value}" for name, value in calls.parameters(numbers[0]).items())
-            text = f"{len(numbers) * sweep.grid.per_call:,} points are stale, such as {first}, and {what}."
+            first = ", ".join(f"{name}={value}" for name, value in stale[0].items())
+            text = f"{len(stale) * sweep.grid.per_call:,} points are stale, such as {first}, and {what}."
             print(f"{sweep.name} has changed ({changed}): {text}", file=sys.stderr)
 
 
 class _Making:
     """The calls of a run that are not made yet, those that an engine has, and what became of the others."""
 
-    def __init__(self, sweep: Sweep, job: Job, parameters: Iterator[Any], total: int, how: How):
+    def __init__(self, sweep: Sweep, job: Job, calls: Iterator[Call], total: int, how: How):
         self._name, self._store, self._per_call = sweep.name, sweep.store, sweep.grid.per_call
         self._version, self._how, self._total = job.version, how, total
-        self._left = ((name_of(job.version.digest, one), one) for one in parameters)
+        self._left = calls
         self._again: deque[Call] = deque()
         self._alone: deque[Call] = deque()
         self._twice: set[str] = set()

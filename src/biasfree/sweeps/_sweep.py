@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 from biasfree.arrays import whole
 from biasfree.files import as_path
 from biasfree.sweeps import _boundary, _refine, _run
-from biasfree.sweeps._grid import Calls, Grid, Listed, Parameters, grid_of
+from biasfree.sweeps._grid import Calls, Grid, Parameters, grid_of, listed
 from biasfree.sweeps._plan import Plan, planned, refined
 from biasfree.sweeps._results import dataset, long_table, over_grid
 from biasfree.sweeps._store import Damaged, Store, read_json
@@ -112,31 +113,29 @@ class Sweep:
         function are computed again unless `keep_stale=True`. `shard=(k, n)` takes one of n parts of what is
         missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
         """
-        _run.run(self, self.grid, _run.How(workers, memory, client, retry, keep_stale, shard, progress))
+        _run.run(self, self.grid.calls, _run.How(workers, memory, client, retry, keep_stale, shard, progress))
         return self
 
     @property
     def dataset(self) -> xarray.Dataset:
         """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
         version = self.version()
-        arrays = over_grid(self.grid, self._stored(self.grid, version))
+        arrays = over_grid(self.grid, self._stored(self.grid.calls, version))
         return dataset(self.grid, arrays, self._attributes(version))
 
     @property
     def points(self) -> xarray.Dataset:
         """All stored points, those of `refine` too, along one dimension `point`."""
         version = self.version()
-        lists: tuple[Calls, Calls] = (self.grid, Listed(refined(self.store, self.grid, version.digest)))
-        calls = [(one.parameters(i), arrays) for one in lists for i, arrays in self._stored(one, version)]
-        return long_table(self.grid, calls, self._attributes(version))
+        both = itertools.chain.from_iterable(self._stored(calls, version) for calls in self._all(version))
+        return long_table(self.grid, both, self._attributes(version))
 
     @property
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
-        digest = self.version().digest
+        version = self.version()
         stored, failed = self.store.names(), self.store.failed()
-        added = Listed(refined(self.store, self.grid, digest))
-        names = [name for one in (self.grid, added) for name in one.names(digest)]
+        names = [name for calls in self._all(version) for name, _ in calls(version.digest)]
         broken = [name for name in names if name in failed and name not in stored]
         records = [read_json(self.store.failure_file(name)) for name in broken]
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
@@ -191,17 +190,23 @@ class Sweep:
 
         return draw(self, name, axes=axes, at=at, reduce=reduce, level=level)
 
-    def _stored(self, calls: Calls, version: Version) -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
-        """The stored calls by number; each file is read once, and one that is damaged counts as missing."""
+    def _all(self, version: Version) -> tuple[Calls, Calls]:
+        """The calls of the grid, and those that refinements have added."""
+        return self.grid.calls, listed(refined(self.store, self.grid, version.digest))
+
+    def _stored(
+        self, calls: Calls, version: Version
+    ) -> Iterator[tuple[Parameters, Mapping[str, np.ndarray]]]:
+        """The results of stored calls; each file is read once, and one that is damaged counts as missing."""
         stored = self.store.names()
-        for number, name in enumerate(calls.names(version.digest)):
+        for name, parameters in calls(version.digest):
             if name in stored and name not in self._known:
                 try:
                     self._known[name] = self.store.get(name)[0]
                 except Damaged as damage:
                     warnings.warn(str(damage), stacklevel=5)
             if name in stored and name in self._known:
-                yield number, self._known[name]
+                yield parameters, self._known[name]
 
     def _attributes(self, version: Version) -> dict[str, str]:
         """What a Dataset says about itself, as text that every file format takes."""

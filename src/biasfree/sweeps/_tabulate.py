@@ -33,9 +33,8 @@ def tabulate(
 
     grid, noted = grid_of(function, {} if over is None else over, seeds, group), _Noted()
 
-    def computed() -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
-        for number in range(len(grid)):
-            parameters = grid.parameters(number)
+    def computed() -> Iterator[tuple[Parameters, Mapping[str, np.ndarray]]]:
+        for _, parameters in grid.calls(""):
             if report is not None:
                 report(parameters)
             try:
@@ -43,7 +42,7 @@ def tabulate(
             except Unstorable as error:
                 raise ValueError(str(error)) from None
             noted.kinds_of(arrays)
-            yield number, arrays
+            yield parameters, arrays
 
     variables = {
         name: noted.variable(grid, name, array) for name, array in over_grid(grid, computed()).items()
