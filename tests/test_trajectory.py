@@ -77,8 +77,11 @@ def test_states_are_networks_in_order():
     assert np.array_equal(run[-1].weights[1], run[2].weights[1])
     with pytest.raises(IndexError):
         run[3]
-    with pytest.raises(TypeError, match="slice"):
-        run[:2]
+    for wrong in (slice(0, 1), "a", 1.0):
+        with pytest.raises(
+            TypeError, match=r"takes the number of one saved time, got .*; for several of them"
+        ):
+            run[wrong]
 
 
 def test_map_adds_the_time_axis():
@@ -87,6 +90,18 @@ def test_map_adds_the_time_axis():
     np.testing.assert_allclose(
         run.map(lambda network: network.norms[0]), np.linalg.norm(run.weights[0], axis=(1, 2)), rtol=1e-15
     )
+
+
+def test_measurements_of_varying_shapes_are_refused():
+    run, data = trajectory(), bf.Dataset(np.eye(2), np.ones(2))
+    shapes = iter([(2,), (2,), (3,)])
+    with pytest.raises(
+        ValueError, match=r"measure must return arrays of one shape .*, got \(2,\) and \(3,\)"
+    ):
+        run.map(lambda _: np.zeros(next(shapes)))
+    shapes = iter([(2,), (3,)])
+    with pytest.raises(ValueError, match=r"save must return arrays of one shape .*, got \(2,\) and \(3,\)"):
+        bf.gradient_flow(run[0], data, [0.0, 1.0], save=lambda _: np.zeros(next(shapes)))
 
 
 def test_a_run_that_saved_a_measurement_knows_only_its_last_network():

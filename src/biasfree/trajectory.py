@@ -231,6 +231,11 @@ class Trajectory:
 
     def __getitem__(self, i: int) -> Network:
         """The network at the i-th saved time."""
+        if not hasattr(i, "__index__"):
+            raise TypeError(
+                f"a trajectory takes the number of one saved time, got {i!r}; for several of them take "
+                "[run[i] for i in (0, 1)], or the arrays run.ts, run.loss and run.weights."
+            )
         i = range(len(self))[operator.index(i)]
         if isinstance(self.weights, Factored):
             return Network(self.weights.at(i), leak=self.leak)
@@ -279,7 +284,7 @@ class Trajectory:
     @one_blas_thread
     def map(self, measure: Callable[[Network], Any]) -> np.ndarray:
         """Apply `measure` to the network at every saved time; results are stacked along a time axis."""
-        return np.array([measure(network) for network in self])
+        return stacked("measure", [measure(network) for network in self])
 
     @overload
     def time_of(self, level: float) -> float: ...
@@ -391,7 +396,7 @@ class MapTrajectory:
     @one_blas_thread
     def map(self, measure: Callable[[np.ndarray], Any]) -> np.ndarray:
         """Apply `measure` to the linear map at every saved time; results are stacked along a time axis."""
-        return np.array([measure(w) for w in self.maps])
+        return stacked("measure", [measure(w) for w in self.maps])
 
     @overload
     def time_of(self, level: float) -> float: ...
@@ -415,6 +420,18 @@ class MapTrajectory:
         with contents(path, "a trajectory of maps"):
             found = Stats.from_json(stats)
             return cls(arrays["ts"], arrays["maps"], arrays["loss"], found, arrays.get("gram"))
+
+
+def stacked(name: str, values: Sequence[Any]) -> np.ndarray:
+    """Measurements along a time axis; raises ValueError unless all have one shape."""
+    arrays = [as_array(f"what {name} returns", value) for value in values]
+    shapes = list(dict.fromkeys(array.shape for array in arrays))
+    if len(shapes) > 1:
+        raise ValueError(
+            f"{name} must return arrays of one shape at all times, got {shapes[0]} and {shapes[1]}; "
+            "pad them, or measure one number."
+        )
+    return np.array(arrays)
 
 
 def _card(trajectory: Trajectory | MapTrajectory, title: str) -> str:

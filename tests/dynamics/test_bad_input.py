@@ -108,6 +108,7 @@ FLOW: list[tuple[dict[str, Any], str]] = [
     ({"ts": [0.0, 1.0, 1.0]}, "ts must be strictly increasing"),
     ({"ts": [1e-310], "method": "steps"}, "ts must be 0 or at least 2.23e-308, got 1e-310"),
     ({"rtol": 1e-20}, "rtol must be at least 2.2e-15, got 1e-20"),
+    ({"rtol": 1e300}, "rtol must be below 1, an error as large as the weights, got 1e\\+300; try 1e-4"),
     (
         {"data": bf.Dataset(1e200 * DATA.x, DATA.y)},
         r"velocity at t = 0 is not a finite number: inputs reach \S+e\+200",

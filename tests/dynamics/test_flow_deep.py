@@ -236,6 +236,22 @@ def test_weights_of_the_exact_structure_keep_it(width, d, n):
     assert distance(run.weights, solved.weights) < 1e-5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_the_exact_structure_turn_around_on_a_line(seed):
+    """From weights of the wrong sign all neurons reach w·x = 0 at once, where no layer above sees anything of
+    the samples; each goes on to the side on which it alone is seen."""
+    data = bf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [1.0, -1.0])
+    network = bf.networks.low_rank([-0.45, 0.89], widths=(2 + seed, 2), scale=0.8, seed=seed)
+    run = bf.gradient_flow(network, data, [0.0, 4.0, 40.0])
+    assert run.loss[-1] < 1e-12
+
+    def gap(step):
+        end = oracles.descended(network, data, step=step, steps=round(4 / step))[0]
+        return distance([w[1:2] for w in run.weights], [w[None] for w in end])
+
+    assert gap(0.01) / gap(0.0025) > 2  # first order in the step
+
+
 def test_a_neuron_of_the_first_layer_shrinks_to_nothing_and_rests():
     """The seed is one at which that happens; descent with shorter and shorter steps shows the same path."""
     data = bf.data.circle(40, bf.data.separation_target)

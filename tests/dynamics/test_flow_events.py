@@ -15,6 +15,7 @@ from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._objective import params_of
 from biasfree.dynamics.flow import _driver
 from biasfree.dynamics.flow import _gradient_flow as flow
+from biasfree.dynamics.flow.events import _event_flow
 from biasfree.dynamics.flow.native._loop import run as native_run
 from event_runs import CUBE, LONG, SHORT, SIX, descent_distances, events_run, small, wide
 
@@ -128,10 +129,12 @@ def test_max_steps_says_where_and_what_to_do():
         events_run(small(), CUBE, SHORT, max_steps=20)
 
 
-def test_auto_changes_to_steps_when_there_are_too_many_events(monkeypatch):
+@pytest.mark.parametrize(("where", "most"), [(flow, "MOST_EVENTS"), (_event_flow, "MOST_AT_ONCE")])
+def test_auto_changes_to_steps_when_there_are_too_many_events(where, most, monkeypatch):
+    """Too many in all, or at one time."""
     network = small()
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "events"
-    monkeypatch.setattr(flow, "MOST_EVENTS", 3)
+    monkeypatch.setattr(where, most, 0)
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "steps"
 
 

@@ -137,3 +137,72 @@ def test_flows_of_two_hundred_problems():
     # most problems have one flow, and a reference
     assert table["steps"][1] >= 120
     assert table["events"][1] >= 50
+
+
+def tolerant(seed):
+    """A Gaussian problem of two or three layers; at every third seed the readout begins at zero."""
+    rng = np.random.default_rng([7, seed])
+    sizes = (int(rng.integers(2, 4)), *(int(n) for n in rng.integers(2, 6, size=1 + seed % 2)), 1)
+    scale = 10 ** rng.uniform(-1, 0.3)
+    weights = [scale * rng.normal(size=shape) for shape in zip(sizes[1:], sizes[:-1], strict=True)]
+    weights[-1] = weights[-1] * bool(seed % 3)
+    samples = int(rng.integers(3, 9))
+    return bf.Network(tuple(weights)), bf.Dataset(
+        rng.normal(size=(samples, sizes[0])), rng.normal(size=samples)
+    )
+
+
+def largest_error(one, exact):
+    """The largest |ΔW_l|/|W_l| over layers and time, |W_l| being the larger one of t and of t = 0."""
+    found = 0.0
+    for a, b in zip(one.weights, exact.weights, strict=True):
+        sizes = np.linalg.norm(b[1:], axis=(1, 2))
+        gaps = np.linalg.norm(a[1:] - b[1:], axis=(1, 2))
+        found = max(found, (gaps / np.maximum(sizes, np.linalg.norm(b[0]))).max())
+    return found
+
+
+def growth_of_layers(network, data, exact):
+    """The largest factor by which changes of the weights at three times grow, layer by layer."""
+    rng, size, found = np.random.default_rng(0), 1e-6, 1.0
+    for k in (0, 1, 2):
+        ts, start = exact.ts[k:] - exact.ts[k], exact[k]
+        path = bf.gradient_flow(start, data, ts, method="events", rtol=1e-10)
+        for _ in range(2):
+            moves = [rng.normal(size=w.shape) for w in start.weights]
+            moved = [
+                w + size * np.linalg.norm(w) / np.linalg.norm(d) * d
+                for w, d in zip(start.weights, moves, strict=True)
+            ]
+            other = bf.Network(tuple(moved), leak=network.leak)
+            beside = bf.gradient_flow(other, data, ts, method="events", rtol=1e-10)
+            found = max(found, largest_error(beside, path) / size)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_error_is_not_understated(seed):
+    """Every layer by itself, with how exactly kinks were located, at a tolerance at which that counts."""
+    network, data = tolerant(seed)
+    run, exact = (
+        bf.gradient_flow(network, data, [0.0, 2.0, 4.0, 6.0], method="events", rtol=rtol)
+        for rtol in (1e-4, 1e-9)
+    )
+    if run.stats.branch_times or exact.stats.branch_times:
+        return
+    # a step is judged by |W(t)| + |W(0)|, at most twice the larger one, and growth is that of two directions
+    allowed = 3 * growth_of_layers(network, data, exact) * (run.stats.error or 0.0)
+    assert largest_error(run, exact) <= allowed + 1e-7
+
+
+@pytest.mark.parametrize("scale", [3.0, 30.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_readout_that_begins_at_zero_is_judged_by_itself(scale, seed):
+    """It stays far smaller than the first layer, whose flow is nearly linear and contracts."""
+    first, _ = bf.networks.gaussian((2, 3, 1), scale=scale, seed=seed).weights
+    network, data = bf.Network((first, np.zeros((1, 3)))), oracles.random_data(4, 2, seed=seed)
+    data = bf.Dataset(data.x, 0.1 * data.y)
+    run, exact = (
+        bf.gradient_flow(network, data, [0.0, 1.0, 2.0], method="events", rtol=rtol) for rtol in (1e-4, 1e-9)
+    )
+    assert largest_error(run, exact) <= 3 * (run.stats.error or 0.0)

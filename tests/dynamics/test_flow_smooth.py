@@ -11,6 +11,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError
 from biasfree.dynamics.flow import _gradient_flow as flow
+from biasfree.dynamics.flow._flow import Flow
 from biasfree.dynamics.flow.native._loop import run as native_run
 
 #: One shape for every property of two linear layers.
@@ -216,6 +217,21 @@ def test_save_stores_a_measurement():
     assert run.saved is not None
     np.testing.assert_array_equal(run.saved, plain.map(lambda network: network.norms))
     np.testing.assert_array_equal(run.loss, plain.loss)
+
+
+def test_a_flow_that_errs_by_more_than_rtol_per_step_warns_or_raises(monkeypatch):
+    """It never should, so that the sum of the errors is replaced."""
+    steps = bf.gradient_flow(linear(), DATA, TS).stats.accepted
+    monkeypatch.setattr(Flow, "error", 0.9e-8 * steps)
+    bf.gradient_flow(linear(), DATA, TS)
+    monkeypatch.setattr(Flow, "error", 1.1e-8 * steps)
+    missed = (
+        f"the error of the flow is about .*, more than rtol = 1e-08 for each of {steps} steps; use method="
+    )
+    with pytest.warns(UserWarning, match=missed):
+        bf.gradient_flow(linear(), DATA, TS)
+    with pytest.raises(UnfinishedError, match=missed):
+        bf.gradient_flow(linear(), DATA, TS, rtol=1e-8)
 
 
 def test_other_numbers_do_not_compile_anew():

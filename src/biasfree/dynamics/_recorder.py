@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics._params import Params
 from biasfree.networks import Network
-from biasfree.trajectory import Stats, Trajectory
+from biasfree.trajectory import Stats, Trajectory, stacked
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -44,7 +44,7 @@ class Recorder:
         self._network, self._l2, self._save = network, l2, save
         self._ts: list[np.ndarray] = []
         self._losses: list[np.ndarray] = []
-        self._kept: list[Params | list[np.ndarray]] = []
+        self._kept: list[Params | list[Any]] = []
         self._last: Network | None = None
         self.slots = _slots_for(network)
 
@@ -61,7 +61,7 @@ class Recorder:
             return
         networks = [self._state(kept, i) for i in range(len(ts))]
         self._last = networks[-1]
-        self._kept.append([np.asarray(self._save(n)) for n in networks])
+        self._kept.append([self._save(n) for n in networks])
 
     def add_with(self, ts: np.ndarray, states: Params, losses: ArrayLike) -> None:
         """`add` with the data losses; the penalties are computed."""
@@ -105,7 +105,7 @@ class Recorder:
             "stats": replace(stats, reached=self.levels.times),
         }
         if self._save is not None:
-            saved = np.array([one for block in self._kept for one in block])
+            saved = stacked("save", [one for block in self._kept for one in block])
             return Trajectory(weights=(), saved=saved, last=self._last, **common)
         weights, biases = (tuple(map(_joined, *parts)) for parts in zip(*self._kept, strict=True))
         return Trajectory(weights=weights, biases=biases or None, **common)

@@ -73,6 +73,7 @@ def _start(network: Network, data: Dataset, problem: Problem) -> tuple[Params, t
         return params, (0.0,) if branches_initially(network, data, **how) else ()
     if network.biases is None and not data.x.any():
         return params, ()
-    decisions = Decisions(first_layer_hyperplanes(network, data))
+    drifts = network.biases is not None and problem.l2 > 0
+    decisions = Decisions(first_layer_hyperplanes(network, data), drifts=drifts)
     begun = initial_state(network, data, decisions, **how)
     return with_hidden(params, begun.hidden), tuple(decisions.branch_times)

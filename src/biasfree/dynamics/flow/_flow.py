@@ -41,6 +41,8 @@ drop_stale(run)
 
 #: The tolerance per step as a share of rtol, which is meant for the whole path.
 LOCAL_SHARE = 0.1
+#: The size, relative to the largest array, below which one that begins at zero is zero but for rounding.
+NOTHING = 1e-14
 #: Halvings of a step in which a level of the loss is located.
 HALVINGS = 50
 
@@ -100,7 +102,8 @@ class Flow:
         self._branches = self.decides_initially and branches_initially(
             network, data, loss=loss, l2=l2, train=train
         )
-        self.rtol, self.floors = LOCAL_SHARE * limits.rtol, _floors(network, limits.atol / limits.rtol)
+        self.rtol = LOCAL_SHARE * limits.rtol
+        self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
 
     def _first_room(self) -> Room:
         return room_for(self.shape, self.rays)
@@ -238,9 +241,9 @@ class Flow:
         return fraction
 
 
-def _floors(network: Network, share: float) -> np.ndarray:
-    """The absolute tolerance of every array over rtol: a share of its initial norm, or of the largest if
-    zero."""
+def _floors(network: Network, share: float, nothing: float) -> np.ndarray:
+    """The absolute tolerance of every array over rtol: a share of its initial norm. What begins at zero is
+    judged by itself, unless it is as good as nothing beside the largest array."""
     biases = network.biases or [np.zeros(0)] * network.depth
     norms = [np.linalg.norm(part) for pair in zip(network.weights, biases, strict=True) for part in pair]
-    return share * np.where(np.array(norms) > 0, norms, max(norms) or 1.0)
+    return share * np.where(np.array(norms) > 0, norms, min(nothing, 1.0) * (max(norms) or 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ from biasfree.dynamics._problem import Problem, has_populations, problem_of, tim
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
-from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits
+from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow._initial import check_velocity
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
 from biasfree.dynamics.flow.events._merging import MergingFlow
@@ -92,6 +93,8 @@ def gradient_flow(
 
     `rtol` is the relative error allowed in the weights (None: 1e-8, and 1e-4 for "steps"; `stats.rtol` has
     it): per step for the adaptive methods, whose sum is `stats.error`, and for the whole path with "steps".
+    A flow whose `stats.error` ends above that, rtol times its steps or rtol with "steps", warns, and raises
+    if the caller gave `rtol`.
     `atol`, relative to the initial norm of each layer, equals `rtol` unless given. Layers whose `train` is
     False stay fixed. `save` stores a measurement of each network instead of its weights. A list of networks
     of equal shape gives a list of trajectories; `ts` is then the times of all, or a list with those of each,
@@ -128,7 +131,23 @@ def _population_flow(problem: PopulationProblem, request: _Request) -> Trajector
         )
     limits, times = request.limits("smooth"), request.times(len(problem.networks))
     runs = population_flow(problem, times, limits, levels=request.levels, save=request.save)
+    for run in runs:
+        _hold_to_rtol(run.stats, strict=request.rtol is not None)
     return problem.answer(runs)
+
+
+def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
+    """Warn of, or refuse, an adaptive flow that errs by more than rtol per step."""
+    error, allowed = stats.error or 0.0, (stats.rtol or 0.0) * max(stats.accepted, 1)
+    if error <= allowed:
+        return
+    missed = (
+        f"the error of the flow is about {error:.1e} (see stats.error), more than rtol = {stats.rtol:g} for "
+        f'each of {stats.accepted} steps; use method="steps", or end ts earlier.'
+    )
+    if strict:
+        raise UnfinishedError(missed)
+    warnings.warn(missed, stacklevel=6)
 
 
 @dataclass(frozen=True)
@@ -190,6 +209,8 @@ def _relative(rtol: Any) -> float:
             f"rtol must be at least {LEAST_RTOL:.2g}, got {rtol:g}: steps would have to be more "
             "accurate than float64 weights are."
         )
+    if rtol >= 1:
+        raise ValueError(f"rtol must be below 1, an error as large as the weights, got {rtol:g}; try 1e-4.")
     return rtol
 
 
@@ -284,4 +305,5 @@ class _Run:
             stopped=stopped,
             wall_time=time.perf_counter() - self.began,
         )
+        _hold_to_rtol(stats, strict=self.request.rtol is not None)
         return recorder.trajectory(stats)

@@ -144,8 +144,7 @@ class _Flow:
             self._h = h * (float(np.clip(factor, _SHRINK, _GROW)) if finite else _SHRINK)
             if finite and share <= 1:
                 self.accepted += 1
-                relative = np.divide(step.errors, sizes, where=sizes > 0, out=np.zeros(2))
-                self.error += float(relative.max())
+                self.error += LOCAL_SHARE * self.limits.rtol * share
                 return step
             if self.t + self._h == self.t:
                 break
@@ -175,10 +174,11 @@ class _Flow:
     def _set(self, neurons: np.ndarray, rows: np.ndarray | float) -> None:
         """Give the first layer of these neurons other rows; what changes is an error of the path."""
         theta = self.theta.copy()
-        first, before = self.field.layers(theta)[0], self.field.sizes(theta)[0]
+        first = self.field.layers(theta)[0]
+        size = float(self.field.sizes(theta)[0] + self._floor[0] / self.limits.rtol)
         moved = float(np.linalg.norm(first[neurons] - rows))
         first[neurons] = rows
-        self.error += moved / before if before > 0 else 0.0
+        self.error += moved / size if size > 0 else 0.0
         self.theta, self.slope = theta, self.field(theta)
 
     def _count(self, kind: str, neurons: np.ndarray) -> None:

@@ -30,10 +30,13 @@ class Neuron(NamedTuple):
 
 
 class Decisions:
-    """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided."""
+    """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided.
 
-    def __init__(self, lines: Hyperplanes):
-        self.lines = lines
+    `drifts`: L2 that acts on weights and not on biases moves a neuron off hyperplanes, unless it is zero.
+    """
+
+    def __init__(self, lines: Hyperplanes, *, drifts: bool = False):
+        self.lines, self.drifts = lines, drifts
         self.branch_times: list[float] = []
         self._implied: dict[bytes, np.ndarray] = {}
 
@@ -46,16 +49,14 @@ class Decisions:
         A neuron that has crossed many hyperplanes at a distance below `near` from w = 0 is put there. Decided
         one after the other, they would put it ever nearer."""
         h, normals, before = neuron.h, self.lines.normals, neuron.signs
-        if (before == 0).all():
+        if (before == 0).all() and self.rests(neuron.w):
             return self._leave(neuron, t, signs)
         hit, since = self._first_hit(neuron)
         sliding = before == 0
         if self._reaches_zero(neuron, sliding | hit, since) or (
             self._reaches_zero(neuron, sliding | neuron.wrong, since, near)
         ):
-            left = neuron.w - self._span @ neuron.w
-            rounded = np.linalg.norm(left) <= ROUNDING * np.linalg.norm(neuron.w)
-            hidden[h] = 0.0 if rounded else left
+            hidden[h] = self._off_samples(neuron.w)
             return {"collapses", *self._leave(neuron, t, signs)}
         on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
         hit = on & neuron.wrong
@@ -75,6 +76,15 @@ class Decisions:
         """Note a time, once however many neurons branch at it."""
         if t not in self.branch_times[-1:]:
             self.branch_times.append(t)
+
+    def rests(self, w: np.ndarray) -> bool:
+        """Whether a neuron that is orthogonal to all samples stays so by itself."""
+        return not self.drifts or not w.any()
+
+    def _off_samples(self, w: np.ndarray) -> np.ndarray:
+        """The part of w that is orthogonal to all samples."""
+        left = w - self._span @ w
+        return left if np.linalg.norm(left) > ROUNDING * np.linalg.norm(w) else np.zeros_like(w)
 
     def collapses(self, neuron: Neuron) -> bool:
         """Whether a neuron that is beyond a hyperplane has reached w = 0."""
@@ -97,6 +107,8 @@ class Decisions:
         of them, and it is not farther away than it moved meanwhile, nor than `near`."""
         few = np.count_nonzero(on) < self.rank  # then no singular values are needed
         if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
+            return False
+        if not self.rests(self._off_samples(neuron.w)):
             return False
         traveled = since * float(np.linalg.norm(self._velocity(neuron)))
         return float(np.linalg.norm(self._span @ neuron.w)) <= min(near, 10 * traveled)

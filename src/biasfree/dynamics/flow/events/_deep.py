@@ -21,7 +21,7 @@ from biasfree.dynamics.flow.native._constraints import pin
 from biasfree.dynamics.flow.native._events import CROSS, at_hyperplane
 from biasfree.dynamics.flow.native._layout import room_for
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import FRESH, LOCAL, Saves
+from biasfree.dynamics.flow.native._march import FRESH, Saves
 from biasfree.dynamics.flow.native._search import flip_wrong
 
 #: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
@@ -200,7 +200,7 @@ class DeepFlow(FirstLayerFlow):
             moved = abs(z) / np.sqrt(size)
         else:
             moved = pin(tuple(unit), z, march.theta, march.signs, shape, rays, self.room, self.held)
-        march.real[LOCAL] += moved / size_of(march.theta)
+        self._count_move(moved)
 
     def _inputs(self, unit: Unit) -> np.ndarray:
         """What a unit sees of its ray."""
@@ -227,9 +227,14 @@ class DeepFlow(FirstLayerFlow):
         return self.decisions.collapses(self._only(h))
 
     def _leave(self, h: int) -> None:
-        """Let a neuron of the first layer, at w = 0, leave or rest there."""
+        """Let a neuron of the first layer, at w = 0, leave or rest there. What drives it away are the forces
+        with the signs above that it sets where it alone becomes active."""
+        self._wake_lines(h)
+        self._examine(self.march.theta)
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
-        happened = self.decisions.decide(self._only(h), self.t, signs, hidden)
+        neuron = self._only(h)
+        happened = self.decisions.decide(neuron, self.t, signs, hidden)
+        self._count_move(size_of(neuron.w - hidden[h]))
         self.counts.update(happened)
         self._note(happened, 0, h)
         self._put_hidden(hidden)
@@ -241,7 +246,11 @@ class DeepFlow(FirstLayerFlow):
             self._hold(others, np.append(rest, h))
             return
         self._hold([*others, *(self._unit(h, q) for q in np.flatnonzero(column == 0).tolist())], rest)
-        for line in range(len(column)):
+        self._wake_lines(h)
+
+    def _wake_lines(self, h: int) -> None:
+        """Set the signs above a neuron of the first layer on all lines on which it may be the only one."""
+        for line in range(len(self.lines.normals)):
             self._wake_around(self._unit(h, line))
 
     def _could_wake(self, places: np.ndarray) -> np.ndarray:

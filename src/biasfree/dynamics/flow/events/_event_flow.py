@@ -27,6 +27,7 @@ from biasfree.dynamics.flow.native._march import (
     EVALUATIONS,
     EVENTS,
     FRESH,
+    LOCAL,
     LOOSE,
     MOST_EVENTS,
     SLIDES,
@@ -134,7 +135,11 @@ class EventFlow(Flow):
 
     def _budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""
-        return float(budget_of(self.march.theta, self.shape, self.rtol, self.floors))
+        return float(budget_of(self.march, self.shape, self.rtol, self.floors))
+
+    def _count_move(self, length: float) -> None:
+        """Count a change of θ that no velocity made, as a crossing that is located costs."""
+        self.march.real[LOCAL] += length / self._budget() * KINK_SHARE * self.rtol
 
     def _examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
@@ -170,7 +175,7 @@ class EventFlow(Flow):
                 return
             self.march.whole[EVENTS] += 1
             self._refuse_more()
-        raise UnfinishedError(
+        raise TooManyEventsError(
             f'{MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. Use method="steps".'
         )
 

@@ -20,7 +20,7 @@ class FirstLayerFlow(EventFlow):
 
     def __init__(self, network: Network, data: Dataset, limits: Limits, **problem: Any):
         super().__init__(network, data, limits, **problem)
-        self.decisions = Decisions(self.lines)
+        self.decisions = Decisions(self.lines, drifts=self.shape.biased and self.shape.l2 > 0)
 
     def _neurons(self, signs: np.ndarray, hidden: np.ndarray, some: np.ndarray) -> list[Neuron]:
         """These neurons, with the forces of all hyperplanes on them; after `_examine`."""
@@ -35,7 +35,7 @@ class FirstLayerFlow(EventFlow):
             up, down, before = above[:, h], below[:, h], signs[:, h].copy()
             forces = np.where(before > 0, up, np.where(before < 0, down, (up + down) / 2))
             free = forces @ self.lines.normals - decay[h]
-            found.append(Neuron(h, hidden[h], z[:, h], before, wrong[:, h], up, down, free))
+            found.append(Neuron(h, hidden[h].copy(), z[:, h], before, wrong[:, h], up, down, free))
         return found
 
     def _first_force(self) -> np.ndarray:

@@ -10,12 +10,13 @@ from biasfree.data import Dataset
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
+from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
-from biasfree.dynamics.flow.native._events import KINK_SHARE, cross
+from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._fading import LEAST_SIZE
 from biasfree.dynamics.flow.native._layout import ROUNDING
-from biasfree.dynamics.flow.native._march import LOCAL, UNHELD
+from biasfree.dynamics.flow.native._march import UNHELD
 from biasfree.networks import Network
 
 #: How far a neuron that should have been released may be held in one step, relative to the neuron itself:
@@ -66,11 +67,11 @@ class TwoLayerFlow(ClassFlow):
             return True
         signs, hidden = self._line_signs(), self._hidden(self.march.theta)
         happened: set[str] = set()
-        budget = self._budget()
+        budget, watches = self._budget(), len(self.held.watch)
         for neuron in self._neurons(signs, hidden, self._restless()):
             changes = self.decisions.decide(neuron, self.t, signs, hidden, near=budget)
-            if "collapses" in changes:  # its weights are put to zero
-                self.march.real[LOCAL] += KINK_SHARE * self.rtol * np.linalg.norm(neuron.w, axis=0) / budget
+            if "collapses" in changes:  # what it has in the span of the samples is put to zero
+                self._count_move(size_of(neuron.w - hidden[neuron.h]))
             self._note(changes, 0, neuron.h)
             self._settled.pop(neuron.h, None)
             if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
@@ -79,7 +80,8 @@ class TwoLayerFlow(ClassFlow):
         self.counts.update(happened)
         self._put_hidden(hidden)
         self._hold(signs)
-        return True
+        # a multiplier may be at the end of its range for ever, as where L2 moves a neuron that no sample does
+        return bool(happened) or len(wrong) > 0 or len(self.held.watch) != watches
 
     def _settle(self) -> None:
         """Decide, densely, everything that is wrong or can no longer be held."""
@@ -136,6 +138,8 @@ class TwoLayerFlow(ClassFlow):
         by_ray = self.march.signs.reshape(signs.shape[1], -1)
         np.multiply(signs.T[:, self.rays.line], orient, out=by_ray, casting="unsafe")
         resting = (signs == 0).all(axis=0)
+        if self.decisions.drifts:
+            resting &= ~self._hidden(self.march.theta).any(axis=1)
         rest = np.flatnonzero(resting)
         lines, neurons = np.nonzero((signs == 0) & ~resting)
         pairs = sorted(zip(neurons.tolist(), lines.tolist(), strict=True))

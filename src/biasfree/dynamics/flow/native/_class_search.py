@@ -40,7 +40,7 @@ def class_search(march, shape, groups, desk, budget):
         return 1.0, norm(spent)
     # a unit that is wrong at a point counts as wrong since the start of its cell
     start = inside = cell / GRID
-    outside, steep = (cell + 1) / GRID, h * norm(part)
+    outside, steep, cost = (cell + 1) / GRID, h * norm(part), norm(spent)
     for _ in range(HALVINGS):
         if (outside - inside) * steep <= 0.01 * budget:
             break
@@ -51,8 +51,8 @@ def class_search(march, shape, groups, desk, budget):
         if norm(spent) <= budget:
             inside = middle
         else:
-            outside, steep = middle, h * norm(part)
-    return outside, norm(before)
+            outside, steep, cost = middle, h * norm(part), norm(spent)
+    return outside, min(cost, budget + (outside - inside) * steep)
 
 
 @inner

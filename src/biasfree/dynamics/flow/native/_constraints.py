@@ -26,7 +26,8 @@ class Held(NamedTuple):
 
     The units (layer, neuron, ray) slide; in the first layer a ray stands for its line. `single` says that all
     of them are in the first layer and no two on one neuron: then each is projected by itself. `rest` are
-    first-layer neurons at w = 0, and `ways` σ(θ_y·u_r) of the directions θ_y in which one may leave.
+    first-layer neurons orthogonal to all samples, and `ways` σ(θ_y·u_r) of the directions θ_y in which one
+    may leave.
 
     A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too, on
     the side `watch_sign` of them. `watch` has the neuron and the ray of such a unit and the range of the
@@ -69,13 +70,22 @@ def constrain(theta, signs, shape, rays, room, held, out):
 
 @inner
 def _rest(shape, held, out):
-    """Neurons at w = 0 do not move."""
+    """Samples do not move neurons at rest."""
     fan_in = shape.sizes[0]
     for h in held.rest:
         for i in range(fan_in):
             out[shape.weights_at[0] + h * fan_in + i] = 0.0
         if shape.biased:
             out[shape.biases_at[0] + h] = 0.0
+
+
+@inner
+def decay_at_rest(theta, shape, held, out):
+    """L2 shrinks what neurons at rest have orthogonally to the samples; those with biases are zero."""
+    fan_in = shape.sizes[0]
+    for h in held.rest:
+        for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
+            out[i] = -shape.l2 * theta[i] if shape.train[0] else 0.0
 
 
 @inner

@@ -53,12 +53,14 @@ def at_hyperplane(rate, jump):
 
 
 @native
-def budget_of(theta, shape, rtol, floors):
-    """The error in θ that kinks stepped over may cost in a step."""
+def budget_of(march, shape, rtol, floors):
+    """The error in θ that kinks stepped over may cost in a step; of layers that begin at zero its end
+    counts."""
     least = np.inf
     for layer in range(len(shape.sizes) - 1):
         if shape.train[layer]:
-            size = norm(theta[shape.weights_at[layer] : shape.biases_at[layer]])
+            begin, end = shape.weights_at[layer], shape.biases_at[layer]
+            size = max(norm(march.theta[begin:end]), norm(march.arrival[begin:end]))
             least = min(least, size + floors[2 * layer])
     return KINK_SHARE * rtol * least
 

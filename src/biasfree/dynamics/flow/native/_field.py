@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from biasfree.dynamics.flow.native._compiled import inner, native
-from biasfree.dynamics.flow.native._constraints import constrain
+from biasfree.dynamics.flow.native._constraints import constrain, decay_at_rest
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix, slope
 from biasfree.dynamics.flow.native._residual import loss_of, residual
 from biasfree.dynamics.flow.native._vectors import dot, dot_by_columns, dot_by_rows, fill
@@ -162,6 +162,7 @@ def velocity(theta, signs, shape, rays, room, held, out):
     backward(theta, signs, shape, rays, room, out)
     if held.size > 0:
         constrain(theta, signs, shape, rays, room, held, out)
+        decay_at_rest(theta, shape, held, out)
     return wrong
 
 

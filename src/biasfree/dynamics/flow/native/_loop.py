@@ -125,7 +125,7 @@ def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level
         whole[LOOSE] = held.size > 0 and slack(shape, rays, room, held) < 0
         fraction = 1.0
         if whole[WRONG] > 0 and two_layers and groups.stay[0] and not whole[LOOSE]:
-            budget = budget_of(march.theta, shape, rtol, floors)
+            budget = budget_of(march, shape, rtol, floors)
             fraction, cost = first_event(march, shape, rays, room, groups, desk, budget)
             cost *= KINK_SHARE * rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it

@@ -184,7 +184,8 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
 
 @inner
 def search(march, shape, rays, room, budget):
-    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
+    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost,
+    with the time that the last one, at which the step ends, is beyond its hyperplane."""
     h, neurons, low, high = march.real[TRIAL], 0, room.low, room.high
     for layer in range(1, len(shape.sizes) - 1):
         neurons += shape.sizes[layer]
@@ -192,7 +193,7 @@ def search(march, shape, rays, room, budget):
     steepest = h * count_for_small(march, shape, rays, room.jumps, budget)
     if steepest <= budget:
         return 1.0, steepest
-    spent, before = np.zeros(neurons), np.zeros(neurons)
+    spent, before, inner_cost = np.zeros(neurons), np.zeros(neurons), 0.0
     cell = 0
     while cell < GRID:
         dense(march, (cell + 1) / GRID)
@@ -201,11 +202,13 @@ def search(march, shape, rays, room, budget):
         copy(spent, before)
         whole = h / GRID, 0.0, 1.0
         _spend(whole, march.signs, shape, rays, room, spent)
-        if norm(spent) > budget:
+        outer_cost = norm(spent)
+        if outer_cost > budget:
             break
+        inner_cost = outer_cost
         cell += 1
     if cell == GRID:
-        return 1.0, norm(spent)
+        return 1.0, inner_cost
     copy(room.z, high)
     start = inside = cell / GRID
     outside = (cell + 1) / GRID
@@ -226,14 +229,14 @@ def search(march, shape, rays, room, budget):
         _spend(slow, march.signs, shape, rays, room, spent)
         cost = norm(spent)
         if cost <= budget:
-            inside = middle
+            inside, inner_cost = middle, cost
             copy(room.z, low)
         else:
-            outside = middle
+            outside, outer_cost = middle, cost
             copy(room.z, high)
             if cost <= NEAR_BUDGET * budget:
                 break
-    return outside, norm(before)
+    return outside, min(outer_cost, inner_cost + (outside - inside) * steepest)
 
 
 @inner
