@@ -81,7 +81,9 @@ def test_scipy_comes_before_a_call_or_by_load():
     """BLAS that an import statement loads inside a call would have all its threads there."""
     for path in MODULES:
         inside = set(imports(path)) - set(imports(path, inside_functions=False))
-        assert not [module for module, _ in inside if module.split(".")[0] == "scipy"], f"{path}: threads.load"
+        assert not [module for module, _ in inside if module.split(".")[0] == "scipy"], (
+            f"{path}: threads.load"
+        )
 
 
 def test_theory_and_simulator_share_no_code():

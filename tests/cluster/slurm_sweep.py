@@ -63,7 +63,9 @@ def test_an_array_with_a_cancelled_task_and_a_resubmission(environment, file):
 def test_jobs_that_the_command_starts_and_waits_for(environment, file):
     """A job that is cancelled is replaced; no job is left."""
     options = ("--slurm", "2", "--sbatch=--time=0:10:00")
-    run = subprocess.Popen([*COMMAND, str(file), *options], env=environment, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        [*COMMAND, str(file), *options], env=environment, stderr=subprocess.PIPE, text=True
+    )
     wait_for(lambda: len(calls(file)) >= 4)
     subprocess.run(["scancel", queued(environment).split()[0]], env=environment, check=True)
     _, told = run.communicate(timeout=120)
