@@ -142,7 +142,7 @@ def test_refusals():
         fixed_readout_flow(network, data, [1.0], white_tolerance=1.0)
     # both half-lines have Σ/2 and β/2, which suffices for the square loss only
     one = bf.networks.rank_one([1.0], width=4, scale=0.1)
-    moments = bf.Dataset([[1.0], [5], [6], [-2], [-3], [-7]], [1.0, 1, 1, -1, -1, -1])
+    moments = bf.Dataset(np.array([[1.0], [5], [6], [-2], [-3], [-7]]), [1.0, 1, 1, -1, -1, -1])
     fixed_readout_flow(one, moments, [1.0])
     with pytest.raises(bf.AssumptionError, match=r"with every mirror image.* is 1 .*bf.data.symmetrize"):
         fixed_readout_flow(one, moments, [1.0], loss="logistic")

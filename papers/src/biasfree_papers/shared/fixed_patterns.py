@@ -71,16 +71,17 @@ def gated_max_margin(network: Network, data: Dataset, *, patterns: Sequence[Arra
     Kou et al. (2023) for the setting.
     """
     check((*SETTING, LABELS), network, data, {})
-    (on,) = (np.asarray(pattern) for pattern in patterns)
-    if (on.shape, on.dtype) != ((len(data), network.sizes[1]), bool):
+    given, shape = [np.asarray(pattern) for pattern in patterns], (len(data), network.sizes[1])
+    if [(one.shape, one.dtype) for one in given] != [(shape, bool)]:
         raise ValueError(
-            f"patterns must be one array of booleans of shape {(len(data), network.sizes[1])}, got "
-            f"{on.dtype} of shape {on.shape}; take them from bf.theory.activation_patterns(network, data.x)."
+            f"patterns must be one array of booleans of shape {shape}, got "
+            f"{[(one.shape, str(one.dtype)) for one in given]}; take them from bf.theory.activation_patterns."
         )
+    (on,) = given
     x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
     unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
     gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
-    multipliers = _multipliers(gradients.reshape(len(data), -1))
+    multipliers = representable("|W₁|² = Σλ_i", _multipliers(gradients.reshape(len(data), -1)))
     w = np.tensordot(multipliers, gradients, axes=1)
     margins = np.tensordot(gradients, w, axes=2)
     with np.errstate(over="ignore"):
