@@ -23,7 +23,7 @@ from biasfree_papers import FIGURES
 ROOT = Path(__file__).parent.parent
 PAPERS = ROOT / "papers" / "src" / "biasfree_papers"
 DOCS = ROOT / "docs"
-STAGES = ("theory", "theory.neighbors", "networks", "data", "diagnostics")
+STAGES = ("theory", "networks", "data", "diagnostics")
 KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
 ITEM = re.compile(
     rf"\b({KINDS})\.? ([A-Z]?\.?\d+(?:\.\d+)?[a-z]?(?:(?:, | and | to )\d+[a-z]?\b)*|[A-Z](?:\.\d)?\b)"
@@ -45,7 +45,7 @@ TMLR = {  # first version → published version; other published numbers are not
 }
 HEAD = """# Equations
 
-From each equation of [ZSL25] and of neighboring papers to the function that computes it, the tests that call
+From each equation of [ZSL25] and of related papers to the function that computes it, the tests that call
 it, and the figures and pages that use it. `make equations` writes this page from docstrings and sources.
 
 [ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its

@@ -20,7 +20,6 @@ ROOMS = {
     "biasfree.networks": "What learns: initializations, structured networks, the span of the inputs.",
     "biasfree.dynamics": "How it learns, simulated: errors and results of the simulators.",
     "biasfree.theory": "How it learns, solved: closed forms and reduced equations.",
-    "biasfree.theory.neighbors": "Results that serve one neighboring paper.",
     "biasfree.diagnostics": "What we measure: data, functions, weights, trajectories.",
     "biasfree.diagnosis": "The report of `bf.diagnose`.",
     "biasfree.plots": "How it looks: arrays and an Axes in, artists out.",

@@ -210,6 +210,17 @@ def described(value: Any) -> str:
     return f"a {type(value).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
 
 
+def representable(name: str, value: ArrayLike, *, infinite: bool = False) -> NDArray[np.float64]:
+    """`value`, refused where it overflows floating point; with `infinite`, +∞ is allowed."""
+    found = np.asarray(value, dtype=float)
+    if not (np.isfinite(found) | (infinite & (found == np.inf))).all():
+        raise ValueError(
+            f"{name} overflows floating point for inputs, targets and weights of this size; divide them by a "
+            "common factor."
+        )
+    return found
+
+
 def affordable(what: str, numbers: int) -> None:
     """Raise ValueError if so many float64 numbers need more than all the memory of this machine."""
     if 8 * numbers > _MEMORY:

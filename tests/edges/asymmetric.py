@@ -173,5 +173,5 @@ TABLE = {
     "gated_flow": (anything, gated, check_gated),
     "independent_flow": (points, independent, check_independent),
     "learning_times": (points, independent, check_independent),
-    "independent_network": (points, on_case("independent_network"), check_independent_network),
+    "independent_network": (points, on_case(theory.independent_network), check_independent_network),
 }

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import biasfree as bf
+import oracles
 from edges import problems
-from edges.reference import public
+from edges.reference import numbers
 
 LEAKS = (0.0, 0.0, 0.0, 0.3, 1e-300, 1 - 1e-16, 1.0)
 
@@ -158,15 +159,6 @@ def planar(seed):
     return Case(network, changed(data, rng) if rng.random() < 0.3 else data, rng)
 
 
-def even(seed):
-    rng = np.random.default_rng(seed)
-    angles = np.sort(rng.uniform(0, np.pi, size=int(rng.integers(1, 8))))
-    x = np.column_stack([np.cos(angles), np.sin(angles)]) * rng.uniform(0.3, 3, size=(len(angles), 1))
-    y = rng.normal(size=len(x))
-    data = bf.Dataset(np.vstack([x, -x]), np.append(y, y))
-    return Case(some_network(data, rng, 1.0), changed(data, rng) if rng.random() < 0.5 else data, rng)
-
-
 def relu(seed):
     """Two-layer ReLU networks without biases."""
     rng = np.random.default_rng(seed)
@@ -196,9 +188,41 @@ def slopes(case):
     return np.where(h > 0, 1.0, case.network.leak)
 
 
-def on_case(name: str, *more, **keywords) -> Callable:
-    return lambda case: public(name)(case.network, case.data, *more, **keywords)
+def on_case(function: Callable, *more, **keywords) -> Callable:
+    return lambda case: function(case.network, case.data, *more, **keywords)
 
 
-def on_data(name: str, **keywords) -> Callable:
-    return lambda case: public(name)(case.data, **keywords)
+def on_data(function: Callable, **keywords) -> Callable:
+    return lambda case: function(case.data, **keywords)
+
+
+def tried(row, seed):
+    """Whether a function answers the case of a seed, rightly, or refuses it; False as well if the reference
+    takes too long."""
+    make, call, check = row
+    case = make(seed)
+    try:
+        found = call(case)
+    except (bf.AssumptionError, ValueError) as refusal:
+        text = str(refusal)
+        assert text.endswith(".")
+        assert len(text) > 25
+        return False
+    assert not any(np.isnan(part).any() for part in numbers(found)), "NaN"
+    try:
+        check(case, found)
+    except oracles.TooLong:  # of the reference
+        return False
+    return True
+
+
+def tally(row, count):
+    """How many of `count` cases were not compared, and how many were; an error names its case."""
+    compared = 0
+    for seed in range(count):
+        try:
+            compared += tried(row, seed)
+        except Exception as error:
+            error.add_note(f"case {seed}")
+            raise
+    return count - compared, compared

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from biasfree import theory
-from edges.cases import even, on_data, orthogonal, unit
+from biasfree_papers.basri2019.circle import circle_rates, halving_times
+from edges.cases import orthogonal
 
 
 def asked_rates(case):
@@ -14,9 +14,7 @@ def asked_rates(case):
         bool(case.rng.integers(2)),
         case.rng.choice([1e-3, 1, 30]),
     )
-    return (k, points, biases, scale), theory.neighbors.circle_rates(
-        k, scale=scale, points=points, biases=biases
-    )[0]
+    return (k, points, biases, scale), circle_rates(k, scale=scale, points=points, biases=biases)[0]
 
 
 def check_circle(case, found):  # noqa: ARG001
@@ -36,7 +34,7 @@ def asked_halving(case):
         np.abs(case.rng.normal(size=3)) * [1, 1e-3, case.rng.choice([0, 1e-14, 1])],
         case.rng.choice([None, 0.1, 2.0]),
     )
-    return (rates, step), theory.neighbors.halving_times(rates, step=step)
+    return (rates, step), halving_times(rates, step=step)
 
 
 def check_halving(case, found):  # noqa: ARG001
@@ -49,14 +47,7 @@ def check_halving(case, found):  # noqa: ARG001
         assert left == pytest.approx(0.5, rel=1e-10)
 
 
-def check_even(case, found):
-    outer = np.abs(found.weights[1]).sum() * unit(found.weights[0])[1].max() * unit(case.data.x)[1].max()
-    np.testing.assert_allclose(found(case.data.x), case.data.y, atol=1e-12 * outer)
-    np.testing.assert_array_equal(found(-case.data.x).shape, case.data.y.shape)
-
-
 TABLE = {
     "circle_rates": (orthogonal, asked_rates, check_circle),
     "halving_times": (orthogonal, asked_halving, check_halving),
-    "even_network": (even, on_data("even_network"), check_even),
 }

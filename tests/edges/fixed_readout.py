@@ -1,7 +1,8 @@
 """Checks of networks whose second layer is fixed."""
 
 import oracles
-from edges.reference import MOST, T, flow_of, judge_descent, step, unstable
+from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
+from edges.reference import MOST, judge_descent, step, unstable
 
 
 def judge_fixed(ref, path):
@@ -13,9 +14,12 @@ def judge_fixed(ref, path):
 
 
 TABLE = {
-    "fixed_readout_flow": (flow_of("fixed_readout_flow"), judge_fixed),
+    "fixed_readout_flow": (
+        lambda ref: fixed_readout_flow(ref.network, ref.data, ref.ts, loss=ref.loss),
+        judge_fixed,
+    ),
     "fixed_readout_descent": (
-        lambda ref: T.neighbors.fixed_readout_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
+        lambda ref: fixed_readout_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
         judge_descent((1, 0)),
     ),
 }

@@ -9,8 +9,20 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree import theory
-from edges.cases import dominated, on_case, on_data, orthogonal, relu, sides, unit
+from biasfree_papers.lai2026.sign_interpolator import sign_interpolator
+from biasfree_papers.shared.escape_sequence import escape_sequence
+from biasfree_papers.shared.orthogonal_inputs import (
+    alignment_directions,
+    covers_all_samples,
+    escape_times,
+    interpolator_norm,
+)
+from biasfree_papers.town2026.uncovered_samples import (
+    interpolation_probability,
+    loss_floor,
+    uncovered_samples,
+)
+from edges.cases import dominated, on_case, on_data, orthogonal, sides, unit
 
 
 def check_directions(case, found):
@@ -42,26 +54,9 @@ def check_covers(case, found):
     )
 
 
-def check_covering(case, found):
-    """A neuron covers a sign if it has the sign and is active on all its samples."""
-    w, a, y = case.network.weights[0], case.network.weights[1][0], case.data.targets[:, 0]
-    own = [x for x, target in zip(case.data.x, y, strict=True) if target > 0]
-    for neuron, outer, covers in zip(w, a, found, strict=True):
-        assert covers == (outer > 0 and all(neuron @ x > 0 for x in own))
-
-
 def sign_norms(data):
     ratio = data.targets[:, 0] / unit(data.x)[1]
     return [float(mpmath.norm([float(r) for r in ratio if sign * r > 0] or [0])) for sign in (1, -1)]
-
-
-def check_interpolator(case, found):
-    assert len(found.weights[0]) == sum(n > 0 for n in sign_norms(case.data))
-    np.testing.assert_allclose(
-        found(case.data.x), case.data.y, rtol=1e-7, atol=1e-7 * np.abs(case.data.y).max()
-    )
-    inner, outer = unit(found.weights[0])[1], np.abs(found.weights[1][0])
-    np.testing.assert_allclose(inner, outer, rtol=1e-7)
 
 
 def flowed(case, ts):
@@ -142,7 +137,7 @@ def check_probability(case, found):  # noqa: ARG001
 
 def asked_probability(case):
     n, k, m = (int(v) for v in case.rng.integers([-1, 0, 0], [9, 9, 60]))
-    return (n, k, m), theory.neighbors.interpolation_probability(n, k, m)
+    return (n, k, m), interpolation_probability(n, k, m)
 
 
 def check_sign_interpolator(case, found):
@@ -164,23 +159,21 @@ def check_sign_interpolator(case, found):
 
 
 TABLE = {
-    "alignment_directions": (orthogonal, on_data("alignment_directions"), check_directions),
-    "covers_all_samples": (orthogonal, on_case("covers_all_samples"), check_covers),
-    "covering_neurons": (relu, on_case("covering_neurons", 1), check_covering),
-    "uncovered_samples": (orthogonal, on_case("uncovered_samples"), check_uncovered),
+    "alignment_directions": (orthogonal, on_data(alignment_directions), check_directions),
+    "covers_all_samples": (orthogonal, on_case(covers_all_samples), check_covers),
+    "uncovered_samples": (orthogonal, on_case(uncovered_samples), check_uncovered),
     "interpolator_norm": (
         orthogonal,
-        on_data("interpolator_norm"),
+        on_data(interpolator_norm),
         lambda case, found: np.testing.assert_allclose(found, sum(sign_norms(case.data)), rtol=1e-12),
     ),
-    "minimum_norm_interpolator": (orthogonal, on_data("minimum_norm_interpolator"), check_interpolator),
-    "escape_times": (dominated(1e-160, 1e-8, 1e-8, 1e-4), on_case("escape_times"), check_escapes),
+    "escape_times": (dominated(1e-160, 1e-8, 1e-8, 1e-4), on_case(escape_times), check_escapes),
     "escape_sequence": (
         dominated(1e-160, 1e-8, 1e-8, 1e-4),
-        on_case("escape_sequence"),
+        on_case(escape_sequence),
         check_vanishing,
     ),
-    "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case("loss_floor"), check_floor),
+    "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case(loss_floor), check_floor),
     "interpolation_probability": (orthogonal, asked_probability, check_probability),
-    "sign_interpolator": (orthogonal, on_data("sign_interpolator"), check_sign_interpolator),
+    "sign_interpolator": (orthogonal, on_data(sign_interpolator), check_sign_interpolator),
 }

@@ -166,7 +166,7 @@ def step(ref):
 
 def public(name):
     """The public function of a name, wherever it is exported."""
-    rooms = (T, T.neighbors, bf.diagnostics)
+    rooms = (T, bf.diagnostics)
     return next(getattr(room, name) for room in rooms if name in room.__all__)
 
 
@@ -192,3 +192,40 @@ def value_of(name, **more):
 
 def holds(truth):
     assert truth
+
+
+def numbers(value):
+    """All numbers of an answer."""
+    if isinstance(value, bf.Trajectory) and len(value.weights) > 2:  # its maps depend on the pattern
+        return [value.loss, *value.weights]
+    if isinstance(value, bf.Trajectory | bf.MapTrajectory):
+        return [value.loss, value.maps]
+    if isinstance(value, bf.Network):
+        return list(value.weights)
+    if isinstance(value, tuple | list):
+        return [n for v in value for n in numbers(v)]
+    if isinstance(value, np.ndarray | float | int | np.floating):
+        return [np.asarray(value, dtype=float)]
+    return [n for v in getattr(value, "__dict__", {}).values() for n in numbers(v)]
+
+
+def judged(name, row, ref):
+    """How a call of one function on a problem ended: refused, compared, or why it was not compared."""
+    call, judge = row
+    try:
+        value = call(ref)
+    except ValueError as refusal:
+        ref.refusals[name] = refusal
+        return "refused"
+    except RuntimeError as stall:  # a run that stalls says when and why
+        if "stopped before the last of ts" not in str(stall):
+            raise
+        return "stopped"
+    for array in numbers(value) if name != "coverage" else ():
+        assert not np.isnan(array).any()
+    if not fits(ref) and name != "coverage":
+        return "sizes"
+    try:
+        return judge(ref, value) or "compared"
+    except oracles.TooLong:
+        return "reference too long"

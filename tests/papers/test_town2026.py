@@ -5,6 +5,7 @@ import pytest
 import xarray
 
 import biasfree as bf
+from biasfree_papers.shared.escape_sequence import escape_sequence
 from biasfree_papers.town2026 import claims as statements
 from biasfree_papers.town2026.compute import (
     GROWN,
@@ -16,6 +17,7 @@ from biasfree_papers.town2026.compute import (
     start_of,
     threshold,
 )
+from biasfree_papers.town2026.uncovered_samples import interpolation_probability
 
 
 def test_numbers(numbers):
@@ -73,14 +75,14 @@ def test_the_order_of_the_norm_is_the_papers(numbers, power, holds):
 def test_limit_of_the_trained_is_that_of_their_initial_weights(experiment, numbers):
     small = experiment.small
     starts = [start_of(8, small["width"], scale=small["scale"], seed=s) for s in range(3)]
-    due = [bf.theory.neighbors.escape_sequence(s, samples_of(8), apart_tolerance=np.inf) for s in starts]
+    due = [escape_sequence(s, samples_of(8), apart_tolerance=np.inf) for s in starts]
     assert numbers.limit_norm.sel(limit_samples=8).values == pytest.approx([one.shares.sum() for one in due])
 
 
 def test_width_of_one_half():
     """Between 8 and 9 neurons for 8 samples; shares that never come to ½ have none."""
     low, high = (probability(8, m) for m in (8, 9))
-    assert (low, high) == tuple(bf.theory.neighbors.interpolation_probability(4, 4, m) for m in (8, 9))
+    assert (low, high) == tuple(interpolation_probability(4, 4, m) for m in (8, 9))
     assert exact_half(8) == pytest.approx(8 + (0.5 - low) / (high - low))
     assert crossing(np.array([2, 4, 6]), np.array([0.1, 0.4, 0.8])) == pytest.approx(4.5)
     assert np.isnan(crossing(np.array([2, 4]), np.array([0.1, 0.4])))

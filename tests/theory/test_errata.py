@@ -186,7 +186,6 @@ def test_erratum_10_second_moments_suffice_for_the_square_loss_only():
         bf.theory.reduced_flow,
         bf.theory.equivalent_flow,
         bf.theory.deep_flow,
-        bf.theory.neighbors.fixed_readout_flow,
     ],
 )
 def test_erratum_10_logistic_theory_asks_for_mirror_pairs(flow):

@@ -12,7 +12,7 @@ POPULATION = bf.data.Population(3, linear=[1.0, 0.5, 0], odd=([0, 1, 0], np.tanh
 SMALL = bf.networks.gaussian((3, 30, 1), scale=1e-4, seed=1)
 RANK_ONE = bf.networks.rank_one([1.0, 0.2, 0.3], width=4, scale=0.1)
 BALANCED = bf.networks.lambda_balanced((3, 4, 1), balance=0.0, scale=0.5, seed=0)
-HOMES = (bf.theory, bf.theory.neighbors, bf.diagnostics, bf.plots)
+HOMES = (bf.theory, bf.diagnostics, bf.plots)
 FUNCTIONS = {
     f"{home.__name__}.{name}": getattr(home, name)
     for home in HOMES
@@ -22,8 +22,8 @@ FUNCTIONS = {
     and name not in ("brackets", "phase_diagram")  # their x is an axis
 }
 GIVEN = {"ts": [0.0, 1.0], "level": 0.4, "step": 0.1, "steps": 3, "width": 4, "depth": 2, "strengths": 0.05}
-GIVEN |= {"l2": 0.1, "optimizer": "adam", "within": 0.1, "sigma_w": 1.0, "sigma_a": 1.0, "function": np.sum}
-GIVEN |= {"patterns": [np.ones((3, 4), bool)], "sign": 1, "x2": np.ones((1, 3)), "leak": 0.0}
+GIVEN |= {"l2": 0.1, "optimizer": "adam", "sigma_w": 1.0, "sigma_a": 1.0, "function": np.sum}
+GIVEN |= {"patterns": [np.ones((3, 4), bool)], "x2": np.ones((1, 3)), "leak": 0.0}
 NETWORKS = (RANK_ONE, SMALL, BALANCED, bf.theory.aligned_modes(POPULATION, width=4, depth=2, strengths=0.05))
 
 

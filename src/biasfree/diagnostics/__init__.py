@@ -35,8 +35,14 @@ from biasfree.diagnostics._lazy import (
 )
 from biasfree.diagnostics._mirror_test import Mirrors, Symmetry, mirror_inputs, symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor, Reading
-from biasfree.diagnostics._orthogonality import OrthogonalSeparability, orthogonal_separability
+from biasfree.diagnostics._orthogonality import (
+    OrthogonalSeparability,
+    largest_cosine,
+    near_orthogonality,
+    orthogonal_separability,
+)
 from biasfree.diagnostics._overlaps import Overlaps, overlaps
+from biasfree.diagnostics._stable_rank import stable_rank, stable_rank_of_gram
 from biasfree.diagnostics._structure import (
     RowAlignment,
     Structure,
@@ -79,8 +85,6 @@ from biasfree.diagnostics._weights import (
     path_norm,
 )
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
-from biasfree.theory.neighbors._orthogonal_inputs import largest_cosine, near_orthogonality
-from biasfree.theory.neighbors._stable_rank import stable_rank, stable_rank_of_gram
 
 __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     # data

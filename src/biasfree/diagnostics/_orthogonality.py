@@ -31,6 +31,36 @@ class OrthogonalSeparability:
         return self.within > 0 and self.between <= 0
 
 
+def largest_cosine(data: Dataset) -> float:
+    """The largest |cos(x_i, x_j)| of two different samples: 0 for orthogonal inputs, NaN if an input is zero.
+
+    At most max(2000, D + 1) samples are compared: more than D cannot all be orthogonal.
+
+    Reference: Boursier et al. (2022), Frei et al. (2022): what orthogonal inputs are.
+    """
+    size = row_norms(data.x)
+    if not size.all():
+        return np.nan
+    few = max(data.dimensions + 1, 2000)
+    unit = data.x[:few] / size[:few, None]
+    return float(np.abs(unit @ unit.T - np.diag(np.sum(unit**2, axis=1))).max())
+
+
+def near_orthogonality(data: Dataset) -> float:
+    """The deviation of the inputs from orthogonality, ε = n·max|x_i·x_j|/min|x_i|² over i ≠ j.
+
+    |Σ c_i x_i|² = (1 ± ε)Σ c_i²|x_i|² for any c. ε is 0 for orthogonal inputs, and theorems on nearly
+    orthogonal inputs need it to be small. It is infinite if an input is zero.
+
+    Reference: Frei et al. (2022), Kou et al. (2023).
+    """
+    x = data.x / (np.abs(data.x).max() or 1.0)  # no square under- or overflows
+    gram = x @ x.T
+    least = float(np.diag(gram).min())
+    apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
+    return len(data) * apart / least if least > 0 else np.inf
+
+
 def orthogonal_separability(data: Dataset) -> OrthogonalSeparability:
     """Test whether labeled samples have x_i·x_j > 0 for y_i = y_j and x_i·x_j ≤ 0 otherwise.
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from biasfree.arrays import non_negative, positive, row_norms
 from biasfree.data import Dataset
+from biasfree.diagnostics._stable_rank import stable_rank
 from biasfree.networks import Network
-from biasfree.theory.neighbors._stable_rank import stable_rank
 from biasfree.theory.parts._rank_one import RankOne
 
 if TYPE_CHECKING:

@@ -1,11 +1,9 @@
 """The theory: closed forms and reduced equations for learning, each refused where its hypotheses fail.
 
-`coverage(network, data)` has the results that apply, and the failed hypotheses of the others. Results that
-serve one neighboring paper are in `bf.theory.neighbors`.
+`coverage(network, data)` has the results that apply, and the failed hypotheses of the others.
 """
 
 from biasfree.arguments import public
-from biasfree.theory import neighbors
 from biasfree.theory._coverage import Coverage, coverage
 from biasfree.theory._expressivity import (
     Certificate,
@@ -147,7 +145,6 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "PatternClasses",
     "six_point_escape",
     "SixPointEscape",
-    "neighbors",
 ]
 
 public(__all__, globals())

@@ -158,11 +158,10 @@ def coverage(network: Network, data: Dataset | Population) -> Coverage:
 
 @functools.cache
 def every_result() -> tuple[Result, ...]:
-    """The results of `bf.theory`, then those of `bf.theory.neighbors`, in the order of their public names."""
+    """The results of `bf.theory`, in the order of their public names."""
     from biasfree import theory  # here, because the package imports this module
 
-    homes = {"bf.theory": theory.__all__, "bf.theory.neighbors": theory.neighbors.__all__}
-    return results({name: f"{home}.{name}" for home, names in homes.items() for name in names})
+    return results({name: f"bf.theory.{name}" for name in theory.__all__})
 
 
 def _finding(hypothesis: Hypothesis, network: Network, data: Dataset | Population) -> Finding:

@@ -42,18 +42,6 @@ def calls(network, data):
         "deep_map": lambda: theory.deep_map(network),
         "independent_flow": lambda: theory.independent_flow(network, data, TS),
         "gated_flow": lambda: theory.gated_flow(network, data, TS, patterns_tolerance=1.0),
-        "escape_times": lambda: theory.neighbors.escape_times(network, data),
-        "loss_floor": lambda: theory.neighbors.loss_floor(network, data),
-        "escape_sequence": lambda: theory.neighbors.escape_sequence(network, data),
-        "even_network": lambda: theory.neighbors.even_network(data),
-        "stable_rank_limit": lambda: theory.neighbors.stable_rank_limit(network, data),
-        "gated_max_margin": lambda: theory.neighbors.gated_max_margin(network, data),
-        "final_patterns": lambda: theory.neighbors.final_patterns(network, data),
-        "orthogonal_margins": lambda: theory.neighbors.orthogonal_margins(network, data, TS),
-        "descent_margins": lambda: theory.neighbors.descent_margins(network, data, [0, 1], step=0.1),
-        "fixed_readout_flow": lambda: theory.neighbors.fixed_readout_flow(network, data, TS),
-        "sharpness_bound": lambda: theory.neighbors.sharpness_bound(network, data),
-        "tangent_sharpness": lambda: theory.neighbors.tangent_sharpness(network, data, within=0.0),
         "linear_part": lambda: theory.linear_part(network),
     }
 
@@ -191,7 +179,7 @@ def test_it_prints_what_applies_and_the_nearest_misses():
     assert near.index("reduced_flow") < near.index("white_flow")  # which has one hypothesis more
     (white,) = (i for i, line in enumerate(rest) if "  white input, Σ = νI (white 0.4 > 1e-08):" in line)
     assert rest[white].endswith(": sigmoid_flow, time_to_loss, two_sigmoid_flow, split_loss")
-    assert "f(x_i) = y_i (fit 1 > 1e-06)" in str(table)
+    assert "independent points (independent 2 > 1e-08)" in str(table)
     assert rest[white + 1].startswith("    → whiten with bf.data.whiten(data)")
     assert "table()" in rest[-1]
 
@@ -264,7 +252,7 @@ def test_functions_of_one_row_have_the_same_hypotheses_and_a_reference():
 
 
 def test_rows_follow_the_public_names():
-    order = [*bf.theory.__all__, *bf.theory.neighbors.__all__, "homogeneity_defect"]
+    order = [*bf.theory.__all__, "homogeneity_defect"]
     firsts = [order.index(result.calls[0]) for result in every_result()]
     assert firsts == sorted(firsts)
     titles = [result.title for result in every_result()]
@@ -280,6 +268,6 @@ def test_many_samples_cost_no_pairs():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert not table["loss_floor"].applies
+    assert not table["independent_flow"].applies
     # blocks of 64 MB
     assert peak < 100_000_000

@@ -11,7 +11,7 @@ import xarray
 
 import biasfree as bf
 from biasfree.arrays import positive, whole
-from biasfree.theory import neighbors
+from biasfree_papers.basri2019.circle import circle_rates, halving_times
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.opposite_pairs import even_width
@@ -151,9 +151,7 @@ def _very_wide(settings: Settings, ks: np.ndarray) -> list[np.ndarray]:
     """Halving times of two layers of infinite width, for every kind; NaN for three, of which we know none."""
     points, scale = settings.points, settings.scale
     return [
-        neighbors.halving_times(
-            neighbors.circle_rates(ks, biases=biased, points=points, scale=scale), step=settings.step
-        )
+        halving_times(circle_rates(ks, biases=biased, points=points, scale=scale), step=settings.step)
         if depth == 2
         else np.full(len(ks), np.nan)
         for depth, biased in KINDS.values()

@@ -24,7 +24,7 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             "its outputs",
             ratio_of_squared_norms=np.append(n.pair_norm / n.pair_least, n.norm / n.least),
             at_least=1 - 1e-12,
-            source=f"{_PAPER}: bf.theory.neighbors.interpolator_norm",
+            source=f"{_PAPER}: biasfree_papers.shared.orthogonal_inputs.interpolator_norm",
             bound="the definition of the shortest one, to rounding",
             nature="identity",
             each="runs",
@@ -94,7 +94,7 @@ def _norms(covered: xarray.DataArray, others: xarray.DataArray) -> list[Claim]:
         "however small γ is",
         excess_of_the_squared_norm=others,
         at_least=1e-2,
-        source="derived here to leading order: bf.theory.neighbors.escape_sequence",
+        source="derived here to leading order: biasfree_papers.shared.escape_sequence.escape_sequence",
         bound="the level that covered seeds stay below, at the least γ",
         headline=True,
     )

@@ -14,10 +14,16 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
-from biasfree.theory import neighbors as theory
 from biasfree.trajectory import Trajectory
 from biasfree_papers.boursier2022.ranks import ranks
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.shared.escape_sequence import escape_sequence
+from biasfree_papers.shared.orthogonal_inputs import (
+    alignment_directions,
+    covers_all_samples,
+    escape_times,
+    interpolator_norm,
+)
 from biasfree_papers.types import Report
 
 _FOLLOWED = 5  # seeds of either kind that are followed to other scales
@@ -61,7 +67,7 @@ def _pair(settings: Settings, report: Report) -> xarray.Dataset:
     def flow(gamma: float, seed: int) -> dict[str, Any]:
         report(f"the pair, γ = {gamma:g}, seed {seed}")
         start = networks.balanced((2, settings.width, 1), scale=gamma, seed=seed)
-        predicted = theory.escape_times(start, data)
+        predicted = escape_times(start, data)
         ts = np.linspace(0, 1.4 * predicted.max(), 401)
         run = gradient_flow(start, data, ts, method="events", rtol=settings.rtol)
         measured = escapes_of(run, data)
@@ -80,7 +86,7 @@ def _pair(settings: Settings, report: Report) -> xarray.Dataset:
         }
 
     found = tabulate(flow, over={"gamma": settings.scales}, seeds=settings.all_seeds.tolist())
-    rate = np.linalg.norm(theory.alignment_directions(data), axis=1)  # |D±|
+    rate = np.linalg.norm(alignment_directions(data), axis=1)  # |D±|
     return found.assign(pair_rate=("sign", rate))
 
 
@@ -88,8 +94,8 @@ def _norms(network: Network, data: Dataset) -> dict[str, float]:
     """½|θ|², and that of the shortest networks with these targets and with these outputs."""
     return {
         "norm": diagnostics.half_norm(network),
-        "minimum": theory.interpolator_norm(data),
-        "least": theory.interpolator_norm(Dataset(data.x, network(data.x))),
+        "minimum": interpolator_norm(data),
+        "least": interpolator_norm(Dataset(data.x, network(data.x))),
     }
 
 
@@ -127,11 +133,11 @@ def _dozen(settings: Settings, report: Report) -> xarray.Dataset:
         report(f"{settings.samples} orthogonal samples, γ = {gamma:g}, seed {draw}")
         data = targets(settings.samples, draw)
         start = networks.balanced((len(data), settings.width, 1), scale=gamma, seed=draw)
-        due = theory.escape_sequence(start, data, apart_tolerance=np.inf)
+        due = escape_sequence(start, data, apart_tolerance=np.inf)
         end = 1.2 * float(due.times.max(initial=0.0)) + 8 * len(data) / np.abs(data.y).min()
         run = gradient_flow(start, data, np.linspace(0, end, 101), method="events", rtol=1e-6)
         gained = np.sum((run[-1].weights[0] > 0) & (start.weights[0] <= 0))
-        covers = theory.covers_all_samples(start, data)
+        covers = covers_all_samples(start, data)
         return {"covers": covers, "gained": gained, **_norms(run[-1], data)}
 
     every = tabulate(flow, over={"gamma": [settings.scale], "draw": draws}).isel(gamma=0, drop=True)

@@ -10,12 +10,14 @@ import numpy as np
 import xarray
 
 from biasfree import data as tasks
-from biasfree import diagnostics, networks, theory
+from biasfree import diagnostics, networks
 from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.sweeps import tabulate
+from biasfree_papers.frei2022.first_step import logistic_slope, step_rank_bounds
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.shared.fixed_patterns import gated_max_margin
 from biasfree_papers.shared.sign_blocks import check_dimensions, descended, doubling, final_patterns, shrunk
 from biasfree_papers.types import Report
 
@@ -86,9 +88,9 @@ def _descents(settings: Settings, mixture: Any, report: Report) -> xarray.Datase
         ranks = path.map(lambda network: _rank(start.gram(network)))
         random = np.random.default_rng([seed, 1]).normal(size=(_POINTS, start.data.dimensions))
         seen = (path[-1], random), (start.restored(path[-1]), held_out)
-        gradient = theory.neighbors.logistic_slope(start.network, start.data)
+        gradient = logistic_slope(start.network, start.data)
         first = start.network.weights[0]
-        low, high = theory.neighbors.step_rank_bounds(first, eta * gradient, rest=start.rest)
+        low, high = step_rank_bounds(first, eta * gradient, rest=start.rest)
         linear = min(linear_share(*each) for each in seen)
         return {"ranks": ("save", ranks), "end": ranks[-1], "low": low, "high": high, "linear": linear}
 
@@ -108,7 +110,7 @@ def _limits(settings: Settings, mixture: Any) -> xarray.Dataset:
 
     def limit(dimension: int, seed: int) -> dict[str, Any]:
         network, data = mixture(dimension, seed)[0].network, mixture(dimension, seed)[0].data
-        end = theory.neighbors.gated_max_margin(network, data, patterns=final_patterns(network, data))
+        end = gated_max_margin(network, data, patterns=final_patterns(network, data))
         w = end.network.weights[0]
         return {
             "near_orthogonality": diagnostics.near_orthogonality(data),

@@ -10,6 +10,7 @@ import xarray
 
 import biasfree as bf
 from biasfree.arrays import positive
+from biasfree_papers.lai2026.sign_interpolator import sign_interpolator
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.trajectories import rounding
@@ -127,7 +128,7 @@ def _compared(
 def _measured(settings: Settings, case: _Case, pair: bf.Network, wide: bf.Network) -> dict[str, Any]:
     """Relative distances and their defects, losses, and the distance between the two interpolators."""
     data = case.data
-    relu, linear = bf.theory.neighbors.sign_interpolator(data), bf.theory.least_squares(data)
+    relu, linear = sign_interpolator(data), bf.theory.least_squares(data)
     off = float(np.sqrt(max(0.0, wide.weights[1][0] @ case.rest @ wide.weights[1][0])))
     both = [_from_linear(pair, data, linear), _from_linear(wide, data, linear, off=off)]
     distances, defects, losses = zip(*both, strict=True)

@@ -63,7 +63,7 @@ def _ceiling(n: xarray.Dataset) -> Claim:
         "interpolate",
         largest_step_over_it=n.rung.where(n.settled).max(_ACROSS)[some],
         at_most=n.stability_bound.where(n.settled).max(_ACROSS)[some] if some.any() else 1.0,
-        source="derived here: bf.theory.neighbors.least_sharpness",
+        source="derived here: biasfree_papers.nacson2023.stable_minima.least_sharpness",
         bound="1, as for the sharpness; the least sharpness is a semidefinite program, bounded by its dual",
         nature="prediction",
         headline=True,

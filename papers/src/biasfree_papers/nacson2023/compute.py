@@ -11,7 +11,7 @@ import xarray
 
 import biasfree as bf
 from biasfree.arrays import positive
-from biasfree.theory import neighbors
+from biasfree_papers.nacson2023 import stable_minima
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import weight_gap
 from biasfree_papers.types import Report
@@ -57,7 +57,7 @@ def generic(seed: int) -> bf.Dataset:
     """
     rng = np.random.default_rng(seed)
     x, y = _unit(2 * np.pi * (np.arange(5) + rng.uniform(size=5)) / 5), rng.normal(size=5)
-    return bf.Dataset(x, y * neighbors.largest_settling_step(bf.Dataset(x, y)))
+    return bf.Dataset(x, y * stable_minima.largest_settling_step(bf.Dataset(x, y)))
 
 
 SETS: dict[str, Callable[..., bf.Dataset]] = {
@@ -107,9 +107,9 @@ def _unit(angles: np.ndarray) -> np.ndarray:
 def _facts(data: bf.Dataset) -> dict[str, float]:
     """What is known of a set before any run."""
     return {
-        "ceiling": neighbors.largest_settling_step(data),
-        "least_norm": float(neighbors.path_norm_multipliers(data) @ data.y),
-        "least_gain": 1 / neighbors.largest_path_norm(data, step=1.0),
+        "ceiling": stable_minima.largest_settling_step(data),
+        "least_norm": float(stable_minima.path_norm_multipliers(data) @ data.y),
+        "least_gain": 1 / stable_minima.largest_path_norm(data, step=1.0),
         "longest": np.linalg.norm(data.x, axis=1).max(),
     }
 
@@ -153,9 +153,9 @@ def _measured(
     left = 1 - np.linalg.norm(data.x, axis=1).max() * rate
     reach = (distance + np.sqrt(sharp) * rate) / left if left > 0 else np.inf
     largest = np.inf if kicked.stats.stopped.startswith("diverged") else kicked.loss.max()
-    gradients, residual = neighbors.output_gradients(end, data), moved(data.x) - data.y
+    gradients, residual = stable_minima.output_gradients(end, data), moved(data.x) - data.y
     along = np.linalg.eigh(gradients @ gradients.T)[1][:, -1] @ residual
-    kink, norm = neighbors.kink_distances(end, data).min(), bf.diagnostics.path_norm(end, data)
+    kink, norm = stable_minima.kink_distances(end, data).min(), bf.diagnostics.path_norm(end, data)
     return sharp, norm, kink, reach, distance, loss, largest, abs(along) / np.linalg.norm(residual)
 
 

@@ -17,6 +17,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
+from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
 from biasfree_papers.settings import Check, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.trajectories import accuracy
 from biasfree_papers.types import Report
@@ -200,7 +201,7 @@ def _gap(course: Trajectory, data: Dataset) -> float:
     begun = Network((_VANISHING * np.outer(second, data.beta), second), leak=last.leak)
     steps = (np.diff(course.ts) / _STEPS).repeat(_STEPS)
     options: Any = {"save_every": len(steps), "loss": "logistic"}
-    model = theory.neighbors.fixed_readout_descent(begun, data, steps, len(steps), **options)[-1]
+    model = fixed_readout_descent(begun, data, steps, len(steps), **options)[-1]
     return float(np.linalg.norm(last.weights[0] - model.weights[0]) / last.norms[0])
 
 
@@ -221,8 +222,7 @@ def _flows(settings: Settings, report: Report) -> xarray.Dataset:
         network, ts = Network((np.outer(outer, v), outer[None]), model_leak), own * 4 / (1 + model_leak) ** 2
         run = gradient_flow(network, data, ts, loss=loss, rtol=1e-8, train=(True, False))
         solved, rough = (
-            theory.neighbors.fixed_readout_flow(network, data, ts, loss=loss, rtol=rtol)
-            for rtol in (1e-10, 1e-10 * 100.0)
+            fixed_readout_flow(network, data, ts, loss=loss, rtol=rtol) for rtol in (1e-10, 1e-10 * 100.0)
         )
         return {
             "flow_gap": _apart(run, solved),

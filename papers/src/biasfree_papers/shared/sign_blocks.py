@@ -10,6 +10,8 @@ from biasfree import diagnostics, theory
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.trajectory import Trajectory
+from biasfree_papers.shared import fixed_patterns
+from biasfree_papers.shared.descent_margins import descent_margins
 
 
 def check_dimensions(fewest: int, samples: int) -> None:
@@ -46,14 +48,14 @@ def since_settled(run: Trajectory, data: Dataset, step: float) -> dict[str, Any]
     # followed on inputs that are not orthogonal too, where it is no theorem
     everywhere: Any = {"orthogonal_tolerance": np.inf, "patterns_tolerance": 1.0}
     left = [steps[-1] - steps[first]]
-    low, high = theory.neighbors.descent_margins(run[first], data, left, step=step, **everywhere)
+    low, high = descent_margins(run[first], data, left, step=step, **everywhere)
     z = diagnostics.margins(run[-1], data).values
     return {"settled": steps[first], "low": low[0], "high": high[0], "z": z}
 
 
 def final_patterns(network: Network, data: Dataset) -> tuple[np.ndarray]:
     """The final activation pattern of orthogonal inputs, computed for any inputs."""
-    return theory.neighbors.final_patterns(network, data, orthogonal_tolerance=np.inf)
+    return fixed_patterns.final_patterns(network, data, orthogonal_tolerance=np.inf)
 
 
 def shrunk(reduced: Span, factor: float) -> Span:

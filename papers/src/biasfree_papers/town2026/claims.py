@@ -30,7 +30,7 @@ def _shares(n: xarray.Dataset) -> Claim:
         "the formula, for every n and width",
         chance_of_a_share_at_least_as_unlikely=chances,
         at_least=_FALSE_ALARM / len(chances),
-        source="derived here: bf.theory.neighbors.interpolation_probability",
+        source="derived here: biasfree_papers.town2026.uncovered_samples.interpolation_probability",
         bound="binomial with the probability of the formula; all cells together raise a false alarm with a "
         f"probability of {_FALSE_ALARM:g} at most",
         nature="prediction",
@@ -46,7 +46,7 @@ def _floor(n: xarray.Dataset) -> Claim:
         "active on",
         lowest_loss_less_that=n.below,
         at_least=-n.samples * np.finfo(float).eps,
-        source="derived here: bf.theory.neighbors.loss_floor",
+        source="derived here: biasfree_papers.town2026.uncovered_samples.loss_floor",
         bound="such a sample keeps y f ≤ 0 while a_h keep their signs; less the rounding of a mean of n "
         f"squares, nε. A step changes a_h by ηw_h·g, and η|g| ≤ {step:g}√(2L) ≤ {step:g} as the loss L falls "
         f"from ½: a_h turns over only if |w_h| > {1 / step:g}|a_h|. And a_h² − |w_h|², positive at first, "

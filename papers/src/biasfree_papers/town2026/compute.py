@@ -10,8 +10,14 @@ import xarray
 
 import biasfree as bf
 from biasfree.arrays import positive
-from biasfree.theory import neighbors
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.shared.escape_sequence import escape_sequence
+from biasfree_papers.shared.orthogonal_inputs import interpolator_norm
+from biasfree_papers.town2026.uncovered_samples import (
+    interpolation_probability,
+    loss_floor,
+    uncovered_samples,
+)
 from biasfree_papers.types import Report
 
 GROWN = 1e-2  # |a_h||w_h| above which a neuron has grown; sizes at the end are about 1
@@ -92,7 +98,7 @@ def start_of(n: int, width: int, *, scale: float, seed: int, room: int | None = 
 
 def probability(n: int, width: int) -> float:
     """The probability that a network of this width covers n samples with alternating labels."""
-    return neighbors.interpolation_probability((n + 1) // 2, n // 2, width)
+    return interpolation_probability((n + 1) // 2, n // 2, width)
 
 
 def _covered(settings: Settings, n: int) -> dict[str, Any]:
@@ -102,7 +108,7 @@ def _covered(settings: Settings, n: int) -> dict[str, Any]:
 
     def covers(width: int, i: int) -> bool:
         seed = settings.seed + 1000 * (width + 1000 * n) + i  # every n and width has its own seeds
-        return not neighbors.uncovered_samples(start_of(n, width, scale=1.0, seed=seed), data).any()
+        return not uncovered_samples(start_of(n, width, scale=1.0, seed=seed), data).any()
 
     counts = np.array([sum(covers(width, i) for i in range(settings.draws)) for width in widths.tolist()])
     shares = counts / settings.draws
@@ -143,7 +149,7 @@ def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
         starts = [start_of(n, width, scale=settings.scale, seed=seed, room=room) for seed in seeds.tolist()]
         due = [_escapes(start, data) for start in starts]
         runs = _descended(starts, [data] * len(starts), due, step=settings.step, saves=60, save=lambda _: 0.0)
-        floors = np.array([neighbors.loss_floor(start, data) for start in starts])
+        floors = np.array([loss_floor(start, data) for start in starts])
         below.append(np.array([run.loss.min() for run in runs]) - floors)
         norms.append(np.array([bf.diagnostics.half_norm(run[-1]) for run in runs]))
     return {
@@ -151,12 +157,12 @@ def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
         "seed": ("seed", seeds),
         "below": (("trained_width", "seed"), below),
         "norm": (("trained_width", "seed"), norms),
-        "least": neighbors.interpolator_norm(data),
+        "least": interpolator_norm(data),
     }
 
 
 def _escapes(start: bf.Network, data: bf.Dataset) -> Any:
-    return neighbors.escape_sequence(start, data, apart_tolerance=np.inf)
+    return escape_sequence(start, data, apart_tolerance=np.inf)
 
 
 def _descended(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import finite, generator, row_norms, whole
+from biasfree.arrays import finite, generator, representable, row_norms, whole
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.theory.asymmetric._ascent import ascended
 from biasfree.theory.asymmetric._early_force import ROUNDING, EarlyForce, early_force
 from biasfree.theory.asymmetric._planar_extrema import planar_maxima
-from biasfree.theory.parts._linear_phase import representable
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -76,7 +75,7 @@ def extremal_directions(
 
     A neuron whose a changes sign ends at an extremum of the new sign; |a| ≥ |w| at t = 0 excludes that. Where
     a moment lies exactly on a hyperplane, as on orthogonal inputs, neurons can also end at one-sided extrema,
-    which are not listed: see `bf.theory.neighbors.alignment_directions`.
+    which are not listed: along Σ yx over only some samples of one sign.
 
     Assumes: two layers, one output, no biases; outputs negligible.
     Reference: Maennel et al. (2018), Boursier and Flammarion (2024); the enumeration and the certificate are

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, real
+from biasfree.arrays import increasing_times, positive, real, representable
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, Hypothesis, check, result
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._kinks import pushed_off
-from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, row_norms
+from biasfree.arrays import increasing_times, positive, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, result
-from biasfree.theory.parts._linear_phase import representable
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:

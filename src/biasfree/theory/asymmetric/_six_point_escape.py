@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from biasfree.arrays import finite, increasing_times, non_negative
+from biasfree.arrays import finite, increasing_times, non_negative, representable
 from biasfree.data import Dataset, Population, six_points
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, SMALL, Hypothesis, check, result
-from biasfree.theory.parts._linear_phase import representable
 from biasfree.theory.symmetric._aligned import GROWING
 
 if TYPE_CHECKING:

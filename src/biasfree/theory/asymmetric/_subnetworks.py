@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.parts._linear_phase import on_hyperplanes
+from biasfree.theory.parts._hyperplanes import on_hyperplanes
 from biasfree.threads import load
 from biasfree.trajectory import Factored
 

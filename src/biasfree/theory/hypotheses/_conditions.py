@@ -13,8 +13,8 @@ from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import Hypothesis
 from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect, unmirrored_share
+from biasfree.theory.parts._hyperplanes import on_hyperplanes
 from biasfree.theory.parts._linear_loss import LEAST_SQUARE
-from biasfree.theory.parts._linear_phase import on_hyperplanes
 from biasfree.theory.parts._moments import (
     largest_variance,
     mean_square,
@@ -34,6 +34,15 @@ def under(loss: Loss, hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...
 def _rank_one_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
     parts = RankOne.maybe(network)
     return np.nan if parts is None else parts.residual(network)
+
+
+def _direction_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
+    parts = RankOne.maybe(network)
+    if parts is None:
+        return np.nan
+    first = network.weights[0] / np.abs(network.weights[0]).max()
+    away = first - np.outer(parts.neurons, parts.neurons @ first)
+    return float(np.linalg.norm(away) / np.linalg.norm(first))
 
 
 def _sign_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
@@ -143,6 +152,14 @@ RANK_ONE = Hypothesis(
     "Assumption 4 (TMLR 7), W₁ = W₂ᵀrᵀ with |r| = 1,",
     "the relative distance of W₁ from W₂ᵀrᵀ",
     _rank_one_defect,
+    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
+    tolerance=1e-8,
+)
+ONE_DIRECTION = Hypothesis(
+    "rank_one",
+    "Assumption 4 (TMLR 7) but for |r| = 1, W₁ = W₂ᵀvᵀ,",
+    "the relative distance of W₁ from W₂ᵀvᵀ",
+    _direction_defect,
     "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
     tolerance=1e-8,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.parts._linear_phase import orthogonal_pairs
+from biasfree.theory.parts._hyperplanes import orthogonal_pairs
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

@@ -13,33 +13,24 @@ from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import HYPERPLANE, SETTING, SIGNS, SYMMETRY, Hypothesis, check, result, under
+from biasfree.theory.hypotheses import (
+    HYPERPLANE,
+    ONE_DIRECTION,
+    SETTING,
+    SIGNS,
+    SYMMETRY,
+    check,
+    result,
+    under,
+)
 from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._linear_network import LinearNetwork
-from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _direction_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
-    parts = RankOne.maybe(network)
-    if parts is None:
-        return np.nan
-    first = network.weights[0] / np.abs(network.weights[0]).max()
-    away = first - np.outer(parts.neurons, parts.neurons @ first)
-    return float(np.linalg.norm(away) / np.linalg.norm(first))
-
-
-ONE_DIRECTION = Hypothesis(
-    "rank_one",
-    "Assumption 4 (TMLR 7) but for |r| = 1, W₁ = W₂ᵀvᵀ,",
-    "the relative distance of W₁ from W₂ᵀvᵀ",
-    _direction_defect,
-    "use bf.theory.aligned(network, data) for small random initial weights, or bf.networks.rank_one",
-    tolerance=1e-8,
-)
 ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)
 
 _equivalence = result(

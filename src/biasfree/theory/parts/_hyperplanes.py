@@ -1,0 +1,34 @@
+"""Pairs of neuron and sample with w_h·x_i = 0 to rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biasfree.arrays import row_norms
+from biasfree.data import Dataset
+from biasfree.networks import Network
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+_ROUNDING = 1e-12  # of |w_h||x_i|: below it the sign of w_h·x_i is rounding
+
+
+def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
+    """Pairs with w_h·x_i = 0 to rounding and a_h ≠ 0; a sample x_i = 0 has no hyperplane."""
+    return orthogonal_pairs(network.weights[0], data.x) & network.weights[1].any(axis=0)[:, None]
+
+
+def orthogonal_pairs(
+    rows: Float[np.ndarray, "H D"], inputs: Float[np.ndarray, "P D"]
+) -> Bool[np.ndarray, "H P"]:
+    """Pairs with w_h·x_i = 0 to rounding and x_i ≠ 0."""
+    return (np.abs(_units(rows) @ _units(inputs).T) <= _ROUNDING) & inputs.any(axis=1)
+
+
+def _units(rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+    """Rows divided by their lengths; zeros stay."""
+    lengths = row_norms(rows)[:, None]
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
