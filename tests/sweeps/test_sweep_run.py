@@ -282,11 +282,10 @@ def test_progress_on_a_terminal(tmp_path, monkeypatch):
 
 def test_every_process_uses_one_thread(tmp_path):
     def threads(x):  # noqa: ARG001
-        from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_info
 
         return max([pool["num_threads"] for pool in threadpool_info()], default=1)
 
-    pytest.importorskip("threadpoolctl")
     found = bf.sweep(threads, over={"x": [5]}, store=tmp_path / "store").run(progress=False).dataset
     assert found["value"].item() == 1
 

@@ -18,7 +18,8 @@ _ROUNDING = 1e-12  # of |w_h||x_i|: below it the sign of w_h·x_i is rounding
 
 def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
     """Pairs with w_h·x_i = 0 to rounding and a_h ≠ 0; a sample x_i = 0 has no hyperplane."""
-    return orthogonal_pairs(network.weights[0], data.x) & network.weights[1].any(axis=0)[:, None]
+    read = np.any(network.weights[1] != 0, axis=0)
+    return orthogonal_pairs(network.weights[0], data.x) & read[:, None]
 
 
 def orthogonal_pairs(

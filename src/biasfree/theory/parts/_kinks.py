@@ -35,7 +35,7 @@ def pushed_off(network: Network, data: Dataset) -> float:
     for on, reach in zip(kinks, reaches, strict=True):
         force = np.einsum("pk,pkh->ph", data.targets - f, reach)
         size = np.einsum("pk,pkh->ph", np.abs(data.targets) + np.abs(f), np.abs(reach))
-        count += np.count_nonzero(on & (force > _FITTED * size))
+        count += int(np.count_nonzero(on & (force > _FITTED * size)))
     return float(count)
 
 
