@@ -139,6 +139,28 @@ def test_erratum_8_the_early_error_is_not_of_the_order_of_the_weights():
         )
 
 
+def test_erratum_9_gronwalls_kernel():
+    """e^{√2s(t−t′)}, not e^{√2st′}: with either, the proof's bound does not vanish at the end of the window.
+
+    ∫₀ᵗ(e^{at′} − 1)bk(t′)dt′ with a = 3(s + TrΣ), b = √2s and both kernels k, by quadrature.
+    """
+    for start in (1e-4, 1e-8):
+        network, data = scalar(1.0, weight=start)
+        s, trace, t = 1.0, 1.0, bf.theory.lemma12_window(network, data)
+        a, b = 3 * (s + trace), np.sqrt(2) * s
+        grid = np.linspace(0, t, 20_001)
+        lead = np.sqrt(2) * trace * start**3 / a
+        bounds = [
+            lead * (np.expm1(a * t) + np.trapezoid(np.expm1(a * grid) * b * np.exp(b * back), grid))
+            for back in (t - grid, grid)
+        ]
+        # up to e^{−bt}(a + b)/b < 1 % of the larger terms
+        assert bounds[0] == pytest.approx(lead * np.exp(a * t) * a / (a - b), rel=0.01)
+        assert bounds[1] == pytest.approx(lead * np.exp((a + b) * t) * b / (a + b), rel=0.01)
+        assert min(bounds) > 0.99 * np.sqrt(2) * trace / a
+        assert bf.theory.early_error(network, data, [t])[0] < start  # ours, by the sharper bound on the norm
+
+
 def test_erratum_9_the_scale_of_the_twin():
     """√(2/(α + 1)), not √2/(α + 1): only with it do ReLU and linear losses agree at ct."""
     data, leak = bf.data.odd_sine(n=6, d=2, seed=3), 0.3
