@@ -1,6 +1,8 @@
 """Trajectories: sequences of networks, linear maps, saving and loading."""
 
+import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -350,3 +352,23 @@ def test_before_the_time_of_a_level_the_loss_is_above_it(times, seed, level):
 def test_time_of_refuses_what_is_no_level(level):
     with pytest.raises(ValueError, match="level must"):
         trajectory().time_of(level)
+
+
+def test_a_trajectory_has_labels():
+    data, network = bf.data.odd_sine(20, 3), bf.networks.gaussian((3, 4, 1), scale=0.1)
+    run = bf.gradient_descent(network, data, step=0.1, steps=4)
+    found = run.to_xarray()
+    assert found["W1"].dims == ("t", "layer1", "layer0")
+    assert found["W2"].dims == ("t", "layer2", "layer1")
+    np.testing.assert_array_equal(found["W1"].sel(t=run.ts[2]), run.weights[0][2])
+    np.testing.assert_array_equal(found["loss"], run.loss)
+    assert (
+        bf.Trajectory(run.ts, run.weights, run.loss, run.objective, 0.0, run.stats).to_xarray().equals(found)
+    )
+    assert json.loads(found.attrs["stats"])["method"] == run.stats.method
+    saved = bf.gradient_descent(network, data, step=0.1, steps=4, save=lambda net: net.weights[0]).to_xarray()
+    assert saved["saved"].dims == ("t", "saved_1", "saved_2")
+    assert "W1" not in saved
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "W1" in repr(found)

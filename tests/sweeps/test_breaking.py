@@ -40,11 +40,10 @@ if __name__ == "__main__":
 """
 
 
-def rounds(many):
-    """Seeds of the moments at which something breaks."""
-    return pytest.mark.parametrize(
-        "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, many))]
-    )
+def rounds(many, few=1):
+    """Seeds of the moments at which something breaks: few in `make test`, many in `make test-all`."""
+    slow = [pytest.param(k, marks=pytest.mark.slow) for k in range(few, many)]
+    return pytest.mark.parametrize("seed", [*range(few), *slow])
 
 
 def calls(folder):
@@ -113,11 +112,10 @@ def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: A
 
 
 @LINUX
-@rounds(20)
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path, seed, sent):
-    if sent is signal.SIGINT and seed:
-        pytest.skip("once is enough: the handler of Python decides the moment")
+@rounds(40, few=2)
+def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path, seed):
+    """Killed, or by Ctrl-C, in every other round."""
+    sent = signal.SIGINT if seed % 2 else signal.SIGKILL
     process = start(tmp_path)
     wait_for(lambda: len(stored(tmp_path)) >= 2)
     time.sleep(random.Random(seed).uniform(0, 0.3))

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import sys
-import warnings
 import zipfile
 from pathlib import Path
 
@@ -311,23 +310,3 @@ def test_the_number_of_processes_is_bounded_by_memory(monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "5")
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "10000")
     assert workers_for(None, None) == (5, int(0.8 * 10000 * 2**20) // 5)
-
-
-def test_a_trajectory_has_labels():
-    data, network = bf.data.odd_sine(20, 3), bf.networks.gaussian((3, 4, 1), scale=0.1)
-    run = bf.gradient_descent(network, data, step=0.1, steps=4)
-    found = run.to_xarray()
-    assert found["W1"].dims == ("t", "layer1", "layer0")
-    assert found["W2"].dims == ("t", "layer2", "layer1")
-    np.testing.assert_array_equal(found["W1"].sel(t=run.ts[2]), run.weights[0][2])
-    np.testing.assert_array_equal(found["loss"], run.loss)
-    assert (
-        bf.Trajectory(run.ts, run.weights, run.loss, run.objective, 0.0, run.stats).to_xarray().equals(found)
-    )
-    assert json.loads(found.attrs["stats"])["method"] == run.stats.method
-    saved = bf.gradient_descent(network, data, step=0.1, steps=4, save=lambda net: net.weights[0]).to_xarray()
-    assert saved["saved"].dims == ("t", "saved_1", "saved_2")
-    assert "W1" not in saved
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert "W1" in repr(found)
