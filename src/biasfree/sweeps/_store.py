@@ -15,9 +15,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import time
 import uuid
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +35,8 @@ from biasfree.tables import as_json
 RECORD = "_record"
 #: The last bytes of a .npz file begin with this mark; a file that was cut off lacks them.
 _END, _END_BYTES = b"PK\x05\x06", 22
+#: Fields of a zip archive: of an entry (33 is its date, 1980-01-01), of its place, and at the end.
+_ENTRY, _PLACE, _LAST = struct.Struct("<5H3I2H"), struct.Struct("<3H2I"), struct.Struct("<4H2IH")
 _FOLDERS = ("points", "failed", "sweeps", "refined", "sources", "partial")
 #: Seconds after which a file that nobody has renamed was left by a process that died.
 _ABANDONED = 86_400
@@ -128,14 +132,18 @@ class Store:
 
 
 def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes:
-    """Results and their record as the bytes of a .npz file, not compressed."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in {**arrays, RECORD: np.array(json.dumps(record))}.items():
-            content = io.BytesIO()
-            npy.write_array(content, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
-    return buffer.getvalue()
+    """Results and their record as the bytes of a .npz file, not compressed; `zipfile` takes twice as long."""
+    body, directory = bytearray(), bytearray()
+    entries = {**arrays, RECORD: np.array(json.dumps(record))}
+    for name, array in entries.items():
+        content, file = io.BytesIO(), f"{name}.npy".encode()
+        npy.write_array(content, array, allow_pickle=False)
+        data = content.getvalue()
+        fields = _ENTRY.pack(20, 0, 0, 0, 33, zlib.crc32(data), len(data), len(data), len(file), 0)
+        directory += b"PK\x01\x02\x14\0" + fields + _PLACE.pack(0, 0, 0, 0, len(body)) + file
+        body += b"PK\x03\x04" + fields + file + data
+    count = len(entries)
+    return bytes(body + directory + _END + _LAST.pack(0, 0, count, count, len(directory), len(body), 0))
 
 
 def read_json(path: Path) -> dict[str, Any]:
