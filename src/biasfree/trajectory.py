@@ -41,10 +41,11 @@ class Event(NamedTuple):
 class Stats:
     """How a trajectory was computed.
 
-    `error` estimates the relative error of the weights along the path; `error_kind` names the kind of
-    estimate. `by_class` of the `evaluations` of the gradient used activation classes, the others single
-    samples (`dense`); both agree up to rounding. `events` counts the located events of the flow by kind, and
-    `located` lists those of neurons that slide or rest, in the order of time.
+    `error` estimates the relative error of the weights along the path, as long as it does not grow on the
+    way; of an adaptive flow, that of the worst layer, against its norm plus its initial one. `error_kind`
+    names the kind of estimate. `by_class` of the `evaluations` of the gradient used activation classes, the
+    others single samples (`dense`); both agree up to rounding. `events` counts the located events of the flow
+    by kind, and `located` lists those of neurons that slide or rest, in the order of time.
     `branch_times` are the times at which the flow is not unique and a convention chose the continuation.
     `reached` holds the time at which the loss fell to each level of `until=`, in their order: ∞ where it did
     not. `defects` holds, for a closed form, the measured defect of each of its hypotheses.
