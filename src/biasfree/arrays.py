@@ -254,6 +254,15 @@ def _norms(rows: np.ndarray) -> np.ndarray:
     return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)
 
 
+def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """|a − b|² for every pair of rows, 0 where it is rounding; the mean of b is subtracted from both."""
+    mean = b.mean(axis=0)
+    a, b = a - mean, b - mean
+    size = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)
+    found = size - 2 * a @ b.T
+    return np.where(found <= (a.shape[1] + 4) * np.finfo(float).eps * size, 0.0, found)
+
+
 def compressed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A matrix x′ and a right-hand side y′ with the singular values, rank and least-squares fits of x and y.
 

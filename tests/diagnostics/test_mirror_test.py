@@ -268,3 +268,30 @@ def test_a_symmetric_distribution_is_rejected_as_often_as_it_should_be(d):
         found.append(symmetry(bf.Dataset(x, y), flips=39, starts=2, seed=draw))
     for p in ("p_inputs", "p_targets", "p_value"):
         assert low <= sum(getattr(s, p) <= 0.05 for s in found) <= high, p
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_copies_of_all_samples_do_not_change_the_p_value(d):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(12, d)), rng.normal(size=12)
+    once = symmetry(bf.Dataset(x, y), flips=39)
+    for n in (2, 3):
+        copied = symmetry(bf.Dataset(np.tile(x, (n, 1)), np.tile(y, n)), flips=39)
+        assert (copied.p_value, copied.p_inputs, copied.p_targets) == (
+            once.p_value,
+            once.p_inputs,
+            once.p_targets,
+        )
+        assert (copied.copies, copied.samples, copied.repeated) == (n, 12, 0)
+        assert copied.defect == pytest.approx(once.defect)
+
+
+def test_other_repeated_samples_are_said():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    some = bf.Dataset(np.r_[x, x[:10]], np.r_[y, y[:10]])
+    assert (symmetry(some, flips=39).copies, symmetry(some, flips=39).repeated) == (1, 10)
+    notes = " ".join(bf.diagnose(data=some, flips=39).notes)
+    assert "10 of the 40 samples that the test of Condition 3 uses repeat another one" in notes
+    twice = bf.diagnose(data=(np.r_[x, x], np.r_[y, y]), flips=39)
+    assert "the data are 2 copies of one set: the test of Condition 3 uses one." in twice.notes

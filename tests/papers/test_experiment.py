@@ -22,6 +22,10 @@ def test_verdicts():
     assert not claim((np.nan, 1.0), (2.0,)).holds
     assert not claim((1.0,), (np.inf,)).holds
     assert claim((1.0,), (2.0,)).record()["verdict"] == "holds"
+    assert claim((0.1 + 0.2,), (0.3,)).verdict == "holds, to rounding"  # one rounding above
+    assert claim((0.3,), (0.3,)).verdict == "holds"
+    assert claim((0.3 + 1e-14,), (0.3,)).verdict == "does not hold"
+    assert not claim((np.inf,), (0.3,)).holds
     with pytest.raises(ValueError, match="one per value"):
         replace(claim((1.0, 2.0), (1.0,)), seeds=(0,))
 

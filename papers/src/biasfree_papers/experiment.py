@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from biasfree.tables import Table, as_json
+from biasfree.ties import side
 from biasfree_papers.settings import FigureSettings
 from biasfree_papers.types import Report
 
@@ -26,6 +27,7 @@ BASES: tuple[Basis, ...] = get_args(Basis)
 #: for any weights.
 Nature = Literal["prediction", "theorem", "identity"]
 NATURES: tuple[Nature, ...] = get_args(Nature)
+_ROUNDINGS = 4  # of a measured value beside its bound: two of each
 #: Claims of one figure that may be headlines.
 MOST_HEADLINES = 3
 #: The sections of the report, in their order.
@@ -94,10 +96,12 @@ class Claim:
 
     @property
     def held(self) -> tuple[bool, ...]:
-        """Whether each value is within its bound; NaN is not, and no value is if the bound is infinite."""
+        """Whether each value is within its bound, to rounding; NaN is not, and no value within infinity."""
         sign = 1 if self.sense == "at most" else -1
         pairs = zip(self.measured, self.bounds, strict=True)
-        return tuple(bool(sign * m <= sign * b) and bool(np.isfinite(b)) for m, b in pairs)
+        return tuple(
+            side(sign * m, sign * b, terms=_ROUNDINGS) <= 0 and bool(np.isfinite(b)) for m, b in pairs
+        )
 
     @property
     def holds(self) -> bool:
@@ -106,9 +110,14 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """The verdict in words: "holds", "does not hold", or the number of values for which it holds."""
+        """The verdict in words: "holds", "does not hold", or the number of values for which it holds.
+
+        "holds, to rounding" says that a value differs from its bound by rounding only.
+        """
         if self.holds:
-            return "holds"
+            pairs = zip(self.measured, self.bounds, strict=True)
+            tied = any(m != b and side(m, b, terms=_ROUNDINGS) == 0 for m, b in pairs)
+            return "holds, to rounding" if tied else "holds"
         if len(self.held) == 1:
             return "does not hold"
         return f"holds for {sum(self.held)} of {len(self.held)} {self.each}"

@@ -27,6 +27,9 @@ from biasfree.networks._pytorch import is_module
 from biasfree.networks._weight_files import load_network, load_state
 from biasfree.tables import Table, as_json
 from biasfree.threads import one_blas_thread
+from biasfree.ties import share_side, side
+
+_ROUNDINGS = 10_000  # of a mean over the samples of a checkpoint
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,13 @@ class Trend:
     @property
     def left_at(self) -> int | None:
         """The first step of the last stretch of nonlinear checkpoints; None if the last is linear."""
-        return self._since([row.nonlinear > self.nonlinear_above for row in self.rows])
+        above = self.nonlinear_above
+        return self._since([share_side(row.nonlinear, above, terms=_ROUNDINGS) > 0 for row in self.rows])
 
     @property
     def passed_at(self) -> int | None:
         """The first step since which the gain over the best linear map is above two standard errors."""
-        return self._since([row.gain is not None and row.gain > 2 * (row.error or 0.0) for row in self.rows])
+        return self._since([row.gain is not None and _gains(row.gain, row.error or 0.0) for row in self.rows])
 
     @property
     def answer(self) -> str:
@@ -223,6 +227,11 @@ def _row(
 def _layers(model: Any, samples: Samples, above: float, seed: int) -> LayerTable:
     x = samples.x.reshape(len(samples), *(samples.shape or samples.x.shape[1:]))
     return layer_linearity(model, x, nonlinear_above=above, seed=seed)
+
+
+def _gains(gain: float, error: float) -> bool:
+    """Whether a gain is larger than two standard errors; a tie is not."""
+    return side(2 * error, gain, terms=_ROUNDINGS, size=1.0) < 0
 
 
 def _bent(row: Checkpoint) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import squared_distances
 from biasfree.diagnosis._task import Difference, Score, Task
 from biasfree.diagnostics._mirror_test import sample_lines
 from biasfree.threads import load
+from biasfree.ties import EPS, first_least, settled
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -107,13 +109,14 @@ def folds(groups: Int[np.ndarray, "P"], seed: int, count: int = _FOLDS) -> list[
 
 
 def _coordinates(x: np.ndarray) -> np.ndarray:
-    """x with columns of unit size; with more columns than samples, coordinates in the span of the samples."""
+    """x with columns of unit size; the root of the samples' inner products, where these are fewer."""
     size = np.sqrt(np.mean(x**2, axis=0))
     if x.shape[1] <= len(x):
         return x / np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(x @ x.T / x.shape[1])
     kept = values > 1e-12 * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept] * len(x) / max(1, kept.sum()))
+    root = (vectors[:, kept] * np.sqrt(values[kept])) @ vectors[:, kept].T  # eigenvectors may not be unique
+    return root * np.sqrt(len(x) / max(1, kept.sum()))
 
 
 def held_out_linear(
@@ -131,7 +134,12 @@ def held_out_linear(
             found.append(_logistic(z[train], given, z[part], intercept, penalty))
         else:
             found.append(_ridge(z[train], given, z[part], intercept))
-    return np.concatenate(found)
+    return settled(np.concatenate(found), _size(task))
+
+
+def _size(task: Task) -> float:
+    """The size of predictions: logits and columns of 0 and 1 have size 1."""
+    return 1.0 if task.is_classes else float(np.sqrt(task.spread))
 
 
 def _penalty(z: np.ndarray, task: Task, held_out: np.ndarray) -> float:
@@ -140,11 +148,8 @@ def _penalty(z: np.ndarray, task: Task, held_out: np.ndarray) -> float:
     few = np.random.default_rng(0).permutation(others)[:_TRIALS]
     test, train = np.split(few, [len(few) // 5])
     wanted, given = task.rows(test), task.rows(train)
-    lost = {
-        penalty: wanted.score(_logistic(z[train], given, z[test], True, penalty)).cross_entropy
-        for penalty in _PENALTIES
-    }
-    return min(lost, key=lambda penalty: lost[penalty] or 0.0)
+    scores = [wanted.score(_logistic(z[train], given, z[test], True, penalty)) for penalty in _PENALTIES]
+    return _PENALTIES[first_least([score.cross_entropy or 0.0 for score in scores])]
 
 
 def _ridge(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool) -> np.ndarray:
@@ -152,23 +157,25 @@ def _ridge(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool) -> np.nda
     y = task.numbers
     assert y is not None
     center, offset = (z.mean(axis=0), y.mean(axis=0)) if intercept else (0.0, 0.0)
-    z, y = z - center, y - offset
-    values, vectors = np.linalg.eigh(z.T @ z)
-    kept = values > max(values[-1], 0.0) * len(values) * np.finfo(float).eps
-    values, vectors = values[kept], vectors[:, kept]
+    rounding = len(z) * EPS * np.linalg.norm(z)  # of all inputs, before their mean is subtracted
+    samples, z, y = len(z), z - center, y - offset
+    if samples > 2 * (z.shape[1] + y.shape[1]):  # R of [z y] = QR has the singular values and fits of z and y
+        z, y = np.split(np.linalg.qr(np.column_stack([z, y]), mode="r"), [z.shape[1]], axis=1)
+    along, sizes, vectors = np.linalg.svd(z, full_matrices=False)
+    kept = sizes > rounding
+    along, sizes, vectors = along[:, kept], sizes[kept], vectors[kept].T
     if not kept.any():
         return np.zeros((len(at), y.shape[1])) + offset
-    along = (z @ vectors) / np.sqrt(values)  # orthonormal columns
-    c = along.T @ y
+    values, c = sizes**2, along.T @ y
     outside = np.sum((y - along @ c) ** 2)
     errors = []
-    for ridge in _RIDGES * values[0]:
+    for ridge in _RIDGES * values[-1]:
         shrunk = ridge / (values + ridge)
-        free = len(z) - intercept - np.sum(1 - shrunk)
+        free = max(0, samples - intercept - len(values)) + np.sum(shrunk)
         left = outside + np.sum((shrunk[:, None] * c) ** 2)
-        errors.append(left / max(free, 1e-9) ** 2)
-    ridge = _RIDGES[int(np.argmin(errors))] * values[0]
-    w = vectors @ (np.sqrt(values)[:, None] * c / (values + ridge)[:, None])
+        errors.append(left / free**2)
+    ridge = _RIDGES[first_least(errors)] * values[-1]
+    w = vectors @ (sizes[:, None] * c / (values + ridge)[:, None])
     return (at - center) @ w + offset
 
 
@@ -212,7 +219,7 @@ def held_out_kernel(
         train = np.setdiff1d(every, part)
         offset = y[train].mean(axis=0)
         found.append(_kernel_ridge(z[train], y[train] - offset, z[part], seed) + offset)
-    return np.concatenate(found)
+    return settled(np.concatenate(found), _size(task))
 
 
 def _kernel_ridge(z: np.ndarray, e: np.ndarray, at: np.ndarray, seed: int) -> np.ndarray:
@@ -223,8 +230,9 @@ def _kernel_ridge(z: np.ndarray, e: np.ndarray, at: np.ndarray, seed: int) -> np
     grid = [_Kernel(z[few], h, linear) for h in (0.25, 1.0, 4.0) for linear in (0.0, 1.0)]
     if z.shape[1] <= _ADDITIVE:
         grid += [_Kernel(z[few], h, 1.0, additive=True) for h in (0.05, 0.3)]
-    trials = [(*_leave_one_out(kernel(z[few], z[few]), e[few]), i) for i, kernel in enumerate(grid)]
-    _, ridge, i = min(trials)
+    trials = [_leave_one_out(kernel(z[few], z[few]), e[few]) for kernel in grid]
+    i = first_least([error for error, _ in trials])
+    ridge = trials[i][1]
     alpha = solve(grid[i](z, z) + ridge * np.eye(len(z)), e, assume_a="pos", check_finite=False)
     return grid[i](at, z) @ alpha
 
@@ -240,13 +248,13 @@ class _Kernel:
         if additive:
             self._scales = 2 * width * np.maximum(np.var(z, axis=0), 1e-12)
         else:
-            self._scale = 2 * width * (float(np.median(_squares(z, z))) or 1.0)
+            self._scale = 2 * width * (float(np.median(squared_distances(z, z))) or 1.0)
 
     def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """k(a, b) for every pair of rows."""
         found = self._linear * (a @ b.T) / a.shape[1]
         if not self._additive:
-            return found + np.exp(-_squares(a, b) / self._scale)
+            return found + np.exp(-squared_distances(a, b) / self._scale)
         for column, other, scale in zip(a.T, b.T, self._scales, strict=True):
             found += np.exp(-(np.subtract.outer(column, other) ** 2) / scale) / np.sqrt(a.shape[1])
         return found
@@ -256,14 +264,10 @@ def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
     """The least leave-one-out error over the ridges λ and that ridge: α_i/((K + λ)⁻¹)_ii, α = (K + λ)⁻¹e."""
     values, vectors = np.linalg.eigh(kernel)
     rotated, squares = vectors.T @ e, vectors**2
-    best = (np.inf, 1.0)
-    for ridge in np.logspace(-6, 2, 9):
+    ridges, errors = np.logspace(-6, 2, 9), []
+    for ridge in ridges:
         inverse = 1 / (np.maximum(values, 0) + ridge)
         off = vectors @ (inverse[:, None] * rotated) / (squares @ inverse)[:, None]
-        best = min(best, (float(np.sum(off**2)), float(ridge)))
-    return best
-
-
-def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """|a − b|² for every pair of rows."""
-    return np.maximum(np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2 * a @ b.T, 0.0)
+        errors.append(float(np.sum(off**2)))
+    best = first_least(errors)
+    return errors[best], float(ridges[best])

@@ -21,6 +21,7 @@ from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
 from biasfree.theory import Coverage, coverage
+from biasfree.ties import side
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -76,7 +77,9 @@ class Measurements:
         Second moments suffice for the square loss. The logistic loss, usual for labels, needs mirror images.
         """
         seen = self.symmetry
-        if seen is None or self.data is None or seen.exact or seen.defect > _MOMENTS:
+        if seen is None or self.data is None or seen.exact:
+            return False
+        if side(seen.defect, _MOMENTS, terms=len(self.data), size=1.0) > 0:
             return False
         return bool(np.isin(self.data.targets, (-1.0, 1.0)).all())
 
@@ -187,7 +190,8 @@ class Measurements:
             return True
         if self.subject.network is not None:
             return self.subject.network.biases is None
-        return homogeneity_defect(self.function, self.x[:20], (0.25, 4.0)) < _HOMOGENEOUS
+        defect = homogeneity_defect(self.function, self.x[:20], (0.25, 4.0))
+        return side(defect, _HOMOGENEOUS, size=1.0) <= 0
 
     @cached_property
     def score(self) -> Score | None:

@@ -8,11 +8,13 @@ import numpy as np
 
 from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnosis._state import State, Thresholds
-from biasfree.diagnosis._wording import Reason, measured_points, percent
-from biasfree.diagnostics._targets import Part, TargetShares
+from biasfree.diagnosis._wording import ROUNDING, Reason, measured_points, percent
+from biasfree.diagnostics._targets import OVERLAP, Part, TargetShares
+from biasfree.ties import first_least, side
 
 _EQUIVALENCE = "docs/theory/equivalence.md"
 _EXPRESSIVITY = "docs/theory/expressivity.md"
+_ROUNDINGS = 10_000  # of a moment over the samples of a study, at most
 
 
 def reasons(state: State, measured: Measurements, thresholds: Thresholds) -> tuple[Reason, ...]:
@@ -21,6 +23,7 @@ def reasons(state: State, measured: Measurements, thresholds: Thresholds) -> tup
         *_of_scores(state, measured),
         *_of_peers(measured),
         *_of_function(state, measured, thresholds),
+        *(Reason(f"a tie: {tie}.") for tie in state.ties),
         *_of_targets(measured),
         *_of_centering(measured),
         *_of_symmetry(state, measured),
@@ -79,18 +82,17 @@ def _of_peers(measured: Measurements) -> Iterator[Reason]:
 def _of_function(state: State, measured: Measurements, thresholds: Thresholds) -> Iterator[Reason]:
     if measured.nonlinear is None:
         return
-    worst = int(np.argmax(measured.nonlinear))
+    worst = first_least(-measured.nonlinear)
     several = len(measured.nonlinear) > 1
     which = f" (output {worst}, the worst of {len(measured.nonlinear)})" if several else ""
-    small = measured.nonlinear[worst] <= thresholds.nonlinear_above
-    compared = "not more" if small else "more"
+    compared = "not more" if state.small else "more"
     yield Reason(
         f"the best linear map leaves N = {percent(measured.nonlinear[worst])} of the model's outputs "
         f"unexplained{which}, {compared} than {percent(thresholds.nonlinear_above)}."
     )
-    close = measured.beyond_affine is not None and measured.beyond_affine.max() <= thresholds.nonlinear_above
-    if not state.linear and not state.affine and (small or (close and not measured.bias_free)):
-        replaced = measured.replaced(intercept=not small)
+    nearly = state.small or (state.close and not measured.bias_free)
+    if not state.linear and not state.affine and nearly:
+        replaced = measured.replaced(intercept=not state.small)
         assert replaced is not None
         assert measured.score is not None
         lost = measured_points(measured.score.minus(replaced))
@@ -100,7 +102,7 @@ def _of_function(state: State, measured: Measurements, thresholds: Thresholds) -
         yield Reason(f"with an intercept it leaves {left}: the model is a linear map plus a constant.")
     if measured.residual is None or measured.task is None:
         return
-    more = "more" if measured.residual > thresholds.residual_above else "not more"
+    more = "more" if state.unfinished else "not more"
     amount = percent(measured.residual) if measured.residual < 1 else "all"
     yield Reason(f"{amount} {_what(measured)}, {more} than {percent(thresholds.residual_above)}.")
 
@@ -147,7 +149,12 @@ def _why(shares: TargetShares, unknown: list[str]) -> str:
     """Why a part of the targets is not identifiable, and what would make it so."""
     if np.isnan(shares.overlap):
         return f"{shares.samples} samples are too few to hold some out; at least 10 are needed."
-    if shares.overlap > 0.5:
+    if all(getattr(shares.total, name).error <= ROUNDING for name in unknown):
+        return (
+            "to rounding, it is predicted to be zero on held-out samples: a linear map leaves nothing that "
+            "such functions of these inputs explain."
+        )
+    if side(shares.overlap, OVERLAP, terms=shares.samples) > 0:
         return (
             "odd and even functions look alike on these inputs (their predictions correlate by "
             f"{shares.overlap:.2f}, more than 0.5), as where the inputs lie on one side of 0. Center the "
@@ -171,9 +178,9 @@ def _part(part: Part) -> str:
 def _of_centering(measured: Measurements) -> Iterator[Reason]:
     """The effect of centering, if the mean of the inputs matters."""
     seen, made = measured.symmetry, measured.preparation
-    if seen is None or made is None or seen.exact or made.offset < 0.1:
+    if seen is None or made is None or seen.exact or side(made.offset, 0.1, terms=_ROUNDINGS) < 0:
         return
-    if made.centered.symmetry <= seen.defect / 2:
+    if side(made.centered.symmetry, seen.defect / 2, terms=_ROUNDINGS) <= 0:
         yield Reason(
             "the inputs are not centered: bf.data.center would reduce the asymmetry of the data from "
             f"{percent(seen.defect)} to {percent(made.centered.symmetry)}, and so make a bias-free network "

@@ -190,6 +190,13 @@ def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
         )
     if seen is not None and not seen.exact and seen.samples < len(data):
         notes.append(f"the test of Condition 3 searched {seen.samples:,} samples chosen at random.")
+    if seen is not None and seen.copies > 1:
+        notes.append(f"the data are {seen.copies} copies of one set: the test of Condition 3 uses one.")
+    if seen is not None and seen.repeated:
+        notes.append(
+            f"{seen.repeated:,} of the {seen.samples:,} samples that the test of Condition 3 uses repeat "
+            "another one. They count as independent; copies make p too small: leave them out."
+        )
     if shares is not None and shares.samples < len(data):
         notes.append(f"odd and even shares are estimated on {shares.samples:,} samples chosen at random.")
     if measured.independent:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from biasfree.diagnosis._measurements import Measurements
 from biasfree.diagnosis._task import difference
+from biasfree.ties import EPS, share_side, side
 
 Verdict = Literal["effectively linear", "effectively affine", "linear so far", "nonlinear"]
 #: What the numbers say about the question "would a linear model do as well?".
@@ -47,6 +49,10 @@ class State:
     case: Case
     has_model: bool
     has_data: bool
+    small: bool
+    """Whether N is small."""
+    close: bool
+    """Whether N is small with an intercept."""
     linear: bool
     """Whether a linear map without intercept stands for the model: N is small, and it scores as well."""
     affine: bool
@@ -65,6 +71,8 @@ class State:
     """Whether an intercept makes a linear map better on held-out samples."""
     unseen: bool
     """Whether the model is known not to have been trained on the samples."""
+    ties: tuple[str, ...] = ()
+    """Numbers that equal their threshold to rounding, and what they count as."""
 
     @property
     def kept_linear(self) -> bool:
@@ -74,21 +82,21 @@ class State:
 
 def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = False) -> State:
     """Decide."""
-    linear = measured.nonlinear is not None and bool(measured.nonlinear.max() <= thresholds.nonlinear_above)
-    affine = (not linear and not measured.bias_free) and bool(
-        measured.beyond_affine is not None and measured.beyond_affine.max() <= thresholds.nonlinear_above
-    )
+    sides = _sides(measured, thresholds)
+    small, close = sides["N"] <= 0, sides["affine N"] <= 0
+    linear = small
+    affine = not linear and not measured.bias_free and close
     seen, versus, gain = measured.symmetry, measured.competitors, thresholds.gain_above
     if _matters(measured, linear, affine, gain):
         linear = affine = False
     rejected = (
         seen is not None
         and not seen.exact
-        and (seen.p_value < thresholds.rejected_below or measured.mirrored_by_design or measured.moments_only)
+        and (sides["p"] < 0 or measured.mirrored_by_design or measured.moments_only)
     )
     network = None if measured.subject is None else measured.subject.network
     two_layers = network is not None and network.biases is None and (network.depth <= 2 or network.leak == 1)
-    unfinished = _unfinished(measured, thresholds)
+    unfinished = sides["residual"] > 0
     helps = versus is not None and (versus.flexible_gain.above(gain) or _peers_gain(measured, gain))
     has_model = measured.subject is not None
     return State(
@@ -99,6 +107,8 @@ def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = F
         ),
         has_model=has_model,
         has_data=measured.data is not None,
+        small=small,
+        close=close,
         linear=linear,
         affine=affine,
         two_layers=two_layers,
@@ -108,7 +118,47 @@ def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = F
         nonlinear_helps=helps,
         intercept_helps=versus is not None and versus.intercept_gain.above(gain),
         unseen=unseen,
+        ties=tuple(_ties(sides, measured, gain)),
     )  # fmt: skip
+
+
+def _sides(measured: Measurements, thresholds: Thresholds) -> dict[str, int]:
+    """Every share and its threshold: −1 below, 0 for a tie, 1 above; 1 for what is not known."""
+    terms = 1 if measured.x is None else sum(measured.x.shape)  # a mean over samples, a sum over inputs
+    seen, left = measured.symmetry, measured.residual
+    if measured.subject is None and measured.linear_share is not None:
+        left = 1 - measured.linear_share
+
+    def of(share: float | None, threshold: float) -> int:
+        return 1 if share is None else share_side(share, threshold, terms=terms)
+
+    nonlinear, beyond = measured.nonlinear, measured.beyond_affine
+    return {
+        "N": of(None if nonlinear is None else float(nonlinear.max()), thresholds.nonlinear_above),
+        "affine N": of(None if beyond is None else float(beyond.max()), thresholds.nonlinear_above),
+        "residual": of(left, thresholds.residual_above),
+        "p": 1 if seen is None else side(seen.p_value, thresholds.rejected_below),
+    }
+
+
+_TIES = {
+    "N": "N equals nonlinear_above to rounding, and counts as not more",
+    "affine N": "N with an intercept equals nonlinear_above to rounding, and counts as not more",
+    "residual": "the part of the targets that is not fitted equals residual_above to rounding, and counts as "
+    "not more",
+    "p": "p equals rejected_below, and counts as not less",
+}
+
+
+def _ties(sides: dict[str, int], measured: Measurements, gain: float) -> Iterator[str]:
+    """Numbers that equal their threshold to rounding, and what they count as."""
+    yield from (_TIES[name] for name, found in sides.items() if found == 0)
+    if measured.competitors is None:
+        return
+    gains = {"model": measured.gain, "kernel machine": measured.competitors.flexible_gain}
+    for name, one in gains.items():
+        if one is not None and (tie := one.tie(gain)):
+            yield f"{name} minus linear map equals {tie}"
 
 
 def _verdict(
@@ -120,13 +170,6 @@ def _verdict(
         return "nonlinear"
     unprotected = rejected or (has_model and not two_layers)
     return "linear so far" if unprotected and unfinished else "effectively linear"
-
-
-def _unfinished(measured: Measurements, thresholds: Thresholds) -> bool:
-    left = measured.residual
-    if measured.subject is None and measured.linear_share is not None:
-        left = 1 - measured.linear_share
-    return left is None or not left <= thresholds.residual_above
 
 
 def _matters(measured: Measurements, linear: bool, affine: bool, gain: float) -> bool:
@@ -179,7 +222,7 @@ def _case(
     if not linear and over_best.above(gain):
         # the excess error of a linear map falls as 1/n, so that endless samples would add as much again as
         # the last doubling; a model that was trained on others may have had them
-        sure = over_best.value > versus.growth if unseen else helps
+        sure = side(over_best.value, versus.growth, size=over_best.rounding / EPS) > 0 if unseen else helps
         return "earns" if sure else "unconfirmed"
     if helps:
         return "held back" if linear and kept else "not yet"

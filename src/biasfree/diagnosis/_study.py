@@ -18,6 +18,7 @@ STUDIED = 2000  # samples of the study
 TESTED = 1000  # samples of the test of symmetry, in more than two dimensions
 _INPUTS, _OUTPUTS = 40, 2  # dimensions in which the test searches
 _STARTS = 4
+_APART = 1e-4  # relative change of columns, so that rounding does not order equal variances
 
 
 def study_of(data: Dataset, samples: int, *, seed: int) -> Dataset:
@@ -77,6 +78,13 @@ def _reduced(data: Dataset) -> tuple[Dataset, Float[np.ndarray, "D _"] | None]:
 
 
 def _leading(rows: Float[np.ndarray, "P D"], count: int) -> Float[np.ndarray, "D _"]:
+    """The leading directions, each with a sign; columns that are too alike to choose from are told apart."""
+    generic = np.random.default_rng(rows.shape[1]).uniform(size=rows.shape[1])
+    found = _eigenvectors(rows * (1 + _APART * generic), count)
+    return found * np.where(generic @ found < 0, -1.0, 1.0)
+
+
+def _eigenvectors(rows: Float[np.ndarray, "P D"], count: int) -> Float[np.ndarray, "D _"]:
     if rows.shape[1] <= len(rows):
         return np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :count]
     return np.linalg.svd(rows, full_matrices=False)[2][:count].T

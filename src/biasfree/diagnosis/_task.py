@@ -12,6 +12,7 @@ import numpy as np
 
 from biasfree.arrays import real
 from biasfree.data import Dataset
+from biasfree.ties import EPS, side
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int, Shaped
@@ -52,18 +53,32 @@ class Score:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two scores and its standard error."""
+    """A difference of two scores, its standard error, and the rounding of both."""
 
     value: float
     error: float
+    rounding: float = 0.0
 
-    def above(self, least: float) -> bool:
-        """Whether the difference is at least `least` and larger than two standard errors."""
-        return self.value >= least and self.value > 2 * self.error
+    def above(self, least: float, *, errors: float = 2) -> bool:
+        """Whether it is at least `least`, to rounding, and larger than `errors` standard errors."""
+        return self._side(least) <= 0 and self._side(errors * self.error) < 0
 
     def below(self, least: float, *, errors: float = 2) -> bool:
-        """Whether the difference is at most −`least`, and its size larger than `errors` standard errors."""
-        return -self.value >= least and -self.value > errors * self.error
+        """Whether the opposite difference is `above`."""
+        return Difference(-self.value, self.error, self.rounding).above(least, errors=errors)
+
+    def tie(self, least: float) -> str:
+        """The threshold that its size equals to rounding, and what that means; "" if there is none."""
+        size = Difference(abs(self.value), self.error, self.rounding)
+        if size._side(0.0) == 0:
+            return ""
+        if size._side(2 * self.error) == 0:
+            return "two standard errors to rounding, and does not count"
+        return "gain_above to rounding, and counts" if size._side(least) == 0 else ""
+
+    def _side(self, threshold: float) -> int:
+        """The side of the value on which a threshold lies."""
+        return side(threshold, self.value, size=self.rounding / EPS)
 
 
 def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] | None = None) -> Difference:
@@ -74,9 +89,9 @@ def difference(per_sample: Float[np.ndarray, "P"], groups: Int[np.ndarray, "P"] 
     index = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
     sums = np.bincount(index, scaled - mean)
     if len(sums) == 1:
-        return Difference(size * mean, np.inf)
+        return Difference(size * mean, np.inf, n * EPS * size)
     error = float(np.sqrt(np.sum(sums**2) * len(sums) / (len(sums) - 1)) / n)
-    return Difference(size * mean, size * error)
+    return Difference(size * mean, size * error, n * EPS * size)
 
 
 @dataclass(frozen=True, eq=False)

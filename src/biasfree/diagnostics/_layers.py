@@ -18,6 +18,7 @@ from biasfree.diagnostics._module_function import directional, measured_rows, sw
 from biasfree.files import replacing
 from biasfree.networks._pytorch import is_module
 from biasfree.tables import Table
+from biasfree.ties import EPS, share_side
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -208,18 +209,25 @@ def _row(blank: LayerLinearity, call: Call, fits: _Fits, samples: int, above: fl
         numbers |= directional(call)
     except Exception as error:  # a user's module may raise anything on inputs that it has not met
         notes.append(f"it fails on sums and multiples of its inputs ({type(error).__name__}: {error})")
-    return replace(blank, **numbers, acts=_acts(numbers, above), note="; ".join(notes))
+    acts = _acts(numbers, above, fits.rounding)
+    return replace(blank, **numbers, acts=acts, note="; ".join(notes))
 
 
-def _acts(numbers: Mapping[str, Any], above: float) -> str:
-    """`linear`, `affine`, `nonlinear` or `cannot tell`: by N if it is known, else by additivity and scale."""
+def _acts(numbers: Mapping[str, Any], above: float, rounding: float) -> str:
+    """`linear`, `affine`, `nonlinear` or `cannot tell`: by N if it is known, else by additivity and scale.
+
+    A number that equals `above` to rounding is not more.
+    """
     straight = ("nonlinear",) if numbers["nonlinear"] is not None else ("additivity", "scale")
     shifted = "nonaffine" if numbers["nonaffine"] is not None else "affine_additivity"
     if any(numbers.get(name) is None for name in (*straight, shifted)):
         return "cannot tell"
-    if all(numbers[name] <= above for name in straight):
+    small = {
+        name: share_side(numbers[name], above, terms=rounding / EPS) <= 0 for name in (*straight, shifted)
+    }
+    if all(small[name] for name in straight):
         return "linear"
-    return "affine" if numbers[shifted] <= above else "nonlinear"
+    return "affine" if small[shifted] else "nonlinear"
 
 
 def _rounded(share: float | None) -> float | None:

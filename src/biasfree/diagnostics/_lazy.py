@@ -9,6 +9,7 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.lazy._kernel import kernel
+from biasfree.ties import side
 from biasfree.trajectory import Trajectory
 
 #: Movements of the kernel up to which training counts as lazy, and from which on as rich.
@@ -42,13 +43,15 @@ class Laziness:
 
     @property
     def regime(self) -> str:
-        """Lazy for a movement of the kernel up to 0.1, rich from 1 on, between; undefined for Θ₀ = 0.
+        """Lazy for a movement of the kernel up to 0.1, rich from 1 on, to rounding; undefined for Θ₀ = 0.
 
         The kernel alone decides the course of training: linearized training is that with a fixed kernel.
         """
         if np.isnan(self.kernel):
             return "undefined"
-        return "lazy" if self.kernel <= _LAZY else ("rich" if self.kernel >= _RICH else "between")
+        if side(self.kernel, _LAZY, terms=self.samples) <= 0:
+            return "lazy"
+        return "rich" if side(self.kernel, _RICH, terms=self.samples) >= 0 else "between"
 
     def __str__(self) -> str:
         if self.regime == "undefined":

@@ -75,6 +75,10 @@ class Symmetry:
     """T_x of every random flip; empty for exact mirror images."""
     null_targets: Float[np.ndarray, "B"]
     """T_y of every random flip."""
+    copies: int = 1
+    """How often the data repeat themselves: the test uses one copy."""
+    repeated: int = 0
+    """The number of samples of that copy that equal an earlier one; they count as independent."""
 
     @property
     def defect(self) -> float:
@@ -95,11 +99,13 @@ def symmetry(
     T_x = max_r ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂ and T_y = max_r |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ). The maximum is exact in
     one and two dimensions; otherwise a local search from `starts` directions (8 to 32, fewer for larger
     data) gives a lower bound. The null distribution flips each sample, (x, y) → (−x, −y), with probability ½
-    and repeats the search, so p is uniform for independent samples of a symmetric distribution. A small p
-    rejects such a distribution; data more symmetric than chance, such as mirrored data, have p near 1. In
-    more than two dimensions, at most `subsample` randomly chosen samples enter the search and the null
-    distribution; the defects at the directions found use all samples. Of a `bf.data.Population` nothing is
-    tested: T_x = 0, T_y is that of the even part of y, and p is 1 if there is none, else 0.
+    and repeats the search, so p is uniform for independent samples of a symmetric distribution. Of data that
+    are n copies of one set, one is tested; other repeated samples count as independent, and where they are
+    copies p is too small. A small p rejects such a distribution; data more symmetric than chance, such as
+    mirrored data, have p near 1. In more than two dimensions, at most `subsample` randomly chosen samples
+    enter the search and the null distribution; the defects at the directions found use all samples. Of a
+    `bf.data.Population` nothing is tested: T_x = 0, T_y is that of the even part of y, and p is 1 if there is
+    none, else 0.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10; the test is derived here.
     """
@@ -109,7 +115,8 @@ def symmetry(
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
         return _mirrored(len(data), flips)
-    few = random_subset(data, subsample, seed=seed)
+    once, copies = _one_copy(data)
+    few = random_subset(once, subsample, seed=seed)
     starts = _starts(few) if starts is None else whole("starts", starts)
     signs = np.vstack([np.ones(len(few)), rng.choice([-1.0, 1.0], size=(flips, len(few)))])
     t_x, r_x = worst_half_spaces(few, "inputs", signs, starts=starts, steps=_STEPS, seed=seed)
@@ -130,6 +137,8 @@ def symmetry(
         searched=(float(t_x[0]), float(t_y[0])),
         null_inputs=t_x[1:],
         null_targets=t_y[1:],
+        copies=copies,
+        repeated=len(few) - len(np.unique(_equal_samples(few))),
     )
 
 
@@ -197,6 +206,24 @@ def mirror_inputs(data: Dataset) -> Mirrors:
         share=(2 * len(first) + len(zero)) / len(data),
         mismatch=float(np.abs(off).max() / size) if len(off) else np.nan,
     )
+
+
+def _one_copy(data: Dataset) -> tuple[Dataset, int]:
+    """The data without the copies of all of them, and how many copies there are."""
+    index = _equal_samples(data)
+    copies = int(np.gcd.reduce(np.bincount(index)))
+    if copies == 1:
+        return data, 1
+    order = np.argsort(index, kind="stable")
+    kept = np.sort(order[_rank(index[order]) < (np.bincount(index) // copies)[index[order]]])
+    return Dataset(data.x[kept], data.y[kept]), copies
+
+
+def _equal_samples(data: Dataset) -> Int[np.ndarray, "P"]:
+    """An index per sample (x, y), equal for samples that agree to rounding."""
+    x, y = (a / (np.abs(a).max() or 1.0) for a in (data.x, data.targets))
+    lines, side = sample_lines(np.column_stack([x, y]))
+    return np.unique(3 * lines + side.astype(np.int64), return_inverse=True)[1]
 
 
 def sample_lines(x: Float[np.ndarray, "P D"]) -> tuple[Int[np.ndarray, "P"], Float[np.ndarray, "P"]]:

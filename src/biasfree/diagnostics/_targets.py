@@ -7,17 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from biasfree.arrays import compressed, generator, whole
+from biasfree.arrays import compressed, generator, squared_distances, whole
 from biasfree.data import Dataset, Population, center, whiten
 from biasfree.diagnostics._mirror_test import mirror_inputs, sample_lines
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 from biasfree.threads import load
+from biasfree.ties import EPS, first_least, side, zeroed
 
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
-_ODD = (0.1, 0.5, 0.9)  # weights of the odd kernel; the even one has the rest
+_ODD = (0.5, 0.1, 0.9)  # weights of the odd kernel; the even one has the rest; equal ones where all fit alike
 _RIDGES = np.logspace(-6, 3, 10)
 _TRIAL = 250  # training samples that choose bandwidth, weight and ridge
-_OVERLAP = 0.5  # correlation of odd and even predictions above which they are not identifiable
+OVERLAP = 0.5  # correlation of odd and even predictions above which they are not identifiable
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Part:
 
     "exact": from mirror inputs. "estimate": cross-validated, with the standard error over the folds; it
     misses the part that the samples are too few to learn, so it is often too low. "not identifiable": below
-    t₀.₉₅·error, so no better than predicting zero, or too correlated with the part of the other parity.
+    t₀.₉₅·error, so no better than predicting zero, or too correlated with the part of the other parity; its
+    error is 0 to rounding where the linear map leaves nothing to predict.
     """
 
     value: float
@@ -97,8 +99,10 @@ def target_shares(
         explained, overlap = np.full((2, folds, data.outputs), np.nan), np.nan
     else:
         explained, overlap = _held_out(x, y, np.array_split(np.arange(len(x)), folds), rng)
-    shares = [_estimated(linear[k], explained[:, :, k], energy[k], overlap) for k in range(data.outputs)]
-    total = _estimated(linear.sum(), explained.sum(axis=2), energy.sum(), overlap)
+    shares = [
+        _estimated(linear[k], explained[:, :, k], energy[k], overlap, len(x)) for k in range(data.outputs)
+    ]
+    total = _estimated(linear.sum(), explained.sum(axis=2), energy.sum(), overlap, len(x))
     return TargetShares(tuple(shares), total, len(x), folds, float(overlap))
 
 
@@ -136,17 +140,18 @@ def _means(y: np.ndarray, lines: np.ndarray, where: np.ndarray) -> np.ndarray:
     return sums / np.maximum(np.bincount(lines[where], minlength=len(sums)), 1)[:, None]
 
 
-def _estimated(linear: float, explained: np.ndarray, energy: float, overlap: float) -> Shares:
-    odd, even = (_part(fold / (energy or np.nan), overlap) for fold in explained)
+def _estimated(linear: float, explained: np.ndarray, energy: float, overlap: float, samples: int) -> Shares:
+    odd, even = (_part(fold / (energy or np.nan), overlap, samples) for fold in explained)
     low = float(linear / (energy or np.nan))
     return Shares(low, odd, even, max(0.0, 1 - low - odd.known - even.known) if energy else np.nan)
 
 
-def _part(shares: np.ndarray, overlap: float) -> Part:
+def _part(shares: np.ndarray, overlap: float, samples: int) -> Part:
     stdtrit = load("scipy.special").stdtrit
 
     value, error = shares.mean(), shares.std(ddof=1) / np.sqrt(len(shares))
-    beats = value > stdtrit(len(shares) - 1, 0.95) * error and value > 0 and overlap <= _OVERLAP
+    seen = side(stdtrit(len(shares) - 1, 0.95) * error, value, terms=samples, size=1.0) < 0
+    beats = seen and side(overlap, OVERLAP, terms=samples) <= 0
     return Part(float(value), float(error), "estimate" if beats else "not identifiable")
 
 
@@ -157,11 +162,12 @@ def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.ran
         train = np.setdiff1d(np.arange(len(x)), test)
         w = np.linalg.lstsq(x[train], y[train], rcond=None)[0]
         order = np.concatenate([test, train])
-        odd, even = _ridge(x[train], y[train] - x[train] @ w, x[order], rng)
+        odd, even = _ridge(x[train], _rest(x[train], y[train], x[train], y[train], w), x[order], rng)
         # the linear component of the odd part corrects the overfitted w; it is not an odd nonlinear part
         correction = np.linalg.lstsq(x[train], odd[len(test) :], rcond=None)[0]
         predicted.append((odd[: len(test)], even[: len(test)]))
-        odd, even = odd[: len(test)] - x[test] @ correction, even[: len(test)]
+        odd = _rest(x[train], odd[len(test) :], x[test], odd[: len(test)], correction)
+        even = even[: len(test)]
         rest = y[test] - x[test] @ (w + correction) - odd - even
         explained[:, i] = [np.mean((rest + f) ** 2 - rest**2, axis=0) for f in (odd, even)]
     odd, even = (np.concatenate(f) for f in zip(*predicted, strict=True))
@@ -169,18 +175,27 @@ def _held_out(x: np.ndarray, y: np.ndarray, tests: list[np.ndarray], rng: np.ran
     return explained, abs(np.sum(odd * even)) / size if size > 0 else 0.0
 
 
+def _rest(x: np.ndarray, f: np.ndarray, at: np.ndarray, there: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """f − w·x at other inputs, for w fitted to x and f; 0 where it is the rounding of that fit."""
+    size = np.linalg.norm(x) * np.linalg.norm(w, axis=0) + np.linalg.norm(f, axis=0)
+    return zeroed(there - at @ w, (len(x) + x.shape[1]) * EPS * size)
+
+
 def _ridge(x: np.ndarray, e: np.ndarray, at: np.ndarray, rng: np.random.Generator):
     """The odd and the even part of the kernel ridge regression of e on x, evaluated at the inputs `at`."""
     solve = load("scipy.linalg").solve
 
     few = rng.permutation(len(x))[:_TRIAL]
-    median = np.sqrt(np.median(_squares(x[few], x[few]))) or 1.0
+    median = np.sqrt(np.median(squared_distances(x[few], x[few]))) or 1.0
     grid = [(h * median, odd) for h in _BANDWIDTHS for odd in _ODD]
     trials = [_leave_one_out(np.add(*_kernels(x[few], x[few], *both)), e[few]) for both in grid]
-    (_, ridge), (width, odd) = min(zip(trials, grid, strict=True))
+    best = first_least([error for error, _ in trials])
+    ridge, (width, odd) = trials[best][1], grid[best]
     alpha = solve(np.add(*_kernels(x, x, width, odd)) + ridge * np.eye(len(x)), e, assume_a="pos")
     largest = np.abs(e).max(axis=0)  # clip predictions far from the training samples
-    return tuple(np.clip(part @ alpha, -largest, largest) for part in _kernels(at, x, width, odd))
+    rounding = 2 * len(x) * EPS * np.sum(np.abs(alpha), axis=0)
+    found = (zeroed(part @ alpha, rounding) for part in _kernels(at, x, width, odd))
+    return tuple(np.clip(part, -largest, largest) for part in found)
 
 
 def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
@@ -195,18 +210,14 @@ def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
         inverse = 1 / (np.maximum(values, 0) + ridge)
         left_out = vectors @ (inverse[:, None] * rotated) / (vectors**2 @ inverse)[:, None]
         errors.append(np.sum(left_out**2))
-    return float(np.min(errors)), float(_RIDGES[np.argmin(errors)])
+    best = first_least(errors)
+    return float(errors[best]), float(_RIDGES[best])
 
 
 def _kernels(a: np.ndarray, b: np.ndarray, width: float, odd: float) -> tuple[np.ndarray, np.ndarray]:
     """k(a, b) ∓ k(a, −b), k = exp(−|a − b|²/2h²): the odd kernel times `odd`, the even times 1 − `odd`."""
-    near, far = (np.exp(-_squares(a, c) / (2 * width**2)) for c in (b, -b))
+    near, far = (np.exp(-squared_distances(a, c) / (2 * width**2)) for c in (b, -b))
     return odd * (near - far), (1 - odd) * (near + far)
-
-
-def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """|a − b|² for every pair of rows."""
-    return np.maximum(np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2 * a @ b.T, 0.0)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from biasfree.diagnostics import outputs, plateaus, symmetry_defect
 from biasfree.lab._presets import OWN
 from biasfree.lab._state import Experiment, Sample
 from biasfree.networks import Network
+from biasfree.ties import share_side
 from biasfree.trajectory import Trajectory
 
 #: A network is nonlinear if the best linear map leaves more of its outputs unexplained, as in `bf.diagnose`.
@@ -79,7 +80,7 @@ def verdict(network: Network, data: Dataset, nonlinear: float) -> str:
     energy = float(np.mean(outputs(network, data.x) ** 2))
     if energy < NEGLIGIBLE * float(np.mean(data.targets**2)):
         return "Near zero: the outputs are still negligible."
-    if nonlinear > NONLINEAR_ABOVE:
+    if share_side(nonlinear, NONLINEAR_ABOVE, terms=sum(data.x.shape)) > 0:
         return f"Nonlinear: the best linear map leaves {nonlinear:.1%} of the outputs unexplained."
     return f"Effectively linear: a linear map explains all but {nonlinear:.1g} of the outputs."
 

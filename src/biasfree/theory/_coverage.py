@@ -13,6 +13,7 @@ from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory._coverage_text import html, screen, table
 from biasfree.theory.hypotheses import Hypothesis, Result, results
+from biasfree.theory.hypotheses._hypothesis import compared
 
 _FITS = Hypothesis(
     "sizes",
@@ -40,11 +41,16 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the defect is within the default tolerance."""
-        return self.defect <= (self.hypothesis.tolerance or 0.0)
+        """Whether the defect is within the default tolerance, or equals it to rounding."""
+        return self._compared <= 0
+
+    @property
+    def _compared(self) -> int:
+        return compared(self.defect, self.hypothesis.tolerance or 0.0)
 
     def __str__(self) -> str:
-        return f"{self.hypothesis.key} {self.defect:.2g}{'' if self.holds else ' ✗'}"
+        mark = {-1: "", 0: " (a tie)", 1: " ✗"}[self._compared]
+        return f"{self.hypothesis.key} {self.defect:.2g}{mark}"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.theory.hypotheses import RANK_ONE
+from biasfree.theory._coverage import Finding
+from biasfree.theory.hypotheses import LINEAR, RANK_ONE, WHITE
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 from biasfree.theory.parts._moments import whiteness
 from biasfree.theory.symmetric._white_flow import ASSUMES
@@ -106,3 +107,20 @@ def test_wrong_calls_say_what_to_do():
         bf.theory.white_flow(ONE, bf.Dataset(bf.data.whiten(DATA).x, np.zeros(60)), [1.0])
     with pytest.raises(ValueError, match="strictly increasing"):
         bf.theory.reduced_flow(ONE, DATA, [1.0, 0.5])
+
+
+def test_a_defect_that_equals_its_tolerance_to_rounding_is_a_tie_and_holds():
+    """Defects are relative to 1, so that 1e-15 beside a tolerance of 1e-8 is rounding, and 1e-13 is not."""
+    network = bf.networks.rank_one([1.0, 0.0], width=4, scale=0.1)
+    data = bf.Dataset(
+        np.diag(np.sqrt([1 + 1e-3, 1.0]))[[0, 0, 1, 1]] * [[1.0], [-1.0], [1.0], [-1.0]], np.ones(4)
+    )
+    defect = WHITE.measured(network, data)
+    for tolerance in (defect, defect - 1e-15, defect + 1e-15):
+        assert WHITE.check(network, data, tolerance) == defect
+    with pytest.raises(ValueError, match="white input"):
+        WHITE.check(network, data, defect - 1e-13)
+    assert str(Finding(WHITE, 1e-8 + 1e-15)) == "white 1e-08 (a tie)"
+    assert str(Finding(WHITE, 1e-8 + 1e-13)) == "white 1e-08 ✗"
+    assert not Finding(LINEAR, 1e-16).holds  # α is exact: nothing is rounded
+    assert not Finding(WHITE, np.nan).holds

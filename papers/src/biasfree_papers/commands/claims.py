@@ -46,7 +46,7 @@ def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
 
     from biasfree_papers.reproduction.report import marks, seed_count, spread
 
-    ours, holds = claim["kind"] == "ours", claim["verdict"] == "holds"
+    ours, holds = claim["kind"] == "ours", all(claim["held"])
     note = f"\nnote: {claim['note']}" if claim["note"] else ""
     seeds = f"\n{seed_count(claim)}" if claim["number of seeds"] else ""
     whose = "ours" if ours else f"{claim['kind']} (reported)"

@@ -12,6 +12,9 @@ from typing import Any
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._measured import measured_once
+from biasfree.ties import side
+
+_ROUNDINGS = 64  # of a defect, which is relative to 1
 
 
 class AssumptionError(ValueError):
@@ -53,11 +56,18 @@ class Hypothesis:
         """
         tolerance = self.tolerance or 0.0 if tolerance is None else tolerance
         defect = self.measured(network, data)
-        if not defect <= tolerance:
+        if compared(defect, tolerance) > 0:
             raise AssumptionError(
                 self.name, self.measures, defect=defect, tolerance=tolerance, remedy=self.remedy
             )
         return defect
+
+
+def compared(defect: float, tolerance: float) -> int:
+    """−1 for a defect below a tolerance, 1 above, 0 for a tie, which holds; that of 0 has no rounding."""
+    if tolerance == 0:
+        return -1 if defect <= 0 else 1
+    return side(defect, tolerance, terms=_ROUNDINGS, size=1.0)
 
 
 def check(

@@ -9,6 +9,7 @@ import numpy as np
 
 from biasfree.data import Dataset, Population, mirror_pairs
 from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
+from biasfree.ties import first_least, zeroed
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 Rng = np.random.Generator
 Moment = Literal["inputs", "targets"]
 _SAMPLES, _STEPS = 5000, 12  # samples and steps of the search
-_ON_PLANE = 1e-12  # |r·x|/|x| up to which a sample lies on the hyperplane
+_POWERS = 3  # steps of the power iteration before them
+_ON_PLANE = 1e-12  # |r·x|/|x| up to which a sample lies on the hyperplane, in one or two dimensions
+_NEAR = 1e-9  # the same for r of a search, whose steps add their roundings
 _EDGES = 256  # half-spaces compared along a circle; even, so that the current one is among them
 _FLAT = 1e-12  # relative variance below which a direction is not searched
 _BLOCK = 1_000_000  # numbers in a temporary array
+_EQUAL = 1e-9  # relative width within which two half-spaces are equally bad, far above rounding
 
 
 def symmetry_defect(data: Dataset | Population) -> float:
@@ -81,17 +85,19 @@ def random_subset(data: Dataset, samples: int, *, seed: int) -> Dataset:
 
 
 def half_space_defect(data: Dataset, r: Float[np.ndarray, "D"], moment: Moment) -> float:
-    """T_x or T_y at one direction r, over all samples; samples with |r·x| ≤ 1e-12|r||x| have sgn = 0.
+    """T_x or T_y at one direction r, over all samples.
 
+    Samples with |r·x| ≤ 1e-9|r||x|, or 1e-12|r||x| in one or two dimensions, have sgn = 0.
     T_x = ‖⟨sgn(r·x)xxᵀ⟩‖₂/‖Σ‖₂, T_y = |⟨sgn(r·x)yxᵀ⟩|/√(⟨|y|²⟩TrΣ).
 
     Reference: [ZSL25] Lemma 10.
     """
     r, split = _unit(r), 0.0
+    near = _ON_PLANE if data.dimensions <= 2 else _NEAR
     sigma, energy = np.zeros((data.dimensions,) * 2), 0.0
     for x, y in _chunks(data):
         left = x if moment == "inputs" else y
-        split = split + (_sgn(x @ r, _ON_PLANE * np.linalg.norm(x, axis=1)) * left.T) @ x
+        split = split + (_sgn(x @ r, near * np.linalg.norm(x, axis=1)) * left.T) @ x
         sigma += x.T @ x
         energy += np.sum(y**2)
     if moment == "inputs":
@@ -126,8 +132,10 @@ def worst_half_spaces(
     if len(spread) <= 2:
         values, rs = _scan(x @ basis, None if moment == "inputs" else y, flips)
         return values / norm, _unit(rs[:, : len(spread)] @ basis.T)
-    white = basis / spread  # half-spaces do not depend on linear coordinates: search where x is white
-    form = _input_form(x, basis[:, 0]) if moment == "inputs" else _target_form(x, y)
+    # Half-spaces do not depend on linear coordinates: search where x is white. The symmetric root of Σ⁻¹ is
+    # unique; eigenvectors are not where variances are equal.
+    white = (basis / spread) @ basis.T
+    form = _input_form(x) if moment == "inputs" else _target_form(x, y)
     values, rs = _search(x @ white, y, form, flips, starts, steps, np.random.default_rng([seed, 2]))
     return values / norm, _unit(rs @ white.T)
 
@@ -137,13 +145,16 @@ def worst_half_spaces(
 Form = Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
-def _input_form(x: np.ndarray, first: np.ndarray) -> Form:
+def _input_form(x: np.ndarray) -> Form:
     """a = (u·x)(v·x) with u ∝ ⟨sxxᵀ⟩v: a power iteration with one step per step of the search."""
+    first = np.random.default_rng([x.shape[1], 3]).standard_normal((x.shape[1],))
+    for _ in range(_POWERS):  # toward the leading directions of ⟨xxᵀ⟩
+        first = _unit((x @ first) @ x)
 
     def form(signs, v):
         v = np.tile(first, (len(signs), 1)) if v is None else v
         along = v @ x.T
-        u = (signs * along) @ x / len(x)
+        u = zeroed((signs * along) @ x / len(x), _ON_PLANE)
         value = np.linalg.norm(u, axis=1)
         u /= np.where(value > 0, value, 1.0)[:, None]
         return value, along * (u @ x.T), u
@@ -155,7 +166,7 @@ def _target_form(x: np.ndarray, y: np.ndarray) -> Form:
     """a = Σ_k y_k m_k·x with m ∝ ⟨syxᵀ⟩."""
 
     def form(signs, _):
-        m = np.stack([(signs * t) @ x for t in y.T]) / len(x)
+        m = zeroed(np.stack([(signs * t) @ x for t in y.T]) / len(x), _ON_PLANE)
         value = np.linalg.norm(m, axis=(0, 2))
         m /= np.where(value > 0, value, 1.0)[:, None]
         return value, np.sum([t * (row @ x.T) for t, row in zip(y.T, m, strict=True)], axis=0), m[0]
@@ -169,28 +180,29 @@ def _search(z: np.ndarray, y: np.ndarray, form: Form, flips: np.ndarray, starts:
     Initial directions are the mean of the flipped inputs, the targets' linear maps, and random directions;
     r and −r are equivalent, so only the first depends on the flips.
     """
-    first = _unit(np.vstack([y.T @ z, y.T @ z, rng.standard_normal((starts, len(z))) @ z]))[:starts]
+    targets = zeroed(y.T @ z, _ON_PLANE * len(z))
+    first = _unit(np.vstack([targets, targets, rng.standard_normal((starts, len(z))) @ z]))[:starts]
     turns = rng.standard_normal((steps, z.shape[1]))
     size = max(1, _BLOCK // (len(z) * starts))
     blocks = [_ascend(z, form, flips[i : i + size], first, turns) for i in range(0, len(flips), size)]
     values, rs = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    best = np.argmax(values, axis=1)
+    best = np.argmax(values >= (1 - _EQUAL) * values.max(axis=1, keepdims=True), axis=1)
     return values[np.arange(len(best)), best], rs[np.arange(len(best)), best]
 
 
 def _ascend(z: np.ndarray, form: Form, flips: np.ndarray, first: np.ndarray, turns: np.ndarray):
     """Values (B, starts) and directions (B, starts, q) at the end of every ascent."""
     shape, sigma = (len(flips), len(first)), np.repeat(flips, len(first), axis=0)
-    floor, r = _ON_PLANE * np.linalg.norm(z, axis=1), np.tile(first, (len(flips), 1))
-    r[:: len(first)] = _unit(flips @ z)
-    along = r @ z.T
-    value, a, dual = form(sigma * _sgn(along, floor), None)
+    floor, r = _NEAR * np.linalg.norm(z, axis=1), np.tile(first, (len(flips), 1))
+    r[:: len(first)] = _unit(zeroed(flips @ z, _ON_PLANE * len(z)))
+    along = zeroed(r @ z.T, floor)
+    value, a, dual = form(sigma * np.sign(along), None)
     for i, turn in enumerate(turns):
         c = sigma * a
         toward = np.tile(turn, (len(r), 1)) if i % 4 == 3 else _weights(along, c, i % 4) @ z
         new_r, new_along = _rotated(r, along, z, toward, c)
-        found = form(sigma * _sgn(new_along, floor), dual)
-        up = found[0] >= value
+        found = form(sigma * np.sign(new_along), dual)
+        up = found[0] >= (1 - _EQUAL) * value
         for old, new in zip((r, along, value, a, dual), (new_r, new_along, *found), strict=True):
             old[up] = new[up]
     return value.reshape(shape), r.reshape(*shape, -1)
@@ -209,18 +221,21 @@ def _rotated(r: np.ndarray, p: np.ndarray, z: np.ndarray, g: np.ndarray, c: np.n
     r → (1 − |w|)r + wĝ, −1 ≤ w ≤ 1; a sample changes side at w = −p sgn(q)/(|p| + |q|), p = r·z, q = ĝ·z.
     """
     g = _unit(g - np.sum(g * r, axis=1)[:, None] * r)
-    q = g @ z.T
+    floor = _NEAR * np.linalg.norm(z, axis=1)
+    q = zeroed(g @ z.T, floor)
     size = np.abs(p) + np.abs(q)
     w = -p * np.sign(q) / np.where(size > 0, size, 1.0)
-    cell = np.minimum(((w + 1) * (_EDGES / 2)).astype(np.int64), _EDGES - 1)
+    cell = np.minimum(((w + 1 + _EQUAL) * (_EDGES / 2)).astype(np.int64), _EDGES - 1)
     cell += _EDGES * np.arange(len(r))[:, None]
     jumps = np.bincount(cell.ravel(), (c * np.sign(q)).ravel(), minlength=_EDGES * len(r))
     after = np.cumsum(jumps.reshape(len(r), _EDGES), axis=1)
     height = after - after[:, -1:] / 2
-    best = np.argmax(np.abs(height), axis=1)[:, None]
+    size = np.abs(height)
+    best = np.argmax(size >= (1 - _EQUAL) * size.max(axis=1, keepdims=True), axis=1)[:, None]
     w = 2 * (best + 1) / _EDGES - 1
     turn = np.where(np.take_along_axis(height, best, 1) < 0, -1.0, 1.0) / np.hypot(1 - np.abs(w), w)
-    return turn * ((1 - np.abs(w)) * r + w * g), turn * ((1 - np.abs(w)) * p + w * q)
+    along = turn * ((1 - np.abs(w)) * p + w * q)
+    return turn * ((1 - np.abs(w)) * r + w * g), zeroed(along, floor)
 
 
 def _scan(z: np.ndarray, y: np.ndarray | None, flips: np.ndarray):
@@ -240,7 +255,7 @@ def _scan(z: np.ndarray, y: np.ndarray | None, flips: np.ndarray):
     for b, flip in enumerate(flips):
         half = np.cumsum((flip[order] * side)[:, None] * terms, axis=0)
         size = np.where(gap > _ON_PLANE, norm(2 * half - half[-1]), -1.0)
-        best = np.argmax(size)
+        best = first_least(-size, width=_EQUAL)
         values[b], middles[b] = size[best] / len(z), angle[best] + gap[best] / 2
     return values, np.column_stack([np.sin(middles), -np.cos(middles)])
 
