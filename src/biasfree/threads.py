@@ -121,6 +121,8 @@ def _limit() -> None:
 
 
 def _restore(before: dict[LibController, int]) -> None:
+    if not before:
+        return
     for library, count in before.items():
         library.set_num_threads(count)
     before.clear()
