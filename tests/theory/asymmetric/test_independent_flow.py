@@ -191,11 +191,12 @@ def test_random_weights_agree_to_the_square_of_their_scale(points, loss):
     for seed in range(3):
         for scale in (1e-2, 1e-6):
             network = bf.networks.gaussian((2, 60, 1), scale=scale, seed=seed)
-            learned = learning_times(network, data) * (2 if loss == "logistic" else 1)
+            # the bound `small` on their error is up to 4 % at 1e-2; what it is, is measured here
+            learned = learning_times(network, data, small_tolerance=1.0) * (2 if loss == "logistic" else 1)
             ts = np.linspace(0, 1.4 * learned.max(), 25)
             runs = (
                 bf.gradient_flow(network, data, ts, loss=loss, rtol=1e-9, method="events"),
-                independent_flow(network, data, ts, loss=loss),
+                independent_flow(network, data, ts, loss=loss, small_tolerance=1.0),
             )
             simulated, solved = (run.map(lambda net: net(data.x)) for run in runs)
             # outputs of the sorting phase are about γ²|x|, a relative error of the residuals there; 1e-9 a

@@ -169,3 +169,21 @@ def test_the_tolerance_can_be_relaxed():
     with pytest.raises(bf.theory.AssumptionError, match="tolerated: at most 1e-08"):
         modes_flow(near, DATA, [1.0])
     assert 1e-7 < modes_flow(near, DATA, [1.0], aligned_tolerance=1e-4).stats.defects["aligned"] < 1e-4
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("zero", [0, -1])
+def test_a_zero_layer_beside_others_is_no_aligned_network(depth, zero):
+    """Also where Σ_yx has one direction only, so that any first layer has its frames."""
+    data = bf.Dataset([[1.0], [5], [6], [-2], [-3], [-7]], [1.0, 1, 1, -1, -1, -1])
+    layers = [*bf.networks.gaussian((1, *(depth - 1) * [3], 1), scale=0.3, leak=1.0, seed=0).weights]
+    layers[zero] = np.zeros_like(layers[zero])
+    with pytest.raises(bf.AssumptionError, match="layers aligned with Σ_yx"):
+        modes_flow(bf.Network(layers, leak=1.0), data, [0.0, 1.0])
+
+
+def test_layers_whose_squares_underflow_are_aligned():
+    network = straight(2, 1e-170)
+    run = modes_flow(network, DATA, [0.0, np.inf])
+    assert run.stats.defects["aligned"] < 1e-14
+    np.testing.assert_allclose(run.weights[0][0], network.weights[0], rtol=1e-12, atol=1e-185)

@@ -34,7 +34,8 @@ def _aligned_parts(
     beta = data.beta.reshape(data.outputs, -1)
     product = reduce(lambda w, below: w @ below, [_unit(w) for w in network.weights[::-1]])
     u, _, vt = np.linalg.svd(_unit(beta) + _unit(product) / np.sqrt(2), full_matrices=False)
-    strengths = np.linalg.norm(network.weights[0] @ vt.T, axis=0)
+    first = network.weights[0]
+    strengths = np.linalg.norm(_unit(first) @ vt.T, axis=0) * np.abs(first).max()
     present = (strengths > max(beta.shape) * np.finfo(float).eps * strengths.max()) | (network.depth == 1)
     frames = [vt[present].T]
     for w in network.weights[:-1]:
@@ -55,11 +56,18 @@ def _alignment_defect(network: Network, data: Dataset | Population) -> float:
     frames, strengths, s = _aligned_parts(network, data)
     beta, u, v = data.beta.reshape(data.outputs, -1), frames[-1], frames[0]
     layers = [f * strengths @ below.T for below, f in pairwise(frames)]
-    pairs = list(zip(network.weights, layers, strict=True))
-    pairs += [(beta @ v, u * np.maximum(s, 0)), (u.T @ beta, np.maximum(s, 0)[:, None] * v.T)]
-    sizes = [*(np.linalg.norm(w) for w in network.weights), *2 * [np.linalg.norm(beta)]]
-    away = [np.linalg.norm(a - b) / size for (a, b), size in zip(pairs, sizes, strict=True) if size > 0]
+    away = [_relative(w - layer, w) for w, layer in zip(network.weights, layers, strict=True)]
+    away.append(_relative(beta @ v - u * np.maximum(s, 0), beta))
+    away.append(_relative(u.T @ beta - np.maximum(s, 0)[:, None] * v.T, beta))
     return float(max(*away, *(np.linalg.norm(r.T @ r - np.eye(r.shape[1])) for r in frames)))
+
+
+def _relative(difference: np.ndarray, whole: np.ndarray) -> float:
+    """|difference|/|whole|, without underflow; infinite where the whole is zero and the difference is not."""
+    largest = np.abs(whole).max()
+    if largest == 0:
+        return np.inf if difference.any() else 0.0
+    return float(np.linalg.norm(difference / largest) / np.linalg.norm(whole / largest))
 
 
 ALIGNED = Hypothesis(
