@@ -175,7 +175,7 @@ def test_the_tolerance_can_be_relaxed():
 @pytest.mark.parametrize("zero", [0, -1])
 def test_a_zero_layer_beside_others_is_no_aligned_network(depth, zero):
     """Also where Σ_yx has one direction only, so that any first layer has its frames."""
-    data = bf.Dataset([[1.0], [5], [6], [-2], [-3], [-7]], [1.0, 1, 1, -1, -1, -1])
+    data = bf.Dataset(np.array([[1.0, 5, 6, -2, -3, -7]]).T, [1.0, 1, 1, -1, -1, -1])
     layers = [*bf.networks.gaussian((1, *(depth - 1) * [3], 1), scale=0.3, leak=1.0, seed=0).weights]
     layers[zero] = np.zeros_like(layers[zero])
     with pytest.raises(bf.AssumptionError, match="layers aligned with Σ_yx"):

@@ -59,7 +59,8 @@ def _alignment_defect(network: Network, data: Dataset | Population) -> float:
     away = [_relative(w - layer, w) for w, layer in zip(network.weights, layers, strict=True)]
     away.append(_relative(beta @ v - u * np.maximum(s, 0), beta))
     away.append(_relative(u.T @ beta - np.maximum(s, 0)[:, None] * v.T, beta))
-    return float(max(*away, *(np.linalg.norm(r.T @ r - np.eye(r.shape[1])) for r in frames)))
+    away += [float(np.linalg.norm(r.T @ r - np.eye(r.shape[1]))) for r in frames]
+    return max(away)
 
 
 def _relative(difference: np.ndarray, whole: np.ndarray) -> float:
