@@ -191,8 +191,10 @@ class DeepFlow(FirstLayerFlow):
         so that no unit below is moved, unless its inputs are so small that this would be far from least."""
         march, shape, rays = self.march, self.shape, self.rays
         z, act = float(self.room.z[place_of(unit, shape, rays)]), self._inputs(unit)
-        size = act @ act + shape.biased
-        if size >= OWN_SHARE * self._rate(unit)[2]:
+        size, whole = act @ act + shape.biased, self._rate(unit)[2]
+        if whole == 0:  # it sees nothing that weights could change, and is on its hyperplane
+            return
+        if size >= OWN_SHARE * whole:
             row = shape.weights_at[unit.layer] + unit.neuron * len(act)
             march.theta[row : row + len(act)] -= z / size * act
             if shape.biased:
