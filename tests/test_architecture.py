@@ -19,9 +19,9 @@ STAGES = {
     "networks": 3,
     "losses": 4, "trajectory": 4,
     "dynamics": 5, "theory": 5,
-    "diagnostics": 6,
-    "plots": 7,
-    "diagnosis": 8, "lab": 8, "sweeps": 8,
+    "plots": 6,
+    "diagnostics": 7,
+    "lab": 8, "sweeps": 8,
     "cli": 9,
 }  # fmt: skip
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -7,7 +7,7 @@ import pytest
 
 import biasfree as bf
 from biasfree import arrays
-from biasfree.diagnosis._measurements import Measurements
+from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.theory.parts._linear_loss import least_squares_fit
 
 RNG = np.random.default_rng(0)

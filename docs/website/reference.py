@@ -21,7 +21,7 @@ ROOMS = {
     "biasfree.dynamics": "How it learns, simulated: errors and results of the simulators.",
     "biasfree.theory": "How it learns, solved: closed forms and reduced equations.",
     "biasfree.diagnostics": "What we measure: data, functions, weights, trajectories.",
-    "biasfree.diagnosis": "The report of `bf.diagnose`.",
+    "biasfree.diagnostics.advice": "The report of `bf.diagnose`.",
     "biasfree.plots": "How it looks: arrays and an Axes in, artists out.",
     "biasfree.sweeps": "Many runs: grids, stores, level lines.",
     "biasfree.lab": "Live: the page of `biasfree lab`, and replays of runs in the plane.",

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from biasfree._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from biasfree import data, diagnosis, diagnostics, dynamics, lab, networks, plots, sweeps, theory
+    from biasfree import data, diagnostics, dynamics, lab, networks, plots, sweeps, theory
     from biasfree.compilation import cache_compilation
     from biasfree.data import Dataset
-    from biasfree.diagnosis import diagnose, diagnose_checkpoints
+    from biasfree.diagnostics.advice import diagnose, diagnose_checkpoints
     from biasfree.dynamics import gradient_descent, gradient_flow, long_descent, optimize, sharpness
     from biasfree.networks import Network
     from biasfree.sweeps import sweep
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from biasfree.trajectory import MapTrajectory, Trajectory
     from biasfree.versions import show_versions
 
-_STAGES = ("data", "networks", "dynamics", "theory", "diagnostics", "plots", "diagnosis", "sweeps", "lab")
+_STAGES = ("data", "networks", "dynamics", "theory", "plots", "diagnostics", "sweeps", "lab")
 _HOMES = {
     "Dataset": "data",
     "Network": "networks",
@@ -39,8 +39,8 @@ _HOMES = {
     "optimize": "dynamics",
     "sharpness": "dynamics",
     "AssumptionError": "theory",
-    "diagnose": "diagnosis",
-    "diagnose_checkpoints": "diagnosis",
+    "diagnose": "diagnostics.advice",
+    "diagnose_checkpoints": "diagnostics.advice",
     "sweep": "sweeps",
     "cache_compilation": "compilation",
     "show_versions": "versions",
@@ -51,9 +51,8 @@ __all__ = [  # noqa: RUF022 - in the order of use
     "networks",
     "dynamics",
     "theory",
-    "diagnostics",
     "plots",
-    "diagnosis",
+    "diagnostics",
     "sweeps",
     "lab",
     "Dataset",

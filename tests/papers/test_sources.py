@@ -104,10 +104,10 @@ def test_a_figure_uses_nothing_of_another_and_nothing_that_does_not_count(name):
     """Its imports, by their names: a change there would not be noticed."""
     package = Path(biasfree_papers.__file__).parent
     forbidden = {f"biasfree_papers.{other}" for other in REGISTRY if other != name}
-    forbidden |= {"biasfree.cli", "biasfree.lab", "biasfree.diagnosis", "biasfree_papers.commands"}
+    forbidden |= {"biasfree.cli", "biasfree.lab", "biasfree_papers.commands"}
     for path in [*(package / name).rglob("*.py"), *(package / "shared").rglob("*.py")]:
         text = path.read_text()
-        assert not [word for word in ("bf.lab.", "bf.diagnose(", "bf.diagnosis") if word in text], path
+        assert not [word for word in ("bf.lab.", "bf.diagnose(", "diagnostics.advice") if word in text], path
         for node in ast.walk(ast.parse(text)):
             module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             assert ".".join(module.split(".")[:2]) not in forbidden, path

@@ -63,7 +63,7 @@ def diagnose(
     ] = None,
 ) -> None:
     """Diagnose whether a linear model would do as well, and what keeps a network linear."""
-    from biasfree.diagnosis import diagnose as diagnosed
+    from biasfree.diagnostics.advice import diagnose as diagnosed
     from biasfree.files import replacing, writable
     from biasfree.networks._weight_files import load_network
 
@@ -99,7 +99,7 @@ def _trend(
     html_file: Path | None,
 ) -> None:
     """Print the trend over the checkpoints of a folder."""
-    from biasfree.diagnosis import diagnose_checkpoints
+    from biasfree.diagnostics.advice import diagnose_checkpoints
     from biasfree.files import replacing
 
     if data is None:

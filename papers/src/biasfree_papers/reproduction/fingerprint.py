@@ -22,7 +22,7 @@ from biasfree.versions import versions
 from biasfree_papers.experiment import Experiment
 
 #: Folders that no figure uses, those that no numbers depend on, and files of a figure that read its numbers.
-_UNUSED = frozenset({"__pycache__", "cli", "lab", "diagnosis", "commands", "report"})
+_UNUSED = frozenset({"__pycache__", "cli", "lab", "advice", "commands", "report"})
 _DRAWING = frozenset({"plots", "reproduction"})
 _READING = frozenset({"claims.py", "picture.py"})
 

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from biasfree import pages, tables
 from biasfree.arrays import positive, whole
-from biasfree.diagnosis._competitors import Competitors
-from biasfree.diagnosis._measurements import Measurements
-from biasfree.diagnosis._samples import Samples, samples_of
-from biasfree.diagnosis._stages import Request, task_for
-from biasfree.diagnosis._state import Thresholds
-from biasfree.diagnosis._subject import subject_of
-from biasfree.diagnosis._wording import amount, percent
 from biasfree.diagnostics._function import outputs
 from biasfree.diagnostics._layers import LayerTable, layer_linearity
+from biasfree.diagnostics.advice._competitors import Competitors
+from biasfree.diagnostics.advice._measurements import Measurements
+from biasfree.diagnostics.advice._samples import Samples, samples_of
+from biasfree.diagnostics.advice._stages import Request, task_for
+from biasfree.diagnostics.advice._state import Thresholds
+from biasfree.diagnostics.advice._subject import subject_of
+from biasfree.diagnostics.advice._wording import amount, percent
 from biasfree.files import replacing
 from biasfree.networks._checkpoint_files import borrowed, checkpoint_files, put_into, steps
 from biasfree.networks._pytorch import is_module
@@ -123,7 +123,7 @@ class Trend:
     @one_blas_thread
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the trend as an HTML page with a picture."""
-        from biasfree.diagnosis._page import figure
+        from biasfree.diagnostics.advice._page import figure
 
         parts = [
             pages.heading(self.answer, level=1),

@@ -13,7 +13,7 @@ import pytest
 import biasfree as bf
 from borderline import CORNERS, bent
 
-SCRIPT = Path(__file__).parents[1] / "borderline.py"
+SCRIPT = Path(__file__).parents[2] / "borderline.py"
 #: Cases whose sentences depended on the kernels: advice, scores, p-values, digits.
 CHOSEN = (
     "grid and ones, bent",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from biasfree.diagnosis._report import Report
+    from biasfree.diagnostics.advice._report import Report
 
 #: The parts of a diagnosis, in their order: name, samples up to which the cost grows, and its power.
 PARTS: dict[str, tuple[str, float, float]] = {

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.diagnosis._competitors import folds
-from biasfree.diagnosis._task import Score, Task
 from biasfree.diagnostics._mirror_test import sample_lines
+from biasfree.diagnostics.advice._competitors import folds
+from biasfree.diagnostics.advice._task import Score, Task
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from biasfree.diagnosis._measurements import Measurements
-from biasfree.diagnosis._state import State, Thresholds
-from biasfree.diagnosis._wording import ROUNDING, Reason, measured_points, percent
 from biasfree.diagnostics._targets import OVERLAP, Part, TargetShares
+from biasfree.diagnostics.advice._measurements import Measurements
+from biasfree.diagnostics.advice._state import State, Thresholds
+from biasfree.diagnostics.advice._wording import ROUNDING, Reason, measured_points, percent
 from biasfree.ties import first_least, side
 
 _EQUIVALENCE = "docs/theory/equivalence.md"

@@ -15,8 +15,8 @@ from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from biasfree.data import Dataset
-    from biasfree.diagnosis._subject import Subject
-    from biasfree.diagnosis._wording import Reason
+    from biasfree.diagnostics.advice._subject import Subject
+    from biasfree.diagnostics.advice._wording import Reason
 
 VERDICTS = ("effectively linear", "effectively affine", "linear so far", "nonlinear")
 
@@ -68,7 +68,7 @@ class Report:
     @one_blas_thread
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as one HTML page with embedded pictures."""
-        from biasfree.diagnosis._page import page
+        from biasfree.diagnostics.advice._page import page
 
         text = page(self)
         with replacing(path) as file:

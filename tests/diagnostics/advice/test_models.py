@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnosis._subject import picked
+from biasfree.diagnostics.advice._subject import picked
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(60, 4))

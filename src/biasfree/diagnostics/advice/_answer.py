@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from biasfree.diagnosis._competitors import FEWEST, Competitors
-from biasfree.diagnosis._measurements import PROBES, Measurements
-from biasfree.diagnosis._state import State
-from biasfree.diagnosis._task import Score, Task
-from biasfree.diagnosis._wording import amount, does, points
+from biasfree.diagnostics.advice._competitors import FEWEST, Competitors
+from biasfree.diagnostics.advice._measurements import PROBES, Measurements
+from biasfree.diagnostics.advice._state import State
+from biasfree.diagnostics.advice._task import Score, Task
+from biasfree.diagnostics.advice._wording import amount, does, points
 
 
 def answer(state: State, measured: Measurements) -> str:

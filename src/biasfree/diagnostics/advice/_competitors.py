@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.arrays import squared_distances
-from biasfree.diagnosis._task import Difference, Score, Task
 from biasfree.diagnostics._mirror_test import sample_lines
+from biasfree.diagnostics.advice._task import Difference, Score, Task
 from biasfree.threads import load
 from biasfree.ties import EPS, first_least, settled
 

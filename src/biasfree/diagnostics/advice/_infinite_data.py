@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from biasfree.data import Dataset, Population
-from biasfree.diagnosis._report import Report
 from biasfree.diagnostics._function import nonlinear_share, square_loss
 from biasfree.diagnostics._targets import target_shares
+from biasfree.diagnostics.advice._report import Report
 from biasfree.networks import Network
 from biasfree.tables import Table
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from biasfree.arrays import compressed
 from biasfree.data import Dataset
-from biasfree.diagnosis._competitors import Competitors, competitors
-from biasfree.diagnosis._peers import Peers, peers
-from biasfree.diagnosis._study import STUDIED, study_of, symmetry_of
-from biasfree.diagnosis._subject import Subject
-from biasfree.diagnosis._task import Difference, Reading, Score, Task, logits_of, reading_of
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
+from biasfree.diagnostics.advice._competitors import Competitors, competitors
+from biasfree.diagnostics.advice._peers import Peers, peers
+from biasfree.diagnostics.advice._study import STUDIED, study_of, symmetry_of
+from biasfree.diagnostics.advice._subject import Subject
+from biasfree.diagnostics.advice._task import Difference, Reading, Score, Task, logits_of, reading_of
 from biasfree.theory import Coverage, coverage
 from biasfree.ties import side
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._measurements import COVERED, Measurements
-from biasfree.diagnosis._task import Difference, Score
-from biasfree.diagnosis._wording import measured_points
 from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
 from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import Part, Shares
@@ -19,6 +16,9 @@ from biasfree.diagnostics._weights import (
     direction_clusters,
     layer_summary,
 )
+from biasfree.diagnostics.advice._measurements import COVERED, Measurements
+from biasfree.diagnostics.advice._task import Difference, Score
+from biasfree.diagnostics.advice._wording import measured_points
 from biasfree.networks import Network
 from biasfree.tables import Table
 

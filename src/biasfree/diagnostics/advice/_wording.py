@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biasfree.diagnosis._task import Difference, Task
+from biasfree.diagnostics.advice._task import Difference, Task
 
 #: Shares and scores are 0 up to here: sums of up to 4 000 terms, each rounded by 2e-16 of its size.
 ROUNDING = 1e-12

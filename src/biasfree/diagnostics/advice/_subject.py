@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import as_array, real
-from biasfree.diagnosis._estimators import as_estimator
-from biasfree.diagnosis._samples import Samples
-from biasfree.diagnosis._task import Kind
+from biasfree.diagnostics.advice._estimators import as_estimator
+from biasfree.diagnostics.advice._samples import Samples
+from biasfree.diagnostics.advice._task import Kind
 from biasfree.networks import Network
 from biasfree.networks._pytorch import function_of, is_module, network_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
-from biasfree.diagnosis._study import chosen_pairs
+from biasfree.diagnostics.advice._study import chosen_pairs
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -57,7 +57,7 @@ def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBER
     Where the inputs have more than `numbers` numbers, rows chosen at random are kept, and a note says so.
     """
     if isinstance(data, str | Path):
-        from biasfree.diagnosis._files import read
+        from biasfree.diagnostics.advice._files import read
 
         x, y = read(Path(data), y)
         return _of_arrays(x, y, seed, numbers)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnosis._competitors import folds
-from biasfree.diagnosis._study import study_of, symmetry_of
 from biasfree.diagnostics._mirror_test import sample_lines
+from biasfree.diagnostics.advice._competitors import folds
+from biasfree.diagnostics.advice._study import study_of, symmetry_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))

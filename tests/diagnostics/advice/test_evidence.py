@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnosis._competitors import competitors
-from biasfree.diagnosis._task import Difference, Task, difference
+from biasfree.diagnostics.advice._competitors import competitors
+from biasfree.diagnostics.advice._task import Difference, Task, difference
 
 
 def test_samples_of_one_group_are_one_piece_of_evidence():

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._answer import answer
-from biasfree.diagnosis._measurements import PROBES, Measurements
-from biasfree.diagnosis._progress import PARTS, Progress
-from biasfree.diagnosis._reasons import reasons
-from biasfree.diagnosis._report import Report
-from biasfree.diagnosis._samples import Samples
-from biasfree.diagnosis._state import Thresholds, state_of
-from biasfree.diagnosis._subject import Subject
-from biasfree.diagnosis._tables import tables
-from biasfree.diagnosis._task import Task, task_of
+from biasfree.diagnostics.advice._answer import answer
+from biasfree.diagnostics.advice._measurements import PROBES, Measurements
+from biasfree.diagnostics.advice._progress import PARTS, Progress
+from biasfree.diagnostics.advice._reasons import reasons
+from biasfree.diagnostics.advice._report import Report
+from biasfree.diagnostics.advice._samples import Samples
+from biasfree.diagnostics.advice._state import Thresholds, state_of
+from biasfree.diagnostics.advice._subject import Subject
+from biasfree.diagnostics.advice._tables import tables
+from biasfree.diagnostics.advice._task import Task, task_of
 
 FIRST = 200  # samples of the first answer
 _DIRECT = 1000  # samples up to which there is no first answer

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnosis._progress import Progress
+from biasfree.diagnostics.advice._progress import Progress
 
 X = np.random.default_rng(3).normal(size=(1200, 2))
 Y = X[:, 0] + np.abs(X[:, 1])
@@ -81,7 +81,7 @@ def test_ctrl_c_while_networks_are_trained_keeps_the_rest(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("biasfree.diagnosis._measurements.peers", interrupted)
+    monkeypatch.setattr("biasfree.diagnostics.advice._measurements.peers", interrupted)
     report = bf.diagnose(lambda x: x[:, 0], X[:50], Y[:50], flips=20, compare=True)
     assert report.notes[0].startswith("interrupted")
     assert report.to_json().count("interrupted") == 1

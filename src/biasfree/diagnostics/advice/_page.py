@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from biasfree import pages, plots
-from biasfree.diagnosis._report import Report
-from biasfree.diagnosis._wording import Reason
-from biasfree.diagnosis._words import WORDS
+from biasfree.diagnostics.advice._report import Report
+from biasfree.diagnostics.advice._wording import Reason
+from biasfree.diagnostics.advice._words import WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

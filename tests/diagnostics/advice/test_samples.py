@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnosis._samples import samples_of
+from biasfree.diagnostics.advice._samples import samples_of
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(40, 3))

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import biasfree as bf
 from biasfree.cli._command import app
+from biasfree.diagnostics.advice._checkpoints import Checkpoint, Trend
 from biasfree.networks._checkpoint_files import checkpoint_files, steps
 
 torch = pytest.importorskip("torch")
@@ -133,12 +134,12 @@ def test_steps_are_read_from_names_in_natural_order(names, expected, tmp_path):
 )
 def test_the_answer_of_a_trend(shares, scores, said):
     rows = [
-        bf.diagnosis.Checkpoint(10 * i, f"{i}.pt", score, score - 0.6, 0.04, share, share)
+        Checkpoint(10 * i, f"{i}.pt", score, score - 0.6, 0.04, share, share)
         for i, (share, score) in enumerate(zip(shares, scores, strict=True))
     ]
-    trend = bf.diagnosis.Trend(tuple(rows), "R²", 0.6, 0.01)
+    trend = Trend(tuple(rows), "R²", 0.6, 0.01)
     assert all(words in trend.answer for words in said)
-    assert "linear map" not in bf.diagnosis.Trend(tuple(rows), "R²", None, 0.01).answer
+    assert "linear map" not in Trend(tuple(rows), "R²", None, 0.01).answer
 
 
 def test_weights_of_wrappers_fit(run):

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from biasfree.arrays import affordable, non_negative, positive, whole
 from biasfree.data import Population
-from biasfree.diagnosis._infinite_data import sampled, with_exact_means
-from biasfree.diagnosis._modules import with_layers
-from biasfree.diagnosis._report import Report
-from biasfree.diagnosis._samples import Samples, samples_of
-from biasfree.diagnosis._stages import Request, refined
-from biasfree.diagnosis._state import Thresholds
-from biasfree.diagnosis._subject import Subject, subject_of
 from biasfree.diagnostics._lazy import laziness
+from biasfree.diagnostics.advice._infinite_data import sampled, with_exact_means
+from biasfree.diagnostics.advice._modules import with_layers
+from biasfree.diagnostics.advice._report import Report
+from biasfree.diagnostics.advice._samples import Samples, samples_of
+from biasfree.diagnostics.advice._stages import Request, refined
+from biasfree.diagnostics.advice._state import Thresholds
+from biasfree.diagnostics.advice._subject import Subject, subject_of
 from biasfree.threads import one_blas_thread
 from biasfree.trajectory import Trajectory
 

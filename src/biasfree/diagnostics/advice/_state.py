@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from biasfree.diagnosis._measurements import Measurements
-from biasfree.diagnosis._task import difference
+from biasfree.diagnostics.advice._measurements import Measurements
+from biasfree.diagnostics.advice._task import difference
 from biasfree.ties import EPS, share_side, side
 
 Verdict = Literal["effectively linear", "effectively affine", "linear so far", "nonlinear"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from biasfree.diagnosis._report import Report
-from biasfree.diagnosis._samples import Samples
 from biasfree.diagnostics._layers import layer_linearity
+from biasfree.diagnostics.advice._report import Report
+from biasfree.diagnostics.advice._samples import Samples
 from biasfree.networks._pytorch import is_module
 
 

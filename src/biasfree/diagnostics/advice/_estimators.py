@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnosis._task import Kind
+from biasfree.diagnostics.advice._task import Kind
 from biasfree.networks import Network
 
 _METHODS: tuple[tuple[str, Kind], ...] = (
