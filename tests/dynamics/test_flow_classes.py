@@ -27,11 +27,11 @@ def eager(monkeypatch):
     return monkeypatch
 
 
-def near_alignment(sizes, *, spread, leak, seed, strays=0):
+def near_alignment(sizes, *, spread, leak, seed, outliers=0):
     """Neurons around two directions, as far from them as `spread`; the first ones point anywhere."""
     rng, (inputs, width, outputs) = np.random.default_rng(seed), sizes
     units = rng.normal(size=(2, inputs))[rng.integers(2, size=width)]
-    units[:strays] = rng.normal(size=(strays, inputs))
+    units[:outliers] = rng.normal(size=(outliers, inputs))
     hidden = rng.uniform(0.1, 1, (width, 1)) * (units + spread * rng.normal(size=(width, inputs)))
     return bf.Network((hidden, rng.normal(size=(outputs, width))), leak=leak)
 
@@ -48,25 +48,25 @@ def flow_of(network, data, loss="square", l2=0.0):
     leak=floats(0, 0.99),
     l2=sampled_from([0.0, 0.3]),
     logistic=booleans(),
-    strays=sampled_from([0, 3]),
+    outliers=sampled_from([0, 3]),
     mirrored=booleans(),
     sizes=sampled_from([(3, 20, 1), (4, 17, 2), (1, 9, 1)]),
 )
 def test_velocity_and_loss_by_class_are_those_of_all_units(
-    seed, spread, leak, l2, logistic, strays, mirrored, sizes
+    seed, spread, leak, l2, logistic, outliers, mirrored, sizes
 ):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(class_flow, "LEAST_UNITS", ALWAYS)
         patch.setattr(class_flow, "WORTH", 2.0)  # any classes there are
-        network = near_alignment(sizes, spread=spread, leak=leak, seed=seed, strays=strays)
+        network = near_alignment(sizes, spread=spread, leak=leak, seed=seed, outliers=outliers)
         data = oracles.random_data(150, sizes[0], outputs=sizes[2], labels=logistic, seed=seed % 7)
         if mirrored:
             data = bf.Dataset(np.concatenate([data.x, -data.x]), np.concatenate([data.y, data.y]))
         kind = "logistic" if logistic else "square"
         flow = flow_of(network, data, kind, l2)
         out = np.zeros(len(flow.theta))
-        wrong = class_velocity(flow.theta, flow.shape, flow.groups, flow.desk, out)
-        loss = class_loss(flow.theta, flow.shape, flow.groups, flow.desk)
+        wrong = class_velocity(flow.theta, flow.shape, flow.groups, flow.buffers, out)
+        loss = class_loss(flow.theta, flow.shape, flow.groups, flow.buffers)
     assert wrong == 0
     assert flow.groups.stay[0] == 1
     # a sum of n rounded terms errs by n·eps times the sum of their sizes: neurons, samples, dimensions
@@ -85,10 +85,10 @@ def test_velocity_and_loss_by_class_are_those_of_all_units(
 
 @pytest.mark.usefixtures("eager")
 def test_aligned_neurons_make_the_cost_independent_of_the_samples():
-    """Without strays the far rays are merged: as many as inputs per pattern, however many samples."""
+    """Without outliers the far rays are merged: as many as inputs per pattern, however many samples."""
     network = near_alignment((3, 20, 1), spread=1e-6, leak=0.2, seed=1)
     sizes = [flow_of(network, bf.data.odd_sine(n=n, d=3, seed=0)).groups for n in (200, 2000)]
-    assert [len(groups.strays) for groups in sizes] == [0, 0]
+    assert [len(groups.outliers) for groups in sizes] == [0, 0]
     few, many = (len(groups.far.orient) for groups in sizes)
     assert few == many <= 2**2 * 3
 
@@ -107,8 +107,8 @@ def test_the_cones_end_at_the_nearest_far_hyperplane(margin):
         turned = np.array([np.cos(turn), -np.sin(turn)])
         assert (turned @ x[0] > 0) == inside
         flow = flow_of(bf.Network((np.tile(turned, (8, 1)), np.ones((1, 8)))), data)
-        flow.groups, flow.desk = found[0], class_flow.desk_for(found[0], 8, 1)
-        class_loss(flow.theta, flow.shape, flow.groups, flow.desk)
+        flow.groups, flow.buffers = found[0], class_flow.buffers_for(found[0], 8, 1)
+        class_loss(flow.theta, flow.shape, flow.groups, flow.buffers)
         assert bool(found[0].stay[0]) == inside
         found[0].stay[0] = 1
 
@@ -151,14 +151,14 @@ def test_no_neuron_of_a_class_is_wrong_unnoticed(seed, spread, turn, fraction, s
             found = sorter.sort(now, turned(now, turn, seed), 2.0)
         if found is None:
             return
-    groups, desk = found[0], class_flow.desk_for(found[0], sizes[1], sizes[2])
+    groups, buffers = found[0], class_flow.buffers_for(found[0], sizes[1], sizes[2])
     for part in (0.0, fraction):
         then = turned(now, part * turn, seed)
         theta, out = np.concatenate([then.ravel(), network.weights[1].ravel()]), np.zeros(len(flow.theta))
         groups.stay[0] = 1
-        counted = class_velocity(theta, flow.shape, groups, desk, out)
-        counted -= np.count_nonzero(desk.near.sz < desk.near.bound[:, None])
-        counted -= np.count_nonzero(desk.far.sz < desk.far.bound[:, None])
+        counted = class_velocity(theta, flow.shape, groups, buffers, out)
+        counted -= np.count_nonzero(buffers.near.sz < buffers.near.bound[:, None])
+        counted -= np.count_nonzero(buffers.far.sz < buffers.far.bound[:, None])
         if groups.stay[0]:
             inside = groups.group >= 0
             z = then[inside] @ groups.far.normals[:, : groups.middle]
@@ -171,13 +171,13 @@ def test_no_neuron_of_a_class_is_wrong_unnoticed(seed, spread, turn, fraction, s
 
 def test_a_class_crosses_hyperplanes_as_its_neurons_do(eager):
     """Neurons that have aligned turn together, across many hyperplanes."""
-    middle, desk_for = [], class_flow.desk_for
+    middle, buffers_for = [], class_flow.buffers_for
 
     def noted(groups, *rest):
         middle.append(groups.middle)
-        return desk_for(groups, *rest)
+        return buffers_for(groups, *rest)
 
-    eager.setattr(class_flow, "desk_for", noted)
+    eager.setattr(class_flow, "buffers_for", noted)
     data, ts = bf.data.odd_sine(n=300, d=4, seed=0), np.linspace(0, 40, 5)
     network = bf.networks.gaussian((4, 16, 1), scale=1e-6, seed=1)
     run = bf.gradient_flow(network, data, ts, method="events", rtol=1e-4)

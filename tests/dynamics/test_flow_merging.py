@@ -12,7 +12,6 @@ import oracles
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow.events import _merging, _patterns
 from biasfree.dynamics.flow.events._merging import MergingFlow
-from biasfree.dynamics.flow.native._march import BY_CLASS, EVALUATIONS
 
 flow = partial(bf.gradient_flow, method="events")
 
@@ -200,7 +199,7 @@ def test_what_moments_do_not_describe_is_evaluated_ray_by_ray(kind):
 
 def test_rays_are_not_merged_while_a_unit_slides():
     one = flow_of(*problem(0))
-    one._hold([one._unit(0, 0)])
+    one._constrain([one._unit(0, 0)])
     one._merge(one.theta)
     assert one.rays.single == len(one.rays.orient)
 
@@ -209,6 +208,6 @@ def test_evaluations_by_class_are_counted():
     network, data = problem(0)
     one = flow_of(network, data)
     one._merge(one.theta)
-    before = one.march.whole[[EVALUATIONS, BY_CLASS]]
+    before = np.array([one.evaluations, one.by_class])
     one._examine(one.theta)
-    assert (one.march.whole[[EVALUATIONS, BY_CLASS]] - before == 1).all()
+    assert ([one.evaluations, one.by_class] - before == 1).all()

@@ -13,7 +13,6 @@ from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow.events import _event_flow, _passing
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import LENGTH
 
 TS = np.linspace(0, 4, 5)
 flow = partial(bf.gradient_flow, method="events")
@@ -83,8 +82,8 @@ def _one_step(network, data, length, l2):
     )
     ts = np.array([length])
     ts.flags.writeable = False  # as flows have them: native code is compiled for each kind of array
-    one.march.real[LENGTH] = length
-    assert one._run(one.saves(ts), NO_LEVEL, most=1) == Code.LOOK
+    one.state.status.length = length
+    assert one._run(one.saves(ts), NO_LEVEL, most=1) == Code.PENDING
     return one._at(1.0), one._corrected(1.0, np.inf)[0].theta
 
 

@@ -10,7 +10,7 @@ from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.native._layout import parts_of
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import STAGES
+from biasfree.dynamics.flow.native._state import STAGES
 
 #: Steps per native call at most, and operations, so that progress can be shown and Ctrl-C has an effect.
 CALL_STEPS, CALL_OPERATIONS = 500, 2e8
@@ -31,16 +31,16 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
     levels.reach(0.0, flow.loss())
     with Progress("gradient flow") as progress:
         while len(ts) and not levels.done:
-            saves, code = flow.saves(ts[:slots]), Code.TIRED
+            saves, code = flow.saves(ts[:slots]), Code.PAUSED
             ts = ts[slots:]
-            while code == Code.TIRED:
+            while code == Code.PAUSED:
                 code = flow.advance(saves, levels, min(call, limits.max_steps - flow.tried))
                 progress.update(flow.t / end if end else 1.0)
                 progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.note(flow)
-                if code == Code.BROKEN:
+                if code == Code.FAILED:
                     raise UnfinishedError(_broken(flow, limits, end))
-                if code == Code.TIRED and (flow.tried >= limits.max_steps or pace.hopeless(limits, end)):
+                if code == Code.PAUSED and (flow.tried >= limits.max_steps or pace.hopeless(limits, end)):
                     raise UnfinishedError(pace.why(flow, limits, end))
             done = flow.saved
             recorder.add_with(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
@@ -52,7 +52,7 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
 
 def _steps_per_call(flow: Flow) -> int:
     """Steps of about CALL_OPERATIONS: each evaluates every unit with its inputs in every stage."""
-    each = STAGES * len(flow.march.signs) * (2 * int(flow.shape.sizes[:-1].max()) + 10)
+    each = STAGES * len(flow.state.signs) * (2 * int(flow.shape.sizes[:-1].max()) + 10)
     return max(1, min(CALL_STEPS, int(CALL_OPERATIONS / max(each, 1))))
 
 

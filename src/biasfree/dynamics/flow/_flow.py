@@ -11,29 +11,13 @@ from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics.flow._initial import branches_initially
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.native._buffers import buffers_for
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
-from biasfree.dynamics.flow.native._desk import desk_for
 from biasfree.dynamics.flow.native._field import loss
-from biasfree.dynamics.flow.native._layout import Room, rays_of, room_for, shape_of, vector_of
+from biasfree.dynamics.flow.native._layout import Workspace, rays_of, shape_of, vector_of, workspace_for
 from biasfree.dynamics.flow.native._loop import Code, run
-from biasfree.dynamics.flow.native._march import (
-    ACCEPTED,
-    BY_CLASS,
-    DENSE,
-    EVALUATIONS,
-    LOCAL,
-    LOW,
-    MOST_EVENTS,
-    PLACES,
-    REJECTED,
-    SAVED,
-    STAGES,
-    TIME,
-    TRIAL,
-    March,
-    Saves,
-)
+from biasfree.dynamics.flow.native._state import DENSE, Saves, state_of
 from biasfree.networks import Network
 from biasfree.trajectory import Event
 
@@ -81,32 +65,21 @@ class Flow:
         self.rays, self.lines = rays_of(network, data, loss, smooth=self.follows)
         count = len(self.rays.orient)
         self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
-        self.room = self._first_room()
+        self.workspace = self._first_workspace()
         theta, units = vector_of(network), int(self.shape.units_at[-1])
         balance = self._conserved(theta)
-        self.march = March(
-            theta=theta,
-            signs=np.zeros(units, np.int8),
-            stages=np.zeros((STAGES, len(theta))),
-            arrival=np.zeros(len(theta)),
-            state=np.zeros(len(theta)),
-            real=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
-            whole=np.zeros(PLACES, np.int64),
-            balance=balance,
-            sizes=np.zeros((2, len(balance))),
-        )
-        self.march.whole[MOST_EVENTS] = np.iinfo(np.int64).max
-        self.held = no_constraints(count)
+        self.state = state_of(theta, units, balance)
+        self.constraints = no_constraints(count)
         self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
-        self.desk = desk_for(self.groups, 0, int(self.shape.sizes[-1]))
+        self.buffers = buffers_for(self.groups, 0, int(self.shape.sizes[-1]))
         self._branches = self.decides_initially and branches_initially(
             network, data, loss=loss, l2=l2, train=train
         )
         self.rtol = LOCAL_SHARE * limits.rtol
         self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
 
-    def _first_room(self) -> Room:
-        return room_for(self.shape, self.rays)
+    def _first_workspace(self) -> Workspace:
+        return workspace_for(self.shape, self.rays)
 
     def _conserved(self, theta: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """The balances of neurons that steps keep; none."""
@@ -115,42 +88,42 @@ class Flow:
     @property
     def t(self) -> float:
         """The time reached."""
-        return float(self.march.real[TIME])
+        return float(self.state.status.time)
 
     @property
     def theta(self) -> np.ndarray:
         """The weights reached."""
-        return self.march.theta
+        return self.state.theta
 
     @property
     def tried(self) -> int:
         """Steps attempted so far."""
-        return self.accepted + int(self.march.whole[REJECTED])
+        return self.accepted + int(self.state.status.rejected)
 
     @property
     def saved(self) -> int:
         """The number of states saved of the present block."""
-        return int(self.march.whole[SAVED])
+        return int(self.state.status.saved)
 
     @property
     def accepted(self) -> int:
         """Steps taken, in whole or in part."""
-        return int(self.march.whole[ACCEPTED])
+        return int(self.state.status.accepted)
 
     @property
     def evaluations(self) -> int:
         """Evaluations of the velocity."""
-        return int(self.march.whole[EVALUATIONS])
+        return int(self.state.status.evaluations)
 
     @property
     def error(self) -> float:
         """The sum of the local errors, relative to the weights."""
-        return float(self.march.real[LOCAL])
+        return float(self.state.status.error)
 
     @property
     def by_class(self) -> int:
         """Evaluations by activation class."""
-        return int(self.march.whole[BY_CLASS])
+        return int(self.state.status.by_class)
 
     @property
     def events(self) -> dict[str, int]:
@@ -169,12 +142,12 @@ class Flow:
 
     def loss(self) -> float:
         """The data loss at the weights reached."""
-        return self._loss(self.march.theta)
+        return self._loss(self.state.theta)
 
     def saves(self, ts: np.ndarray) -> Saves:
-        """Room for the states at these times."""
-        self.march.whole[SAVED] = 0
-        return Saves(ts, np.zeros((len(ts), len(self.march.theta))), np.zeros(len(ts)))
+        """Workspace for the states at these times."""
+        self.state.status.saved = 0
+        return Saves(ts, np.zeros((len(ts), len(self.state.theta))), np.zeros(len(ts)))
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
         """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
@@ -182,12 +155,12 @@ class Flow:
         begun = self.tried
         while (left := most - (self.tried - begun)) > 0:
             code = self._run(saves, levels.next, most=left)
-            if code not in (Code.LOOK, Code.EVENT):
+            if code not in (Code.PENDING, Code.EVENT):
                 return code
             self._attend(code, saves, levels)
             if levels.done:
                 return Code.SAVED
-        return Code.TIRED
+        return Code.PAUSED
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
         """Take the step under way, up to the lowest level of the loss."""
@@ -200,32 +173,32 @@ class Flow:
     def _run(
         self, saves: Saves, level: float, *, fraction: float = 0.0, cost: float = 0.0, most: int = 0
     ) -> Code:
-        given = (self.shape, self.rays, self.room, self.held, self.groups, self.desk)
-        return Code(run(self.march, saves, *given, self.rtol, self.floors, level, fraction, cost, most))
+        given = (self.shape, self.rays, self.workspace, self.constraints, self.groups, self.buffers)
+        return Code(run(self.state, saves, *given, self.rtol, self.floors, level, fraction, cost, most))
 
     def _save_present(self, saves: Saves) -> None:
         """Save the state at the time reached, if that is due."""
         while self.saved < len(saves.ts) and saves.ts[self.saved] <= self.t:
-            saves.states[self.saved] = self.march.theta
+            saves.states[self.saved] = self.state.theta
             saves.losses[self.saved] = self.loss()
-            self.march.whole[SAVED] += 1
+            self.state.status.saved += 1
 
     def _at(self, fraction: float) -> np.ndarray:
         """The state at a fraction of the step under way."""
         weights = fraction ** np.arange(1, len(DENSE) + 1) @ DENSE
         # without BLAS: the same bits whatever its kernels
-        return self.march.theta + self.march.real[TRIAL] * np.einsum("i,ij->j", weights, self.march.stages)
+        return self.state.theta + self.state.status.trial * np.einsum("i,ij->j", weights, self.state.stages)
 
     def _loss(self, theta: np.ndarray) -> float:
         if self.groups.active:
-            return float(class_loss(theta, self.shape, self.groups, self.desk))
-        return float(loss(theta, self.march.signs, self.shape, self.rays, self.room))
+            return float(class_loss(theta, self.shape, self.groups, self.buffers))
+        return float(loss(theta, self.state.signs, self.shape, self.rays, self.workspace))
 
     def _reach_levels(self, levels: Levels, fraction: float) -> float:
         """Note the times of the levels reached in this part of the step; cut it at the lowest level."""
-        if not self.march.whole[LOW]:
+        if not self.state.status.low:
             return fraction
-        start, h = self.t, float(self.march.real[TRIAL])
+        start, h = self.t, float(self.state.status.trial)
 
         def low(part: float) -> bool:
             return self._loss(self._at(part)) <= levels.next

@@ -13,12 +13,12 @@ from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._event_flow import TooManyEventsError
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._sorting import WORTH, Sorter, no_groups
+from biasfree.dynamics.flow.native._buffers import Buffers, Groups, buffers_for
 from biasfree.dynamics.flow.native._classes import class_velocity
-from biasfree.dynamics.flow.native._desk import Desk, Groups, desk_for
-from biasfree.dynamics.flow.native._layout import Room, empty_room, room_for
+from biasfree.dynamics.flow.native._layout import Workspace, empty_workspace, workspace_for
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import FRESH, LENGTH, SPREAD, STILL, Saves
 from biasfree.dynamics.flow.native._signs import all_signs, give_signs, some_signs
+from biasfree.dynamics.flow.native._state import Saves
 
 #: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
 LEAST_UNITS, LARGE = 20_000, 2**25
@@ -31,39 +31,39 @@ class ClassFlow(FirstLayerFlow):
 
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
-        self._patience = self._next_look = PATIENCE
+        self._patience = self._next_sort = PATIENCE
         self._share, self._renewed, self._renewals, self._unclear = np.inf, -1, 0, 0
         self._sorter = Sorter(self.rays, int(self.shape.sizes[2]))
-        self.march.whole[STILL] = self.shape.sizes[2] == 1
+        self.state.status.still = self.shape.sizes[2] == 1
 
     def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
         """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
-        begun, code = self.tried, Code.TIRED
-        while code == Code.TIRED and (left := most - (self.tried - begun)) > 0:
-            if self.tried >= self._next_look:
+        begun, code = self.tried, Code.PAUSED
+        while code == Code.PAUSED and (left := most - (self.tried - begun)) > 0:
+            if self.tried >= self._next_sort:
                 self._evaluate_by_class()
-            code = super().advance(saves, levels, min(left, max(1, self._next_look - self.tried)))
+            code = super().advance(saves, levels, min(left, max(1, self._next_sort - self.tried)))
         return code
 
     def _evaluate_by_class(self) -> None:
         """Sort neurons into classes if that makes evaluations cheaper."""
         self._patience = min(2 * self._patience, MOST_PATIENCE)
-        many = len(self.march.signs) >= LEAST_UNITS
-        if many and self.shape.leak < 1 and not self.shape.biased and not self.held.size:
+        many = len(self.state.signs) >= LEAST_UNITS
+        if many and self.shape.leak < 1 and not self.shape.biased and not self.constraints.size:
             found = self._found_classes(WORTH * min(self._share, 1.0))
             if found or not self.groups.active:
                 self._patience = PATIENCE
                 self._regroup(*(found or (self._no_classes(), 1.0)))
-        elif not len(self.room.z):
-            self.room = room_for(self.shape, self.rays)
-        self._next_look = self.tried + self._patience
+        elif not len(self.workspace.z):
+            self.workspace = workspace_for(self.shape, self.rays)
+        self._next_sort = self.tried + self._patience
 
     def _found_classes(self, worth: float, *, together: bool = True) -> tuple[Groups, float] | None:
         """Classes that last for the next steps; after a step that they did not survive, as it would go on."""
-        march, later = self.march, self.march.arrival
-        if not march.whole[SPREAD]:
-            later = march.theta + march.real[LENGTH] * march.stages[0]
-        return self._sorter.sort(self._hidden(march.theta), self._hidden(later), worth, together=together)
+        state, later = self.state, self.state.arrival
+        if not state.status.spread:
+            later = state.theta + state.status.length * state.stages[0]
+        return self._sorter.sort(self._hidden(state.theta), self._hidden(later), worth, together=together)
 
     def _renew_classes(self) -> None:
         """Sort neurons anew after a step in which one left its cone, or a class was at a kink that matters.
@@ -73,7 +73,7 @@ class ClassFlow(FirstLayerFlow):
         found = self._found_classes(WORTH, together=together) if self._renewals < 2 else None
         self._renewed, self._patience = self.accepted, PATIENCE
         self._regroup(*(found or (self._no_classes(), 1.0)))
-        self._next_look = self.tried + self._patience
+        self._next_sort = self.tried + self._patience
 
     def _no_classes(self) -> Groups:
         return no_groups(self.rays, int(self.shape.sizes[1]), active=True)
@@ -81,10 +81,10 @@ class ClassFlow(FirstLayerFlow):
     def _regroup(self, groups: Groups, share: float) -> None:
         """Change to these classes. Single units are put on their sides; where weights do not tell which, the
         signs of all units are brought up to date before."""
-        before, self.groups, self._share = (self.groups, self.desk), groups, share
+        before, self.groups, self._share = (self.groups, self.buffers), groups, share
         width, outputs = int(self.shape.sizes[1]), int(self.shape.sizes[2])
-        self.desk = desk_for(groups, width if groups.active else 0, outputs)
-        self.march.whole[FRESH] = 0
+        self.buffers = buffers_for(groups, width if groups.active else 0, outputs)
+        self.state.status.fresh = 0
         self._put_on_sides()
         if before[0].active and (self._unclear or not groups.active):
             self._keep_signs(*before)
@@ -92,22 +92,22 @@ class ClassFlow(FirstLayerFlow):
 
     def _put_on_sides(self) -> None:
         """Set the signs of units that are evaluated one by one; count those that are on their hyperplanes."""
-        hidden, single = self._hidden(self.march.theta), self._single_units(self.groups, self.desk)
+        hidden, single = self._hidden(self.state.theta), self._single_units(self.groups, self.buffers)
         self._unclear = sum(some_signs(hidden, *units) for units in single)
 
-    def _keep_signs(self, groups: Groups, desk: Desk) -> None:
+    def _keep_signs(self, groups: Groups, buffers: Buffers) -> None:
         """Bring the signs of all units up to date with those of these classes and single units."""
         if groups.classes:
-            all_signs(self._hidden(self.march.theta), self.rays, self.march.signs)
-        for units in self._single_units(groups, desk):
+            all_signs(self._hidden(self.state.theta), self.rays, self.state.signs)
+        for units in self._single_units(groups, buffers):
             give_signs(*units)
 
-    def _single_units(self, groups: Groups, desk: Desk) -> list[tuple[Any, ...]]:
+    def _single_units(self, groups: Groups, buffers: Buffers) -> list[tuple[Any, ...]]:
         """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
         width = int(self.shape.sizes[1])
-        signs = self.march.signs.reshape(width, -1)
-        near = np.arange(width), groups.near, groups.near_at, signs, desk.near.sign
-        return [near, (groups.strays, groups.far, groups.far_at, signs, desk.far.sign)]
+        signs = self.state.signs.reshape(width, -1)
+        near = np.arange(width), groups.near, groups.near_at, signs, buffers.near.sign
+        return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
 
     def _take_sides(self) -> int:
         """Sort neurons and put units on their sides, those of classes by their cones; returns how many are on
@@ -115,23 +115,23 @@ class ClassFlow(FirstLayerFlow):
         self._evaluate_by_class()
         if self.groups.active:
             return self._unclear
-        return all_signs(self._hidden(self.march.theta), self.rays, self.march.signs)
+        return all_signs(self._hidden(self.state.theta), self.rays, self.state.signs)
 
     def _evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""
         if not self.groups.active:
             return
         self._regroup(no_groups(self.rays, int(self.shape.sizes[1])), np.inf)
-        if not len(self.room.z):
+        if not len(self.workspace.z):
             self._refuse_large()
-            self.room = room_for(self.shape, self.rays)
-        self._next_look = self.tried + self._patience
+            self.workspace = workspace_for(self.shape, self.rays)
+        self._next_sort = self.tried + self._patience
 
     def _could_matter(self) -> bool:
         if not self.groups.active:
             return super()._could_matter()
-        class_velocity(self.march.theta, self.shape, self.groups, self.desk, self._out)
-        outer = self.march.theta[self.shape.weights_at[1] :].reshape(self.shape.sizes[2], -1)
+        class_velocity(self.state.theta, self.shape, self.groups, self.buffers, self._out)
+        outer = self.state.theta[self.shape.weights_at[1] :].reshape(self.shape.sizes[2], -1)
         jumps = sum(
             2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(push).sum(axis=1) for some, push in self._pushes()
         )
@@ -139,15 +139,15 @@ class ClassFlow(FirstLayerFlow):
 
     def _pushes(self) -> list[tuple[Any, np.ndarray]]:
         """Neurons that may be wrong on some lines, and the forces of these."""
-        near, far, everyone = self.desk.near.push, self.desk.far.push, slice(None)
-        return [(everyone, near), (everyone, far[:, : self.groups.middle]), (self.groups.strays, far)]
+        near, far, everyone = self.buffers.near.push, self.buffers.far.push, slice(None)
+        return [(everyone, near), (everyone, far[:, : self.groups.middle]), (self.groups.outliers, far)]
 
-    def _first_room(self) -> Room:
-        """No room for dense evaluations: many flows never need one."""
-        return empty_room(self.shape, self.rays)
+    def _first_workspace(self) -> Workspace:
+        """No workspace for dense evaluations: many flows never need one."""
+        return empty_workspace(self.shape, self.rays)
 
     def _refuse_large(self) -> None:
-        units = len(self.march.signs)
+        units = len(self.state.signs)
         if self._most_events is not None and units > LARGE:
             raise TooManyEventsError(
                 f"{units} hidden neurons on samples are too many to follow their kinks one by one. "
@@ -156,7 +156,7 @@ class ClassFlow(FirstLayerFlow):
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or decide the event that it ended with."""
-        if code == Code.LOOK and self.march.whole[SPREAD]:
+        if code == Code.PENDING and self.state.status.spread:
             self._renew_classes()
         else:
             super()._attend(code, saves, levels)
@@ -167,6 +167,6 @@ class ClassFlow(FirstLayerFlow):
             self._settle()
 
     def _settle(self) -> None:
-        """Decide, densely, everything that is wrong or can no longer be held."""
+        """Decide, densely, everything that is wrong or can no longer be constrained."""
         self._evaluate_densely()
         super()._settle()

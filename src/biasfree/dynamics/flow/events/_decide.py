@@ -122,9 +122,9 @@ def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
     the side it came from where it was not, and the side of the larger mixing weight where it slid."""
     first, slid = np.where(contact.hit, -1, 1) * contact.signs, contact.signs == 0
     if (slid & loose).any():
-        held = -_inverse(contact.normals).T @ contact.rest
+        balancing = -_inverse(contact.normals).T @ contact.rest
         jump = contact.above - contact.below
-        weight = np.divide(held - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
+        weight = np.divide(balancing - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
         first = np.where(slid, np.where(weight >= 0.5, 1, -1), first)
     return [(side, -side) for side in first[loose].tolist()]
 

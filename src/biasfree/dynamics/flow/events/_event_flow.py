@@ -19,24 +19,10 @@ from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.events._units import Unit, jump_of
 from biasfree.dynamics.flow.native._constraints import unit_rate
 from biasfree.dynamics.flow.native._events import KINK_SHARE, MOST_AT_ONCE, budget_of, first_event
-from biasfree.dynamics.flow.native._layout import room_for
+from biasfree.dynamics.flow.native._layout import workspace_for
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import (
-    BY_CLASS,
-    CROSSINGS,
-    EVALUATIONS,
-    EVENTS,
-    FRESH,
-    LOCAL,
-    LOOSE,
-    MOST_EVENTS,
-    SLIDES,
-    STEPPED_OVER,
-    TRIAL,
-    WRONG,
-    Saves,
-)
 from biasfree.dynamics.flow.native._search import examine, jumps_of
+from biasfree.dynamics.flow.native._state import Saves
 from biasfree.networks import Network
 from biasfree.trajectory import Event
 
@@ -63,17 +49,20 @@ class EventFlow(Flow):
         self.counts: Counter[str] = Counter()
         self.units: list[Unit] = []
         self._located: list[Event] = []
-        self._out = np.zeros(len(self.march.theta))
+        self._out = np.zeros(len(self.state.theta))
         self._most_events = most_events
         if most_events is not None:
-            self.march.whole[MOST_EVENTS] = most_events
+            self.state.status.most_events = most_events
 
     @property
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
-        native = {"crossings": CROSSINGS, "slides": SLIDES, "stepped over": STEPPED_OVER}
-        counts = self.counts + Counter({kind: int(self.march.whole[at]) for kind, at in native.items()})
-        return {kind: counts[kind] for kind in KINDS}
+        status = self.state.status
+        native = Counter(
+            {"crossings": status.crossings, "slides": status.slides, "stepped over": status.stepped_over}
+        )
+        counts = self.counts + native
+        return {kind: int(counts[kind]) for kind in KINDS}
 
     @property
     def located(self) -> tuple[Event, ...]:
@@ -92,7 +81,7 @@ class EventFlow(Flow):
 
     def _refuse_many(self) -> None:
         """Refuse a flow with many units any of which could matter within a first step."""
-        units = len(self.march.signs)
+        units = len(self.state.signs)
         if self._most_events is None or units <= MANY_UNITS or not self._could_matter():
             return
         raise TooManyEventsError(
@@ -101,15 +90,15 @@ class EventFlow(Flow):
         )
 
     def _could_matter(self) -> bool:
-        march = self.march
-        self._examine(march.theta)
-        self.room.before[:] = self.room.force
-        jumps = jumps_of(march.theta, march.signs, self.shape, self.rays, self.room)
+        state = self.state
+        self._examine(state.theta)
+        self.workspace.before[:] = self.workspace.force
+        jumps = jumps_of(state.theta, state.signs, self.shape, self.rays, self.workspace)
         return bool(self._first_length() * jumps > self._budget())
 
     def _first_length(self) -> float:
         """The time in which the weights change by about one percent, after an evaluation."""
-        return FIRST_CHANGE * size_of(self.march.theta) / max(size_of(self._out), np.finfo(float).tiny)
+        return FIRST_CHANGE * size_of(self.state.theta) / max(size_of(self._out), np.finfo(float).tiny)
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or decide the event that it ended with."""
@@ -117,12 +106,12 @@ class EventFlow(Flow):
             self._refuse_more()
             self._settle()
             return
-        march, fraction, cost, budget = self.march, 1.0, 0.0, self._budget()
-        if march.whole[LOOSE]:
+        state, fraction, cost, budget = self.state, 1.0, 0.0, self._budget()
+        if state.status.loose:
             fraction = self._release(budget)
-        if march.whole[WRONG]:
-            given = (self.shape, self.rays, self.room, self.groups, self.desk)
-            part, cost = first_event(march, *given, budget)
+        if state.status.wrong:
+            given = (self.shape, self.rays, self.workspace, self.groups, self.buffers)
+            part, cost = first_event(state, *given, budget)
             fraction = min(fraction, part)
         fraction = self._reach_levels(levels, fraction)
         code = self._take(saves, fraction, cost / budget * KINK_SHARE * self.rtol)
@@ -135,25 +124,25 @@ class EventFlow(Flow):
 
     def _budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""
-        return float(budget_of(self.march, self.shape, self.rtol, self.floors))
+        return float(budget_of(self.state, self.shape, self.rtol, self.floors))
 
     def _count_move(self, length: float) -> None:
         """Count a change of θ that no velocity made, as a crossing that is located costs."""
-        self.march.real[LOCAL] += length / self._budget() * KINK_SHARE * self.rtol
+        self.state.status.error += length / self._budget() * KINK_SHARE * self.rtol
 
     def _examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
-        self.march.whole[EVALUATIONS] += 1
-        self.march.whole[BY_CLASS] += self.rays.single < len(self.rays.orient)
-        given = (self.shape, self.rays, self.room, self.held, self._out)
-        return float(examine(theta, self.march.signs, *given))
+        self.state.status.evaluations += 1
+        self.state.status.by_class += self.rays.single < len(self.rays.orient)
+        given = (self.shape, self.rays, self.workspace, self.constraints, self._out)
+        return float(examine(theta, self.state.signs, *given))
 
     def _slack(self, fraction: float) -> float:
         return self._examine(self._at(fraction))
 
     def _release(self, budget: float) -> float:
         """The fraction of the step at which a constraint ends, and a little more."""
-        inside, outside, loose, h = 0.0, 1.0, self._slack(1.0), float(self.march.real[TRIAL])
+        inside, outside, loose, h = 0.0, 1.0, self._slack(1.0), float(self.state.status.trial)
         if -loose * h <= 0.1 * budget:
             return 1.0
         while -loose * h * (outside - inside) > 0.1 * budget and outside - inside > 1e-15:
@@ -165,15 +154,15 @@ class EventFlow(Flow):
         return outside
 
     def _settle(self) -> None:
-        """Decide everything that is wrong or can no longer be held."""
+        """Decide everything that is wrong or can no longer be constrained."""
         for _ in range(MOST_AT_ONCE):
-            loose = self._examine(self.march.theta) < 0
-            wrong = np.flatnonzero(self.room.wrong)
+            loose = self._examine(self.state.theta) < 0
+            wrong = np.flatnonzero(self.workspace.wrong)
             if not len(wrong) and not loose:
                 return
             if not self._decide(wrong, loose=loose):
                 return
-            self.march.whole[EVENTS] += 1
+            self.state.status.events += 1
             self._refuse_more()
         raise TooManyEventsError(
             f'{MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. Use method="steps".'
@@ -181,27 +170,34 @@ class EventFlow(Flow):
 
     def _refuse_more(self) -> None:
         """Refuse to go on if there were more events than allowed."""
-        if self.march.whole[EVENTS] > self.march.whole[MOST_EVENTS]:
+        if self.state.status.events > self.state.status.most_events:
             raise TooManyEventsError(
                 f"more than {self._most_events} events by t = {self.t:.6g}: too many to follow them one by "
                 'one. Use method="steps".'
             )
 
     def _jump(self, unit: Unit) -> float:
-        return jump_of(unit, self.shape, self.rays, self.room)
+        return jump_of(unit, self.shape, self.rays, self.workspace)
 
     def _rate(self, unit: Unit) -> tuple[float, float, float]:
         """ż, |∇z|², and the part of |∇z|² that constraints leave."""
-        march = self.march
+        state = self.state
         return unit_rate(
-            tuple(unit), march.theta, march.signs, self.shape, self.rays, self.room, self.held, self._out
+            tuple(unit),
+            state.theta,
+            state.signs,
+            self.shape,
+            self.rays,
+            self.workspace,
+            self.constraints,
+            self._out,
         )
 
-    def _more_room(self) -> None:
-        """Room for the gradients of the units that slide, and of one more."""
-        if len(self.units) >= len(self.room.back):
-            self.room = room_for(self.shape, self.rays, 2 * len(self.units))
-        self.march.whole[FRESH] = 0
+    def _enlarge_workspace(self) -> None:
+        """Workspace for the gradients of the units that slide, and of one more."""
+        if len(self.units) >= len(self.workspace.back):
+            self.workspace = workspace_for(self.shape, self.rays, 2 * len(self.units))
+        self.state.status.fresh = 0
 
 
 def size_of(v: np.ndarray) -> float:

@@ -40,12 +40,12 @@ class FirstLayerFlow(EventFlow):
 
     def _first_force(self) -> np.ndarray:
         """The forces on the first layer's units, (H, R)."""
-        return self.room.force[: self.shape.units_at[1]].reshape(self.shape.sizes[1], -1)
+        return self.workspace.force[: self.shape.units_at[1]].reshape(self.shape.sizes[1], -1)
 
     def _line_signs(self) -> np.ndarray:
         """The signs of neurons on hyperplanes, (Q, H)."""
         first, width = self.rays.first[:-1], int(self.shape.sizes[1])
-        by_ray = self.march.signs[: self.shape.units_at[1]].reshape(width, -1)
+        by_ray = self.state.signs[: self.shape.units_at[1]].reshape(width, -1)
         return (by_ray[:, first] * self.rays.orient[first]).T.astype(np.int8)
 
     def _hidden(self, theta: np.ndarray) -> np.ndarray:
@@ -57,10 +57,10 @@ class FirstLayerFlow(EventFlow):
 
     def _put_hidden(self, hidden: np.ndarray) -> None:
         width, fan_in = len(hidden), int(self.shape.sizes[0])
-        self.march.theta[: width * fan_in] = hidden[:, :fan_in].ravel()
+        self.state.theta[: width * fan_in] = hidden[:, :fan_in].ravel()
         if self.shape.biased:
             at = int(self.shape.biases_at[0])
-            self.march.theta[at : at + width] = hidden[:, fan_in]
+            self.state.theta[at : at + width] = hidden[:, fan_in]
 
     def _forces(self) -> tuple[np.ndarray, np.ndarray]:
         """The force of every hyperplane on neurons above and below it, (Q, H)."""

@@ -12,24 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biasfree.dynamics._levels import NO_LEVEL, Levels
+from biasfree.dynamics.flow.events._chattering import ChatteringFlow
 from biasfree.dynamics.flow.events._event_flow import size_of
-from biasfree.dynamics.flow.events._together import TogetherFlow
 from biasfree.dynamics.flow.events._units import Unit
 from biasfree.dynamics.flow.native._events import KINK_SHARE
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._march import (
-    FRESH,
-    LENGTH,
-    LOOSE,
-    LOW,
-    REJECTED,
-    STOPS,
-    TRIAL,
-    WRONG,
-    Saves,
-)
 from biasfree.dynamics.flow.native._passing import correction
 from biasfree.dynamics.flow.native._search import flip, jumps_of
+from biasfree.dynamics.flow.native._state import Saves
 
 #: Units wrong in one step from which on it is corrected; up to MANY their kinks can be located as well.
 SOME, MANY = 4, 64
@@ -54,23 +44,24 @@ class Passed(NamedTuple):
     late: np.ndarray
 
 
-class PassingFlow(TogetherFlow):
+class PassingFlow(ChatteringFlow):
     """The flow of three and more layers, of any number of units."""
 
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
-        self._shift, self._change = np.zeros((2, len(self.march.theta)))
+        self._shift, self._change = np.zeros((2, len(self.state.theta)))
         self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way, with a correction if many units are wrong in it."""
-        whole, length = self.march.whole, float(self.march.real[TRIAL])
-        some = code == Code.LOOK and whole[WRONG] > SOME
-        stopped = bool(whole[STOPS]) or saves.ts[self.saved] >= self.t + length
-        whole[STOPS] = some  # only ends of steps are corrected, so that saved times have to be ends
+        status = self.state.status
+        length = float(status.trial)
+        some = code == Code.PENDING and status.wrong > SOME
+        stopped = bool(status.stops) or saves.ts[self.saved] >= self.t + length
+        status.stops = some  # only ends of steps are corrected, so that saved times have to be ends
         expected = self._expected * length**3
-        if some and whole[LOW]:  # levels of the loss are located in steps that need no correction
-            self._reject(SOME / whole[WRONG])
+        if some and status.low:  # levels of the loss are located in steps that need no correction
+            self._reject(SOME / status.wrong)
         elif some and not stopped:
             self._reject(1.0)
         elif not some or expected > 1:
@@ -81,44 +72,44 @@ class PassingFlow(TogetherFlow):
 
     def _without(self, expected: float, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or a shorter one if too many units are wrong."""
-        few = self.march.whole[WRONG] <= (MANY if expected > WORTH else SOME)
-        if not few and code == Code.LOOK:
+        few = self.state.status.wrong <= (MANY if expected > WORTH else SOME)
+        if not few and code == Code.PENDING:
             self._reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
         else:
             super()._attend(code, saves, levels)
 
     def _reject(self, factor: float) -> None:
         """Try the step under way again, with this factor of its length."""
-        self.march.whole[REJECTED] += 1
-        self.march.real[LENGTH] = factor * self.march.real[TRIAL]
+        self.state.status.rejected += 1
+        self.state.status.length = factor * self.state.status.trial
 
     def _pass(self, saves: Saves) -> bool:
         """Take the step under way, or a part of it up to a unit that slides or is released; returns whether
         that is accurate enough."""
-        march, budget, length = self.march, self._budget(), float(self.march.real[TRIAL])
-        signs, units = march.signs.copy(), self.units
-        found, slides = self._corrected(self._release(budget) if march.whole[LOOSE] else 1.0, budget)
+        state, budget, length = self.state, self._budget(), float(self.state.status.trial)
+        signs, units = state.signs.copy(), self.units
+        found, slides = self._corrected(self._release(budget) if state.status.loose else 1.0, budget)
         if slides and found.cost <= FAR * budget:
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
         if not (found.cost <= budget and self._holds()):
             self._restore(signs, units)
-            self._examine(march.arrival)  # as after the last stage of the step
+            self._examine(state.arrival)  # as after the last stage of the step
             return False
         saved = self.saved
         self._run(saves, NO_LEVEL, fraction=found.fraction, cost=found.cost / budget * KINK_SHARE * self.rtol)
-        march.theta[:] = found.theta
+        state.theta[:] = found.theta
         if self.saved > saved:
             saves.states[saved], saves.losses[saved] = found.theta, self._loss(found.theta)
         growth = 0.8 * np.cbrt(budget / max(found.cost, 1e-3 * budget))
-        march.real[LENGTH] = min(march.real[LENGTH], growth * found.fraction * length)
+        state.status.length = min(state.status.length, growth * found.fraction * length)
         self._flip(found.late)
         self.counts["stepped over"] += len(found.units) + len(found.late)
-        march.whole[FRESH] = 0
+        state.status.fresh = 0
         if found.fraction < 1.0:
             self._settle()
-        if not march.whole[FRESH]:
+        if not state.status.fresh:
             self._begin_again()
         return True
 
@@ -132,33 +123,33 @@ class PassingFlow(TogetherFlow):
         """A fraction of the step under way, corrected but for the unit at the place `skipped`; signs are then
         those at its end. If a unit that was put on its other side returns, and that matters, it slides: the
         arguments of the correction that ends there."""
-        march, room, length = self.march, self.room, fraction * float(self.march.real[TRIAL])
+        state, workspace, length = self.state, self.workspace, fraction * float(self.state.status.trial)
         end = self._at(fraction)
         self._examine(end)
         before = self._out.copy()
-        jumps_of(end, march.signs, self.shape, self.rays, room)
-        room.wrong[:] = False
-        room.wrong[self._line_of(skipped)] = True
-        given = (self.shape, self.rays, room, self.held, fraction, self._shift, self._change)
-        inputs = correction(march, *given) + room.z
-        passed, beyond, speeds = np.flatnonzero(room.wrong), room.low.copy(), room.high.copy()
+        jumps_of(end, state.signs, self.shape, self.rays, workspace)
+        workspace.wrong[:] = False
+        workspace.wrong[self._line_of(skipped)] = True
+        given = (self.shape, self.rays, workspace, self.constraints, fraction, self._shift, self._change)
+        inputs = correction(state, *given) + workspace.z
+        passed, beyond, speeds = np.flatnonzero(workspace.wrong), workspace.low.copy(), workspace.high.copy()
         self._flip(passed)
         self._examine(end + self._shift)
-        room.wrong[self._line_of(skipped)] = False
-        late = np.flatnonzero(room.wrong)
+        workspace.wrong[self._line_of(skipped)] = False
+        late = np.flatnonzero(workspace.wrong)
         some = np.union1d(passed, late)  # moved by others, they are at their hyperplanes sooner or later
-        times = np.abs(room.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
+        times = np.abs(workspace.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
         times = np.minimum(times, np.where(beyond[some] > 0, beyond[some], length))
-        neurons = np.bincount(some // len(self.rays.orient), room.jumps[some] * times)
+        neurons = np.bincount(some // len(self.rays.orient), workspace.jumps[some] * times)
         left = size_of(self._out - before - self._change)
         cost = size_of(neurons) + length / 2 * left
         found = Passed(fraction, end + self._shift, passed, cost, late)
         back = np.intersect1d(passed, late)
-        back = back[room.jumps[back] * beyond[back] > SOON * budget]
+        back = back[workspace.jumps[back] * beyond[back] > SOON * budget]
         if not len(back):
             return found, None
         u = int(back[np.argmax(beyond[back])])
-        early = float(beyond[u] - SOON * budget / room.jumps[u])
+        early = float(beyond[u] - SOON * budget / workspace.jumps[u])
         return found, (fraction * (1 - early / length), budget, u)
 
     def _line_of(self, place: int) -> np.ndarray:
@@ -172,13 +163,13 @@ class PassingFlow(TogetherFlow):
 
     def _flip(self, places: np.ndarray) -> None:
         """Put units on their other sides."""
-        self.room.wrong[:] = False
-        self.room.wrong[places] = True
-        flip(self.march.signs, self.shape, self.rays, self.room.wrong)
-        self._wake_above(places)
+        self.workspace.wrong[:] = False
+        self.workspace.wrong[places] = True
+        flip(self.state.signs, self.shape, self.rays, self.workspace.wrong)
+        self._update_above(places)
 
     def _restore(self, signs: np.ndarray, units: list[Unit]) -> None:
         """Return to the signs and constraints before a correction."""
-        self.march.signs[:] = signs
+        self.state.signs[:] = signs
         if self.units is not units:
-            self._hold(units)
+            self._constrain(units)

@@ -21,7 +21,7 @@ from biasfree.dynamics.flow.native._layout import (
     merged,
     part_of,
     places_on,
-    room_for,
+    workspace_for,
 )
 from biasfree.dynamics.flow.native._search import examine
 
@@ -82,9 +82,9 @@ class _Merged(NamedTuple):
 
     def inputs(self, theta: Float[np.ndarray, "W"]) -> Float[np.ndarray, "N C D"]:
         """ζ of every neuron and pattern."""
-        room, none = room_for(self.shape, self.rays), no_constraints(len(self.rays.orient))
-        examine(theta, self.repeated.ravel(), self.shape, self.rays, room, none, np.zeros(len(theta)))
-        return room.z.reshape(len(self.signs), *self.triangles.shape[:2])
+        workspace, none = workspace_for(self.shape, self.rays), no_constraints(len(self.rays.orient))
+        examine(theta, self.repeated.ravel(), self.shape, self.rays, workspace, none, np.zeros(len(theta)))
+        return workspace.z.reshape(len(self.signs), *self.triangles.shape[:2])
 
     @property
     def repeated(self) -> Int[np.ndarray, "N C*D"]:

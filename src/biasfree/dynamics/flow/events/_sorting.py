@@ -15,7 +15,7 @@ from biasfree.dynamics.flow.events._cones import (
     in_order_of,
     tangents_of,
 )
-from biasfree.dynamics.flow.native._desk import Groups
+from biasfree.dynamics.flow.native._buffers import Groups
 from biasfree.dynamics.flow.native._layout import Rays, joined, merged, part_of
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class Around(NamedTuple):
 
 class Choice(NamedTuple):
     """The cheapest cones: as `tight` around the axes of classes, as `wide` around their centers; the number
-    of strays, and the cost of an evaluation over that of a dense one."""
+    of outliers, and the cost of an evaluation over that of a dense one."""
 
     tight: float
     wide: float
-    strays: int
+    outliers: int
     share: float
 
 
@@ -98,7 +98,7 @@ class Sorter:
             limit = _less(self._around.reach, self._around.centers, ordered.centers)
             sides, lines = _angles(ordered, self._around)
             choice = self._choice(ordered, np.sort(lines), pace)
-            if not choice.strays and choice.tight + TOGETHER[0] * pace <= limit:
+            if not choice.outliers and choice.tight + TOGETHER[0] * pace <= limit:
                 if choice.share >= worth:
                     return None
                 choice = choice._replace(wide=min(choice.wide, limit))
@@ -112,7 +112,7 @@ class Sorter:
         nearest = np.partition(lines, len(lines) // ONE_IN)[len(lines) // ONE_IN] if many else np.inf
         some = lines <= nearest
         choice = self._choice(cones, np.sort(lines[some]), pace)
-        keep = many and not choice.strays and choice.wide < nearest
+        keep = many and not choice.outliers and choice.wide < nearest
         if many and not keep:
             choice = self._choice(cones, np.sort(lines), pace)
         if choice.share >= worth:
@@ -132,16 +132,16 @@ class Sorter:
         quantiles = np.interp(WIDTHS * (len(angles) - 1), np.arange(len(angles)), angles)
         turns = np.maximum(quantiles, LEAST_REACH)
         near = np.searchsorted(lines, turns, side="right")
-        strays = width - np.searchsorted(angles, turns, side="right")
+        outliers = width - np.searchsorted(angles, turns, side="right")
         wides = turns[:, None] + pace * TOGETHER
         middle = np.searchsorted(lines, wides, side="right") - near[:, None]
         steps = np.argmin(SORTING / TOGETHER + EACH_STEP * MIDDLE * classes * self._outputs * middle, axis=1)
         wide, middle = (np.take_along_axis(a, steps[:, None], axis=1)[:, 0] for a in (wides, middle))
-        far = np.where(strays > 0, count - near, np.minimum(count - near, few + MIDDLE * middle))
-        cost = width * (near + BESIDES) + strays * (count - near) + classes * self._outputs * far
+        far = np.where(outliers > 0, count - near, np.minimum(count - near, few + MIDDLE * middle))
+        cost = width * (near + BESIDES) + outliers * (count - near) + classes * self._outputs * far
         best = int(np.argmin(np.where(near < count, cost, np.inf)))
         share = cost[best] / (width * (count + BESIDES)) if near[best] < count else np.inf
-        return Choice(float(turns[best]), float(wide[best]), int(strays[best]), float(share))
+        return Choice(float(turns[best]), float(wide[best]), int(outliers[best]), float(share))
 
 
 def _ahead(cones: Cones, later: np.ndarray, *, together: bool) -> tuple[Cones, float]:
@@ -199,7 +199,7 @@ def _groups(
 ) -> Groups:
     count, rays = len(cones.centers), around.rays
     group = np.where(SLACK * cones.tangent > choice.tight, -1, cones.group)
-    strays = np.flatnonzero(group < 0) if count else np.zeros(0, int)
+    outliers = np.flatnonzero(group < 0) if count else np.zeros(0, int)
     near = np.flatnonzero(lines <= choice.tight)
     middle = np.flatnonzero((lines > choice.tight) & (lines <= choice.wide))
     far = np.append(np.flatnonzero(lines > choice.wide), np.arange(around.lines, rays.normals.shape[1]))
@@ -207,7 +207,7 @@ def _groups(
     near_rays, near_at = part_of(rays, near, 0.0 if len(middle) + len(far) else rays.floor)
     codes = np.append(_codes(sides), around.codes)
     few = 2**count * len(rays.normals)
-    if len(around.codes) or (count and not len(strays) and not rays.logistic and len(far) > 2 * few):
+    if len(around.codes) or (count and not len(outliers) and not rays.logistic and len(far) > 2 * few):
         far_rays, far_at = part_of(rays, middle, 0.0)
         pattern = np.full(len(codes), -1)
         pattern[far] = codes[far]
@@ -221,7 +221,7 @@ def _groups(
         active=count > 0,
         classes=count,
         group=group.astype(np.int64),
-        strays=strays.astype(np.int64),
+        outliers=outliers.astype(np.int64),
         center=np.ascontiguousarray(cones.centers),
         reach=reach,
         size=np.bincount(group[group >= 0], minlength=count).astype(np.int64),

@@ -12,11 +12,10 @@ from biasfree.dynamics.flow._initial import initial_state
 from biasfree.dynamics.flow.events._class_flow import ClassFlow
 from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._sorting import no_groups
-from biasfree.dynamics.flow.events._units import Unit, Watch, held_by
+from biasfree.dynamics.flow.events._units import Unit, Watch, constraints_of
 from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._fading import LEAST_SIZE
 from biasfree.dynamics.flow.native._layout import ROUNDING
-from biasfree.dynamics.flow.native._march import UNHELD
 from biasfree.networks import Network
 
 #: How far a neuron that should have been released may be held in one step, relative to the neuron itself:
@@ -35,7 +34,7 @@ class TwoLayerFlow(ClassFlow):
         if self.shape.biased or self._take_sides():
             self._regroup(no_groups(self.rays, int(self.shape.sizes[1])), np.inf)
             how = {name: problem[name] for name in ("loss", "l2", "train")}
-            self._hold(initial_state(network, data, self.decisions, **how).signs)
+            self._constrain(initial_state(network, data, self.decisions, **how).signs)
             self._evaluate_by_class()
         self._refuse_many()
 
@@ -62,12 +61,14 @@ class TwoLayerFlow(ClassFlow):
         return tuple(self.decisions.branch_times)
 
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:  # noqa: ARG002
-        if len(wrong) and cross(self.march, self.shape, self.rays, self.room, self.held, self._out):
-            self._hold_new()
+        if len(wrong) and cross(
+            self.state, self.shape, self.rays, self.workspace, self.constraints, self._out
+        ):
+            self._constrain_new()
             return True
-        signs, hidden = self._line_signs(), self._hidden(self.march.theta)
+        signs, hidden = self._line_signs(), self._hidden(self.state.theta)
         happened: set[str] = set()
-        budget, watches = self._budget(), len(self.held.watch)
+        budget, watches = self._budget(), len(self.constraints.watch)
         for neuron in self._neurons(signs, hidden, self._restless()):
             changes = self.decisions.decide(neuron, self.t, signs, hidden, near=budget)
             if "collapses" in changes:  # what it has in the span of the samples is put to zero
@@ -79,21 +80,21 @@ class TwoLayerFlow(ClassFlow):
             happened |= changes
         self.counts.update(happened)
         self._put_hidden(hidden)
-        self._hold(signs)
+        self._constrain(signs)
         # a multiplier may be at the end of its range for ever, as where L2 moves a neuron that no sample does
-        return bool(happened) or len(wrong) > 0 or len(self.held.watch) != watches
+        return bool(happened) or len(wrong) > 0 or len(self.constraints.watch) != watches
 
     def _settle(self) -> None:
-        """Decide, densely, everything that is wrong or can no longer be held."""
-        self._hold_new()
+        """Decide, densely, everything that is wrong or can no longer be constrained."""
+        self._constrain_new()
         super()._settle()
 
-    def _hold_new(self) -> None:
+    def _constrain_new(self) -> None:
         """Hold the neurons that native code has put on a hyperplane."""
-        if self.march.whole[UNHELD]:
-            self.march.whole[UNHELD] = 0
+        if self.state.status.new_slides:
+            self.state.status.new_slides = 0
             before = {unit.neuron for unit in self.units}
-            self._hold(self._line_signs())
+            self._constrain(self._line_signs())
             for h in sorted({unit.neuron for unit in self.units} - before):
                 self._note(["slides"], 0, h)
 
@@ -101,12 +102,12 @@ class TwoLayerFlow(ClassFlow):
         """The slack of constraints at a fraction of the step under way, enlarged for neurons so small that
         the budget exceeds their own."""
         least, budget = super()._slack(fraction), self._budget()
-        if not least < 0 or not len(self.march.balance):
+        if not least < 0 or not len(self.state.balance):
             return least
         at, width, outputs = self.shape.weights_at[1], self.shape.sizes[1], self.shape.sizes[2]
-        inner, outer = self._hidden(self.march.theta), self.march.theta[at : at + width * outputs]
+        inner, outer = self._hidden(self.state.theta), self.state.theta[at : at + width * outputs]
         outer = outer.reshape(outputs, width)
-        for unit, multiplier in zip(self.units, self.room.multipliers, strict=False):
+        for unit, multiplier in zip(self.units, self.workspace.multipliers, strict=False):
             beyond, h = abs(multiplier) + self._jump(unit) / 2, unit.neuron
             own = OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
             if beyond > 0 and LEAST_SIZE < own < budget:
@@ -116,37 +117,37 @@ class TwoLayerFlow(ClassFlow):
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
         found = np.zeros(self.shape.sizes[1], bool)
-        for unit, multiplier in zip(self.units, self.room.multipliers, strict=False):
+        for unit, multiplier in zip(self.units, self.workspace.multipliers, strict=False):
             found[unit.neuron] |= abs(multiplier) > -self._jump(unit) / 2
         force = self._first_force()
-        for h in self.held.rest:
-            found[h] |= (self.held.ways @ force[h]).max() > 0
+        for h in self.constraints.rest:
+            found[h] |= (self.constraints.ways @ force[h]).max() > 0
         for (h, ray, begin, end), sign, mix in zip(*self._watches(), strict=True):
             push = self._jump(Unit(0, h, ray)) / 2
             if push > 0:
-                beyond = 2 * sign * push * mix - self.room.multipliers[: len(mix)]
+                beyond = 2 * sign * push * mix - self.workspace.multipliers[: len(mix)]
                 some = range(begin, end)
                 found[h] |= any(abs(beyond[j]) > -self._jump(self.units[j]) / 2 for j in some)
         return found
 
     def _watches(self) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
-        return self.held.watch.tolist(), self.held.watch_sign, self.held.watch_mix
+        return self.constraints.watch.tolist(), self.constraints.watch_sign, self.constraints.watch_mix
 
-    def _hold(self, signs: np.ndarray) -> None:
+    def _constrain(self, signs: np.ndarray) -> None:
         """Take over the signs of neurons on hyperplanes, (Q, H), and their constraints."""
         orient = self.rays.orient.astype(np.int8)
-        by_ray = self.march.signs.reshape(signs.shape[1], -1)
+        by_ray = self.state.signs.reshape(signs.shape[1], -1)
         np.multiply(signs.T[:, self.rays.line], orient, out=by_ray, casting="unsafe")
         resting = (signs == 0).all(axis=0)
         if self.decisions.drifts:
-            resting &= ~self._hidden(self.march.theta).any(axis=1)
+            resting &= ~self._hidden(self.state.theta).any(axis=1)
         rest = np.flatnonzero(resting)
         lines, neurons = np.nonzero((signs == 0) & ~resting)
         pairs = sorted(zip(neurons.tolist(), lines.tolist(), strict=True))
         self.units = [self._unit(h, q) for h, q in pairs]
         watched = [one for h in sorted(set(neurons.tolist())) for one in self._watched(h, signs[:, h])]
-        self.held = held_by(self.units, rest, self._ways(rest), watched)
-        self._more_room()
+        self.constraints = constraints_of(self.units, rest, self._ways(rest), watched)
+        self._enlarge_workspace()
 
     def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
         """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._constraints import Held
-from biasfree.dynamics.flow.native._layout import Rays, Room, Shape
+from biasfree.dynamics.flow.native._constraints import Constraints
+from biasfree.dynamics.flow.native._layout import Rays, Shape, Workspace
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -51,17 +51,17 @@ def set_sign(unit: Unit, sign: int, signs: np.ndarray, shape: Shape, rays: Rays)
     signs[unit.neuron * len(rays.orient) + both] = sign * rays.orient[both] * rays.orient[unit.ray]
 
 
-def no_constraints(rays: int) -> Held:
+def no_constraints(rays: int) -> Constraints:
     """The constraints of a flow in which no unit slides and no neuron rests."""
-    return held_by([], np.zeros(0, np.int64), np.zeros((0, rays)))
+    return constraints_of([], np.zeros(0, np.int64), np.zeros((0, rays)))
 
 
-def held_by(
+def constraints_of(
     units: list[Unit],
     rest: Int[np.ndarray, "E"],
     ways: Float[np.ndarray, "Y R"],
     watched: list[Watch] | None = None,
-) -> Held:
+) -> Constraints:
     """The constraints of these units, sorted by neuron, and of neurons at rest."""
     watched = watched or []
     first = [unit.neuron for unit in units if unit.layer == 0]
@@ -71,7 +71,7 @@ def held_by(
         mine = np.flatnonzero((layer == 0) & (neuron == one.unit.neuron))
         watch[i] = one.unit.neuron, one.unit.ray, mine[0], mine[-1] + 1
         mix[i, mine] = one.mix
-    return Held(
+    return Constraints(
         size=len(units) + len(rest),
         single=len(first) == len(units) == len(set(first)),
         layer=layer,
@@ -85,9 +85,9 @@ def held_by(
     )
 
 
-def jump_of(unit: Unit, shape: Shape, rays: Rays, room: Room) -> float:
+def jump_of(unit: Unit, shape: Shape, rays: Rays, workspace: Workspace) -> float:
     """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
     all rays of it, counts."""
     at, line = place_of(unit, shape, rays) - unit.ray, rays.line[unit.ray]
     begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
-    return (1 - shape.leak) * float(room.force[at + begin : at + end].sum())
+    return (1 - shape.leak) * float(workspace.force[at + begin : at + end].sum())

@@ -7,7 +7,7 @@ import numpy as np
 from biasfree.dynamics.flow.native._classes import class_inputs, layers
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._layout import matrix
-from biasfree.dynamics.flow.native._march import TRIAL, dense
+from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 #: A step is searched at this many points, and then by bisection.
@@ -16,20 +16,20 @@ HALVINGS = 60
 
 
 @inner
-def class_search(march, shape, groups, desk, budget):
+def class_search(state, shape, groups, buffers, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    h, width = march.real[TRIAL], shape.sizes[1]
+    h, width = state.status.trial, shape.sizes[1]
     spent, before, part = np.zeros(width), np.zeros(width), np.zeros(width)
-    most = h * (_all_jumps(march.arrival, shape, groups, desk))
+    most = h * (_all_jumps(state.arrival, shape, groups, buffers))
     if most <= budget:
         return 1.0, most
     if groups.doubtful[0] > 0:
-        _jumps_at(0.0, march, shape, groups, desk, part)
+        _jumps_at(0.0, state, shape, groups, buffers, part)
         for i in range(width):
             spent[i] = h / GRID * part[i]
     cell = 0
     while cell < GRID:
-        _jumps_at((cell + 1) / GRID, march, shape, groups, desk, part)
+        _jumps_at((cell + 1) / GRID, state, shape, groups, buffers, part)
         copy(spent, before)
         for i in range(width):
             spent[i] += h / GRID * part[i]
@@ -45,7 +45,7 @@ def class_search(march, shape, groups, desk, budget):
         if (outside - inside) * steep <= 0.01 * budget:
             break
         middle = (inside + outside) / 2
-        _jumps_at(middle, march, shape, groups, desk, part)
+        _jumps_at(middle, state, shape, groups, buffers, part)
         for i in range(width):
             spent[i] = before[i] + h * (middle - start) * part[i]
         if norm(spent) <= budget:
@@ -56,48 +56,48 @@ def class_search(march, shape, groups, desk, budget):
 
 
 @inner
-def _all_jumps(theta, shape, groups, desk):
+def _all_jumps(theta, shape, groups, buffers):
     """A bound of the jumps of the velocity at all units."""
     a, total = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1]), 0.0
     for k in range(len(a)):
-        near, far, all_neurons, strays = 0.0, 0.0, 0.0, 0.0
-        for q in range(desk.near.push.shape[1]):
-            near += max(abs(desk.near.push[k, q]), abs(desk.near.before[k, q]))
-        for q in range(desk.far.push.shape[1]):
-            most = max(abs(desk.far.push[k, q]), abs(desk.far.before[k, q]))
+        near, far, all_neurons, outliers = 0.0, 0.0, 0.0, 0.0
+        for q in range(buffers.near.push.shape[1]):
+            near += max(abs(buffers.near.push[k, q]), abs(buffers.near.before[k, q]))
+        for q in range(buffers.far.push.shape[1]):
+            most = max(abs(buffers.far.push[k, q]), abs(buffers.far.before[k, q]))
             far += most
             near += most if q < groups.middle else 0.0
         for h in range(a.shape[1]):
             all_neurons += abs(a[k, h])
-        for s in range(len(groups.strays)):
-            strays += abs(a[k, groups.strays[s]])
-        total += 2 * (near * all_neurons + far * strays)
+        for s in range(len(groups.outliers)):
+            outliers += abs(a[k, groups.outliers[s]])
+        total += 2 * (near * all_neurons + far * outliers)
     return total
 
 
 @inner
-def _jumps_at(fraction, march, shape, groups, desk, part):
+def _jumps_at(fraction, state, shape, groups, buffers, part):
     """The jumps of the velocity at the units that are wrong at a fraction of the step, by neuron."""
-    dense(march, fraction)
-    class_inputs(march.state, shape, groups, desk)
-    _, a = layers(march.state, shape)
+    dense(state, fraction)
+    class_inputs(state.dense, shape, groups, buffers)
+    _, a = layers(state.dense, shape)
     fill(part, 0.0)
     for h in range(len(part)):
-        part[h] += _wrong_jumps(h, h, a, desk.near)
-    for s in range(len(groups.strays)):
-        h = groups.strays[s]
-        part[h] += _wrong_jumps(h, s, a, desk.far)
+        part[h] += _wrong_jumps(h, h, a, buffers.near)
+    for s in range(len(groups.outliers)):
+        h = groups.outliers[s]
+        part[h] += _wrong_jumps(h, s, a, buffers.far)
     if groups.middle > 0:
-        _class_jumps(a, groups, desk, part)
+        _class_jumps(a, groups, buffers, part)
 
 
 @inner
-def _class_jumps(a, groups, desk, part):
+def _class_jumps(a, groups, buffers, part):
     """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
-    totals, side = np.zeros((groups.classes, len(a))), desk.far
+    totals, side = np.zeros((groups.classes, len(a))), buffers.far
     for c in range(groups.classes):
         for q in range(groups.middle):
-            if desk.along[c, q] < groups.tight:
+            if buffers.along[c, q] < groups.tight:
                 for k in range(len(a)):
                     totals[c, k] += 2 * max(abs(side.push[k, q]), abs(side.before[k, q]))
     for h in range(len(part)):
@@ -120,15 +120,15 @@ def _wrong_jumps(h, row, a, side):
 
 
 @inner
-def class_flip(theta, shape, groups, desk):
+def class_flip(theta, shape, groups, buffers):
     """Put the units that are wrong on their other sides, and classes whose axes are; returns how many units
     that are."""
-    class_inputs(theta, shape, groups, desk)
-    crossed, groups.doubtful[0] = _flip(desk.near) + _flip(desk.far), 0
+    class_inputs(theta, shape, groups, buffers)
+    crossed, groups.doubtful[0] = _flip(buffers.near) + _flip(buffers.far), 0
     for c in range(groups.classes):
         for q in range(groups.middle):
-            groups.doubtful[0] += abs(desk.along[c, q]) < groups.tight
-            if desk.along[c, q] < 0:
+            groups.doubtful[0] += abs(buffers.along[c, q]) < groups.tight
+            if buffers.along[c, q] < 0:
                 groups.signs[c, q] = -groups.signs[c, q]
                 crossed += groups.size[c]
     return crossed
@@ -147,24 +147,24 @@ def _flip(side):
 
 
 @inner
-def class_cross(theta, v, shape, groups, desk):
+def class_cross(theta, v, shape, groups, buffers):
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
     onward whatever the order; returns how many crossed, and how many could not."""
     _, a = layers(theta, shape)
     rates, _ = layers(v, shape)
-    stray = np.full(len(rates), -1)
-    for s in range(len(groups.strays)):
-        stray[groups.strays[s]] = s
+    outlier = np.full(len(rates), -1)
+    for s in range(len(groups.outliers)):
+        outlier[groups.outliers[s]] = s
     crossed, blocked = 0, 0
     for h in range(len(rates)):
-        jumps = _wrong_jumps(h, h, a, desk.near)
-        if stray[h] >= 0:
-            jumps += _wrong_jumps(h, stray[h], a, desk.far)
+        jumps = _wrong_jumps(h, h, a, buffers.near)
+        if outlier[h] >= 0:
+            jumps += _wrong_jumps(h, outlier[h], a, buffers.far)
         if jumps > 0:
-            found = _onward(h, h, a, rates, jumps, groups.near.normals, desk.near)
+            found = _onward(h, h, a, rates, jumps, groups.near.normals, buffers.near)
             crossed, blocked = crossed + found[0], blocked + found[1]
-            if stray[h] >= 0:
-                found = _onward(h, stray[h], a, rates, jumps, groups.far.normals, desk.far)
+            if outlier[h] >= 0:
+                found = _onward(h, outlier[h], a, rates, jumps, groups.far.normals, buffers.far)
                 crossed, blocked = crossed + found[0], blocked + found[1]
     return crossed, blocked
 

@@ -1,8 +1,8 @@
-"""The velocity of two layers by activation class: aligned neurons act as one, beside strays and near lines.
+"""The velocity of two layers by activation class: aligned neurons act as one, beside outliers and near lines.
 
 Neurons of a class lie in a cone around its center, and no hyperplane of a *far* line passes through the cone.
 So they have the same signs there, and with K outputs act on far lines as K linear functions Σ_h a_kh w_h.
-Neurons outside the cones (*strays*), and all neurons on the other lines (*near* ones), are evaluated one by
+Neurons outside the cones (*outliers*), and all neurons on the other lines (*near* ones), are evaluated one by
 one. The cones are checked at every evaluation.
 
 Neurons of a class turn together. So they have the same sign on most lines that their cone moves across, too:
@@ -37,34 +37,34 @@ from biasfree.dynamics.flow.native._vectors import (
 
 
 @native
-def class_velocity(theta, shape, groups, desk, out):
+def class_velocity(theta, shape, groups, buffers, out):
     """Write θ̇ to `out`; returns how many units are wrong, and notes whether all cones hold."""
     w, a = layers(theta, shape)
     v, u = layers(out, shape)
     fill(out, 0.0)
-    _linear_parts(w, a, groups, desk)
-    wrong = doubts(w, groups, desk) + _evaluate(w, a, shape, groups.near, desk.near, v, u)
-    fill(desk.stray_back, 0.0)
-    fill(desk.stray_speed, 0.0)
-    given = desk.stray_rows, desk.stray_outer, shape, groups.far, desk.far
-    wrong += _evaluate(*given, desk.stray_back, desk.stray_speed)
-    for s in range(len(groups.strays)):
-        h = groups.strays[s]
+    _linear_parts(w, a, groups, buffers)
+    wrong = doubts(w, groups, buffers) + _evaluate(w, a, shape, groups.near, buffers.near, v, u)
+    fill(buffers.outlier_back, 0.0)
+    fill(buffers.outlier_speed, 0.0)
+    given = buffers.outlier_rows, buffers.outlier_outer, shape, groups.far, buffers.far
+    wrong += _evaluate(*given, buffers.outlier_back, buffers.outlier_speed)
+    for s in range(len(groups.outliers)):
+        h = groups.outliers[s]
         for i in range(v.shape[1]):
-            v[h, i] += desk.stray_back[s, i]
+            v[h, i] += buffers.outlier_back[s, i]
         for k in range(len(u)):
-            u[k, h] += desk.stray_speed[k, s]
-    _linear_back(w, a, groups, desk, v, u)
+            u[k, h] += buffers.outlier_speed[k, s]
+    _linear_back(w, a, groups, buffers, v, u)
     if len(a) == 1:
-        copy(v, desk.moment)
-        still_velocity(theta, shape, desk, out)
+        copy(v, buffers.moment)
+        still_velocity(theta, shape, buffers, out)
         return wrong
     _decay(theta, shape, out)
     return wrong
 
 
 @inner
-def still_velocity(theta, shape, desk, out):
+def still_velocity(theta, shape, buffers, out):
     """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment
     and u = w·moment."""
     w, a = layers(theta, shape)
@@ -72,8 +72,8 @@ def still_velocity(theta, shape, desk, out):
     for h in range(len(w)):
         total = 0.0
         for i in range(w.shape[1]):
-            v[h, i] = a[0, h] * desk.moment[h, i]
-            total += w[h, i] * desk.moment[h, i]
+            v[h, i] = a[0, h] * buffers.moment[h, i]
+            total += w[h, i] * buffers.moment[h, i]
         u[0, h] = total
     _decay(theta, shape, out)
 
@@ -87,22 +87,22 @@ def _decay(theta, shape, out):
 
 
 @inner
-def class_forward(theta, shape, groups, desk):
+def class_forward(theta, shape, groups, buffers):
     """Outputs on near and far rays."""
     w, a = layers(theta, shape)
-    _linear_parts(w, a, groups, desk)
-    _forward(w, a, shape, groups.near, desk.near)
-    _forward(desk.stray_rows, desk.stray_outer, shape, groups.far, desk.far)
+    _linear_parts(w, a, groups, buffers)
+    _forward(w, a, shape, groups.near, buffers.near)
+    _forward(buffers.outlier_rows, buffers.outlier_outer, shape, groups.far, buffers.far)
 
 
 @inner
-def class_inputs(theta, shape, groups, desk):
+def class_inputs(theta, shape, groups, buffers):
     """Inputs times signs of the units that are evaluated one by one, and of the axes of classes."""
     w, a = layers(theta, shape)
-    doubts(w, groups, desk)
-    _stray_rows(w, a, groups, desk)
-    _inputs(w, groups.near, desk.near)
-    _inputs(desk.stray_rows, groups.far, desk.far)
+    doubts(w, groups, buffers)
+    _outlier_rows(w, a, groups, buffers)
+    _inputs(w, groups.near, buffers.near)
+    _inputs(buffers.outlier_rows, groups.far, buffers.far)
 
 
 @inner
@@ -117,18 +117,18 @@ def layers(theta, shape):
 
 
 @summing
-def _linear_parts(w, a, groups, desk):
+def _linear_parts(w, a, groups, buffers):
     """What linear functions add to the odd and even parts of outputs; the cones are checked."""
     outputs = len(a)
-    product(a, w, desk.whole)
-    product(desk.whole, groups.near.normals, desk.near.odd)
-    product(desk.whole, groups.far.normals, desk.far.odd)
-    fill(desk.near.even, 0.0)
-    fill(desk.far.even, 0.0)
-    _stray_rows(w, a, groups, desk)
+    product(a, w, buffers.linear)
+    product(buffers.linear, groups.near.normals, buffers.near.odd)
+    product(buffers.linear, groups.far.normals, buffers.far.odd)
+    fill(buffers.near.even, 0.0)
+    fill(buffers.far.even, 0.0)
+    _outlier_rows(w, a, groups, buffers)
     if groups.classes == 0:
         return
-    fill(desk.rows, 0.0)
+    fill(buffers.rows, 0.0)
     for h in range(len(w)):
         c = groups.group[h]
         if c >= 0:
@@ -136,43 +136,43 @@ def _linear_parts(w, a, groups, desk):
                 groups.stay[0] = 0
             for k in range(outputs):
                 for i in range(w.shape[1]):
-                    desk.rows[c * outputs + k, i] += a[k, h] * w[h, i]
-    product(desk.rows, groups.far.normals, desk.class_z)
+                    buffers.rows[c * outputs + k, i] += a[k, h] * w[h, i]
+    product(buffers.rows, groups.far.normals, buffers.class_z)
     for c in range(groups.classes):
         sign = groups.signs[c]
         for k in range(outputs):
-            row, z = desk.far.even[k], desk.class_z[c * outputs + k]
+            row, z = buffers.far.even[k], buffers.class_z[c * outputs + k]
             for q in range(len(row)):
                 row[q] += sign[q] * z[q]
 
 
 @summing
-def doubts(w, groups, desk):
+def doubts(w, groups, buffers):
     """s·z of the axes of classes on middle lines; returns how many units of classes may be wrong there. The
     cones around the axes are checked."""
     if groups.middle == 0:
         return 0
-    fill(desk.axis, 0.0)
+    fill(buffers.axis, 0.0)
     for h in range(len(w)):
         if groups.group[h] >= 0:
-            axis = desk.axis[groups.group[h]]
+            axis = buffers.axis[groups.group[h]]
             for i in range(len(axis)):
                 axis[i] += w[h, i]
     for c in range(groups.classes):
-        length = norm(desk.axis[c])
+        length = norm(buffers.axis[c])
         for i in range(w.shape[1]):
-            desk.axis[c, i] /= length
+            buffers.axis[c, i] /= length
     for h in range(len(w)):
         c = groups.group[h]
-        if c >= 0 and not _in_cone(w[h], desk.axis[c], groups.tight):
+        if c >= 0 and not _in_cone(w[h], buffers.axis[c], groups.tight):
             groups.stay[0] = 0
     found = 0
     for begin in range(0, groups.middle, COLUMNS):
         end = min(begin + COLUMNS, groups.middle)
         for c in range(groups.classes):
             if c % ROWS == 0:
-                combine(desk.axis, c, groups.far.normals, begin, end, desk.along)
-            along, sign, some = desk.along[c, begin:end], groups.signs[c, begin:end], 0
+                combine(buffers.axis, c, groups.far.normals, begin, end, buffers.along)
+            along, sign, some = buffers.along[c, begin:end], groups.signs[c, begin:end], 0
             for q in range(len(along)):
                 along[q] *= sign[q]
                 some += along[q] < groups.tight
@@ -191,42 +191,42 @@ def _in_cone(w, center, reach):
 
 
 @inner
-def _stray_rows(w, a, groups, desk):
-    """The weights of the strays."""
-    for s in range(len(groups.strays)):
+def _outlier_rows(w, a, groups, buffers):
+    """The weights of the outliers."""
+    for s in range(len(groups.outliers)):
         for i in range(w.shape[1]):
-            desk.stray_rows[s, i] = w[groups.strays[s], i]
+            buffers.outlier_rows[s, i] = w[groups.outliers[s], i]
         for k in range(len(a)):
-            desk.stray_outer[k, s] = a[k, groups.strays[s]]
+            buffers.outlier_outer[k, s] = a[k, groups.outliers[s]]
 
 
 @summing
-def _linear_back(w, a, groups, desk, v, u):
+def _linear_back(w, a, groups, buffers, v, u):
     """Velocities by the forces on linear functions, after both `_evaluate`; of one output its moments."""
     outputs = len(a)
-    product_by_rows(desk.near.odd, groups.near.normals, desk.whole_back)
-    product_by_rows(desk.far.odd, groups.far.normals, desk.far_back)
+    product_by_rows(buffers.near.odd, groups.near.normals, buffers.linear_back)
+    product_by_rows(buffers.far.odd, groups.far.normals, buffers.far_back)
     for c in range(groups.classes):
         sign = groups.signs[c]
         for k in range(outputs):
-            row, push = desk.class_z[c * outputs + k], desk.far.push[k]
+            row, push = buffers.class_z[c * outputs + k], buffers.far.push[k]
             for q in range(len(row)):
                 row[q] = sign[q] * push[q]
-    product_by_rows(desk.class_z, groups.far.normals, desk.back)
+    product_by_rows(buffers.class_z, groups.far.normals, buffers.back)
     for h in range(len(w)):
         c = groups.group[h]
         for k in range(outputs):
             total = 0.0
             for i in range(w.shape[1]):
-                back = desk.whole_back[k, i] + desk.far_back[k, i]
+                back = buffers.linear_back[k, i] + buffers.far_back[k, i]
                 if c >= 0:
-                    back += desk.back[c * outputs + k, i]
+                    back += buffers.back[c * outputs + k, i]
                 v[h, i] += back if outputs == 1 else a[k, h] * back
                 total += w[h, i] * back
             u[k, h] += total
 
 
-# Neurons that are evaluated one by one: all on near lines, strays on far ones.
+# Neurons that are evaluated one by one: all on near lines, outliers on far ones.
 
 
 @inner
@@ -334,14 +334,14 @@ def _forces(outer, rays, side, begin, end, v, u):
 
 
 @inner
-def keep_forces(desk):
+def keep_forces(buffers):
     """Keep the forces at the start of the next step."""
-    copy(desk.near.push, desk.near.before)
-    copy(desk.far.push, desk.far.before)
+    copy(buffers.near.push, buffers.near.before)
+    copy(buffers.far.push, buffers.far.before)
 
 
 @native
-def class_loss(theta, shape, groups, desk):
+def class_loss(theta, shape, groups, buffers):
     """The data loss."""
-    class_forward(theta, shape, groups, desk)
-    return loss_of(groups.near, desk.near.f) + loss_of(groups.far, desk.far.f)
+    class_forward(theta, shape, groups, buffers)
+    return loss_of(groups.near, buffers.near.f) + loss_of(groups.far, buffers.far.f)

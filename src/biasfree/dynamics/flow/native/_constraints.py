@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 
-class Held(NamedTuple):
+class Constraints(NamedTuple):
     """The constraints until the next event. `size` is zero if there are none.
 
     The units (layer, neuron, ray) slide; in the first layer a ray stands for its line. `single` says that all
@@ -47,32 +47,32 @@ class Held(NamedTuple):
 
 
 @inner
-def constrain(theta, signs, shape, rays, room, held, out):
+def constrain(theta, signs, shape, rays, workspace, constraints, out):
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients."""
-    _rest(shape, held, out)
-    count = len(held.layer)
-    if held.single:
+    _rest(shape, constraints, out)
+    count = len(constraints.layer)
+    if constraints.single:
         for j in range(count):
-            room.multipliers[j] = project(held.neuron[j], held.ray[j], shape, rays, out)
+            workspace.multipliers[j] = project(constraints.neuron[j], constraints.ray[j], shape, rays, out)
         return
-    _gradients(theta, signs, shape, rays, room, held)
+    _gradients(theta, signs, shape, rays, workspace, constraints)
     rhs = np.zeros(count)
     for i in range(count):
-        rhs[i] = _along(i, out, shape, room)
-    solve(gram_of(count, shape, room), rhs, room.multipliers)
+        rhs[i] = _along(i, out, shape, workspace)
+    solve(gram_of(count, shape, workspace), rhs, workspace.multipliers)
     for j in range(count):
-        _subtract(j, room.multipliers[j], shape, room, out)
-        if held.layer[j] > 0:
-            unit = held.layer[j], held.neuron[j], held.ray[j]
-            _force_below(unit, room.multipliers[j], theta, signs, shape, rays, room)
+        _subtract(j, workspace.multipliers[j], shape, workspace, out)
+        if constraints.layer[j] > 0:
+            unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
+            _force_below(unit, workspace.multipliers[j], theta, signs, shape, rays, workspace)
 
 
 @inner
-def _rest(shape, held, out):
+def _rest(shape, constraints, out):
     """Samples do not move neurons at rest."""
     fan_in = shape.sizes[0]
-    for h in held.rest:
+    for h in constraints.rest:
         for i in range(fan_in):
             out[shape.weights_at[0] + h * fan_in + i] = 0.0
         if shape.biased:
@@ -80,10 +80,10 @@ def _rest(shape, held, out):
 
 
 @inner
-def decay_at_rest(theta, shape, held, out):
+def decay_at_rest(theta, shape, constraints, out):
     """L2 shrinks what neurons at rest have orthogonally to the samples; those with biases are zero."""
     fan_in = shape.sizes[0]
-    for h in held.rest:
+    for h in constraints.rest:
         for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
             out[i] = -shape.l2 * theta[i] if shape.train[0] else 0.0
 
@@ -109,15 +109,15 @@ def project(neuron, ray, shape, rays, out):
 
 
 @inner
-def _gradients(theta, signs, shape, rays, room, held):
+def _gradients(theta, signs, shape, rays, workspace, constraints):
     """∇z of the units that slide."""
-    for j in range(len(held.layer)):
-        unit = held.layer[j], held.neuron[j], held.ray[j]
-        gradient(unit, theta, signs, shape, rays, room, held, room.back[j], room.act[j])
+    for j in range(len(constraints.layer)):
+        unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
+        gradient(unit, theta, signs, shape, rays, workspace, constraints, workspace.back[j], workspace.act[j])
 
 
 @inner
-def gradient(unit, theta, signs, shape, rays, room, held, back, act):
+def gradient(unit, theta, signs, shape, rays, workspace, constraints, back, act):
     """∇z of a unit as back ⊗ act, layer after layer from the first; neurons at rest do not move."""
     layer, neuron, ray = unit
     count, fan_in = len(rays.orient), shape.sizes[0]
@@ -128,7 +128,7 @@ def gradient(unit, theta, signs, shape, rays, room, held, back, act):
     back_at, act_at = 0, fan_in
     for below in range(layer):
         for i in range(shape.sizes[below + 1]):
-            act[act_at + i] = room.a[shape.units_at[below] + i * count + ray]
+            act[act_at + i] = workspace.a[shape.units_at[below] + i * count + ray]
         back_at += shape.sizes[below + 1]
         act_at += shape.sizes[below + 1]
     back[back_at + neuron] = 1.0
@@ -145,12 +145,12 @@ def gradient(unit, theta, signs, shape, rays, room, held, back, act):
             back[below + i] *= slope(sign, shape.leak)
         back_at = below
     if layer > 0:
-        for h in held.rest:
+        for h in constraints.rest:
             back[h] = 0.0
 
 
 @inner
-def _force_below(unit, multiplier, theta, signs, shape, rays, room):
+def _force_below(unit, multiplier, theta, signs, shape, rays, workspace):
     """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
     layer, neuron, ray = unit
     count = len(rays.orient)
@@ -164,22 +164,22 @@ def _force_below(unit, multiplier, theta, signs, shape, rays, room):
             for k in range(width):
                 total += back[k] * theta[shape.weights_at[above] + k * fan_in + i]
             u = shape.units_at[above - 1] + i * count + ray
-            room.force[u] += total
+            workspace.force[u] += total
             sign = signs[u]
             below[i] = total * slope(sign, shape.leak)
         back = below
 
 
 @inner
-def gram_of(count, shape, room):
+def gram_of(count, shape, workspace):
     """∇z_i·∇z_j of the first rows, over the layers that are trained."""
     gram, back_at, act_at = np.zeros((count, count)), 0, 0
     one, two = np.zeros((count, count)), np.zeros((count, count))
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         if shape.train[layer]:
-            back = room.back[:count, back_at : back_at + width].copy()
-            act = room.act[:count, act_at : act_at + fan_in].copy()
+            back = workspace.back[:count, back_at : back_at + width].copy()
+            act = workspace.act[:count, act_at : act_at + fan_in].copy()
             np.dot(back, back.T, one)
             np.dot(act, act.T, two)
             for i in range(count):
@@ -191,33 +191,33 @@ def gram_of(count, shape, room):
 
 
 @inner
-def _along(j, v, shape, room):
+def _along(j, v, shape, workspace):
     """∇z_j·v."""
     back_at, act_at, total = 0, 0, 0.0
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         for h in range(width):
-            if room.back[j, back_at + h] != 0.0 and shape.train[layer]:
+            if workspace.back[j, back_at + h] != 0.0 and shape.train[layer]:
                 one = v[shape.biases_at[layer] + h] if shape.biased else 0.0
                 for i in range(fan_in):
-                    one += v[shape.weights_at[layer] + h * fan_in + i] * room.act[j, act_at + i]
-                total += one * room.back[j, back_at + h]
+                    one += v[shape.weights_at[layer] + h * fan_in + i] * workspace.act[j, act_at + i]
+                total += one * workspace.back[j, back_at + h]
         back_at += width
         act_at += fan_in
     return total
 
 
 @inner
-def _subtract(j, factor, shape, room, v):
+def _subtract(j, factor, shape, workspace, v):
     """v − factor·∇z_j."""
     back_at, act_at = 0, 0
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         for h in range(width):
-            one = factor * room.back[j, back_at + h]
+            one = factor * workspace.back[j, back_at + h]
             if one != 0.0 and shape.train[layer]:
                 for i in range(fan_in):
-                    v[shape.weights_at[layer] + h * fan_in + i] -= one * room.act[j, act_at + i]
+                    v[shape.weights_at[layer] + h * fan_in + i] -= one * workspace.act[j, act_at + i]
                 if shape.biased:
                     v[shape.biases_at[layer] + h] -= one
         back_at += width
@@ -230,7 +230,7 @@ def solve(gram, rhs, x):
     before."""
     count = len(rhs)
     for i in range(count):
-        whole = gram[i, i]
+        diagonal = gram[i, i]
         for j in range(i + 1):
             value = gram[i, j]
             for k in range(j):
@@ -238,7 +238,7 @@ def solve(gram, rhs, x):
             if j < i:
                 gram[i, j] = value / gram[j, j] if gram[j, j] > 0 else 0.0
             else:
-                gram[i, i] = math.sqrt(value) if value > 1e-20 * whole else 0.0
+                gram[i, i] = math.sqrt(value) if value > 1e-20 * diagonal else 0.0
         value = rhs[i]
         for k in range(i):
             value -= gram[i, k] * x[k]
@@ -251,13 +251,15 @@ def solve(gram, rhs, x):
 
 
 @inner
-def _free_part(unit, theta, signs, shape, rays, room, held, x):
+def _free_part(unit, theta, signs, shape, rays, workspace, constraints, x):
     """∇z of a unit in the row after those of the constraints, and its components x along these; returns
     |∇z|² and the part of it that constraints leave."""
-    count = len(held.layer)
-    _gradients(theta, signs, shape, rays, room, held)
-    gradient(unit, theta, signs, shape, rays, room, held, room.back[count], room.act[count])
-    gram, rhs = gram_of(count + 1, shape, room), np.zeros(count)
+    count = len(constraints.layer)
+    _gradients(theta, signs, shape, rays, workspace, constraints)
+    gradient(
+        unit, theta, signs, shape, rays, workspace, constraints, workspace.back[count], workspace.act[count]
+    )
+    gram, rhs = gram_of(count + 1, shape, workspace), np.zeros(count)
     for i in range(count):
         rhs[i] = gram[i, count]
     square = gram[count, count]
@@ -269,31 +271,31 @@ def _free_part(unit, theta, signs, shape, rays, room, held, x):
 
 
 @native
-def unit_rate(unit, theta, signs, shape, rays, room, held, v):
+def unit_rate(unit, theta, signs, shape, rays, workspace, constraints, v):
     """ż of a unit for the velocity v, |∇z|², and the part of |∇z|² that constraints leave; after
     `constrain`."""
-    count = len(held.layer)
-    square, left = _free_part(unit, theta, signs, shape, rays, room, held, np.zeros(count))
-    return _along(count, v, shape, room), square, left
+    count = len(constraints.layer)
+    square, left = _free_part(unit, theta, signs, shape, rays, workspace, constraints, np.zeros(count))
+    return _along(count, v, shape, workspace), square, left
 
 
 @native
-def pin(unit, z, theta, signs, shape, rays, room, held):
+def pin(unit, z, theta, signs, shape, rays, workspace, constraints):
     """Put a unit with input z on its hyperplane, by the least change of θ that leaves the constraints; after
     `constrain`. Returns the length of the change."""
-    count = len(held.layer)
+    count = len(constraints.layer)
     x = np.zeros(count)
-    square, left = _free_part(unit, theta, signs, shape, rays, room, held, x)
+    square, left = _free_part(unit, theta, signs, shape, rays, workspace, constraints, x)
     if not left > 1e-12 * square:
         return 0.0  # constraints hold it there already
-    _subtract(count, z / left, shape, room, theta)
+    _subtract(count, z / left, shape, workspace, theta)
     for j in range(count):
-        _subtract(j, -x[j] * z / left, shape, room, theta)
+        _subtract(j, -x[j] * z / left, shape, workspace, theta)
     return abs(z) / math.sqrt(left)
 
 
 @inner
-def half_jump(unit, shape, rays, room):
+def half_jump(unit, shape, rays, workspace):
     """Half the difference of the multipliers of ∇z on the two sides of a unit; negative where they
     attract."""
     layer, neuron, ray = unit
@@ -302,12 +304,12 @@ def half_jump(unit, shape, rays, room):
     if layer == 0:
         begin, end = rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]
     for r in range(begin, end):
-        total += room.force[shape.units_at[layer] + neuron * count + r]
+        total += workspace.force[shape.units_at[layer] + neuron * count + r]
     return (1 - shape.leak) / 2 * total
 
 
 @inner
-def slack(shape, rays, room, held):
+def slack(shape, rays, workspace, constraints):
     """The least distance of a constraint from its end: negative once a unit or a neuron should be released.
 
     A unit that slides has a multiplier between those of its two sides. A neuron at rest leaves once its rate
@@ -315,21 +317,26 @@ def slack(shape, rays, room, held):
     units fit the other side of it.
     """
     least = np.inf
-    for j in range(len(held.layer)):
-        half = half_jump((held.layer[j], held.neuron[j], held.ray[j]), shape, rays, room)
-        least = min(least, -half - abs(room.multipliers[j]))
-    for i in range(len(held.watch)):
-        push = half_jump((0, held.watch[i, 0], held.watch[i, 1]), shape, rays, room)
+    for j in range(len(constraints.layer)):
+        half = half_jump(
+            (constraints.layer[j], constraints.neuron[j], constraints.ray[j]), shape, rays, workspace
+        )
+        least = min(least, -half - abs(workspace.multipliers[j]))
+    for i in range(len(constraints.watch)):
+        push = half_jump((0, constraints.watch[i, 0], constraints.watch[i, 1]), shape, rays, workspace)
         if push > 0:
-            for j in range(held.watch[i, 2], held.watch[i, 3]):
-                half = half_jump((0, held.neuron[j], held.ray[j]), shape, rays, room)
-                beyond = 2 * held.watch_sign[i] * push * held.watch_mix[i, j] - room.multipliers[j]
+            for j in range(constraints.watch[i, 2], constraints.watch[i, 3]):
+                half = half_jump((0, constraints.neuron[j], constraints.ray[j]), shape, rays, workspace)
+                beyond = (
+                    2 * constraints.watch_sign[i] * push * constraints.watch_mix[i, j]
+                    - workspace.multipliers[j]
+                )
                 least = min(least, -half - abs(beyond))
     count = len(rays.orient)
-    for h in held.rest:
-        for y in range(held.ways.shape[0]):
+    for h in constraints.rest:
+        for y in range(constraints.ways.shape[0]):
             rate = 0.0
             for r in range(count):
-                rate += room.force[h * count + r] * held.ways[y, r]
+                rate += workspace.force[h * count + r] * constraints.ways[y, r]
             least = min(least, -rate)
     return least

@@ -13,7 +13,6 @@ import math
 
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._constraints import project
-from biasfree.dynamics.flow.native._march import TIME, TRIAL
 
 #: The error of a neuron in one step, relative to the neuron itself: far above any tolerance of a layer, so
 #: that it decides for small neurons only, and small enough that no neuron turns around within a step.
@@ -28,11 +27,11 @@ LEAST_SQUARE = 1e-290
 
 
 @inner
-def count_for_small(march, shape, rays, jumps, budget):
+def count_for_small(state, shape, rays, jumps, budget):
     """Enlarge the jumps at kinks of neurons so small that a cost of the budget would exceed their own
     tolerance, so that it does not; returns the sum of all jumps."""
-    count, total, largest = len(rays.orient), 0.0, march.sizes[0]
-    _largest(march.theta, shape, largest)
+    count, total, largest = len(rays.orient), 0.0, state.sizes[0]
+    _largest(state.theta, shape, largest)
     for h in range(len(largest)):
         size = OWN_TOLERANCE * largest[h]
         if LEAST_SIZE < size < budget:
@@ -44,26 +43,26 @@ def count_for_small(march, shape, rays, jumps, budget):
 
 
 @inner
-def stay_on_hyperplanes(march, shape, rays, held):
+def stay_on_hyperplanes(state, shape, rays, constraints):
     """Put neurons that slide on their hyperplanes again: the distance that rounding leaves does not fade with
     them."""
-    for j in range(len(held.layer) if shape.train[0] else 0):
-        project(held.neuron[j], held.ray[j], shape, rays, march.theta)
+    for j in range(len(constraints.layer) if shape.train[0] else 0):
+        project(constraints.neuron[j], constraints.ray[j], shape, rays, state.theta)
 
 
 @inner
-def restore_balances(march, shape):
+def restore_balances(state, shape):
     """Scale the weights of every neuron, w by s and a by 1/s, such that |w|² − |a|² has its value. Neither
     the function nor the force on w/|w| changes, so that velocities scale by 1/s and s.
 
     To first order s − 1 = (root·|root| − |w|² + |a|²)/(2|w|² + 2|a|²), which is small for most neurons at
     most steps; squares that underflow tell nothing.
     """
-    theta, speed = march.theta, march.stages[0]
-    decay = math.exp(-shape.l2 * march.real[TIME])
-    _squares(theta, shape, march.sizes)
-    for h in range(len(march.balance)):
-        root, one, two = decay * march.balance[h], march.sizes[0, h], march.sizes[1, h]
+    theta, speed = state.theta, state.stages[0]
+    decay = math.exp(-shape.l2 * state.status.time)
+    _squares(theta, shape, state.sizes)
+    for h in range(len(state.balance)):
+        root, one, two = decay * state.balance[h], state.sizes[0, h], state.sizes[1, h]
         if min(one, two) > LEAST_SQUARE and abs(root * abs(root) - one + two) < UNBALANCED * (one + two):
             continue
         w, a = _lengths(h, theta, shape)
@@ -96,10 +95,10 @@ def _restoring(w, a, root):
     square under- or overflows."""
     size = max(w, a, abs(root))
     w, a, square = w / size, a / size, (root / size) * abs(root / size)
-    whole = math.sqrt(square * square + 4 * w * w * a * a)
+    both = math.sqrt(square * square + 4 * w * w * a * a)
     if square >= 0:
-        return math.sqrt((square + whole) / 2) / w
-    return a / math.sqrt((whole - square) / 2)
+        return math.sqrt((square + both) / 2) / w
+    return a / math.sqrt((both - square) / 2)
 
 
 @inner
@@ -136,16 +135,16 @@ def _lengths(h, theta, shape):
 
 
 @inner
-def own_error(march, shape):
-    """The error of the step under way, which `march.state` holds, over the tolerance of each neuron; the
+def own_error(state, shape):
+    """The error of the step under way, which `state.dense` holds, over the tolerance of each neuron; the
     largest of all neurons."""
-    worst, sizes, errors = 0.0, march.sizes[0], march.sizes[1]
-    _largest(march.arrival, shape, sizes)
-    _largest(march.state, shape, errors)
+    worst, sizes, errors = 0.0, state.sizes[0], state.sizes[1]
+    _largest(state.arrival, shape, sizes)
+    _largest(state.dense, shape, errors)
     for h in range(len(sizes)):
         if sizes[h] >= LEAST_SIZE:
             worst = max(worst, errors[h] / sizes[h])
-    return march.real[TRIAL] * worst / OWN_TOLERANCE
+    return state.status.trial * worst / OWN_TOLERANCE
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Arrays of a flow: the shape of the network, the data as rays, and the room that evaluations work in.
+"""Arrays of a flow: the shape of the network, the data as rays, and the workspace of evaluations.
 
 Parameters are one vector θ: per layer its weights, row by row, and then its biases if there are any. A *unit*
 is a hidden neuron on a ray; arrays over units are flat: per layer, per neuron, per ray.
@@ -75,7 +75,7 @@ class Rays(NamedTuple):
     single: int
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
     `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
     as outer products back ⊗ act by layer, with their multipliers. A search marks `wrong` units and works with
@@ -213,12 +213,12 @@ def _origin(y: np.ndarray, loss: str) -> float:
     return np.log(2) * y.size if loss == "logistic" else float(np.sum(y**2) / 2)
 
 
-def room_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Room:
+def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Workspace:
     """Arrays to work in, for so many units that slide."""
     units, outputs = int(shape.units_at[-1]), int(shape.sizes[-1])
     by_line = (int(shape.sizes[1]), rays.normals.shape[1])
     by_ray = (outputs, len(rays.orient))
-    return Room(
+    return Workspace(
         lines=np.zeros(by_line),
         folded=np.zeros(by_line),
         z=np.zeros(units),
@@ -238,9 +238,9 @@ def room_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Room:
     )
 
 
-def empty_room(shape: Shape, rays: Rays) -> Room:
-    """No room: for flows that are evaluated by class."""
-    small = room_for(shape._replace(units_at=0 * shape.units_at), rays)
+def empty_workspace(shape: Shape, rays: Rays) -> Workspace:
+    """An empty workspace: for flows that are evaluated by class."""
+    small = workspace_for(shape._replace(units_at=0 * shape.units_at), rays)
     return small._replace(lines=np.zeros((0, 0)), folded=np.zeros((0, 0)))
 
 

@@ -23,30 +23,7 @@ from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._events import KINK_SHARE, budget_of, first_event, pass_kinks
 from biasfree.dynamics.flow.native._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.flow.native._field import loss, velocity
-from biasfree.dynamics.flow.native._march import (
-    ACCEPTED,
-    BY_CLASS,
-    DRIFT,
-    EVALUATIONS,
-    FRESH,
-    LAST_ERROR,
-    LENGTH,
-    LOCAL,
-    LOOSE,
-    LOW,
-    REJECTED,
-    SAVED,
-    SPREAD,
-    STAGES,
-    STILL,
-    STOPS,
-    TIME,
-    TRIAL,
-    TRIAL_ERROR,
-    WRONG,
-    combine_stages,
-    dense,
-)
+from biasfree.dynamics.flow.native._state import STAGES, combine_stages, dense
 from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, copy, norm
 
 #: Weights of the stages: row i leads to the state of stage i; the last stage is the end of the step.
@@ -76,132 +53,152 @@ class Code(IntEnum):
     """Why the loop returned."""
 
     SAVED = 0  # all times of the call are saved
-    TIRED = 1  # it has tried as many steps as it may
-    BROKEN = 2  # no step, however short, is accurate enough
-    LOOK = 3  # an accurate step is waiting in which something may happen
+    PAUSED = 1  # it has tried as many steps as it may
+    FAILED = 2  # no step, however short, is accurate enough
+    PENDING = 3  # an accurate step is waiting in which something may happen
     EVENT = 4  # a unit at an event needs a decision, or there are too many events
 
 
-_SAVED, _TIRED, _BROKEN, _LOOK, _EVENT = (int(code) for code in Code)
+_SAVED, _PAUSED, _FAILED, _PENDING, _EVENT = (int(code) for code in Code)
 
 
 @native
-def run(march, saves, shape, rays, room, held, groups, desk, rtol, floors, level, fraction, cost, most):
+def run(
+    state,
+    saves,
+    shape,
+    rays,
+    workspace,
+    constraints,
+    groups,
+    buffers,
+    rtol,
+    floors,
+    level,
+    fraction,
+    cost,
+    most,
+):
     """Take a fraction of the step under way, whose kinks cost so much, then steps until the times are saved,
     `most` are tried, or something is left to the caller."""
-    real, whole, tried = march.real, march.whole, 0
+    status = state.status
+    tried = 0
     two_layers = len(shape.sizes) == 3 and not shape.follow
     while True:
         if fraction > 0:
-            _take(march, saves, shape, rays, room, groups, desk, rtol, fraction)
-            real[LOCAL] += cost
+            _take(state, saves, shape, rays, workspace, groups, buffers, rtol, fraction)
+            status.error += cost
             if two_layers:
-                stay_on_hyperplanes(march, shape, rays, held)
-                restore_balances(march, shape)
-            decided = not two_layers or pass_kinks(march, shape, rays, room, held, groups, desk, fraction)
+                stay_on_hyperplanes(state, shape, rays, constraints)
+                restore_balances(state, shape)
+            decided = not two_layers or pass_kinks(
+                state, shape, rays, workspace, constraints, groups, buffers, fraction
+            )
             fraction, cost = 0.0, 0.0
             if not decided:
                 return _EVENT
-        if whole[SAVED] == len(saves.ts):
+        if status.saved == len(saves.ts):
             return _SAVED
         if tried == most:
-            return _TIRED
+            return _PAUSED
         tried += 1
         if not _evaluate_stages(
-            march, _end(march, saves), shape, rays, room, held, groups, desk, rtol, floors
+            state, _end(state, saves), shape, rays, workspace, constraints, groups, buffers, rtol, floors
         ):
             continue
-        error = max(_error(march, shape, rtol, floors), own_error(march, shape))
+        error = max(_error(state, shape, rtol, floors), own_error(state, shape))
         if not error <= 1:
-            whole[REJECTED] += 1
+            status.rejected += 1
             shrink = min(max(0.9 * error**-0.2, 0.1), 0.9) if error < np.inf else 0.1
-            real[LENGTH] = shrink * real[TRIAL]
-            if not real[TIME] + real[LENGTH] > real[TIME]:
-                return _BROKEN
-            if not error < np.inf or (whole[STILL] and groups.active):
-                whole[FRESH] = 0
+            status.length = shrink * status.trial
+            if not status.time + status.length > status.time:
+                return _FAILED
+            if not error < np.inf or (status.still and groups.active):
+                status.fresh = 0
             continue
-        real[TRIAL_ERROR] = error
-        whole[LOOSE] = held.size > 0 and slack(shape, rays, room, held) < 0
+        status.trial_error = error
+        status.loose = constraints.size > 0 and slack(shape, rays, workspace, constraints) < 0
         fraction = 1.0
-        if whole[WRONG] > 0 and two_layers and groups.stay[0] and not whole[LOOSE]:
-            budget = budget_of(march, shape, rtol, floors)
-            fraction, cost = first_event(march, shape, rays, room, groups, desk, budget)
+        if status.wrong > 0 and two_layers and groups.stay[0] and not status.loose:
+            budget = budget_of(state, shape, rtol, floors)
+            fraction, cost = first_event(state, shape, rays, workspace, groups, buffers, budget)
             cost *= KINK_SHARE * rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
-        whole[SPREAD] = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
-        whole[LOW] = level > -np.inf and _loss(march.arrival, march, shape, rays, room, groups, desk) <= level
-        if whole[LOOSE] or whole[LOW] or whole[SPREAD] or (whole[WRONG] > 0 and not two_layers):
-            return _LOOK
+        status.spread = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
+        status.low = (
+            level > -np.inf and _loss(state.arrival, state, shape, rays, workspace, groups, buffers) <= level
+        )
+        if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
+            return _PENDING
         if rays.single < len(rays.orient):  # merged rays have to hold at every step
-            return _LOOK
+            return _PENDING
 
 
 @inner
-def _evaluate_stages(march, end, shape, rays, room, held, groups, desk, rtol, floors):
+def _evaluate_stages(state, end, shape, rays, workspace, constraints, groups, buffers, rtol, floors):
     """The stages of the next step; returns whether residuals could stand still within it where they were
     taken to do so."""
-    real, whole = march.real, march.whole
-    still = whole[STILL] and groups.active
-    whole[WRONG], groups.stay[0], real[DRIFT] = groups.doubtful[0], 1, 0.0
-    for i in range(whole[FRESH], STAGES):
+    status = state.status
+    still = status.still and groups.active
+    status.wrong, groups.stay[0], status.drift = groups.doubtful[0], 1, 0.0
+    for i in range(status.fresh, STAGES):
         if i == 1:
-            real[TRIAL] = min(real[LENGTH], end - real[TIME])
-        combine_stages(march, WEIGHTS[i, :i], march.arrival)
+            status.trial = min(status.length, end - status.time)
+        combine_stages(state, WEIGHTS[i, :i], state.arrival)
         if still and i > 0:
             at_end = i == STAGES - 1
-            still_velocity(march.arrival, shape, desk, march.state if at_end else march.stages[i])
+            still_velocity(state.arrival, shape, buffers, state.dense if at_end else state.stages[i])
             if not at_end:
                 continue
-        whole[EVALUATIONS] += 1
+        status.evaluations += 1
         if groups.active:
-            whole[BY_CLASS] += groups.classes > 0
-            wrong = class_velocity(march.arrival, shape, groups, desk, march.stages[i])
+            status.by_class += groups.classes > 0
+            wrong = class_velocity(state.arrival, shape, groups, buffers, state.stages[i])
         else:
-            whole[BY_CLASS] += rays.single < len(rays.orient)
-            wrong = velocity(march.arrival, march.signs, shape, rays, room, held, march.stages[i])
+            status.by_class += rays.single < len(rays.orient)
+            wrong = velocity(state.arrival, state.signs, shape, rays, workspace, constraints, state.stages[i])
         if i == 0:
-            _begin(march, room, desk)
+            _begin(state, workspace, buffers)
         else:
-            whole[WRONG] = max(whole[WRONG], wrong)
+            status.wrong = max(status.wrong, wrong)
     if still:
-        real[DRIFT] = _drift(march, shape, rtol, floors)
-        whole[STILL] = real[DRIFT] <= STILL_SHARE
-    return not still or whole[STILL]
+        status.drift = _drift(state, shape, rtol, floors)
+        status.still = status.drift <= STILL_SHARE
+    return not still or status.still
 
 
 @inner
-def _end(march, saves):
+def _end(state, saves):
     """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
-    return saves.ts[march.whole[SAVED]] if march.whole[STOPS] else saves.ts[-1]
+    return saves.ts[state.status.saved] if state.status.stops else saves.ts[-1]
 
 
 @inner
-def _begin(march, room, desk):
+def _begin(state, workspace, buffers):
     """Keep the forces at the start of a step, and choose the first length."""
-    copy(room.force, room.before)
-    keep_forces(desk)
-    march.whole[FRESH] = 1
-    if march.real[LENGTH] <= 0:
-        size, speed = norm(march.theta), norm(march.stages[0])
-        march.real[LENGTH] = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
+    copy(workspace.force, workspace.before)
+    keep_forces(buffers)
+    state.status.fresh = 1
+    if state.status.length <= 0:
+        size, speed = norm(state.theta), norm(state.stages[0])
+        state.status.length = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
 
 
 @inner
-def _loss(theta, march, shape, rays, room, groups, desk):
+def _loss(theta, state, shape, rays, workspace, groups, buffers):
     """The data loss at θ, by class if there are any."""
     if groups.active:
-        return class_loss(theta, shape, groups, desk)
-    return loss(theta, march.signs, shape, rays, room)
+        return class_loss(theta, shape, groups, buffers)
+    return loss(theta, state.signs, shape, rays, workspace)
 
 
 @summing
-def _error(march, shape, rtol, floors):
+def _error(state, shape, rtol, floors):
     """The error of the step under way over the error allowed, the largest of all layers."""
-    for begin in range(0, len(march.state), COLUMNS):
-        end = min(begin + COLUMNS, len(march.state))
-        combination(ERROR, march.stages, begin, end, march.state[begin:end])
-    h, worst = march.real[TRIAL], 0.0
+    for begin in range(0, len(state.dense), COLUMNS):
+        end = min(begin + COLUMNS, len(state.dense))
+        combination(ERROR, state.stages, begin, end, state.dense[begin:end])
+    h, worst = state.status.trial, 0.0
     for layer in range(len(shape.sizes) - 1):
         width = shape.sizes[layer + 1]
         w, b = shape.weights_at[layer], shape.biases_at[layer]
@@ -211,8 +208,8 @@ def _error(march, shape, rtol, floors):
                 continue
             error, size = 0.0, 0.0
             for j in range(begin, end):
-                error += march.state[j] ** 2
-                size += march.arrival[j] ** 2
+                error += state.dense[j] ** 2
+                size += state.arrival[j] ** 2
             ratio = h * math.sqrt(error) / (rtol * (math.sqrt(size) + floors[2 * layer + part]))
             if not ratio < np.inf:
                 return np.inf
@@ -221,44 +218,44 @@ def _error(march, shape, rtol, floors):
 
 
 @summing
-def _drift(march, shape, rtol, floors):
+def _drift(state, shape, rtol, floors):
     """The error of a step by moments that stood still between its ends, over the error allowed: about the
     length of the step times the change of the velocity at its end; the largest of both layers."""
-    moved, still, there, worst = march.stages[STAGES - 1], march.state, march.arrival, 0.0
+    moved, still, there, worst = state.stages[STAGES - 1], state.dense, state.arrival, 0.0
     for layer in range(2):
         change, size = 0.0, 0.0
         for j in range(shape.weights_at[layer], shape.biases_at[layer]):
             change += (moved[j] - still[j]) ** 2
             size += there[j] ** 2
         allowed = rtol * (math.sqrt(size) + floors[2 * layer])
-        worst = max(worst, march.real[TRIAL] * math.sqrt(change) / allowed)
+        worst = max(worst, state.status.trial * math.sqrt(change) / allowed)
     return worst
 
 
 @inner
-def _take(march, saves, shape, rays, room, groups, desk, rtol, fraction):
+def _take(state, saves, shape, rays, workspace, groups, buffers, rtol, fraction):
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
-    real, whole = march.real, march.whole
-    h, error, end = real[TRIAL], real[TRIAL_ERROR], _end(march, saves)
-    t = end if fraction == 1.0 and h >= end - real[TIME] else real[TIME] + fraction * h
-    while whole[SAVED] < len(saves.ts) and saves.ts[whole[SAVED]] <= t:
-        i = whole[SAVED]
-        dense(march, min(max((saves.ts[i] - real[TIME]) / h, 0.0), 1.0) if h > 0 else 0.0)
-        copy(march.state, saves.states[i])
-        saves.losses[i] = _loss(march.state, march, shape, rays, room, groups, desk)
-        whole[SAVED] += 1
+    status = state.status
+    h, error, end = status.trial, status.trial_error, _end(state, saves)
+    t = end if fraction == 1.0 and h >= end - status.time else status.time + fraction * h
+    while status.saved < len(saves.ts) and saves.ts[status.saved] <= t:
+        i = status.saved
+        dense(state, min(max((saves.ts[i] - status.time) / h, 0.0), 1.0) if h > 0 else 0.0)
+        copy(state.dense, saves.states[i])
+        saves.losses[i] = _loss(state.dense, state, shape, rays, workspace, groups, buffers)
+        status.saved += 1
     if fraction == 1.0:
-        copy(march.arrival, march.theta)
-        copy(march.stages[STAGES - 1], march.stages[0])
-        copy(room.force, room.before)
-        keep_forces(desk)
+        copy(state.arrival, state.theta)
+        copy(state.stages[STAGES - 1], state.stages[0])
+        copy(workspace.force, workspace.before)
+        keep_forces(buffers)
     else:
-        dense(march, fraction)
-        copy(march.state, march.theta)
-        whole[FRESH] = 0
-    factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * real[LAST_ERROR] ** 0.08, 0.2), 5.0)
-    real[LENGTH] = max(real[LENGTH], h * factor) if h < real[LENGTH] else h * factor
-    real[LAST_ERROR] = max(error, 1e-4)
-    real[LOCAL] += (error + real[DRIFT]) * rtol
-    real[TIME] = t
-    whole[ACCEPTED] += 1
+        dense(state, fraction)
+        copy(state.dense, state.theta)
+        status.fresh = 0
+    factor = min(max(0.9 * max(error, 1e-12) ** -0.14 * status.last_error**0.08, 0.2), 5.0)
+    status.length = max(status.length, h * factor) if h < status.length else h * factor
+    status.last_error = max(error, 1e-4)
+    status.error += (error + status.drift) * rtol
+    status.time = t
+    status.accepted += 1

@@ -13,8 +13,8 @@ from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain
 from biasfree.dynamics.flow.native._field import hidden_inputs, input_size, layer_velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
-from biasfree.dynamics.flow.native._march import TRIAL, dense
 from biasfree.dynamics.flow.native._search import wrong_units
+from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, dot_by_columns, fill
 
 #: A step is looked at after so many parts; between them inputs are taken to be linear in time.
@@ -22,56 +22,60 @@ PARTS = 4
 
 
 @native
-def correction(march, shape, rays, room, held, fraction, shift, jump):
+def correction(state, shape, rays, workspace, constraints, fraction, shift, jump):
     """The correction of a fraction of the step under way, for the units that passed their hyperplanes in it:
     of its end, into `shift`, and of the velocity there, into `jump`; after an evaluation there.
 
-    Units in `room.wrong` at first are left as they are; then it has those that end on their other sides.
-    `room.low` has the times for which units were wrong, and `room.high` the speeds of their inputs in the
-    last part. Returns by how much units move their own inputs.
+    Units in `workspace.wrong` at first are left as they are; then it has those that end on their other sides.
+    `workspace.low` has the times for which units were wrong, and `workspace.high` the speeds of their inputs
+    in the last part. Returns by how much units move their own inputs.
     """
-    length, force = fraction * march.real[TRIAL] / PARTS, room.force.copy()
-    skipped = room.wrong.copy()
-    _times_beyond(march, shape, rays, room, fraction, length)
-    wrong_units(march.state, march.signs, shape, rays, room)
-    timed, still = np.zeros(len(room.z)), np.zeros(len(room.z))
-    for u in range(len(room.z)):
+    length, force = fraction * state.status.trial / PARTS, workspace.force.copy()
+    skipped = workspace.wrong.copy()
+    _times_beyond(state, shape, rays, workspace, fraction, length)
+    wrong_units(state.dense, state.signs, shape, rays, workspace)
+    timed, still = np.zeros(len(workspace.z)), np.zeros(len(workspace.z))
+    for u in range(len(workspace.z)):
         if skipped[u]:
-            room.wrong[u] = False
-        elif room.low[u] > 0:
-            change = slope(-march.signs[u], shape.leak) - slope(march.signs[u], shape.leak)
-            late = 1 - room.low[u] / (2 * PARTS * length)  # the middle of the time for which it was wrong
-            timed[u] = change * (room.before[u] + late * (force[u] - room.before[u])) * room.low[u]
-            if march.signs[u] * room.z[u] < 0:
+            workspace.wrong[u] = False
+        elif workspace.low[u] > 0:
+            change = slope(-state.signs[u], shape.leak) - slope(state.signs[u], shape.leak)
+            late = 1 - workspace.low[u] / (
+                2 * PARTS * length
+            )  # the middle of the time for which it was wrong
+            timed[u] = (
+                change * (workspace.before[u] + late * (force[u] - workspace.before[u])) * workspace.low[u]
+            )
+            if state.signs[u] * workspace.z[u] < 0:
                 still[u] = change * force[u]
-    own = _own_shifts(march.state, march.signs, shape, rays, room, timed)
-    _spread(march.state, march.signs, shape, rays, room, timed, shift)
-    _spread(march.state, march.signs, shape, rays, room, still, jump)
-    if held.size > 0:
-        constrain(march.state, march.signs, shape, rays, room, held, shift)
-        constrain(march.state, march.signs, shape, rays, room, held, jump)
+    own = _own_shifts(state.dense, state.signs, shape, rays, workspace, timed)
+    _spread(state.dense, state.signs, shape, rays, workspace, timed, shift)
+    _spread(state.dense, state.signs, shape, rays, workspace, still, jump)
+    if constraints.size > 0:
+        constrain(state.dense, state.signs, shape, rays, workspace, constraints, shift)
+        constrain(state.dense, state.signs, shape, rays, workspace, constraints, jump)
     return own
 
 
 @inner
-def _own_shifts(theta, signs, shape, rays, room, forces):
-    """forces_u·|∇z_u|² of the units in `room.wrong`: by their own weights and those of the layer below, which
-    are all there are in up to three layers. In the first layer all rays of a line count."""
+def _own_shifts(theta, signs, shape, rays, workspace, forces):
+    """forces_u·|∇z_u|² of the units in `workspace.wrong`: by their own weights and those of the layer below,
+    which are all there are in up to three layers. In the first layer all rays of a line count."""
     count, own = len(rays.orient), np.zeros(len(forces))
     for layer in range(len(shape.sizes) - 2):
         fan_in, at = shape.sizes[layer], shape.weights_at[layer]
         for h in range(shape.sizes[layer + 1]):
             for r in range(count):
                 u = shape.units_at[layer] + h * count + r
-                if not room.wrong[u]:
+                if not workspace.wrong[u]:
                     continue
-                square = input_size(layer, r, shape, rays, room) ** 2 if shape.train[layer] else 0.0
+                square = input_size(layer, r, shape, rays, workspace) ** 2 if shape.train[layer] else 0.0
                 total = forces[u]
                 if layer == 0:
                     for other in range(r + 1, rays.first[rays.line[r] + 1]):
                         total += forces[u + other - r] * rays.orient[other] * rays.orient[r]
                 elif shape.train[layer - 1]:
-                    below = input_size(layer - 1, r, shape, rays, room) ** 2
+                    below = input_size(layer - 1, r, shape, rays, workspace) ** 2
                     for i in range(fan_in):
                         s = slope(signs[shape.units_at[layer - 1] + i * count + r], shape.leak)
                         square += (s * theta[at + h * fan_in + i]) ** 2 * below
@@ -80,37 +84,37 @@ def _own_shifts(theta, signs, shape, rays, room, forces):
 
 
 @inner
-def _times_beyond(march, shape, rays, room, fraction, length):
-    """The time for which every unit is wrong in a fraction of the step under way, into `room.low`, and the
-    speed of its input in the last part, into `room.high`; inputs and activations at its end."""
-    fill(room.low, 0.0)
+def _times_beyond(state, shape, rays, workspace, fraction, length):
+    """The time for which every unit is wrong in a fraction of the step under way, into `workspace.low`, and
+    the speed of its input in the last part, into `workspace.high`; inputs and activations at its end."""
+    fill(workspace.low, 0.0)
     for part in range(PARTS + 1):
-        copy(room.z, room.high)
-        dense(march, fraction * part / PARTS)
-        hidden_inputs(march.state, march.signs, shape, rays, room)
-        for begin in range(0, len(room.z) if part > 0 else 0, len(rays.orient)):
+        copy(workspace.z, workspace.high)
+        dense(state, fraction * part / PARTS)
+        hidden_inputs(state.dense, state.signs, shape, rays, workspace)
+        for begin in range(0, len(workspace.z) if part > 0 else 0, len(rays.orient)):
             for u in range(begin, begin + rays.single):
-                old, new = march.signs[u] * room.high[u], march.signs[u] * room.z[u]
+                old, new = state.signs[u] * workspace.high[u], state.signs[u] * workspace.z[u]
                 if new < 0:
-                    room.low[u] += length * (1.0 if old <= 0 else new / (new - old))
+                    workspace.low[u] += length * (1.0 if old <= 0 else new / (new - old))
                 elif old < 0:
-                    room.low[u] += length * old / (old - new)
-    for u in range(len(room.z)):
-        room.high[u] = abs(room.z[u] - room.high[u]) / length
+                    workspace.low[u] += length * old / (old - new)
+    for u in range(len(workspace.z)):
+        workspace.high[u] = abs(workspace.z[u] - workspace.high[u]) / length
 
 
 @inner
-def _spread(theta, signs, shape, rays, room, forces, out):
+def _spread(theta, signs, shape, rays, workspace, forces, out):
     """The sum of forces_u·∇z_u over all units, into `out`."""
     last, count = len(shape.sizes) - 2, len(rays.orient)
     fill(out, 0.0)
     delta = matrix(forces, shape.units_at[last - 1], shape.sizes[last], count)
     for layer in range(last - 1, -1, -1):
-        layer_velocity(layer, delta, shape, rays, room, out)
+        layer_velocity(layer, delta, shape, rays, workspace, out)
         if layer > 0:
             fan_in, at = shape.sizes[layer], shape.units_at[layer - 1]
             w = matrix(theta, shape.weights_at[layer], shape.sizes[layer + 1], fan_in)
-            dot_by_columns(w, delta, matrix(room.delta, at, fan_in, count))
+            dot_by_columns(w, delta, matrix(workspace.delta, at, fan_in, count))
             for u in range(at, at + fan_in * count):
-                room.delta[u] = forces[u] + slope(signs[u], shape.leak) * room.delta[u]
-            delta = matrix(room.delta, at, fan_in, count)
+                workspace.delta[u] = forces[u] + slope(signs[u], shape.leak) * workspace.delta[u]
+            delta = matrix(workspace.delta, at, fan_in, count)

@@ -16,7 +16,7 @@ from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._fading import count_for_small
 from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
-from biasfree.dynamics.flow.native._march import TRIAL, dense
+from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, dot, fill, norm
 
 #: A step is searched at this many points, and then by bisection.
@@ -27,37 +27,37 @@ NEAR_BUDGET = 1.5
 
 
 @native
-def examine(theta, signs, shape, rays, room, held, out):
+def examine(theta, signs, shape, rays, workspace, constraints, out):
     """Write the velocity to `out` and mark the units that are wrong; returns the slack of constraints."""
-    velocity(theta, signs, shape, rays, room, held, out)
-    wrong_units(theta, signs, shape, rays, room)
-    return slack(shape, rays, room, held)
+    velocity(theta, signs, shape, rays, workspace, constraints, out)
+    wrong_units(theta, signs, shape, rays, workspace)
+    return slack(shape, rays, workspace, constraints)
 
 
 @native
-def flip_wrong(theta, signs, shape, rays, room):
+def flip_wrong(theta, signs, shape, rays, workspace):
     """Put the units that are wrong on their other sides, and mark them; returns how many they are."""
-    hidden_inputs(theta, signs, shape, rays, room)
-    found = wrong_units(theta, signs, shape, rays, room)
+    hidden_inputs(theta, signs, shape, rays, workspace)
+    found = wrong_units(theta, signs, shape, rays, workspace)
     if found > 0:
-        flip(signs, shape, rays, room.wrong)
+        flip(signs, shape, rays, workspace.wrong)
     return found
 
 
 @inner
-def wrong_units(theta, signs, shape, rays, room):
+def wrong_units(theta, signs, shape, rays, workspace):
     """Mark the units that are wrong, after `hidden_inputs`; in the first layer the first ray of a line stands
     for it."""
-    count, found, wrong = len(rays.orient), 0, room.wrong
+    count, found, wrong = len(rays.orient), 0, workspace.wrong
     fill(wrong, False)
     for layer in range(len(shape.sizes) - 2):
         for h in range(shape.sizes[layer + 1]):
             for r in range(rays.single):
                 u = shape.units_at[layer] + h * count + r
-                z = room.z[u]
+                z = workspace.z[u]
                 wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
                 if wrong[u]:
-                    wrong[u] = beyond_rounding(layer, h, r, z, theta, shape, rays, room)
+                    wrong[u] = beyond_rounding(layer, h, r, z, theta, shape, rays, workspace)
                 found += wrong[u]
     return found
 
@@ -77,14 +77,14 @@ def flip(signs, shape, rays, which):
 
 
 @native
-def jumps_of(theta, signs, shape, rays, room):
+def jumps_of(theta, signs, shape, rays, workspace):
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
-    count, k, jumps = len(rays.orient), 1 - shape.leak, room.jumps
+    count, k, jumps = len(rays.orient), 1 - shape.leak, workspace.jumps
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
     inputs = np.zeros(count)  # |a|² of what a layer sees
     reach = np.zeros(count)  # bounds of forces on a layer that sees nothing of a ray
     for r in range(count):
-        reach[r] = norm(room.e[:, r].copy())
+        reach[r] = norm(workspace.e[:, r].copy())
     for layer in range(len(shape.sizes) - 2, 0, -1):
         at, size = shape.weights_at[layer], shape.sizes[layer] * shape.sizes[layer + 1]
         _scale(reach, norm(theta[at : at + size]))
@@ -92,30 +92,30 @@ def jumps_of(theta, signs, shape, rays, room):
         width = shape.sizes[layer + 1]
         fill(inputs, 0.0)
         if shape.train[layer]:
-            _add_squares(layer, shape, rays, room, inputs)
+            _add_squares(layer, shape, rays, workspace, inputs)
         sizes = matrix(jumps, shape.units_at[layer], width, count)
         fill(sizes, 0.0)
         if layer > 0:
-            _weights_seen(layer, theta, signs, shape, room, sizes)
+            _weights_seen(layer, theta, signs, shape, workspace, sizes)
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
                 u = shape.units_at[layer] + h * count + r
                 size = inputs[r] + sizes[h, r] * below[r]
                 total[r] += size
-                one, two = room.force[u], room.before[u]
+                one, two = workspace.force[u], workspace.before[u]
                 if layer == 0:
                     begin, end = rays.first[rays.line[r]], rays.first[rays.line[r] + 1]
                     one, two = 0.0, 0.0
                     if r == begin:
                         for other in range(begin, end):
-                            one += room.force[u + other - begin]
-                            two += room.before[u + other - begin]
+                            one += workspace.force[u + other - begin]
+                            two += workspace.before[u + other - begin]
                 jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size) if r < rays.single else 0.0
         if shape.leak == 0 and not shape.biased:
             for r in range(count):
                 total[r] = math.sqrt(total[r])
-            _wake(layer, signs, shape, rays, reach, total, jumps)
+            _set_signs_above(layer, signs, shape, rays, reach, total, jumps)
             for r in range(count):
                 total[r] = total[r] ** 2
         below = total
@@ -128,7 +128,7 @@ def jumps_of(theta, signs, shape, rays, room):
 
 
 @inner
-def _add_squares(layer, shape, rays, room, squares):
+def _add_squares(layer, shape, rays, workspace, squares):
     """Add |(a, 1)|² of what a layer sees of every ray, without the 1 if there are no biases."""
     count = len(rays.orient)
     for i in range(shape.sizes[layer]):
@@ -136,13 +136,13 @@ def _add_squares(layer, shape, rays, room, squares):
             if layer == 0:
                 squares[r] += rays.normals[i, rays.line[r]] ** 2
             else:
-                squares[r] += room.a[shape.units_at[layer - 1] + i * count + r] ** 2
+                squares[r] += workspace.a[shape.units_at[layer - 1] + i * count + r] ** 2
     for r in range(count if shape.biased else 0):
         squares[r] += 1.0
 
 
 @inner
-def _weights_seen(layer, theta, signs, shape, room, out):
+def _weights_seen(layer, theta, signs, shape, workspace, out):
     """The squares of the weights of every neuron times the slopes below them on every ray."""
     fan_in, (width, count) = shape.sizes[layer], out.shape
     at, units = shape.weights_at[layer], shape.units_at[layer - 1]
@@ -151,8 +151,8 @@ def _weights_seen(layer, theta, signs, shape, room, out):
         for i in range(fan_in):
             squares[h, i] = theta[at + h * fan_in + i] ** 2
     for u in range(units, units + fan_in * count):
-        room.low[u] = slope(signs[u], shape.leak) ** 2
-    dot(squares, matrix(room.low, units, fan_in, count), out)
+        workspace.low[u] = slope(signs[u], shape.leak) ** 2
+    dot(squares, matrix(workspace.low, units, fan_in, count), out)
 
 
 @inner
@@ -162,17 +162,17 @@ def _scale(a, factor):
 
 
 @inner
-def _wake(layer, signs, shape, rays, reach, size, jumps):
+def _set_signs_above(layer, signs, shape, rays, reach, size, jumps):
     """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
     there."""
     count = len(rays.orient)
     for r in range(rays.single):
-        asleep = True
+        alone = True
         for h in range(shape.sizes[layer + 1]):
             if signs[shape.units_at[layer] + h * count + r] >= 0:
-                asleep = False
+                alone = False
                 break
-        if asleep:
+        if alone:
             for h in range(shape.sizes[layer + 1]):
                 u = (
                     shape.units_at[layer] + h * count + rays.first[rays.line[r]]
@@ -183,25 +183,25 @@ def _wake(layer, signs, shape, rays, reach, size, jumps):
 
 
 @inner
-def search(march, shape, rays, room, budget):
+def search(state, shape, rays, workspace, budget):
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost,
     with the time that the last one, at which the step ends, is beyond its hyperplane."""
-    h, neurons, low, high = march.real[TRIAL], 0, room.low, room.high
+    h, neurons, low, high = state.status.trial, 0, workspace.low, workspace.high
     for layer in range(1, len(shape.sizes) - 1):
         neurons += shape.sizes[layer]
-    jumps_of(march.arrival, march.signs, shape, rays, room)
-    steepest = h * count_for_small(march, shape, rays, room.jumps, budget)
+    jumps_of(state.arrival, state.signs, shape, rays, workspace)
+    steepest = h * count_for_small(state, shape, rays, workspace.jumps, budget)
     if steepest <= budget:
         return 1.0, steepest
     spent, before, inner_cost = np.zeros(neurons), np.zeros(neurons), 0.0
     cell = 0
     while cell < GRID:
-        dense(march, (cell + 1) / GRID)
-        hidden_inputs(march.state, march.signs, shape, rays, room)
-        wrong_units(march.state, march.signs, shape, rays, room)
+        dense(state, (cell + 1) / GRID)
+        hidden_inputs(state.dense, state.signs, shape, rays, workspace)
+        wrong_units(state.dense, state.signs, shape, rays, workspace)
         copy(spent, before)
-        whole = h / GRID, 0.0, 1.0
-        _spend(whole, march.signs, shape, rays, room, spent)
+        all_of_cell = h / GRID, 0.0, 1.0
+        _spend(all_of_cell, state.signs, shape, rays, workspace, spent)
         outer_cost = norm(spent)
         if outer_cost > budget:
             break
@@ -209,40 +209,40 @@ def search(march, shape, rays, room, budget):
         cell += 1
     if cell == GRID:
         return 1.0, inner_cost
-    copy(room.z, high)
+    copy(workspace.z, high)
     start = inside = cell / GRID
     outside = (cell + 1) / GRID
-    dense(march, start)
-    hidden_inputs(march.state, march.signs, shape, rays, room)
-    copy(room.z, low)
+    dense(state, start)
+    hidden_inputs(state.dense, state.signs, shape, rays, workspace)
+    copy(workspace.z, low)
     for turn in range(HALVINGS):
         width = outside - inside
         if width * steepest <= 0.01 * budget:
             break
-        guess = inside + width * _first_cost(h * width, budget, march.signs, room)
+        guess = inside + width * _first_cost(h * width, budget, state.signs, workspace)
         middle = (inside + outside) / 2 if turn % 3 == 2 or not inside < guess < outside else guess
-        dense(march, middle)
-        hidden_inputs(march.state, march.signs, shape, rays, room)
-        wrong_units(march.state, march.signs, shape, rays, room)
+        dense(state, middle)
+        hidden_inputs(state.dense, state.signs, shape, rays, workspace)
+        wrong_units(state.dense, state.signs, shape, rays, workspace)
         copy(before, spent)
         slow = h, middle - start, width
-        _spend(slow, march.signs, shape, rays, room, spent)
+        _spend(slow, state.signs, shape, rays, workspace, spent)
         cost = norm(spent)
         if cost <= budget:
             inside, inner_cost = middle, cost
-            copy(room.z, low)
+            copy(workspace.z, low)
         else:
             outside, outer_cost = middle, cost
-            copy(room.z, high)
+            copy(workspace.z, high)
             if cost <= NEAR_BUDGET * budget:
                 break
     return outside, min(outer_cost, inner_cost + (outside - inside) * steepest)
 
 
 @inner
-def _first_cost(time, budget, signs, room):
+def _first_cost(time, budget, signs, workspace):
     """The fraction of a time at which a unit, were its input linear from low to high, has cost the budget."""
-    first, jumps, low, high = 2.0, room.jumps, room.low, room.high
+    first, jumps, low, high = 2.0, workspace.jumps, workspace.low, workspace.high
     for u in range(len(jumps)):
         if signs[u] * high[u] < 0 and signs[u] * low[u] >= 0 and jumps[u] > 0:
             crossing = abs(low[u]) / (abs(low[u]) + abs(high[u]))
@@ -251,7 +251,7 @@ def _first_cost(time, budget, signs, room):
 
 
 @inner
-def _spend(times, signs, shape, rays, room, spent):
+def _spend(times, signs, shape, rays, workspace, spent):
     """Add the costs of wrong units to those of their neurons. Times are a length h, a fraction `since`, and
     the fraction between the inputs low and high. Without `since` they are wrong all the time h, else over the
     part of h·since that they have spent beyond their hyperplane."""
@@ -260,12 +260,12 @@ def _spend(times, signs, shape, rays, room, spent):
     for layer in range(len(shape.sizes) - 2):
         for h_ in range(shape.sizes[layer + 1]):
             for u in range(shape.units_at[layer] + h_ * count, shape.units_at[layer] + (h_ + 1) * count):
-                if room.wrong[u]:
+                if workspace.wrong[u]:
                     time = 1.0
                     if since > 0:
-                        speed = abs(room.high[u] - room.low[u]) / width
+                        speed = abs(workspace.high[u] - workspace.low[u]) / width
                         time = since
-                        if speed > 0 and signs[u] * room.low[u] >= 0:
-                            time = min(since, abs(room.z[u]) / speed)
-                    spent[neuron] += h * time * room.jumps[u]
+                        if speed > 0 and signs[u] * workspace.low[u] >= 0:
+                            time = min(since, abs(workspace.z[u]) / speed)
+                    spent[neuron] += h * time * workspace.jumps[u]
             neuron += 1

@@ -1,4 +1,4 @@
-"""Signs of the units of two layers, native: by the sides on which neurons are, and those of a desk."""
+"""Signs of the units of two layers, native: by the sides on which neurons are, and those of neurons evaluated one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of an evaluation by class: neurons sorted into classes, and a desk to work on."""
+"""Arrays of an evaluation by class: neurons sorted into classes, and buffers to work in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """Neurons sorted into so many `classes`: the class of each, −1 for strays, the sizes of classes, and the
-    cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the classes
-    on far lines. The first `middle` ones of these may pass through the cones, and for moments through
+    """Neurons sorted into so many `classes`: the class of each, −1 for outliers, the sizes of classes, and
+    the cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the
+    classes on far lines. The first `middle` ones of these may pass through the cones, and for moments through
     narrower ones of this `tight` reach around the present axes of classes; `doubtful` is 0 if surely none
     does at the start of the step. `near_at` and `far_at` are the places of near and far rays among all rays.
     `active` if evaluations are by class, `stay` 0 once a neuron has left its cone."""
@@ -24,7 +24,7 @@ class Groups(NamedTuple):
     active: bool
     classes: int
     group: Int[np.ndarray, "H"]
-    strays: Int[np.ndarray, "S"]
+    outliers: Int[np.ndarray, "S"]
     center: Float[np.ndarray, "C D"]
     reach: float
     size: Int[np.ndarray, "C"]
@@ -57,22 +57,22 @@ class Side(NamedTuple):
     e: Float[np.ndarray, "K R"]
 
 
-class Desk(NamedTuple):
+class Buffers(NamedTuple):
     """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
-    near lines in `whole_back`, of far ones in `far_back`), what belongs to near and to far lines, the
+    near lines in `linear_back`, of far ones in `far_back`), what belongs to near and to far lines, the
     moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on
     middle lines."""
 
-    whole: Float[np.ndarray, "K D"]
-    whole_back: Float[np.ndarray, "K D"]
+    linear: Float[np.ndarray, "K D"]
+    linear_back: Float[np.ndarray, "K D"]
     far_back: Float[np.ndarray, "K D"]
     rows: Float[np.ndarray, "CK D"]
     back: Float[np.ndarray, "CK D"]
     class_z: Float[np.ndarray, "CK FQ"]
-    stray_rows: Float[np.ndarray, "S D"]
-    stray_outer: Float[np.ndarray, "K S"]
-    stray_back: Float[np.ndarray, "S D"]
-    stray_speed: Float[np.ndarray, "K S"]
+    outlier_rows: Float[np.ndarray, "S D"]
+    outlier_outer: Float[np.ndarray, "K S"]
+    outlier_back: Float[np.ndarray, "S D"]
+    outlier_speed: Float[np.ndarray, "K S"]
     near: Side
     far: Side
     moment: Float[np.ndarray, "H D"]
@@ -80,23 +80,23 @@ class Desk(NamedTuple):
     along: Float[np.ndarray, "C M"]
 
 
-def desk_for(groups: Groups, width: int, outputs: int) -> Desk:
+def buffers_for(groups: Groups, width: int, outputs: int) -> Buffers:
     """Arrays to work in; the signs are left to be set."""
-    strays, inputs = len(groups.strays), len(groups.near.normals)
+    outliers, inputs = len(groups.outliers), len(groups.near.normals)
     classes, far = groups.classes * outputs, groups.far.normals.shape[1]
-    return Desk(
-        whole=np.zeros((outputs, inputs)),
-        whole_back=np.zeros((outputs, inputs)),
+    return Buffers(
+        linear=np.zeros((outputs, inputs)),
+        linear_back=np.zeros((outputs, inputs)),
         far_back=np.zeros((outputs, inputs)),
         rows=np.zeros((classes, inputs)),
         back=np.zeros((classes, inputs)),
         class_z=np.zeros((classes, far)),
-        stray_rows=np.zeros((strays, inputs)),
-        stray_outer=np.zeros((outputs, strays)),
-        stray_back=np.zeros((strays, inputs)),
-        stray_speed=np.zeros((outputs, strays)),
+        outlier_rows=np.zeros((outliers, inputs)),
+        outlier_outer=np.zeros((outputs, outliers)),
+        outlier_back=np.zeros((outliers, inputs)),
+        outlier_speed=np.zeros((outputs, outliers)),
         near=_side(groups.near, width, outputs),
-        far=_side(groups.far, strays, outputs),
+        far=_side(groups.far, outliers, outputs),
         moment=np.zeros((width, inputs)),
         axis=np.zeros((groups.classes, inputs)),
         along=np.zeros((groups.classes, groups.middle)),

@@ -16,15 +16,14 @@ import numpy as np
 
 from biasfree.dynamics.flow.events._deep import DeepFlow
 from biasfree.dynamics.flow.events._units import Unit, place_of, set_sign
-from biasfree.dynamics.flow.native._march import FRESH
 
 #: Units decided together, at most: 3⁵ combinations.
-MOST_TOGETHER = 5
+MOST_CHATTERING = 5
 #: Events that are remembered, so that each of the units has changed several times.
-REMEMBERED = 5 * MOST_TOGETHER
+REMEMBERED = 5 * MOST_CHATTERING
 
 
-class TogetherFlow(DeepFlow):
+class ChatteringFlow(DeepFlow):
     """The flow of three and more layers; units that change again and again are decided together."""
 
     def __init__(self, *given: Any, **problem: Any):
@@ -33,7 +32,7 @@ class TogetherFlow(DeepFlow):
 
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:
         units = self._chattering()
-        if units and self._settle_together(units):
+        if units and self._settle_chattering(units):
             return True
         return super()._decide(wrong, loose=loose)
 
@@ -50,50 +49,50 @@ class TogetherFlow(DeepFlow):
         """The few units that all recent events are of, if they are on their hyperplanes within the error
         that kinks may cost; else none."""
         units, budget = sorted({unit for _, unit in self._recent}), self._budget()
-        if len(self._recent) < REMEMBERED or not 1 < len(units) <= MOST_TOGETHER:
+        if len(self._recent) < REMEMBERED or not 1 < len(units) <= MOST_CHATTERING:
             return []
         near = (abs(self._input(unit)) <= budget * np.sqrt(self._rate(unit)[1]) for unit in units)
         return units if all(near) else []
 
     def _input(self, unit: Unit) -> float:
-        return float(self.room.z[place_of(unit, self.shape, self.rays)])
+        return float(self.workspace.z[place_of(unit, self.shape, self.rays)])
 
-    def _settle_together(self, units: list[Unit]) -> bool:
+    def _settle_chattering(self, units: list[Unit]) -> bool:
         """Put units on their hyperplanes and give them the first consistent combination of signs; returns
         whether there is one. If there are more, the flow is not unique."""
-        march, before, begun = self.march, self.units, self._recent[0][0]
+        state, before, begun = self.state, self.units, self._recent[0][0]
         self._recent.clear()
-        theta, signs, others = march.theta.copy(), march.signs.copy(), [u for u in before if u not in units]
+        theta, signs, others = state.theta.copy(), state.signs.copy(), [u for u in before if u not in units]
         for unit in units:
             if unit not in before:
                 self._pin(unit)
-                self._examine(march.theta)
+                self._examine(state.theta)
         ways = [way for way in product((0, 1, -1), repeat=len(units)) if self._fits(units, way, others)]
         if not ways:
-            march.theta[:], march.signs[:] = theta, signs
-            self._hold(before)
-            self._examine(march.theta)
+            state.theta[:], state.signs[:] = theta, signs
+            self._constrain(before)
+            self._examine(state.theta)
             return False
         self._left = [t for t in self._left if t < begun]  # decisions one by one, which were none
         if len(ways) > 1:
             self._note_branch()
         self._put(units, ways[0], others)
         for unit in units:
-            self._wake_around(unit)
+            self._update_above_unit(unit)
         kinds = Counter((unit in before, way == 0) for unit, way in zip(units, ways[0], strict=True))
         self.counts.update(slides=kinds[False, True], releases=kinds[True, False])
-        march.whole[FRESH] = 0
+        state.status.fresh = 0
         return True
 
     def _fits(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> bool:
         """Whether a combination of signs is consistent."""
         self._put(units, way, others)
-        held = not self._examine(self.march.theta) < 0
-        return held and all(
+        within = not self._examine(self.state.theta) < 0
+        return within and all(
             sign * self._rate(unit)[0] > 0 for unit, sign in zip(units, way, strict=True) if sign
         )
 
     def _put(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> None:
         for unit, sign in zip(units, way, strict=True):
-            set_sign(unit, sign, self.march.signs, self.shape, self.rays)
-        self._hold([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])
+            set_sign(unit, sign, self.state.signs, self.shape, self.rays)
+        self._constrain([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])
