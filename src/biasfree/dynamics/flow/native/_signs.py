@@ -1,4 +1,4 @@
-"""Signs of the units of two layers, native: by the sides on which neurons are, and those of neurons evaluated one by one."""
+"""Signs of the units of two layers, native: by the sides that neurons are on, and of single units."""
 
 from __future__ import annotations
 
