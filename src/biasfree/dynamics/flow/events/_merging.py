@@ -15,7 +15,7 @@ from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._passing import PassingFlow
 from biasfree.dynamics.flow.events._patterns import AllRays, Patterns, sorted_rays
 from biasfree.dynamics.flow.events._units import no_constraints
-from biasfree.dynamics.flow.native._layout import workspace_for
+from biasfree.dynamics.flow.native._layout import Workspace, workspace_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._state import Saves
 
