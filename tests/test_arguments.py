@@ -139,9 +139,8 @@ def test_the_check_changes_nothing_of_a_function():
 
 
 def test_arguments_without_annotation_are_not_checked():
-    home: dict[str, Any] = {"__name__": "home", "f": lambda a, *rest, b=1, **more: (a, rest, b, more)}
-    public(["f"], home)
-    assert home["f"](None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})
+    function = public(lambda a, *rest, b=1, **more: (a, rest, b, more))
+    assert function(None, 2, b="x", c=3) == (None, (2,), "x", {"c": 3})
 
 
 @pytest.mark.parametrize("many", [10**12, 10**30])

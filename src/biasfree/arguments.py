@@ -1,8 +1,7 @@
 """Public functions: arguments checked against annotations, and one thread of BLAS inside.
 
-Users pass anything: data in place of the network, None, a string, a tensor that tracks gradients. `public`
-wraps every exported function, so that a wrong argument raises a one-sentence ValueError before any
-computation. Modules of the package import each other's functions unwrapped.
+Users pass anything: data in place of the network, None, a string, a tensor that tracks gradients. A function
+that is decorated by `public` answers a wrong argument with a one-sentence ValueError before any computation.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from biasfree.arrays import as_array, described, is_tensor
-from biasfree.threads import blas_limit
+from biasfree.threads import one_blas_thread
 
 _NOUNS = {
     "Network": "bf.Network",
@@ -33,43 +32,67 @@ _SAMPLED = "; use samples of it, population.sample(n, seed)"
 _CALLED = {"Model": _MODEL, "Function": _MODEL}
 
 Check = Callable[[str, Any], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def public(names: Iterable[str], home: dict[str, Any]) -> None:
-    """Wrap every function in `names`, in the namespace `home` of a package: check arguments, limit BLAS."""
+def exported(names: Iterable[str], home: dict[str, Any]) -> None:
+    """Decorate the functions of a package that are not decorated where they are defined."""
     for name in names:
-        if inspect.isfunction(home[name]):
-            home[name] = _checked(home[name], home["__name__"])
+        if inspect.isfunction(home[name]) and not hasattr(home[name], "__wrapped__"):
+            home[name] = public(home[name])
 
 
-def _checked(function: Callable[..., Any], package: str) -> Callable[..., Any]:
-    signature = inspect.signature(function)
-    checks = {
-        name: check
-        for name, parameter in signature.parameters.items()
-        if (check := _check(str(parameter.annotation), function)) is not None
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    }
+def public(function: Function) -> Function:
+    """Decorator of an exported function: its arguments are checked, and BLAS has one thread inside.
+
+    Calls from inside the package pass the same checks, which take about a microsecond. `pickle` finds the
+    function in the package that exports it, `biasfree.theory` for one of biasfree/theory/lazy/_kernel.py.
+    """
+    checks = _checks(function)
+    places = [(place, name, check) for place, name, check in checks if place is not None]
+    named = {name: check for _, name, check in checks}
+    limited = one_blas_thread(function)
 
     @functools.wraps(function)
-    def outside(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        for place, name, check in places:
+            if place < len(given):
+                given[place] = check(name, given[place])
+        for name in kwargs:
+            if name in named:
+                kwargs[name] = named[name](name, kwargs[name])
         try:
-            given = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{function.__name__}: {error}; call it as {_written(function)}.") from None
-        for name, value in given.arguments.items():
-            if name in checks:
-                given.arguments[name] = checks[name](name, value)
-        try:
-            with blas_limit(given.arguments.values()):
-                return function(*given.args, **given.kwargs)
+            return limited(*given, **kwargs)
+        except TypeError:
+            _refuse_misfit(function, args, kwargs)
+            raise
         except MemoryError as error:
             raise ValueError(
                 f"{function.__name__} needs more memory than there is: {error}; choose smaller sizes."
             ) from error
 
-    outside.__module__ = package  # `pickle` looks the function up there
-    return outside
+    checked.__module__ = ".".join(function.__module__.split(".")[:2])
+    return checked  # type: ignore[return-value]
+
+
+def _checks(function: Callable[..., Any]) -> list[tuple[int | None, str, Check]]:
+    """The place, if it can be passed by place, the name and the check of each argument that has a check."""
+    found: list[tuple[int | None, str, Check]] = []
+    for place, parameter in enumerate(inspect.signature(function).parameters.values()):
+        check = _check(str(parameter.annotation), function)
+        if check is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        found.append((None if parameter.kind is parameter.KEYWORD_ONLY else place, parameter.name, check))
+    return found
+
+
+def _refuse_misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise a TypeError that shows the call, if these arguments do not fit the signature."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}: {error}; call it as {_written(function)}.") from None
 
 
 def _written(function: Callable[..., Any]) -> str:
@@ -104,7 +127,9 @@ def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
 
 
 def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: str, value: Any) -> Any:
-    if (value is None and optional) or {one.__name__ for one in type(value).__mro__} & {*kinds}:
+    if type(value).__name__ in kinds or (value is None and optional):
+        return value
+    if {one.__name__ for one in type(value).__mro__} & {*kinds}:
         return value
     wanted = " or ".join(_NOUNS[kind] for kind in kinds)
     remedy = f"; call it as {_written(function)}" if type(value).__name__ in _NOUNS else ""
@@ -118,6 +143,8 @@ def _noun(kinds: list[str], optional: bool, function: Callable[..., Any], name: 
 
 
 def _number(wanted: str, optional: bool, name: str, value: Any) -> Any:
+    if type(value) is float or type(value) is int:
+        return value
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if numeric or (value is None and optional) or (wanted == "a whole number" and isinstance(value, bool)):
         return value
@@ -131,6 +158,8 @@ def _truth(optional: bool, name: str, value: Any) -> Any:
 
 
 def _array(optional: bool, name: str, value: Any) -> Any:
+    if type(value) is np.ndarray and value.dtype.kind in "fiub":
+        return value
     if value is None and optional:
         return value
     if type(value).__name__ in _NOUNS:

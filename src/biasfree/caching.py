@@ -20,7 +20,8 @@ def cached_per_object(function: Callable[[Subject], Result]) -> Callable[[Subjec
     results: WeakKeyDictionary[Subject, Result] = WeakKeyDictionary()
 
     @wraps(function)
-    def cached(subject: Subject) -> Result:
+    def cached(*args: Subject, **named: Subject) -> Result:
+        (subject,) = (*args, *named.values())
         if subject not in results:
             results[subject] = function(subject)
         return results[subject]

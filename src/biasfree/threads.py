@@ -58,6 +58,8 @@ def one_blas_thread(function: Function) -> Function:
 
     @functools.wraps(function)
     def limited(*args: Any, **kwargs: Any) -> Any:
+        if _HERE.inside:
+            return function(*args, **kwargs)
         with blas_limit((*args, *kwargs.values())):
             return function(*args, **kwargs)
 

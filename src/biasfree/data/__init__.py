@@ -1,6 +1,5 @@
 """Datasets, infinite data, the tasks of the papers, and transformations of data."""
 
-from biasfree.arguments import public
 from biasfree.data._dataset import Dataset
 from biasfree.data._digits import digits
 from biasfree.data._loading import load
@@ -49,5 +48,3 @@ __all__ = [
     "xor",
     "xor_clusters",
 ]
-
-public(__all__, globals())

@@ -6,9 +6,11 @@ from importlib.resources import files
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.data._dataset import Dataset
 
 
+@public
 def digits() -> Dataset:
     """The handwritten digits 3 and 5 as 365 images of 8 × 8 pixels: x in [0, 1], y = +1 for a 3, −1 for a 5.
 

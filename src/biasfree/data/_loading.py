@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.data._dataset import Dataset
 from biasfree.files import contents, existing_file, load_npz
 
@@ -16,6 +17,7 @@ from biasfree.files import contents, existing_file, load_npz
 _MISSING = {"", "na", "n/a", "null", "none", "missing", "?", "-", "."}
 
 
+@public
 def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
     """Read a dataset from a `.npz` file (arrays x and y) or a `.csv` file (column names, then numbers).
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.caching import cached_per_object
 from biasfree.data._dataset import Dataset
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from jaxtyping import Int
 
 
+@public
 @cached_per_object
 def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "M"]] | None:
     """Indices (i, j) that pair every sample with its mirror image, or None if a sample has none.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import affordable, generator, non_negative, positive, real, whole
 from biasfree.data._dataset import Dataset
 from biasfree.data._transforms import symmetrize
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@public
 def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
     """An odd nonlinear target on `n` Gaussian samples and their exact mirror images.
 
@@ -30,6 +32,7 @@ def odd_sine(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
     return symmetrize(Dataset(x, z + sine_of(z)))
 
 
+@public
 def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
     """A linear target y = w·x, with the inputs and the w of `odd_sine` for the same seed.
 
@@ -38,6 +41,7 @@ def linear_teacher(n: int = 1000, d: int = 20, *, seed: int = 0) -> Dataset:
     return symmetrize(Dataset(*_gaussian_inputs(n, d, seed)))
 
 
+@public
 def six_points(delta: float = 0.15) -> Dataset:
     """Six labeled points of the plane that are not linearly separable; they are symmetric for δ = 0 only.
 
@@ -51,6 +55,7 @@ def six_points(delta: float = 0.15) -> Dataset:
     return Dataset(x, _alternating(6))
 
 
+@public
 def orthogonal_pair() -> Dataset:
     """Two orthogonal points: (−½, 1) → −1 and (2, 1) → +1.
 
@@ -59,6 +64,7 @@ def orthogonal_pair() -> Dataset:
     return Dataset(np.array([[-0.5, 1], [2, 1]]), np.array([-1, 1]))
 
 
+@public
 def five_points() -> Dataset:
     """Five points (x, 1), not orthogonal: x = −1.5, −1, 0, ¼, 2 → y = 0.7, −0.3, −0.3, 0.4, 0.2.
 
@@ -70,6 +76,7 @@ def five_points() -> Dataset:
     return Dataset(np.column_stack([x, np.ones(5)]), np.array([0.7, -0.3, -0.3, 0.4, 0.2]))
 
 
+@public
 def xor() -> Dataset:
     """Four points on the axes, labeled by axis: (0,1), (0,−3) → +1 and (2,0), (−4,0) → −1.
 
@@ -80,6 +87,7 @@ def xor() -> Dataset:
     return Dataset(np.array([[0, 1], [2, 0], [0, -3], [-4, 0]]), _alternating(4))
 
 
+@public
 def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
     """An odd nonlinear function of the plane that three bias-free layers can express and two cannot.
 
@@ -94,6 +102,7 @@ def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
     return np.maximum(up[..., 0] - up[..., 1], 0) - np.maximum(down[..., 0] - down[..., 1], 0)
 
 
+@public
 def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
     """`n` evenly spaced points of the unit circle, starting at (1, 0), with y = target(x), x of shape (n, 2).
 
@@ -110,6 +119,7 @@ def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
     return _exactly_odd(Dataset(x, target(x.copy())))
 
 
+@public
 def sphere(
     n: int = 1000,
     d: int = 20,
@@ -134,6 +144,7 @@ def sphere(
     return _exactly_odd(data) if mirrored else data
 
 
+@public
 def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dataset:
     """Two Gaussian clusters of unit variance, labeled ±1, whose means are `separation` apart.
 
@@ -149,6 +160,7 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
     return Dataset(half * np.outer(y, direction) + rng.normal(size=(n, d)), y)
 
 
+@public
 def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, seed: int = 0) -> Dataset:
     """Four Gaussian clusters of unit variance on two random orthogonal axes, labeled by axis: a noisy XOR.
 
@@ -169,6 +181,7 @@ def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, see
     return Dataset(x, _alternating(n) * np.where(rng.random(n) < flipped, -1.0, 1.0))
 
 
+@public
 def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
     """`n` inputs labeled ±1: inputs with equal labels form acute angles, others obtuse ones.
 
@@ -184,6 +197,7 @@ def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
     return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
 
 
+@public
 def orthogonal(
     n: int, d: int, *, seed: int = 0, norms: ArrayLike = 1.0, y: ArrayLike | None = None
 ) -> Dataset:
@@ -205,6 +219,7 @@ def orthogonal(
     return Dataset((basis * lengths).T, _alternating(n) if y is None else np.asarray(y))
 
 
+@public
 def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) -> Dataset:
     """`n` Gaussian inputs with the outputs of a small ReLU network as targets: y = Σ_k ±σ(u_k·x).
 

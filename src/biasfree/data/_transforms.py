@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import blocks, compressed, filled, generator, non_negative
 from biasfree.data._dataset import Dataset
 from biasfree.data._mirror import mirror_pairs
 
 
+@public
 def symmetrize(data: Dataset) -> Dataset:
     """The data with the mirror image (−x, −y) of every sample added, which satisfy Condition 3 exactly.
 
@@ -19,6 +21,7 @@ def symmetrize(data: Dataset) -> Dataset:
     return Dataset(np.concatenate([data.x, -data.x]), np.concatenate([data.y, -data.y]))
 
 
+@public
 def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
     """Break the symmetry of a fraction `amount` of the mirror pairs, without changing Σ, β or the odd target.
 
@@ -46,6 +49,7 @@ def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
     return Dataset(signs[:, None] * data.x, (signs * data.y.T).T)
 
 
+@public
 def whiten(data: Dataset) -> Dataset:
     """White inputs x → Σ^{−1/2}x with the symmetric root, so that Σ = I; y is unchanged.
 
@@ -79,6 +83,7 @@ def whiten(data: Dataset) -> Dataset:
     return Dataset(filled(data.x.shape, write), data.y)
 
 
+@public
 def center(data: Dataset, *, targets: bool = False) -> Dataset:
     """Inputs of mean zero, x − ⟨x⟩; with `targets=True` also y − ⟨y⟩.
 

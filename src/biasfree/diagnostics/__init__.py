@@ -3,7 +3,7 @@
 Most are functions of one network; `trajectory.map` applies them at every saved time.
 """
 
-from biasfree.arguments import public
+from biasfree.arguments import exported
 from biasfree.diagnostics._boundary import (
     AdversarialDirection,
     BoundaryDistance,
@@ -167,4 +167,4 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "Reading",
 ]
 
-public(__all__, globals())
+exported(__all__, globals())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from biasfree.arguments import public
+from biasfree.arguments import exported
 
 if TYPE_CHECKING:
     from biasfree.dynamics.descent._calls import DivergenceError
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has: {', '.join(__all__)}")
     home = importlib.import_module(f"{__name__}.{_HOMES[name]}")
     globals()[name] = getattr(home, name)
-    public([name], globals())
+    exported([name], globals())
     return globals()[name]
 
 

@@ -3,10 +3,7 @@
 README.md beside this file says how it is built. `serve` needs the extra `lab`, which installs Tornado.
 """
 
-from biasfree.arguments import public
 from biasfree.lab._animate import animate
 from biasfree.lab._serve import serve
 
 __all__ = ["animate", "serve"]
-
-public(__all__, globals())

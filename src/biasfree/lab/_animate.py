@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.data import Dataset
 from biasfree.files import replacing
 from biasfree.trajectory import Trajectory
@@ -16,6 +17,7 @@ from biasfree.trajectory import Trajectory
 FRAMES, EACH, LAST = 60, 80, 1500
 
 
+@public
 def animate(run: Trajectory, data: Dataset, path: str | os.PathLike[str]) -> None:
     """Write a run on two-dimensional data as a page (.html) or as a moving picture (.gif).
 

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from biasfree.arguments import public
 from biasfree.lab._state import from_fragment
 
 
+@public
 def serve(
     link: str = "", *, port: int = 0, browser: bool = True, ended: Callable[[], Any] = lambda: False
 ) -> None:

@@ -1,6 +1,5 @@
 """Networks, their initializations, and changes of coordinates that keep the function."""
 
-from biasfree.arguments import public
 from biasfree.networks._initializations import balanced, gaussian, lambda_balanced, opposite, xavier
 from biasfree.networks._network import Network
 from biasfree.networks._rescaling import rebalanced
@@ -20,5 +19,3 @@ __all__ = [
     "rebalanced",
     "xavier",
 ]
-
-public(__all__, globals())

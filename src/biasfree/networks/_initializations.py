@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import affordable, finite, generator, positive, whole
 from biasfree.networks._network import Network
 
 
+@public
 def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
     """Independent Gaussian weights, every layer of norm about `scale`.
 
@@ -26,6 +28,7 @@ def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     )
 
 
+@public
 def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
     """Gaussian weights with incoming and outgoing weights of equal norm for every hidden neuron.
 
@@ -45,6 +48,7 @@ def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     return Network(tuple(weights), leak=leak)
 
 
+@public
 def opposite(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
     """Two layers of Gaussian neurons (w, a), each paired with its opposite (−w, −a); layers of norm `scale`.
 
@@ -62,6 +66,7 @@ def opposite(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     return Network((np.vstack([first, -first]), np.hstack([second, -second])), leak=leak)
 
 
+@public
 def lambda_balanced(
     sizes: Sequence[int], *, scale: float, balance: float, leak: float = 1.0, seed: int = 0
 ) -> Network:
@@ -87,6 +92,7 @@ def lambda_balanced(
     return Network((w1, w2), leak=leak)
 
 
+@public
 def xavier(
     sizes: Sequence[int], *, factor: float = 1.0, leak: float = 0.0, seed: int = 0, signs: bool = False
 ) -> Network:

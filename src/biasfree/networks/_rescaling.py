@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import row_norms
 from biasfree.networks._network import Network
 
 
+@public
 def rebalanced(network: Network) -> Network:
     """The same function with |a_h| = |w_h| for every hidden neuron: the least |θ| that rescaling reaches.
 

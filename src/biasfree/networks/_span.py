@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.networks._network import Network
@@ -57,6 +58,7 @@ class Span:
         return self.rest @ self.rest.T
 
 
+@public
 def in_span(network: Network, data: Dataset) -> Span:
     """`network` and `data` in the rank(x) dimensions of the span of the inputs; the reduction is exact.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import affordable, generator, positive, real, whole
 from biasfree.networks._network import Network
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@public
 def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.0, seed: int = 0) -> Network:
     """Two layers of rank one, with one output: on symmetric data such a ReLU network follows its linear twin.
 
@@ -29,6 +31,7 @@ def rank_one(direction: ArrayLike, *, width: int, scale: float, leak: float = 0.
     return Network((np.outer(a, r), a[None, :]), leak=leak)
 
 
+@public
 def low_rank(
     direction: ArrayLike, *, widths: Sequence[int], scale: float, leak: float = 0.0, seed: int = 0
 ) -> Network:

@@ -3,7 +3,6 @@
 They use the caller's Matplotlib settings or, inside `with style():`, those of the package.
 """
 
-from biasfree.arguments import public
 from biasfree.plots._curves import leak_legend, level, simulated_points, spaced_indices, theory_curve
 from biasfree.plots._directions import NEGATIVE, POSITIVE, directions
 from biasfree.plots._functions import energies, output_map, parity
@@ -35,5 +34,3 @@ __all__ = [
     "trajectory",
     "weights",
 ]
-
-public(__all__, globals())

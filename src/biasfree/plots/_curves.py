@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import whole
 
 if TYPE_CHECKING:
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@public
 def theory_curve(axes: Axes, t: ArrayLike, y: ArrayLike, **look: Any) -> Line2D:
     """Draw a solution as a line."""
     return axes.plot(np.asarray(t), np.asarray(y), **{"ls": "-", **look})[0]
 
 
+@public
 def simulated_points(
     axes: Axes, t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0, **look: Any
 ) -> Line2D:
@@ -30,6 +33,7 @@ def simulated_points(
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 
 
+@public
 def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -> Line2D:
     """Draw a horizontal line with a text at its left or right end."""
     line = axes.axhline(y, **{"color": "0.5", "lw": 0.8, "ls": ":", **look})
@@ -46,6 +50,7 @@ def level(axes: Axes, y: float, text: str, *, side: str = "left", **look: Any) -
     return line
 
 
+@public
 def leak_legend(axes: Axes, leaks: Iterable[float], colors: Iterable[Any], **options: Any) -> None:
     """Add a legend of the leaks by color; leaks 0 and 1 are named ReLU and linear."""
     from matplotlib.lines import Line2D
@@ -58,6 +63,7 @@ def leak_legend(axes: Axes, leaks: Iterable[float], colors: Iterable[Any], **opt
     axes.add_artist(axes.legend(handles=handles, **options))
 
 
+@public
 def spaced_indices(
     t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0
 ) -> Int[np.ndarray, "_"]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -36,6 +37,7 @@ def directions(
     reference: ArrayLike | None = None,
     **look: Any,
 ) -> tuple[Line2D, ...]: ...
+@public
 def directions(
     axes: Axes,
     network: Network | Trajectory,

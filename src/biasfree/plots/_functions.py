@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -28,6 +29,7 @@ _FLAT = 1e-4  # fraction of the largest value below which f counts as zero
 KINDS = {"linear": "0.8", "odd, not linear": "#e69f00", "even": "#0072b2"}  # distinct for color-blind readers
 
 
+@public
 def output_map(
     axes: Axes,
     network: Function,
@@ -63,6 +65,7 @@ def output_map(
     return image
 
 
+@public
 def parity(
     axes: Axes, network: Function, x: ArrayLike, *, shown: int = 2000, **look: Any
 ) -> tuple[Line2D, Line2D]:
@@ -89,6 +92,7 @@ def parity(
     return outputs, odd_outputs
 
 
+@public
 def energies(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[BarContainer, ...]:
     """Draw the linear, odd nonlinear and even shares of the energy of f on the samples, per output.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import DeepParts
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _NAMED = 12  # at most so many neurons get a tick each
 
 
+@public
 def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, **look: Any) -> QuadMesh:
     """Draw a weight matrix, red positive and blue negative, with hidden neurons sorted by sign.
 
@@ -45,6 +47,7 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
     return mesh
 
 
+@public
 def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any) -> tuple[Line2D, ...]:
     """Draw the singular values of every layer on a logarithmic axis, one line per layer.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import as_array, real
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@public
 def phase_diagram(
     axes: Axes,
     x: ArrayLike,
@@ -44,6 +46,7 @@ def phase_diagram(
     return mesh
 
 
+@public
 def brackets(
     axes: Axes, x: ArrayLike, y: ArrayLike, low: ArrayLike, high: ArrayLike, *, along: str = "x", **look: Any
 ) -> ErrorbarContainer:

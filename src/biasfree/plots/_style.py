@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from biasfree.arguments import public
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -30,6 +32,7 @@ _STYLE: Any = {
 }
 
 
+@public
 @contextmanager
 def style() -> Iterator[None]:
     """The package's Matplotlib settings inside a `with` block; the caller's are restored after it."""
@@ -39,6 +42,7 @@ def style() -> Iterator[None]:
         yield
 
 
+@public
 def leak_colors(leaks: Iterable[float]) -> list[tuple[float, ...]]:
     """One color per leak, from dark (ReLU) to light (linear), of the color map viridis."""
     import matplotlib
@@ -47,6 +51,7 @@ def leak_colors(leaks: Iterable[float]) -> list[tuple[float, ...]]:
     return [palette(0.9 * float(leak)) for leak in leaks]
 
 
+@public
 def panel_label(axes: Axes, letter: str) -> None:
     """Write the letter of a panel above its left edge."""
     axes.set_title(f"({letter})", loc="left", fontweight="bold")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import theory as solutions
+from biasfree.arguments import public
 from biasfree.plots._curves import level, spaced_indices, theory_curve
 from biasfree.trajectory import MapTrajectory, Trajectory
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@public
 def loss(
     axes: Axes,
     trajectory: Trajectory | MapTrajectory,
@@ -56,6 +58,7 @@ def loss(
     return line
 
 
+@public
 def trajectory(axes: Axes, run: Trajectory | MapTrajectory, **look: Any) -> Line2D:
     """Draw the loss of a run over time, on axes that show where it falls.
 

@@ -3,7 +3,6 @@
 `coverage(network, data)` has the results that apply, and the failed hypotheses of the others.
 """
 
-from biasfree.arguments import public
 from biasfree.theory._coverage import Coverage, coverage
 from biasfree.theory._expressivity import (
     Certificate,
@@ -146,5 +145,3 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "six_point_escape",
     "SixPointEscape",
 ]
-
-public(__all__, globals())

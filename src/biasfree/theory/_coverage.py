@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory._coverage_text import html, screen, table
@@ -141,6 +142,7 @@ class Coverage:
         return html(self)
 
 
+@public
 def coverage(network: Network, data: Dataset | Population) -> Coverage:
     """For every result of the theory: whether it applies, the defects of its hypotheses, and the remedies.
 

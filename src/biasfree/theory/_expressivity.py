@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import generator, real, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
@@ -22,6 +23,7 @@ ASSUMES = (NO_BIASES, TWO_LAYERS)
 _decomposition = result("two layers are a linear map plus an even function", lambda: ASSUMES)
 
 
+@public
 @_decomposition
 def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
     """The linear map of f(x) = c·W₂W₁x + k·W₂|W₁x|: c·W₂W₁, c = (1+α)/2, k = (1−α)/2.
@@ -33,6 +35,7 @@ def linear_part(network: Network) -> Float[np.ndarray, "K D"]:
     return (1 + network.leak) / 2 * (network.weights[1] @ network.weights[0])
 
 
+@public
 @_decomposition
 def even_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) + f(−x))/2 of any network, in the shape of network(x).
@@ -49,6 +52,7 @@ def even_part(network: Network, x: ArrayLike) -> Any:
     return Network(((1 - network.leak) / 2 * second,))(np.abs(x @ first.T))
 
 
+@public
 @_decomposition
 def odd_part(network: Network, x: ArrayLike) -> Any:
     """(f(x) − f(−x))/2 of any network, in the shape of network(x).
@@ -83,6 +87,7 @@ def homogeneity_defect(
     return max(_mismatch(np.asarray(function(a * x)), a * f) for a in factors_)
 
 
+@public
 def separation_network() -> Network:
     """The three-layer ReLU network 2→4→2→1 that computes bf.data.separation_target, to the last bit.
 
@@ -93,6 +98,7 @@ def separation_network() -> Network:
     return _differences(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.ones(1), 0.0)
 
 
+@public
 def odd_network(d: int, *, width: int, seed: int = 0, leak: float = 0.0) -> Network:
     """A random odd nonlinear function that three bias-free layers express and two cannot.
 
@@ -134,6 +140,7 @@ class Certificate:
         return self.bound / self.odd_energy if self.odd_energy > 0 else 0.0
 
 
+@public
 def two_layer_gap(function: Network | Callable[[Any], Any], x: ArrayLike) -> Certificate:
     """A lower bound on the mean square error of every two-layer bias-free network, any width, any leak.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import finite, generator, representable, row_norms, whole
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
@@ -56,6 +57,7 @@ class ExtremalDirections:
         return self.directions[self.signs == sign]
 
 
+@public
 def extremal_directions(
     data: Dataset, *, leak: float = 0.0, loss: str = "square", starts: int | None = None, seed: int = 0
 ) -> ExtremalDirections:

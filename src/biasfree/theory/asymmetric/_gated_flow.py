@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, positive, real, representable
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -75,6 +76,7 @@ class PatternClasses:
         return [np.where(gate, 1.0, leak)[:, :, None] for gate in self.gates]
 
 
+@public
 @result(
     "one linear network per activation pattern, while the patterns are fixed",
     lambda: ASSUMES,
@@ -140,6 +142,7 @@ def _check_patterns(changes: Float[np.ndarray, "T"], ts: Float[np.ndarray, "T"],
         )
 
 
+@public
 def activation_patterns(network: Network, x: ArrayLike) -> tuple[Bool[np.ndarray, "P _"], ...]:
     """Whether σ has slope 1 (h_l > 0) for every sample and neuron, one array (P, H_l) per hidden layer.
 
@@ -153,6 +156,7 @@ def activation_patterns(network: Network, x: ArrayLike) -> tuple[Bool[np.ndarray
     return tuple((h > 0) | (network.leak == 1) for h in network.preactivations(x)[:-1])
 
 
+@public
 def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClasses:
     """The classes of samples with equal patterns, and their moments; row i of each array is that of sample i.
 
@@ -174,6 +178,7 @@ def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClas
     )
 
 
+@public
 def pattern_changes(
     trajectory: Trajectory, data: Dataset, patterns: Sequence[ArrayLike] | None = None
 ) -> Float[np.ndarray, "T"]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, positive, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
@@ -74,6 +75,7 @@ ASSUMES = (*POINTS, SMALL_OR_SORTED)
 _subnetworks = result("each point is learned by neurons of its own", lambda: ASSUMES)
 
 
+@public
 @_subnetworks
 def independent_flow(
     network: Network,
@@ -113,6 +115,7 @@ def independent_flow(
     return Trajectory(ts, parts.weights(log_rho), values, values, leak=network.leak, stats=stats)
 
 
+@public
 def independent_network(
     network: Network, data: Dataset, *, sort: bool = True, **tolerances: float
 ) -> Network:
@@ -134,6 +137,7 @@ def independent_network(
     return Subnetworks.of(network, data, sort=sort).network()
 
 
+@public
 @_subnetworks
 def learning_times(
     network: Network, data: Dataset, *, share: float = 0.5, sort: bool = True, **tolerances: float

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import finite, increasing_times, non_negative, representable
 from biasfree.data import Dataset, Population, six_points
 from biasfree.networks import Network
@@ -109,6 +110,7 @@ class SixPointEscape:
         return self.initial / (self.initial + (_FULL - self.initial) * np.exp(-self.rate * since))
 
 
+@public
 @result(
     "six points, nearly symmetric: the plateau ends by wedge neurons, at a rate of 2δ/9",
     lambda: ASSUMES,

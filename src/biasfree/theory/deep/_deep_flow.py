@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
@@ -29,6 +30,7 @@ ASSUMES_MAP = ASSUMES_TWIN = STRUCTURE
 _twin = result("the linear map and the linear twin of a deep network of low rank", lambda: ASSUMES_MAP)
 
 
+@public
 @result(
     "deep networks of low rank learn as linear ones, ReLU at half speed",
     lambda: ASSUMES_FLOW,
@@ -83,6 +85,7 @@ def deep_flow(
     return start.trajectory(ts, log_v, r, data, loss=kind, l2=l2, stats=replace(stats, defects=defects))
 
 
+@public
 @result("deep networks of low rank learn as linear ones, ReLU at half speed", lambda: ASSUMES_FLOW)
 def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Float[np.ndarray, "_ _"], ...]:
     """τẆ_l = −∂L/∂W_l of the square loss for every layer of a deep network of low rank.
@@ -108,6 +111,7 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
     return tuple(full)
 
 
+@public
 @_twin
 def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
     """The linear map w of a deep network of low rank, f(x) = w·x.
@@ -122,6 +126,7 @@ def deep_map(network: Network, **tolerances: float) -> Float[np.ndarray, "D"]:
     return (1 + network.leak) / 2 * _product(network)[0]
 
 
+@public
 @_twin
 def deep_linear_twin(network: Network, **tolerances: float) -> Network:
     """The deep linear network that learns as `network` does: the same r and r_l, and layers of norm u/√2.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import finite, non_negative, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@public
 def kernel(network: Network, data: Dataset) -> Float[np.ndarray, "P P"] | Float[np.ndarray, "P K P K"]:
     """The tangent kernel Θ = JJᵀ on the samples, J = ∂f(x_i)/∂θ over all weights (and biases) of a network.
 
@@ -34,6 +36,7 @@ def kernel(network: Network, data: Dataset) -> Float[np.ndarray, "P P"] | Float[
     return theta[:, 0, :, 0] if data.y.ndim == 1 else theta
 
 
+@public
 def infinite_width_kernel(
     x: ArrayLike, x2: ArrayLike, *, leak: float, sigma_w: float, sigma_a: float
 ) -> Float[np.ndarray, "P Q"]:

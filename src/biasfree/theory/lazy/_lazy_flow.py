@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -26,6 +27,7 @@ _TINY = 1e-100
 _MOST, _STEPS = 1000, (4, 32)
 
 
+@public
 @result(
     "weights that hardly move train as the linearized network, with a fixed kernel", lambda: (KINKS, LAZY)
 )

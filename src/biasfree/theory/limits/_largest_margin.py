@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import blocks
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -13,6 +14,7 @@ from biasfree.theory.hypotheses import LABELS, SETTING, Hypothesis, check, resul
 from biasfree.theory.limits._max_margin import SEPARABLE, max_margin
 
 
+@public
 @result("no two-layer network has a larger margin than the hard-margin classifier", lambda: ASSUMES)
 def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, **tolerances: float) -> float:
     """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², over all two-layer networks of one leak.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import non_negative, real
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
@@ -50,6 +51,7 @@ ASSUMES_LEAST_SQUARES = (NO_BIASES, TWO_LAYERS, SYMMETRY, ENOUGH)
 ASSUMES_L2 = (*SETTING, SYMMETRY, ENOUGH)
 
 
+@public
 @result(
     "square loss: training ends at the least-squares map, the global minimum",
     lambda: ASSUMES_LEAST_SQUARES,
@@ -69,6 +71,7 @@ def least_squares(data: Dataset | Population) -> Float[np.ndarray, "*K D"]:
     return least_squares_fit(data)[0].reshape(data.beta.shape)
 
 
+@public
 @result("square loss with L2: the linear map at the end of training", lambda: ASSUMES_L2)
 def l2_solution(data: Dataset | Population, l2: float, *, leak: float = 0.0) -> Float[np.ndarray, "*1 D"]:
     """The linear map at the end of training with the square loss and L2 = λ.
@@ -94,6 +97,7 @@ def l2_solution(data: Dataset | Population, l2: float, *, leak: float = 0.0) -> 
     return (basis @ (along / (values + mu))).reshape(data.beta.shape)
 
 
+@public
 def final_norm(w: Any, *, leak: float = 0.0) -> float:
     """|W₁| = |W₂| of a trained two-layer network with linear map w.
 

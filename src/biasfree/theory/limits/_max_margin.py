@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import real
 from biasfree.data import Dataset
 from biasfree.losses import Logistic
@@ -45,6 +46,7 @@ class MaxMargin:
         return self.w * self.margin
 
 
+@public
 @result("logistic loss: training approaches the hard-margin direction", lambda: ASSUMES)
 def max_margin(data: Dataset) -> MaxMargin:
     """The hard-margin classifier through the origin, whose direction logistic training approaches.

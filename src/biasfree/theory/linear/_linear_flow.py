@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
@@ -48,6 +49,7 @@ LAMBDA_BALANCED = Hypothesis(
 ASSUMES = (NO_BIASES, TWO_LAYERS, LINEAR, WHITE, LAMBDA_BALANCED)
 
 
+@public
 @result("closed form of the map for linear networks of any number of outputs", lambda: ASSUMES)
 def linear_flow(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, whole
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _LARGEST = 690.0  # ln 1e300
 _NEWTON = 8  # steps; slopes along them differ by a factor below 4, so that six suffice
 
 
+@public
 def mode_course(start: float, s: float, ts: ArrayLike, *, depth: int) -> Float[np.ndarray, "T"]:
     """The strength a(t) of one aligned mode of a deep linear network with L = `depth` weight layers.
 
@@ -36,6 +38,7 @@ def mode_course(start: float, s: float, ts: ArrayLike, *, depth: int) -> Float[n
         return np.where(ts == 0, start, np.exp(log_course(np.log(start), s, ts, depth)))
 
 
+@public
 def mode_time(start: float, stop: float, s: float, *, depth: int) -> float:
     """The time in which an aligned mode goes from strength `start` to `stop`; infinite if it never does.
 

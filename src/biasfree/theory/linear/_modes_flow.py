@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import generator, increasing_times, real, whole
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
@@ -83,6 +84,7 @@ ALIGNED = Hypothesis(
 ASSUMES = (NO_BIASES, LINEAR, WHITE, ALIGNED)
 
 
+@public
 @result("one equation per mode for aligned linear networks of any depth", lambda: ASSUMES)
 def modes_flow(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
@@ -114,6 +116,7 @@ def modes_flow(
     return Trajectory(ts, weights, loss, loss, leak=1.0, stats=stats, linear=maps)
 
 
+@public
 def aligned_modes(
     data: Dataset | Population, *, width: int, depth: int, strengths: ArrayLike, seed: int = 0
 ) -> Network:

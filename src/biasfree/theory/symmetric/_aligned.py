@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LEADS = 0.1  # a neuron's sign is decided where the rest of it is at most this share of its growing part
 
 
+@public
 @result("small random initial weights train as a rank-one network", lambda: ASSUMES)
 def aligned(network: Network, data: Dataset | Population, **tolerances: float) -> Network:
     """The rank-one network whose training follows that of small random initial weights, from the same t = 0.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, Square, loss_named
@@ -36,6 +37,7 @@ _growth = result(
 )
 
 
+@public
 @result("the early phase is linear", lambda: EARLY, until="outputs are no longer negligible")
 def early_flow(
     network: Network,
@@ -79,6 +81,7 @@ def early_flow(
     )
 
 
+@public
 @_growth
 def growth_rate(
     network: Network,
@@ -103,6 +106,7 @@ def growth_rate(
     return _rate(network, data, kind) - l2
 
 
+@public
 @result("weights grow along one direction until the loss falls", lambda: SMALL_RANDOM)
 def escape_time(
     network: Network,
@@ -145,6 +149,7 @@ def escape_time(
     return float(grown / (2 * rate)) if grown > 0 else np.inf
 
 
+@public
 @_lemma12
 def lemma12_bound(
     network: Network,
@@ -168,6 +173,7 @@ def lemma12_bound(
     return _grown(network, rate * increasing_times(ts))
 
 
+@public
 @_lemma12
 def lemma12_window(
     network: Network, data: Dataset | Population, *, any_data: bool = False, **tolerances: float
@@ -185,6 +191,7 @@ def lemma12_window(
     return -float(np.log(size)) / rate if size > 0 and rate > 0 else np.inf
 
 
+@public
 @_growth
 def norm_bound(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
@@ -198,6 +205,7 @@ def norm_bound(
     return _grown(network, _rate(network, data, Square()) * increasing_times(ts))
 
 
+@public
 @_growth
 def early_error(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
@@ -38,6 +39,7 @@ _equivalence = result(
 )
 
 
+@public
 def linear_twin(network: Network) -> Network:
     """The linear network that learns as `network` does on symmetric data: W_lin(0) = √c·W(0), c = (1+α)/2.
 
@@ -52,6 +54,7 @@ def linear_twin(network: Network) -> Network:
     return Network(tuple(np.sqrt(c) * w for w in network.weights), leak=1.0)
 
 
+@public
 def from_linear_twin(network: Network, *, leak: float) -> Network:
     """The (leaky) ReLU network whose linear twin is `network`: W(0) = √(1/c)·W_lin(0), c = (1+α)/2.
 
@@ -65,6 +68,7 @@ def from_linear_twin(network: Network, *, leak: float) -> Network:
     return Network(tuple(w / np.sqrt((1 + other.leak) / 2) for w in network.weights), leak=other.leak)
 
 
+@public
 @_equivalence
 def equivalent_flow(
     network: Network,
@@ -98,6 +102,7 @@ def equivalent_flow(
     return twin.trajectory(ts, states, leak=network.leak, stats=replace(stats, defects=defects))
 
 
+@public
 @_equivalence
 def equivalent_descent(
     network: Network,

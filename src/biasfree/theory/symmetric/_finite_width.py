@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import non_negative, real, whole
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LARGEST = np.sqrt(2 - np.sqrt(2))  # the error as the smaller of |r₁⁺| and |r₁⁻| → 0
 
 
+@public
 @result("the final distance from the linear twin, from the initial weights", lambda: SMALL_RANDOM)
 def final_weight_error(network: Network, data: Dataset | Population, **tolerances: float) -> float:
     """|√c·W − W_lin|/|W_lin| at t → ∞ from small random initial weights, W_lin the linear twin.
@@ -100,6 +102,7 @@ class WeightErrorLaw:
         return high
 
 
+@public
 def final_weight_error_law(width: int, *, leak: float = 0.0) -> WeightErrorLaw:
     """The distribution of `final_weight_error` over Gaussian initial weights of `width` neurons.
 
@@ -108,6 +111,7 @@ def final_weight_error_law(width: int, *, leak: float = 0.0) -> WeightErrorLaw:
     return WeightErrorLaw(width, leak)
 
 
+@public
 @result("positive and negative neurons learn as two linear networks", lambda: ASSUMES_HALVES)
 def halves(network: Network, data: Dataset | Population, **tolerances: float) -> tuple[Network, Network]:
     """The two aligned networks that a ReLU network from small random initial weights splits into.
@@ -124,6 +128,7 @@ def halves(network: Network, data: Dataset | Population, **tolerances: float) ->
     return _halves(network, data)
 
 
+@public
 @result("the loss of initial weights whose ± parts have unequal norms", lambda: ASSUMES_SPLIT)
 def split_loss(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float

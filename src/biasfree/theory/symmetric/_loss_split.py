@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
@@ -38,6 +39,7 @@ class LossSplit:
         return self.linear + self.even
 
 
+@public
 @_split
 def loss_split(network: Network, data: Dataset | Population, **tolerances: float) -> LossSplit:
     """The square loss of a (leaky) ReLU network: the loss of its linear twin plus that of its even part.
@@ -58,6 +60,7 @@ def loss_split(network: Network, data: Dataset | Population, **tolerances: float
     return LossSplit(*(float(np.sum(part**2)) / (2 * len(data)) for part in (linear, even)))
 
 
+@public
 @_split
 def symmetric_slope(
     network: Network, data: Dataset | Population, **tolerances: float

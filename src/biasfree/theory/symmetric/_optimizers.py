@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import finite
 from biasfree.data import Dataset
 from biasfree.networks import Network
@@ -60,6 +61,7 @@ MIRRORED = Hypothesis(
 ASSUMES = (NO_BIASES, TWO_LAYERS, MIRRORED, OPPOSITE)
 
 
+@public
 @result("learns as its linear twin under momentum, batches of mirror pairs, Adam and AdamW", lambda: ASSUMES)
 def optimizer_twin(
     network: Network, data: Dataset, optimizer: str, **hyperparameters: float
@@ -82,6 +84,7 @@ def optimizer_twin(
     return linear_twin(network), twin_hyperparameters(optimizer, network.leak, **hyperparameters)
 
 
+@public
 def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) -> dict[str, float]:
     """The hyperparameters of the linear twin of a (leaky) ReLU network, c = (1+α)/2.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ASSUMES = EQUIVALENCE
 
 
+@public
 @result("D + 1 equations, for any Σ and L2", lambda: ASSUMES, losses=("square", "logistic"))
 def reduced_flow(
     network: Network,

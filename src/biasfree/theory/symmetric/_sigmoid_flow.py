@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, real
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
@@ -27,6 +28,7 @@ ASSUMES_TWO = (*alignment.SMALL_RANDOM, RELU, WHITE)
 _one_sigmoid = result("closed form from small random initial weights: one sigmoid", lambda: ASSUMES)
 
 
+@public
 @_one_sigmoid
 def sigmoid_flow(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
@@ -52,6 +54,7 @@ def sigmoid_flow(
     return start.trajectory(ts, u, r, data, loss=Square(), stats=Stats("sigmoid_flow", defects=defects))
 
 
+@public
 @result("closed form from small random initial weights at any width: two sigmoids", lambda: ASSUMES_TWO)
 def two_sigmoid_flow(
     network: Network, data: Dataset | Population, ts: ArrayLike, **tolerances: float
@@ -85,6 +88,7 @@ def two_sigmoid_flow(
     )
 
 
+@public
 @_one_sigmoid
 def time_to_loss(
     network: Network, data: Dataset | Population, level: ArrayLike, **tolerances: float

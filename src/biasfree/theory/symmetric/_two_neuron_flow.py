@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times, positive
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, loss_named
@@ -32,6 +33,7 @@ _ABSENT = -1e4  # ln|a| of a sign that no neuron has, far below the smallest flo
 _BEYOND = 30.0  # largest excess of ln|a| over its value at the transition, in a trial step
 
 
+@public
 @result(
     "small random initial weights learn as two neurons, at any width and for any Σ",
     lambda: ASSUMES,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.arrays import increasing_times
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 ASSUMES = (*EQUIVALENCE, WHITE, TARGET)
 
 
+@public
 @result("closed form on white input", lambda: ASSUMES)
 def white_flow(
     network: Network,
