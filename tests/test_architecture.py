@@ -98,6 +98,21 @@ def test_modules_of_a_folder_are_private():
     assert [path for path in MODULES if path.parent != ROOT and not path.name.startswith("_")] == []
 
 
+#: Files that still enter another room by a window.
+WINDOWS = {"cli/_sweep.py"}
+
+
+def test_a_room_is_entered_by_its_door():
+    """What a room has for others is exported by its `__init__`; no module imports another's private one."""
+    for path in MODULES:
+        if path.relative_to(ROOT).as_posix() in WINDOWS:
+            continue
+        for module in dotted(path):
+            package, *parts = module.split(".")
+            if package == "biasfree" and parts and parts[0] not in (stage_of(path), "_version"):
+                assert not [part for part in parts if part.startswith("_")], f"{path} climbs into {module}"
+
+
 def test_papers_and_documents_use_public_names():
     for path in BUILT_ON_IT:
         for module, name in imports(path):

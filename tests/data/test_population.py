@@ -11,7 +11,7 @@ from mpmath import mp
 
 import biasfree as bf
 from biasfree.data import Population, _two_ridges
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data._absolute_products import AbsoluteProducts, Polar
 from biasfree.data._ridge import ridge_moments
 from biasfree.data._two_ridges import Ridge, mean_product
 
@@ -143,7 +143,7 @@ def test_products_have_fifty_digits_beside_them(sign, angle, size):
     """Value and gradient within 8 roundings of |p||q| and |q|, for parallel, opposite and tiny vectors."""
     p = size * np.array([1.0, 0.3, -0.2])
     q = sign * (np.array([1.0, 0.3, -0.2]) + angle * np.array([0.3, -1.0, 0.4]))
-    products = AbsoluteProducts.of(Rays.of(p[None]), Rays.of(q[None]))
+    products = AbsoluteProducts.of(Polar.of(p[None]), Polar.of(q[None]))
     with mp.workdps(50):
         value, slope = exact_product(p, q)
         scale = np.linalg.norm(q)
@@ -158,12 +158,12 @@ def test_angles_keep_relative_digits_near_zero_and_pi():
     """sin θ to 1e-7 of itself at θ = 1e-9, where the cosine is 1 to rounding: unit vectors round by 1e-16."""
     angle = 1e-9
     p, q = np.array([[1.0, 0.0]]), np.array([[1.0, angle], [-1.0, angle]])
-    found = AbsoluteProducts.of(Rays.of(p), Rays.of(q)).sines[0]
+    found = AbsoluteProducts.of(Polar.of(p), Polar.of(q)).sines[0]
     np.testing.assert_allclose(found, angle, rtol=1e-7)
 
 
 def test_a_zero_vector_has_zero_products_and_no_nan():
-    products = AbsoluteProducts.of(Rays.of(np.array([[0.0, 0.0], [1.0, 2.0]])), Rays.of(np.zeros((1, 2))))
+    products = AbsoluteProducts.of(Polar.of(np.array([[0.0, 0.0], [1.0, 2.0]])), Polar.of(np.zeros((1, 2))))
     assert not products.values.any()
     assert not products.gradients(np.ones(1)).any()
 

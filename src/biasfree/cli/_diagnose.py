@@ -65,7 +65,7 @@ def diagnose(
     """Diagnose whether a linear model would do as well, and what keeps a network linear."""
     from biasfree.diagnostics.advice import diagnose as diagnosed
     from biasfree.files import replacing, writable
-    from biasfree.networks._weight_files import load_network
+    from biasfree.networks import load_network
 
     for file in (json_file, html_file):
         if file is not None:

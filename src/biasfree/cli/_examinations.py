@@ -38,7 +38,7 @@ def stored_problem() -> tuple[bf.Network, bf.Dataset]:
 
 
 def _release() -> Found:
-    from biasfree.dynamics._releases import KNOWN_WRONG, refuse_wrong_release
+    from biasfree.dynamics import KNOWN_WRONG, refuse_wrong_release
 
     refuse_wrong_release()
     named = ", ".join(KNOWN_WRONG)
@@ -46,7 +46,7 @@ def _release() -> Found:
 
 
 def _devices() -> Found:
-    from biasfree.dynamics.descent._batches import devices
+    from biasfree.dynamics import devices
 
     known = ", ".join(devices())
     return f"{known}; flows run on {os.cpu_count()} processors, descent on device 0", Verdict.OK
@@ -71,9 +71,9 @@ def _cache() -> Found:
 
 
 def _native() -> Found:
-    from biasfree.dynamics.flow._flow import run
+    from biasfree.dynamics import flow_cache
 
-    folder = run.stats.cache_path
+    folder = flow_cache()
     if folder is None:
         return (
             "every process compiles flows anew, for about a minute, because no folder keeps them; "

@@ -1,8 +1,11 @@
 """Datasets, infinite data, the tasks of the papers, and transformations of data."""
 
+from biasfree.data._absolute_products import AbsoluteProducts as AbsoluteProducts
+from biasfree.data._absolute_products import Polar as Polar
 from biasfree.data._dataset import Dataset
 from biasfree.data._digits import digits
 from biasfree.data._loading import load
+from biasfree.data._loading import read_columns as read_columns
 from biasfree.data._mirror import mirror_pairs
 from biasfree.data._population import Population
 from biasfree.data._tasks import (

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Rays:
+class Polar:
     """Vectors as lengths and unit vectors; the unit vector of zero is zero."""
 
     sizes: Float[np.ndarray, "N"]
     units: Float[np.ndarray, "N D"]
 
     @classmethod
-    def of(cls, rows: Float[np.ndarray, "N D"]) -> Rays:
+    def of(cls, rows: Float[np.ndarray, "N D"]) -> Polar:
         """The lengths and unit vectors of the rows of a matrix."""
         sizes = row_norms(rows)
         scale = np.where(sizes > 0, sizes, 1.0)[:, None]
@@ -37,9 +37,9 @@ class Rays:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def with_rows(self, others: Rays) -> Rays:
+    def with_rows(self, others: Polar) -> Polar:
         """These vectors, and the others after them."""
-        return Rays(np.append(self.sizes, others.sizes), np.concatenate([self.units, others.units]))
+        return Polar(np.append(self.sizes, others.sizes), np.concatenate([self.units, others.units]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class AbsoluteProducts:
     `sines` are sin θ, and `complements` π/2 − θ.
     """
 
-    p: Rays
-    q: Rays
+    p: Polar
+    q: Polar
     sines: Float[np.ndarray, "P Q"]
     complements: Float[np.ndarray, "P Q"]
     values: Float[np.ndarray, "P Q"]
 
     @classmethod
-    def of(cls, p: Rays, q: Rays) -> AbsoluteProducts:
+    def of(cls, p: Polar, q: Polar) -> AbsoluteProducts:
         """The products of every vector in p with every vector in q."""
         cdist = load("scipy.spatial.distance").cdist
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import affordable, generator, non_negative, positive, real, reduce_to_fields, whole
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data._absolute_products import AbsoluteProducts, Polar
 from biasfree.data._dataset import Dataset
 from biasfree.data._population_arguments import (
     Odd,
@@ -165,7 +165,7 @@ class Population:
     def even_mean_square(self) -> float:
         """The mean square of the even part of y."""
         rows, factors = self.even_part
-        rays = Rays.of(self.whitened(rows))
+        rays = Polar.of(self.whitened(rows))
         return max(float(factors @ AbsoluteProducts.of(rays, rays).values @ factors), 0.0)
 
     @cached_property

@@ -84,7 +84,7 @@ from biasfree.diagnostics._weights import (
     layer_summary,
     path_norm,
 )
-from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
+from biasfree.theory import symmetry_defect
 
 __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     # data

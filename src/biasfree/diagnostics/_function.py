@@ -15,13 +15,16 @@ from biasfree.arrays import compressed, real
 from biasfree.data import Dataset, Population
 from biasfree.diagnostics import _infinite_data as infinite
 from biasfree.networks import Network
-from biasfree.theory import _expressivity
-from biasfree.theory._expressivity import even_part, odd_part
-from biasfree.theory.asymmetric._gated_flow import activation_patterns
+from biasfree.theory import (
+    AssumptionError,
+    _expressivity,
+    activation_patterns,
+    even_part,
+    least_squares_fit,
+    max_margin,
+    odd_part,
+)
 from biasfree.theory.hypotheses import LABELS
-from biasfree.theory.hypotheses._hypothesis import AssumptionError
-from biasfree.theory.limits._max_margin import max_margin
-from biasfree.theory.parts._linear_loss import least_squares_fit
 
 if TYPE_CHECKING:
     from jaxtyping import Float

@@ -16,7 +16,7 @@ from biasfree.diagnostics._hooks import Call, dtype_of, watch
 from biasfree.diagnostics._linear_rest import SPARE, LinearFit, linear_fit
 from biasfree.diagnostics._module_function import directional, measured_rows, switching
 from biasfree.files import replacing
-from biasfree.networks._pytorch import is_module
+from biasfree.networks import is_module
 from biasfree.tables import Table
 from biasfree.ties import EPS, share_side
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.lazy._kernel import kernel
+from biasfree.theory import kernel
 from biasfree.ties import side
 from biasfree.trajectory import Trajectory
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from biasfree.arrays import generator, row_norms, whole
 from biasfree.data import Dataset, Population, mirror_pairs
-from biasfree.theory.hypotheses._population_asymmetry import worst_half_space
-from biasfree.theory.hypotheses._symmetry_defect import half_space_defect, random_subset, worst_half_spaces
+from biasfree.theory import half_space_defect, random_subset, worst_half_space, worst_half_spaces
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -12,7 +12,7 @@ import numpy as np
 from biasfree.arrays import generator, positive, real, whole
 from biasfree.diagnostics._callback import TrainerCallback
 from biasfree.diagnostics._training_log import CsvLog, check_writer
-from biasfree.networks._pytorch import function_of, is_module
+from biasfree.networks import function_of, is_module
 from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from biasfree.arrays import row_norms, whole
 from biasfree.networks import Network
-from biasfree.theory.deep._structure import DeepParts
+from biasfree.theory import DeepParts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import compressed, generator, squared_distances, whole
 from biasfree.data import Dataset, Population, center, whiten
 from biasfree.diagnostics._mirror_test import mirror_inputs, sample_lines
-from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
+from biasfree.theory import symmetry_defect
 from biasfree.threads import load
 from biasfree.ties import EPS, first_least, side, zeroed
 

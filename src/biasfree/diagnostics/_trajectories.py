@@ -15,8 +15,8 @@ from biasfree.diagnostics._function import Model, effective_map, nonlinear_share
 from biasfree.diagnostics._infinite_data import distance_from_map
 from biasfree.diagnostics._weights import conserved
 from biasfree.networks import Network
+from biasfree.theory import least_squares_fit
 from biasfree.theory.hypotheses import LABELS
-from biasfree.theory.parts._linear_loss import least_squares_fit
 from biasfree.threads import load
 from biasfree.trajectory import MapTrajectory, Trajectory
 

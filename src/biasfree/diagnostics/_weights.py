@@ -13,7 +13,7 @@ from biasfree.arrays import non_negative, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.diagnostics._stable_rank import stable_rank
 from biasfree.networks import Network
-from biasfree.theory.parts._rank_one import RankOne
+from biasfree.theory import RankOne
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 from biasfree.arguments import exported
 
 if TYPE_CHECKING:
+    from biasfree.dynamics._progress import Halted as Halted
+    from biasfree.dynamics._progress import stop_when_set as stop_when_set
+    from biasfree.dynamics._progress import watch_losses as watch_losses
+    from biasfree.dynamics._releases import KNOWN_WRONG as KNOWN_WRONG
+    from biasfree.dynamics._releases import refuse_wrong_release as refuse_wrong_release
+    from biasfree.dynamics.descent._batches import devices as devices
     from biasfree.dynamics.descent._calls import DivergenceError
     from biasfree.dynamics.descent._gradient_descent import gradient_descent
     from biasfree.dynamics.descent._long_descent import long_descent
@@ -29,6 +35,16 @@ _HOMES = {
     "sharpness": "descent._sharpness",
 }
 
+#: What other rooms use and users do not.
+_SHARED = {
+    "Halted": "_progress",
+    "KNOWN_WRONG": "_releases",
+    "devices": "descent._batches",
+    "refuse_wrong_release": "_releases",
+    "stop_when_set": "_progress",
+    "watch_losses": "_progress",
+}
+
 __all__ = [
     "DivergenceError",
     "UnfinishedError",
@@ -41,12 +57,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SHARED:
+        return getattr(importlib.import_module(f"{__name__}.{_SHARED[name]}"), name)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has: {', '.join(__all__)}")
     home = importlib.import_module(f"{__name__}.{_HOMES[name]}")
     globals()[name] = getattr(home, name)
     exported([name], globals())
     return globals()[name]
+
+
+def flow_cache() -> str | None:
+    """The folder that keeps compiled flows, or None where no folder does."""
+    from biasfree.dynamics.flow._flow import run
+
+    return run.stats.cache_path
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,7 @@ import numpy as np
 from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.diagnostics import plateaus
-from biasfree.dynamics import DivergenceError, UnfinishedError
-from biasfree.dynamics._progress import Halted, watch_losses
+from biasfree.dynamics import DivergenceError, Halted, UnfinishedError, watch_losses
 from biasfree.lab._experiment import network_of, preview_of, run_of, times_of, twin_of
 from biasfree.lab._lines import lines_of
 from biasfree.lab._replay import measures, replay

@@ -113,7 +113,7 @@ def _read(inbox: Inbox, voice: Voice) -> None:
 
 
 def _answer(inbox: Inbox, voice: Voice) -> None:
-    from biasfree.dynamics._progress import stop_when_set
+    from biasfree.dynamics import stop_when_set
     from biasfree.lab._files import file_of
     from biasfree.lab._session import Session
 
@@ -131,7 +131,7 @@ def _answer(inbox: Inbox, voice: Voice) -> None:
 
 def in_time(session: Session, message: dict[str, Any], inbox: Inbox) -> dict[str, Any] | None:
     """Let a session answer a message within the limit; if it could not, the answer that says why."""
-    from biasfree.dynamics._progress import Halted
+    from biasfree.dynamics import Halted
 
     inbox.start_clock()
     try:

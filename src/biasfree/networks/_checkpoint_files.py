@@ -45,7 +45,7 @@ def checkpoint_files(where: str | os.PathLike[str] | Sequence[Any]) -> tuple[Pat
     return tuple(sorted(found, key=lambda path: natural_order(str(path.relative_to(folder)))))
 
 
-def steps(files: Sequence[Path]) -> tuple[int, ...] | None:
+def checkpoint_steps(files: Sequence[Path]) -> tuple[int, ...] | None:
     """The steps in the names: the last number that differs from file to file; None if there is none."""
     names = [re.sub(r"(?<=\d)_(?=\d)", "", str(file.with_suffix(""))) for file in files]
     texts = {tuple(re.split(r"\d+", name)) for name in names}
@@ -59,7 +59,7 @@ def steps(files: Sequence[Path]) -> tuple[int, ...] | None:
 
 
 @contextmanager
-def borrowed(model: Any) -> Iterator[None]:
+def borrowed_weights(model: Any) -> Iterator[None]:
     """The model may be given other weights meanwhile; at the end it has its own again."""
     own = {name: value.detach().clone() for name, value in model.state_dict().items()}
     try:
@@ -68,7 +68,7 @@ def borrowed(model: Any) -> Iterator[None]:
         model.load_state_dict(own)
 
 
-def put_into(model: Any, state: Mapping[str, np.ndarray], path: Path) -> None:
+def put_weights_into(model: Any, state: Mapping[str, np.ndarray], path: Path) -> None:
     """Give the model these weights; raises ValueError where names or shapes do not fit."""
     import torch
 

@@ -58,13 +58,13 @@ def low_rank(
 def low_rank_layers(
     r: Float[np.ndarray, "D"], neurons: Sequence[Float[np.ndarray, "_"]], *, leak: float
 ) -> list[Float[np.ndarray, "_ _"]]:
-    """The layers for u = 1: r_1rᵀ, F_l F_{l−1}ᵀ with the frames F_l of `frame`, and r_{L−1}ᵀ."""
-    frames = [frame(v, leak=leak) for v in neurons]
+    """The layers for u = 1: r_1rᵀ, F_l F_{l−1}ᵀ with the frames F_l of `neuron_frame`, and r_{L−1}ᵀ."""
+    frames = [neuron_frame(v, leak=leak) for v in neurons]
     middle = [above @ below.T for below, above in pairwise(frames)]
     return [np.outer(neurons[0], r), *middle, neurons[-1][None]]
 
 
-def frame(v: Float[np.ndarray, "H"], *, leak: float) -> Float[np.ndarray, "H _"]:
+def neuron_frame(v: Float[np.ndarray, "H"], *, leak: float) -> Float[np.ndarray, "H _"]:
     """F with W_l = u F_l F_{l−1}ᵀ: the column v, or for ReLU the two columns 2^{1/4}v⁺ and 2^{1/4}v⁻."""
     if leak == 1:
         return v[:, None]

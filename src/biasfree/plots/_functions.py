@@ -11,8 +11,7 @@ import numpy as np
 from biasfree.arguments import public
 from biasfree.arrays import positive, real, whole
 from biasfree.data import Dataset
-from biasfree.networks import Network
-from biasfree.networks._pytorch import function_of, is_module
+from biasfree.networks import Network, function_of, is_module
 from biasfree.plots._networks import signed_colors
 from biasfree.theory import even_part, odd_part
 

@@ -26,6 +26,11 @@ from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_poi
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
+from biasfree.theory.hypotheses._population_asymmetry import worst_half_space as worst_half_space
+from biasfree.theory.hypotheses._symmetry_defect import half_space_defect as half_space_defect
+from biasfree.theory.hypotheses._symmetry_defect import random_subset as random_subset
+from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect as symmetry_defect
+from biasfree.theory.hypotheses._symmetry_defect import worst_half_spaces as worst_half_spaces
 from biasfree.theory.lazy._kernel import infinite_width_kernel, kernel
 from biasfree.theory.lazy._lazy_flow import lazy_flow
 from biasfree.theory.limits._largest_margin import largest_margin
@@ -34,6 +39,8 @@ from biasfree.theory.limits._max_margin import MaxMargin, max_margin
 from biasfree.theory.linear._linear_flow import linear_flow
 from biasfree.theory.linear._mode_course import mode_course, mode_time
 from biasfree.theory.linear._modes_flow import aligned_modes, modes_flow
+from biasfree.theory.parts._linear_loss import least_squares_fit as least_squares_fit
+from biasfree.theory.parts._rank_one import RankOne as RankOne
 from biasfree.theory.symmetric._aligned import aligned
 from biasfree.theory.symmetric._early_phase import (
     early_error,

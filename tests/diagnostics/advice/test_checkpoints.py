@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import biasfree as bf
 from biasfree.cli._command import app
 from biasfree.diagnostics.advice._checkpoints import Checkpoint, Trend
-from biasfree.networks._checkpoint_files import checkpoint_files, steps
+from biasfree.networks import checkpoint_files, checkpoint_steps
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -117,7 +117,7 @@ def test_steps_are_read_from_names_in_natural_order(names, expected, tmp_path):
     (tmp_path / "scheduler.pt").touch()
     files = checkpoint_files(tmp_path)
     assert [str(file.relative_to(tmp_path)) for file in files] == names
-    assert steps([file.relative_to(tmp_path) for file in files]) == expected
+    assert checkpoint_steps([file.relative_to(tmp_path) for file in files]) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Advice on a model and its data: `diagnose`, its report, and the trend over checkpoints."""
 
-from biasfree.arguments import public
+from biasfree.arguments import exported
 from biasfree.diagnostics.advice._checkpoints import diagnose_checkpoints
 from biasfree.diagnostics.advice._diagnose import diagnose
 
 __all__ = ["diagnose", "diagnose_checkpoints"]
 
-public(__all__, globals())
+exported(__all__, globals())

@@ -22,9 +22,15 @@ from biasfree.diagnostics.advice._state import Thresholds
 from biasfree.diagnostics.advice._subject import subject_of
 from biasfree.diagnostics.advice._wording import amount, percent
 from biasfree.files import replacing
-from biasfree.networks._checkpoint_files import borrowed, checkpoint_files, put_into, steps
-from biasfree.networks._pytorch import is_module
-from biasfree.networks._weight_files import load_network, load_state
+from biasfree.networks import (
+    borrowed_weights,
+    checkpoint_files,
+    checkpoint_steps,
+    is_module,
+    load_network,
+    load_state,
+    put_weights_into,
+)
 from biasfree.tables import Table, as_json
 from biasfree.threads import one_blas_thread
 from biasfree.ties import share_side, side
@@ -193,7 +199,7 @@ def diagnose_checkpoints(
     if layers and model is None:
         raise ValueError("layers=True needs a torch.nn.Module; pass one as model.")
     samples = samples_of(data, y, seed=seed)
-    known = steps(files)
+    known = checkpoint_steps(files)
     limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
     rows, last, versus = [], None, None
     with _each(model, leak) as load:
@@ -256,8 +262,8 @@ def _each(model: Any, leak: float | None) -> Iterator[Callable[[Path], Any]]:
         raise ValueError("leak is only for checkpoints without a model; leave it out.")
 
     def load(file: Path) -> Any:
-        put_into(model, load_state(file), file)
+        put_weights_into(model, load_state(file), file)
         return model
 
-    with borrowed(model):
+    with borrowed_weights(model):
         yield load

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.arrays import affordable
-from biasfree.data._loading import read_columns
+from biasfree.data import read_columns
 from biasfree.files import existing_file, load_npz
 
 #: Images with two values or a palette are converted; those of other kinds hold other numbers than 0 to 255.

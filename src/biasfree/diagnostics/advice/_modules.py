@@ -8,7 +8,7 @@ from typing import Any
 from biasfree.diagnostics._layers import layer_linearity
 from biasfree.diagnostics.advice._report import Report
 from biasfree.diagnostics.advice._samples import Samples
-from biasfree.networks._pytorch import is_module
+from biasfree.networks import is_module
 
 
 def with_layers(report: Report, model: Any, samples: Samples | None, *, seed: int) -> Report:

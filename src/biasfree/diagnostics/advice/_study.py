@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.diagnostics._mirror_test import Symmetry, mirror_inputs, sample_lines, symmetry
-from biasfree.theory.hypotheses._symmetry_defect import half_space_defect
+from biasfree.theory import half_space_defect
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

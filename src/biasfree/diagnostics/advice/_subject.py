@@ -12,8 +12,7 @@ from biasfree.arrays import as_array, real
 from biasfree.diagnostics.advice._estimators import as_estimator
 from biasfree.diagnostics.advice._samples import Samples
 from biasfree.diagnostics.advice._task import Kind
-from biasfree.networks import Network
-from biasfree.networks._pytorch import function_of, is_module, network_of
+from biasfree.networks import Network, function_of, is_module, network_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float

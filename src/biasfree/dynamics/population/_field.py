@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from biasfree.data import Population
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.networks import Network
 from biasfree.trajectory import Factored, Trajectory
 
@@ -36,7 +35,7 @@ class PopulationField:
         rows, factors = population.even_part
         self.basis = _span(network, population) if population.variance is not None else None
         self.best = self.whitened(self._inside(population.best_map))
-        self.teacher = Rays.of(self.whitened(self._inside(rows)))
+        self.teacher = Polar.of(self.whitened(self._inside(rows)))
         self.factors = -factors
         self.constant = population.odd_rest / 2
         self.even_constant = population.even_mean_square / 2
@@ -56,7 +55,7 @@ class PopulationField:
         white = self.whitened(first)
         gap = self.best - self.c * (second @ white)
         loss = self.constant + gap @ gap / 2
-        p = Rays.of(white)
+        p = Polar.of(white)
         # σ′(0) = α on all inputs of a neuron w = 0, where |w·x| has no derivative
         slopes = np.where(p.sizes > 0, self.c, self.network.leak)
         inner, outer = np.multiply.outer(slopes, gap), self.c * (white @ gap)
@@ -127,7 +126,7 @@ def _span(network: Network, population: Population) -> Float[np.ndarray, "D R"] 
     rows = [network.weights[0], population.even_part[0], population.best_map[None]]
     if sum(map(len, rows)) >= population.dimensions:
         return None
-    q, r = np.linalg.qr(np.concatenate([Rays.of(part).units for part in rows]).T)
+    q, r = np.linalg.qr(np.concatenate([Polar.of(part).units for part in rows]).T)
     left, singular, _ = np.linalg.svd(r)
     kept = singular > singular[0] * len(r) * np.finfo(float).eps
     return q @ left[:, kept] if kept.any() else q[:, :1]  # all vectors are zero: any direction serves

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data import AbsoluteProducts, Polar
 from biasfree.dynamics.population._field import PopulationField
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def _steepest(
     first, second = field.layers(theta)
     white = field.whitened(first)
     gap = field.best - field.c * (second @ white)
-    sources = Rays.of(white).with_rows(field.teacher)
+    sources = Polar.of(white).with_rows(field.teacher)
     factors = np.append(field.k * second, field.factors)
     first_tried = np.concatenate([sources.units, gap[None]])
-    tried = Rays.of(np.concatenate([first_tried, -first_tried]))
+    tried = Polar.of(np.concatenate([first_tried, -first_tried]))
     scale = 0.0
     for _ in range(_ASCENTS + 1):
         even = AbsoluteProducts.of(tried, sources).gradients(factors)
@@ -68,5 +68,5 @@ def _steepest(
         best = int(np.argmax(rates))
         if rates[best] > _ROUNDING * scale:
             return field.unwhitened(slopes[best])
-        tried = Rays.of(tried.units + Rays.of(slopes).units)  # half-way to the steepest direction
+        tried = Polar.of(tried.units + Polar.of(slopes).units)  # half-way to the steepest direction
     return None

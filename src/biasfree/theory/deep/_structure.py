@@ -12,8 +12,7 @@ import numpy as np
 from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.losses import Loss
-from biasfree.networks import Network
-from biasfree.networks._structured import frame, low_rank_layers
+from biasfree.networks import Network, low_rank_layers, neuron_frame
 from biasfree.theory.hypotheses import NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -122,7 +121,7 @@ class DeepParts:
 def _factors(
     u: Float[np.ndarray, "T 1 1"], r: Float[np.ndarray, "T 1 D"], neurons: Sequence[np.ndarray], leak: float
 ) -> list[tuple[np.ndarray, ...]]:
-    frames = [frame(v, leak=leak)[None] for v in neurons]
+    frames = [neuron_frame(v, leak=leak)[None] for v in neurons]
     inner = u * np.eye(frames[0].shape[2])
     middle = [(above, inner, below.swapaxes(1, 2)) for below, above in pairwise(frames)]
     return [(neurons[0][None, :, None], u * r), *middle, (u, neurons[-1][None, None, :])]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data import Population
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.theory.parts._moments import mean_square, trace
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ def worst_half_space(population: Population) -> tuple[float, Float[np.ndarray, "
     scale = np.sqrt(mean_square(population) * trace(population))
     if not factors.any() or scale == 0:
         return 0.0, None
-    rays = Rays.of(population.whitened(rows))
+    rays = Polar.of(population.whitened(rows))
     random = np.random.default_rng(0).normal(size=(_RANDOM, len(rays)))
     pairs = [rays.units[i] + sign * rays.units[:i] for i in range(len(rays)) for sign in (1, -1)]
-    half_spaces = Rays.of(np.concatenate([rays.units, random @ rays.units, *pairs]))
+    half_spaces = Polar.of(np.concatenate([rays.units, random @ rays.units, *pairs]))
     slopes = AbsoluteProducts.of(half_spaces, rays).gradients(factors)
     found = slopes @ population.root.T if population.variance is None else population.whitened(slopes)
     sizes = np.linalg.norm(found, axis=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from biasfree.arguments import public
 from biasfree.data import Dataset, Population, mirror_pairs
 from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.ties import first_least, zeroed
@@ -26,6 +27,7 @@ _BLOCK = 1_000_000  # numbers in a temporary array
 _EQUAL = 1e-9  # relative width within which two half-spaces are equally bad, far above rounding
 
 
+@public
 def symmetry_defect(data: Dataset | Population) -> float:
     """The distance of the data from Condition 3, from 0 (exact mirror images) to 1.
 

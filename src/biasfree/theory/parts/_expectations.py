@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data import Population
-from biasfree.data._absolute_products import AbsoluteProducts, Rays
+from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.parts._linear_loss import linear_loss
@@ -38,7 +37,7 @@ def square_loss(network: Network, population: Population) -> float:
         return linear
     rays, factors = even_rays(network, population)
     rows, targets = population.even_part
-    both = rays.with_rows(Rays.of(population.whitened(rows)))
+    both = rays.with_rows(Polar.of(population.whitened(rows)))
     weights = np.append(factors, -targets)
     missed = float(weights @ AbsoluteProducts.of(both, both).values @ weights)
     return linear + (max(missed, 0.0) - population.even_mean_square) / 2
@@ -49,10 +48,10 @@ def linear_map(network: Network) -> Float[np.ndarray, "1 D"]:
     return (1 + network.leak) / 2 * network.weights[1] @ network.weights[0]
 
 
-def even_rays(network: Network, population: Population) -> tuple[Rays, Float[np.ndarray, "H"]]:
+def even_rays(network: Network, population: Population) -> tuple[Polar, Float[np.ndarray, "H"]]:
     """The neurons for white inputs, and the factors k·a_h of their absolute values."""
     factors = (1 - network.leak) / 2 * network.weights[1][0]
-    return Rays.of(population.whitened(network.weights[0])), factors
+    return Polar.of(population.whitened(network.weights[0])), factors
 
 
 def even_slopes(
@@ -62,6 +61,6 @@ def even_slopes(
     population: Population,
 ) -> Float[np.ndarray, "N D"]:
     """E[sgn(p·x)g(x)x] for every p of `directions`, g = Σ factors_h|w_h·x|, w_h in `rows`; 0 at p = 0."""
-    p, q = (Rays.of(population.whitened(part)) for part in (directions, rows))
+    p, q = (Polar.of(population.whitened(part)) for part in (directions, rows))
     slopes = AbsoluteProducts.of(p, q).gradients(factors)
     return slopes @ population.root.T if population.variance is None else population.whitened(slopes)
