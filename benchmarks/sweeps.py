@@ -15,8 +15,7 @@ import numpy as np
 import biasfree as bf
 from benchmarks.measure import timed
 from benchmarks.rows import Goal, Row
-from biasfree.sweeps._plan import status
-from biasfree.sweeps._store import Store
+from biasfree.sweeps import status
 from biasfree.threads import cores, one_thread
 
 GOALS = {
@@ -69,7 +68,7 @@ def _against_joblib(name: str, folder: Path, flush: bool) -> Row:
     ours, theirs = [], []
     for k in range(2):
         made = bf.sweep(product, over=_grid(POINTS), store=folder / str(k))
-        sweep = replace(made, store=Store(made.store.folder, flush))
+        sweep = replace(made, store=replace(made.store, flush=flush))
         began = time.perf_counter()
         sweep.run(progress=False)
         ours.append(time.perf_counter() - began)
@@ -120,10 +119,8 @@ def _status(name: str, folder: Path) -> Row:
     large = bf.sweep(product, over=_grid(STORED), store=folder)
     large.run(shard=(0, 10**9), progress=False)  # writes down what the sweep is
     one = bf.sweep(product, over={"x": [2.0], "y": [2.0]}, store=folder).run(progress=False).store
-    content, plain = (
-        Path(one.file(next(iter(one.names())))).read_bytes(),
-        Store(folder.absolute(), flush=False),
-    )
+    content = Path(one.file(next(iter(one.names())))).read_bytes()
+    plain = replace(one, flush=False)
     for call, _ in large.grid.calls(large.version().digest):
         plain.write(plain.file(call), content)
     seconds, (table, _) = timed(lambda: status(folder))

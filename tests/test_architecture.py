@@ -12,9 +12,9 @@ import biasfree_papers
 ROOT, PAPERS = (Path(str(package.__file__)).parent for package in (biasfree, biasfree_papers))
 DOCS = Path(__file__).parents[1] / "docs"
 STAGES = {
-    "_version": 0, "arrays": 0, "caching": 0, "code": 0, "files": 0, "markup": 0, "stopping": 0, "ties": 0,
+    "_version": 0, "arrays": 0, "caching": 0, "files": 0, "markup": 0, "stopping": 0, "ties": 0,
     "tables": 0, "threads": 0,
-    "arguments": 1, "cards": 1, "pages": 1, "sources": 1, "versions": 1,
+    "arguments": 1, "cards": 1, "pages": 1, "versions": 1,
     "data": 2,
     "networks": 3,
     "losses": 4, "trajectory": 4,

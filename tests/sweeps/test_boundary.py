@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 from biasfree.sweeps._boundary import Field, between, crossings, is_logarithmic
-from biasfree.sweeps._grid import Grid
-from biasfree.sweeps._refine import _Lattice
 
 
 def step(x, y, seed):
@@ -130,24 +128,6 @@ def test_groups_are_refined_as_groups(tmp_path):
         whole.refine("side", level=0.5, budget=9)
 
 
-@settings(deadline=None, max_examples=30)
-@given(splits=st.lists(st.integers(0, 3), max_size=6), logarithmic=st.booleans())
-def test_cells_tile_the_grid_and_share_their_corners(splits, logarithmic):
-    """The halves of a cell have its corners, and equal places have equal values whichever cell asks."""
-    grid = Grid({"x": (1.0, 2.0, 10.0), "y": (3.0, 5.0)})
-    field = Field("z", ("x", "y"), {}, {"x": logarithmic, "y": False}, {}, {})
-    lattice = _Lattice(grid, field)
-    cell = lattice.cells()[0]
-    for choice in splits:
-        parts = lattice.split(cell)
-        assert len(parts) == 4
-        assert {*lattice.corners_of([cell])} <= {*lattice.corners_of(parts)}
-        assert len(lattice.corners_of(parts)) == 9
-        cell = parts[choice]
-    for (low, high), axis in zip(cell, ("x", "y"), strict=True):
-        assert 0 <= low < high <= len(grid.axes[axis]) - 1
-
-
 def test_interpolation_is_exact_at_the_ends_of_a_straight_line():
     assert between(2.0, 8.0, 0.5, True) == pytest.approx(4.0, rel=1e-15)
     assert between(2.0, 8.0, 0.5, False) == 5.0
@@ -156,14 +136,16 @@ def test_interpolation_is_exact_at_the_ends_of_a_straight_line():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: s.boundary("nothing", level=1), "there is no result 'nothing'; stored is side, curve"),
+        (
+            lambda s: s.boundary("nothing", level=1),
+            "there is no result 'nothing'; the results are side, curve",
+        ),
         (lambda s: s.boundary("curve", level=1), "'curve' has to be one real number per point; it has shape"),
         (lambda s: s.boundary("side", level=np.nan), "level must be finite"),
         (lambda s: s.boundary("side", level=1, reduce="max"), "reduce must be one of mean, median"),
         (lambda s: s.boundary("side", level=1, at={"z": 1}), "at names 'z', which is no axis"),
         (lambda s: s.boundary("side", level=1, at={"x": 7}), "the axis 'x' has no value 7"),
         (lambda s: s.refine("side", level=1, budget=0), "budget must be a whole number of at least 1"),
-        (lambda s: s.refine("side", level=1, budget=9, jobs=3), "refine has no argument 'jobs'"),
         (
             lambda s: s.boundary("side", level=1, at={"x": 1.0, "y": 1.0}),
             "no axis of several values is left",

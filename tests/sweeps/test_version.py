@@ -3,7 +3,6 @@
 import functools
 import linecache
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ def cell(text, scope, number):
     ("one", "other"),
     [(1, 2), (1, 1.0), ("a", "b"), ([1], [2]), ({"a": 1}, {"a": 2}), (np.ones(2), np.zeros(2)), ({1}, {2}),
      (bf.data.six_points(0.1), bf.data.six_points(0.2)), (make(1), make(2)),
-     (functools.partial(make, 1), functools.partial(make, 2))],
+     (functools.partial(make, 1), functools.partial(make, 2)), ([make(1)], [make(2)])],
 )  # fmt: skip
 def test_values_that_it_closes_over_count(one, other):
     assert digest(make(one)) != digest(make(other))
@@ -67,7 +66,7 @@ def test_the_text_of_its_module_counts(tmp_path, monkeypatch):
     assert digest(module.f) != before
     assert sweep.plan().stale == 1
     path.unlink()
-    with pytest.raises(ValueError, match=r"f has no source; pass version=|No module named"):
+    with pytest.raises(ValueError, match=r"f has no source.*; pass version=|No module named"):
         sweep.run(progress=False)
 
 
@@ -87,12 +86,11 @@ def test_a_cell_counts_with_what_it_reads_from_others():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (eval("lambda x: x"), "<lambda> has no source; pass version="),
+        (eval("lambda x: x"), "<lambda> has no version .*<lambda> has no source.*; pass version="),
         (
             make(threading.Lock()),
-            "the value of inner cannot be compared with that of another run .*; pass version=",
+            "inner has no version .*lock.*; pass version=",
         ),
-        (make([lambda x: x]), "the value of inner cannot be compared"),
     ],
 )
 def test_what_has_no_version_is_refused_in_one_sentence_unless_it_is_given(function, message):
@@ -111,19 +109,9 @@ def test_a_changed_function_says_which_points_are_stale(tmp_path, capfd):
     changed = bf.sweep(times(2.0), over={"x": [1, 2, 3]}, store=store)
     plan = changed.plan()
     assert (plan.done, plan.missing, plan.stale) == (0, 3, 2)
-    assert "2 points are stale (rate of <lambda> changed); a run computes them again" in str(plan)
+    assert "2 points are stale (its values changed); a run computes them again" in str(plan)
     changed.run()
     assert "2 points are stale, such as x=1, and computed again" in capfd.readouterr().err
     np.testing.assert_array_equal(changed.dataset["value"], [2, 4, 6])
     assert changed.plan().stale == 0
     np.testing.assert_array_equal(bf.sweep(times(1.0), over=over, store=store).dataset["value"], [1, 2])
-
-
-def test_functions_of_a_script_may_be_cached(tmp_path):
-    """cloudpickle would look a cached function up by its name."""
-    scope: dict[str, Any] = {"__name__": "__main__", "functools": functools}
-    cell("@functools.cache\ndef twice(x):\n    return 2 * x\n", scope, 4)
-    cell("def f(x):\n    return twice(x)\n", scope, 5)
-    sweep = bf.sweep(scope["f"], over={"x": [4]}, store=tmp_path / "store").run(progress=False)
-    assert sweep.failed == []
-    assert sweep.dataset["value"].item() == 8

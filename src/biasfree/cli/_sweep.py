@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,9 +26,9 @@ def status(
     from rich.console import Console
     from rich.table import Table as Shown
 
-    from biasfree.sweeps._plan import status as found
+    from biasfree import sweeps
 
-    table, warned = found(store)
+    table, warned = sweeps.status(store)
     shown = Shown(*table.columns, title=table.title)
     for row in table.rows:
         shown.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
@@ -59,9 +59,6 @@ def run(
     ] = False,
 ) -> None:
     """Compute what is missing of the sweep in FILE: here, in jobs of Slurm, or by a script for an array."""
-    from biasfree.sweeps._run import How
-    from biasfree.sweeps._run import run as compute
-
     part = None if shard is None else _shard(shard)
     if slurm is not None and (array or shard):
         raise ValueError("--slurm starts jobs and waits for them; drop --array and --shard.")
@@ -74,8 +71,13 @@ def run(
 
     def go(client: object = None) -> None:
         with STOP.deferred():
-            how = How(workers, None, client, retry, keep_stale, part, stopped=lambda: STOP.signal)
-            compute(found, found.grid.calls, how)
+            how: dict[str, Any] = {
+                "workers": workers,
+                "retry": retry,
+                "keep_stale": keep_stale,
+                "shard": part,
+            }
+            found.run(client=client, stopped=lambda: STOP.signal, **how)
 
     if slurm is None:
         go()
@@ -96,22 +98,14 @@ def run(
 
 def loaded(file: Path) -> Sweep:
     """The one Sweep at the module level of a file."""
-    import cloudpickle
-
     from biasfree.sweeps import Sweep
 
     if not file.is_file():
         raise ValueError(f"there is no file {file}; pass a Python file with one bf.sweep(…) in it.")
     sys.path.insert(0, str(file.parent.absolute()))
-    spec = importlib.util.spec_from_file_location(_MODULE, file)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{file} is no Python file; its name must end in .py.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[_MODULE] = module
     sys.dont_write_bytecode = True  # an edit within a second, of equal size, would leave it stale
-    spec.loader.exec_module(module)
-    cloudpickle.register_pickle_by_value(module)  # other processes cannot import it
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Sweep)}
+    module = runpy.run_path(str(file.absolute()), run_name=_MODULE)  # not kept: its functions travel as text
+    found = {id(value): value for value in module.values() if isinstance(value, Sweep)}
     if len(found) != 1:
         raise ValueError(
             f"{file} has {len(found)} sweeps at module level; write exactly one, as s = bf.sweep(…)."

@@ -2,10 +2,10 @@
 
 from biasfree.arguments import exported
 from biasfree.sweeps._boundary import level_line
-from biasfree.sweeps._plan import Plan
+from biasfree.sweeps._plan import Plan, status
+from biasfree.sweeps._results import tabulate
 from biasfree.sweeps._sweep import Failure, Sweep, sweep
-from biasfree.sweeps._tabulate import tabulate
 
-__all__ = ["Failure", "Plan", "Sweep", "level_line", "sweep", "tabulate"]
+__all__ = ["Failure", "Plan", "Sweep", "level_line", "status", "sweep", "tabulate"]
 
 exported(__all__, globals())

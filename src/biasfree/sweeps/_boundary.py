@@ -1,9 +1,9 @@
-"""Level lines of a result: crossings between neighboring points, each with its bracket."""
+"""Level lines of a result, each crossing with its bracket, and pictures: a curve, or a phase diagram."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,29 +11,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import finite
+from biasfree.plots import brackets, phase_diagram
 from biasfree.sweeps._grid import SEED, Grid
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
-_REDUCTIONS: dict[str, Callable[[list[float]], Any]] = {"mean": np.mean, "median": np.median}
+_REDUCTIONS: dict[str, Any] = {"mean": np.mean, "median": np.median}
 #: The smallest ratio of two positive values that are taken as an axis of powers.
 _DECADE = 10.0
+Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Field:
     """A result at scattered points over some axes, reduced over seeds; `error` is its standard error.
 
-    `fixed` holds the axes that have one value. `samples` counts the seeds of each point.
+    `fixed` holds the axes that have one value.
     """
 
     name: str
     axes: tuple[str, ...]
     fixed: Mapping[str, Any]
     logarithmic: Mapping[str, bool]
-    values: dict[tuple[Any, ...], float]
-    error: dict[tuple[Any, ...], float]
+    values: dict[Place, float]
+    error: dict[Place, float]
 
 
 def field(
@@ -42,26 +45,23 @@ def field(
     """The result `name` at all stored points, over the axes that `at` does not fix, reduced over seeds."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce!r}.")
-    found = _quantity(points, name)
-    fixed = _fixed(grid, at or {})
+    result, fixed = _quantity(points, name), _fixed(grid, at or {})
     axes = tuple(axis for axis in grid.dims if axis not in fixed and axis != SEED)
     for axis in axes:
-        if not isinstance(grid.axes[axis][0], int | float) or isinstance(grid.axes[axis][0], bool):
+        if isinstance(grid.axes[axis][0], str | bool):
             raise ValueError(
                 f"the axis {axis!r} has no order; choose one of its values by at={{{axis!r}: …}}."
             )
     if not axes:
         raise ValueError("no axis of several values is left; drop one from at=.")
-    chosen = np.ones(len(found), bool)
+    chosen = np.isfinite(result)
     for axis, value in fixed.items():
         chosen &= np.asarray(points[axis]) == value
-    columns = [np.asarray(points[axis])[chosen] for axis in axes]
-    samples: defaultdict[tuple[Any, ...], list[float]] = defaultdict(list)
-    for place, value in zip(zip(*(c.tolist() for c in columns), strict=True), found[chosen], strict=True):
-        if np.isfinite(value):
-            samples[place].append(float(value))
-    average = _REDUCTIONS[reduce]
-    values = {place: float(average(seen)) for place, seen in samples.items()}
+    columns = [np.asarray(points[axis])[chosen].tolist() for axis in axes]
+    samples: defaultdict[Place, list[float]] = defaultdict(list)
+    for place, value in zip(zip(*columns, strict=True), result[chosen].tolist(), strict=True):
+        samples[place].append(value)
+    values = {place: float(_REDUCTIONS[reduce](seen)) for place, seen in samples.items()}
     error = {place: _standard_error(seen) for place, seen in samples.items()}
     return Field(name, axes, fixed, {a: is_logarithmic(grid.axes[a]) for a in axes}, values, error)
 
@@ -72,27 +72,23 @@ def crossings(found: Field, level: float) -> xarray.Dataset:
 
     level = finite("level", level)
     rows = [row for i in range(len(found.axes)) for row in _along(found, i, level)]
-    columns: list[Any] = [np.array(column) for column in zip(*rows, strict=True)] or [np.zeros(0)] * 4
-    variables = {
-        name: ("crossing", values) for name, values in zip(("axis", "low", "high"), columns[1:], strict=True)
-    }
-    places = columns[0].reshape(len(rows), len(found.axes))
-    coords = {axis: ("crossing", places[:, i]) for i, axis in enumerate(found.axes)}
-    return xarray.Dataset(variables, coords, {"result": found.name, "level": level})
+    names = [*found.axes, "axis", "low", "high"]
+    columns = {name: ("crossing", np.array([row[i] for row in rows])) for i, name in enumerate(names)}
+    coords = {axis: columns.pop(axis) for axis in found.axes}
+    return xarray.Dataset(columns, coords, {"result": found.name, "level": level})
 
 
-def _along(found: Field, i: int, level: float) -> Iterator[tuple[tuple[float, ...], str, float, float]]:
-    """Crossings along the axis i: the place, the axis, and the bracket."""
-    lines: defaultdict[tuple[Any, ...], list[tuple[Any, float]]] = defaultdict(list)
+def _along(found: Field, i: int, level: float) -> Iterator[Place]:
+    """Crossings along the axis i: the coordinates of each, the axis, and the bracket."""
+    lines: defaultdict[Place, list[tuple[Any, float]]] = defaultdict(list)
     for place, value in found.values.items():
         lines[(*place[:i], *place[i + 1 :])].append((place[i], value))
     for rest, line in sorted(lines.items()):
-        line.sort()
-        for (low, before), (high, after) in pairwise(line):
+        for (low, before), (high, after) in pairwise(sorted(line)):
             if (before >= level) != (after >= level):
                 share = (level - before) / (after - before)
                 x = between(low, high, share, found.logarithmic[found.axes[i]])
-                yield (*rest[:i], x, *rest[i:]), found.axes[i], low, high
+                yield *rest[:i], x, *rest[i:], found.axes[i], low, high
 
 
 def between(low: float, high: float, share: float, logarithmic: bool) -> float:
@@ -116,13 +112,17 @@ def is_logarithmic(values: tuple[Any, ...]) -> bool:
 
 def _quantity(points: xarray.Dataset, name: str) -> np.ndarray:
     """A result with one number per point."""
-    if name not in points.data_vars:
-        known = ", ".join(map(str, points.data_vars)) or "nothing yet: run the sweep first"
-        raise ValueError(f"there is no result {name!r}; stored is {known}.")
+    _check_name(points, name)
     array = np.asarray(points[name])
     if array.ndim != 1 or array.dtype.kind != "f":
         raise ValueError(f"{name!r} has to be one real number per point; it has shape {array.shape[1:]}.")
     return array
+
+
+def _check_name(results: xarray.Dataset, name: str) -> None:
+    if name not in results.data_vars:
+        known = ", ".join(map(str, results.data_vars)) or "none yet: run the sweep first"
+        raise ValueError(f"there is no result {name!r}; the results are {known}.")
 
 
 def _fixed(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +152,56 @@ def level_line(
 
     As `Sweep.boundary`, for the Dataset of `tabulate` or one that was saved: the dimensions are the axes.
     """
-    if name not in results.data_vars:
-        known = ", ".join(map(str, results.data_vars))
-        raise ValueError(f"there is no result {name!r}; the results are {known}.")
-    array = results[name]
-    grid = Grid({str(axis): tuple(np.asarray(results[axis]).tolist()) for axis in array.dims})
-    points = results[[name]].stack(point=array.dims).astype(float)
+    _check_name(results, name)
+    dims = results[name].dims
+    grid = Grid({str(axis): tuple(np.asarray(results[axis]).tolist()) for axis in dims})
+    points = results[[name]].stack(point=dims).astype(float)
     return crossings(field(points, grid, name, at=at, reduce=reduce), level)
+
+
+def draw(found: Field, grid: Sequence[Sequence[Any]], axes: Axes | None, level: float | None) -> Any:
+    """Draw a field over one or two axes, whose values in the grid are given; returns the artist."""
+    import matplotlib.pyplot as plt
+
+    if len(found.axes) > 2:
+        raise ValueError(
+            f"a picture has two axes, but {found.name!r} has {', '.join(found.axes)}; fix the others by at=."
+        )
+    axes = plt.subplots(layout="constrained")[1] if axes is None else axes
+    return _curve(axes, found, level) if len(found.axes) == 1 else _diagram(axes, found, grid, level)
+
+
+def _curve(axes: Axes, found: Field, level: float | None) -> Any:
+    """The result over its axis, with standard errors over seeds."""
+    places = sorted(found.values)
+    x = [place[0] for place in places]
+    error = [found.error[place] for place in places]
+    artist = axes.errorbar(x, [found.values[place] for place in places], error, marker="o", capsize=2)
+    (name,) = found.axes
+    axes.set(xlabel=name, ylabel=found.name, xscale="log" if found.logarithmic[name] else "linear")
+    if level is not None:
+        axes.axhline(level, color="0.5", lw=0.8)
+    return artist
+
+
+def _diagram(axes: Axes, found: Field, grid: Sequence[Sequence[Any]], level: float | None) -> Any:
+    """Tiles at the points of the grid; points of refinements are drawn on top in the same colors."""
+    across, up = found.axes
+    x, y = map(sorted, grid)
+    z = np.array([[found.values.get((a, b), np.nan) for a in x] for b in y])
+    mesh = phase_diagram(axes, x, y, z, log_x=found.logarithmic[across], log_y=found.logarithmic[up])
+    new = [place for place in found.values if place[0] not in x or place[1] not in y]
+    if new:
+        colors = [found.values[place] for place in new]
+        scale: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap}
+        right, high = zip(*new, strict=True)
+        axes.scatter(right, high, c=colors, s=9, ec="w", lw=0.3, **scale)
+    if level is not None:
+        line = crossings(found, level)
+        for axis, along in ((across, "x"), (up, "y")):
+            part = line.isel(crossing=np.asarray(line["axis"]) == axis)
+            if part.sizes["crossing"]:
+                brackets(axes, part[across], part[up], part["low"], part["high"], along=along)
+    axes.set(xlabel=across, ylabel=up)
+    axes.figure.colorbar(mesh, ax=axes, label=found.name)
+    return mesh

@@ -18,13 +18,10 @@ from biasfree.arrays import whole
 Value = bool | int | float | str
 #: The parameters of one call; those of a group are lists.
 Parameters = dict[str, Any]
-SEED = "seed"
-_KINDS = {str: "strings", bool: "booleans"}
-
-
 #: A call: its name in the store, and its parameters. Calls are those of a grid or a list, by version.
 Call = tuple[str, Parameters]
 Calls = Callable[[str], Iterator[Call]]
+SEED = "seed"
 
 
 @dataclass(frozen=True)
@@ -57,16 +54,9 @@ class Grid:
 
     def calls(self, version: str) -> Iterator[Call]:
         """All calls, in order, with their names under a version; a million take a few seconds."""
-        values = [[[*v]] if name in self.group else [*v] for name, v in self.axes.items()]
-        order = sorted(range(len(values)), key=self.dims.__getitem__)
-        texts = [
-            [f"{n}={_text(value)}" for value in column] for n, column in zip(self.dims, values, strict=True)
-        ]
-        begun = blake2b(version.encode(), digest_size=16)
-        for parts, given in zip(itertools.product(*texts), itertools.product(*values), strict=True):
-            digest = begun.copy()
-            digest.update("\0".join([parts[i] for i in order]).encode())
-            yield digest.hexdigest(), dict(zip(self.dims, given, strict=True))
+        values = [[[*v]] if name in self.group else v for name, v in self.axes.items()]
+        given = (dict(zip(self.axes, chosen, strict=True)) for chosen in itertools.product(*values))
+        return listed(given)(version)
 
 
 def listed(calls: Iterable[Parameters]) -> Calls:
@@ -76,9 +66,8 @@ def listed(calls: Iterable[Parameters]) -> Calls:
 
 def name_of(version: str, parameters: Parameters) -> str:
     """The name under which a call is stored: a hash of the version and the parameters."""
-    digest = blake2b(version.encode(), digest_size=16)
-    digest.update("\0".join(f"{name}={_text(parameters[name])}" for name in sorted(parameters)).encode())
-    return digest.hexdigest()
+    text = "\0".join([f"{name}={_text(parameters[name])}" for name in sorted(parameters)])
+    return blake2b(f"{version}{text}".encode(), digest_size=16).hexdigest()
 
 
 def _text(value: Any) -> str:
@@ -89,18 +78,18 @@ def _text(value: Any) -> str:
 
 
 def grid_of(
-    function: Callable[..., Any], over: Mapping[str, Any], seeds: Any, group: str | Sequence[str]
+    function: Callable[..., Any], over: Mapping[str, Any] | None, seeds: Any, group: str | Sequence[str]
 ) -> Grid:
     """The grid of a sweep; raises ValueError for what does not fit the function."""
-    if not isinstance(over, Mapping):
+    if not isinstance(over, Mapping | None):
         raise ValueError(
             f"over must be a dict from parameters to lists of values, got a {type(over).__name__}."
         )
-    axes = {name: _axis(name, values) for name, values in over.items()}
+    axes = {name: _axis(name, values) for name, values in (over or {}).items()}
     if seeds is not None:
         if SEED in axes:
             raise ValueError("both over and seeds give the parameter 'seed'; drop one of them.")
-        counted = isinstance(seeds, int | np.integer) and not isinstance(seeds, bool)
+        counted = isinstance(seeds, int | np.integer)
         axes[SEED] = tuple(range(whole("seeds", seeds))) if counted else _axis("seeds", seeds)
     if not axes:
         raise ValueError("a sweep needs at least one axis; pass over={'name': values} or seeds=.")
@@ -114,57 +103,36 @@ def grid_of(
     return Grid(axes, group)
 
 
-def _axis(name: Any, values: Any) -> tuple[Value, ...]:
+def _axis(name: str, values: Any) -> tuple[Value, ...]:
     """The values of an axis as numbers, strings or booleans of Python."""
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"an axis is named by a parameter of the function, got {name!r}.")
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+    listed = hasattr(values, "__iter__") and not isinstance(values, str | bytes | Mapping)
+    array = np.array([*values] if listed else None)
+    kinds = {isinstance(value, str) for value in values} if listed else set()
+    if array.ndim != 1 or array.dtype.kind not in "biufU" or len(kinds) != 1 or (array != array).any():
         raise ValueError(
-            f"axis {name!r} must be a list of values, got {values!r}; for one value write [{values!r}]."
+            f"axis {name!r} must be a list of numbers, strings or booleans, all of one kind, none of them "
+            f"NaN, got {values!r}; for one value write [value]."
         )
-    if getattr(values, "ndim", 1) != 1:
-        raise ValueError(f"axis {name!r} must be one-dimensional, got shape {tuple(values.shape)}.")
-    found = tuple(_plain(name, value) for value in values)
-    if not found:
-        raise ValueError(f"axis {name!r} is empty; give it at least one value.")
-    kinds = {_KINDS.get(type(value), "numbers") for value in found}
-    if len(kinds) > 1:
-        raise ValueError(f"axis {name!r} mixes {' and '.join(sorted(kinds))}; give values of one kind.")
-    if any(type(value) is float for value in found):
-        found = tuple(map(float, found))
+    found = tuple(array.tolist())
     if len(set(found)) < len(found):
         repeated = next(value for i, value in enumerate(found) if value in found[:i])
         raise ValueError(f"axis {name!r} has the value {repeated!r} twice; np.unique drops repeats.")
     return found
 
 
-def _plain(name: str, value: Any) -> Value:
-    value = value.item() if isinstance(value, np.generic) else value
-    if type(value) not in (bool, int, float, str) or value != value:
-        raise ValueError(f"axis {name!r} must hold numbers, strings or booleans and no NaN, got {value!r}.")
-    return value
-
-
 def _check_parameters(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
     """Raise ValueError unless the function can be called with the axes as keywords."""
     name = getattr(function, "__name__", repr(function))
     try:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ValueError(f"{name} does not say which parameters it takes; wrap it in a def.") from None
-    kinds = inspect.Parameter
-    if fixed := [p.name for p in parameters.values() if p.kind is kinds.POSITIONAL_ONLY]:
+    try:
+        signature.bind_partial(**axes)
+        signature.bind(**axes)
+    except TypeError as error:
+        takes = ", ".join(signature.parameters) or "nothing"
         raise ValueError(
-            f"{name} takes {', '.join(fixed)} by position only; a sweep passes parameters by name."
-        )
-    named = [p for p in parameters.values() if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
-    anything = any(p.kind is kinds.VAR_KEYWORD for p in parameters.values())
-    takes = ", ".join(p.name for p in named) or "none"
-    for axis in axes:
-        if not anything and axis not in [p.name for p in named]:
-            raise ValueError(f"{name} has no parameter {axis!r}; it takes {takes}.")
-    if lacking := [p.name for p in named if p.default is p.empty and p.name not in axes]:
-        raise ValueError(
-            f"{name} needs {', '.join(map(repr, lacking))}, which no axis gives; the axes are "
-            f"{', '.join(axes)}. Add an axis, or a default to the function."
-        )
+            f"{name} cannot be called by name with the axes {', '.join(axes)}: {error}; it takes {takes}. "
+            "Name each axis after a parameter, and give other parameters a default."
+        ) from None

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -16,7 +17,7 @@ import numpy as np
 
 from biasfree.sweeps._engines import workers_for
 from biasfree.sweeps._grid import Calls, Grid, Parameters, listed, name_of
-from biasfree.sweeps._store import Damaged, Store, read_json
+from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version
 from biasfree.tables import Table, duration, size
 
@@ -32,9 +33,9 @@ _COLUMNS = ("function", "axes", "points", "done", "failed", "missing", "refined"
 class Plan:
     """Counts of points, and estimates from those that are stored.
 
-    `seconds` is for `workers` processes of this machine; `memory` is what one of them takes, `storage` what
-    all points take on disk, in bytes. They are None until a point is stored. `stale` points were computed by
-    another version of the function; `changed` names what is different.
+    `seconds` is for `workers` processes of this machine; `memory` is what one of them takes, in bytes. They
+    are None until a point is stored. `stale` points were computed by another version of the function;
+    `changed` names what is different.
     """
 
     function: str
@@ -47,7 +48,6 @@ class Plan:
     workers: int
     seconds: float | None
     memory: float | None
-    storage: float | None
 
     @property
     def missing(self) -> int:
@@ -61,11 +61,11 @@ class Plan:
             lines.append(
                 f"{self.stale:,} points are stale ({self.changed} changed); a run computes them again"
             )
-        if self.seconds is None or self.memory is None or self.storage is None:
+        if self.seconds is None or self.memory is None:
             lines.append("time and memory are known once a point is stored")
         else:
             each = f"{self.workers} processes of {size(self.memory)}"
-            lines.append(f"about {duration(self.seconds)} left with {each}; {size(self.storage)} on disk")
+            lines.append(f"about {duration(self.seconds)} left with {each}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -75,66 +75,61 @@ def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid, store, version = sweep.grid, sweep.store, sweep.version()
     stored, failed = store.names(), store.failed()
-    done, broken, sample = _counted(grid.calls, version.digest, stored, failed)
-    stale, changed = 0, ""
-    for old, stale_calls, why in stale_versions(sweep, grid.calls, version):
-        stale, changed = stale + len(stale_calls), changed or why
-        sample = sample or _counted(grid.calls, old, stored, failed)[2]
+    done, broken = _counted(grid.calls, version.digest, stored, failed)
+    older = [*stale_versions(sweep, grid.calls, version)]
     workers = workers_for(None, None)[0]
-    costs: tuple[float | None, float | None, float | None] = (None, None, None)
-    if sample and (seen := [cost for name in sample if (cost := _cost(store, name)) is not None]):
-        seconds, memory, space = zip(*seen, strict=True)
-        left = (len(grid) - done - broken) / workers
-        costs = float(np.mean(seconds)) * left, float(max(memory)), float(np.mean(space)) * len(grid)
-    points, done, broken, stale = (count * grid.per_call for count in (len(grid), done, broken, stale))
-    return Plan(sweep.name, str(grid), points, done, broken, stale, changed, workers, *costs)
+    seconds = memory = None
+    if costs := _costs(store, grid, [version.digest, *(digest for digest, _, _ in older)], stored):
+        each, sizes = zip(*costs, strict=True)
+        seconds = float(np.mean(each)) * (len(grid) - done - broken) / workers
+        memory = float(max(sizes))
+    many = grid.per_call
+    stale = sum(len(calls) for _, calls, _ in older)
+    changed = older[0][2] if older else ""
+    counts = {"points": grid.points, "done": done * many, "failed": broken * many, "stale": stale * many}
+    return Plan(
+        sweep.name, str(grid), **counts, changed=changed, workers=workers, seconds=seconds, memory=memory
+    )
 
 
-def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> tuple[int, int, list[str]]:
-    """How many calls are stored, how many have failed, and some of those that are stored."""
+def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> tuple[int, int]:
+    """How many calls are stored, and how many have failed."""
     done = broken = 0
-    sample: list[str] = []
     for name, _ in calls(digest):
-        if name in stored:
-            done += 1
-            if len(sample) < _SAMPLE:
-                sample.append(name)
-        else:
-            broken += name in failed
-    return done, broken, sample
+        done += name in stored
+        broken += name in failed and name not in stored
+    return done, broken
 
 
-def _cost(store: Store, name: str) -> tuple[float, float, float] | None:
-    """Seconds, memory and bytes on disk of a stored call."""
-    try:
-        record = store.get(name)[1]
-    except Damaged:  # it is reported as missing where its results are asked for
-        return None
-    return record["seconds"], record["memory"], os.stat(store.file(name)).st_size
+def _costs(store: Store, grid: Grid, digests: list[str], stored: set[str]) -> list[tuple[float, float]]:
+    """Seconds and memory of some stored calls; a damaged one is reported where its results are asked for."""
+    names = (name for digest in digests for name, _ in grid.calls(digest) if name in stored)
+    found = []
+    for name, _ in zip(names, range(_SAMPLE), strict=False):
+        with suppress(ValueError):
+            record = store.get(name)[1]
+            found.append((record["seconds"], record["memory"]))
+    return found
 
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[Parameters], str]]:
     """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
     store, seen = sweep.store, set[str]()
-    files = [*(store.folder / "sources").glob("*.json")]
-    files.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    files = sorted((store.folder / "sources").glob("*.json"), key=lambda path: -path.stat().st_mtime)
     stored = store.names() if files else set()
     for path in files[:_VERSIONS]:
         record = read_json(path)
         if path.stem == now.digest or record["name"] != sweep.name:
             continue
-        pairs = zip(calls(now.digest), calls(path.stem), strict=True)
-        found = [
-            call
-            for call, (old, _) in pairs
-            if old in stored and call[0] not in stored and call[0] not in seen
-        ]
-        seen |= {name for name, _ in found}
+        found = []
+        for (new, parameters), (old, _) in zip(calls(now.digest), calls(path.stem), strict=True):
+            if old in stored and new not in stored and new not in seen:
+                found.append(parameters)
+                seen.add(new)
         if found:
             names = sorted(now.parts.keys() | record["parts"].keys())
             changes = [name for name in names if now.parts.get(name) != record["parts"].get(name)]
-            more = f" and {len(changes) - 4} more" if len(changes) > 4 else ""
-            yield path.stem, [parameters for _, parameters in found], ", ".join(changes[:4]) + more
+            yield path.stem, found, ", ".join(changes)
 
 
 def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None:
@@ -146,8 +141,7 @@ def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None
             store.write(store.file(new), Path(store.file(before)).read_bytes())
     for path in (store.folder / "refined").glob(f"{mine}-*.json"):
         own = path.with_name(path.name.replace(mine, identity(sweep.grid, now.digest)))
-        if not own.exists():
-            store.write(own, path.read_bytes())
+        store.write(own, path.read_bytes())
 
 
 def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
@@ -157,18 +151,24 @@ def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
     return list(calls.values())
 
 
+def remember(sweep: Sweep, refinement: list[Any], calls: list[Parameters]) -> None:
+    """Store calls that a refinement has chosen, in a file named by them."""
+    own = blake2b(json.dumps([refinement, calls]).encode(), digest_size=6).hexdigest()
+    path = sweep.store.folder / "refined" / f"{identity(sweep.grid, sweep.version().digest)}-{own}.json"
+    sweep.store.prepare()
+    sweep.store.write(path, {"refinement": refinement, "calls": calls})
+
+
 def note(store: Store, name: str, grid: Grid, version: Version) -> None:
     """Write down in the store what a sweep is, for `biasfree sweep status` and for readers."""
     source = {"name": name, "parts": version.parts, "text": version.text, "file": version.file}
     when = datetime.now(UTC).isoformat(timespec="seconds")
     axes = {"function": name, "version": version.digest, "axes": grid.axes, "group": grid.group, "when": when}
-    records = {
-        f"sources/{version.digest}.json": source,
-        f"sweeps/{identity(grid, version.digest)}.json": axes,
-    }
+    records = {f"sources/{version.digest}": source, f"sweeps/{identity(grid, version.digest)}": axes}
     for file, record in records.items():
-        if not (store.folder / file).exists():
-            store.write(store.folder / file, record)
+        path = store.folder / f"{file}.json"
+        if not path.exists():
+            store.write(path, record)
 
 
 def identity(grid: Grid, digest: str) -> str:
@@ -177,26 +177,26 @@ def identity(grid: Grid, digest: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def status(folder: str | os.PathLike[str]) -> tuple[Table, list[str]]:
-    """A table of the sweeps of a store, the newest first, and what to beware of."""
-    store = Store(Path(folder))
-    if not (store.folder / "sweeps").is_dir():
-        raise ValueError(f"{folder} is no store of a sweep; pass the folder given to bf.sweep as store=.")
-    sweeps = [read_json(path) for path in (store.folder / "sweeps").glob("*.json")]
+def status(store: str | os.PathLike[str]) -> tuple[Table, list[str]]:
+    """A table of the sweeps in a store, the newest first, and what to beware of."""
+    held = Store(Path(store))
+    sweeps = [read_json(path) for path in (held.folder / "sweeps").glob("*.json")]
+    if not sweeps:
+        raise ValueError(f"{store} is no store of a sweep; pass the folder given to bf.sweep as store=.")
     sweeps.sort(key=lambda sweep: sweep["when"], reverse=True)
     newest: dict[str, str] = {}
-    stored, failed, rows, warned = store.names(), store.failed(), [], []
+    stored, failed, rows, warned = held.names(), held.failed(), [], []
     for sweep in sweeps:
         digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
         latest = newest.setdefault(sweep["function"], digest) == digest
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        done, broken, _ = _counted(grid.calls, digest, stored, failed)
-        added = _counted(listed(refined(store, grid, digest)), digest, stored, failed)[0]
+        done, broken = _counted(grid.calls, digest, stored, failed)
+        added, _ = _counted(listed(refined(held, grid, digest)), digest, stored, failed)
         counts = [n * grid.per_call for n in (len(grid), done, broken, len(grid) - done - broken, added)]
         version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
         rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))
-        warned += _newer_modules(store, digest, sweep) if latest else []
-    return Table(str(folder), _COLUMNS, tuple(rows)), warned
+        warned += _newer_modules(held, digest, sweep) if latest else []
+    return Table(str(store), _COLUMNS, tuple(rows)), warned
 
 
 def _newer_modules(store: Store, digest: str, sweep: dict[str, Any]) -> list[str]:

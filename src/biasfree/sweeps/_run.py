@@ -6,20 +6,16 @@ import itertools
 import re
 import sys
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasfree.arrays import whole
-from biasfree.sweeps._compute import Answer, Job, failure
-from biasfree.sweeps._engines import Cluster, Processes, workers_for
+from biasfree.sweeps._engines import Answer, Cluster, Job, Processes, record, workers_for
 from biasfree.sweeps._grid import Call, Calls
 from biasfree.sweeps._plan import adopt, note, stale_versions
-from biasfree.sweeps._store import Store, unwritable
 from biasfree.sweeps._version import Version, pickled
 from biasfree.tables import duration
 
@@ -28,15 +24,13 @@ if TYPE_CHECKING:
 
 #: Seconds that the calls of one part take together, and the most calls in a part.
 _PART, _MOST = 0.2, 256
-#: Processes that may die one after the other, without a call that ends in between.
-_DEATHS = 20
 #: Seconds between two looks at the engine; between two messages on a terminal, and elsewhere.
 _BEAT, _TERMINAL, _ELSEWHERE = 0.1, 0.2, 30.0
 
 
 @dataclass(frozen=True)
 class How:
-    """Who computes, and what of it: the arguments of `Sweep.run`. `stopped` is asked many times a second."""
+    """Who computes, and what of it: the arguments of `Sweep.run`."""
 
     workers: int | None = None
     memory: int | None = None
@@ -63,38 +57,30 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
     """Make those of some calls that are missing; raises what ended the run, if anything did."""
     version, function, store = sweep.version(), pickled(sweep.function), sweep.store
     store.prepare()
-    try:
-        note(store, sweep.name, sweep.grid, version)
-        _report_stale(sweep, calls, version, how)
-        wanted = _wanted(calls, version.digest, store, how)
-        total = sum(1 for _ in wanted())
-    except OSError as error:
-        raise unwritable(store.folder, error) from error
+    note(store, sweep.name, sweep.grid, version)
+    _report_stale(sweep, calls, version, how)
+    wanted = _wanted(sweep, calls, version.digest, how)
     here, (workers, share) = how.client is None, workers_for(how.workers, how.memory)
     job = Job(function, version, sweep.grid.group, store if here else None, share if here else None)
-    making = _Making(sweep, job, wanted(), total, how)
+    making = _Making(sweep, version, len(wanted), how)
     try:
-        if total:
-            engine = Processes(job, min(workers, total)) if here else Cluster(job, how.client)
+        if wanted:
+            engine = Processes(job, min(workers, len(wanted))) if here else Cluster(job, how.client)
             with closing(engine):
-                making.all(engine)
+                lost = making.all(engine, (call for call in calls(version.digest) if call[0] in wanted))
+                making.all(engine, iter(lost), alone=True)
     finally:
         making.end()
     making.verify()
 
 
-def _wanted(calls: Calls, digest: str, store: Store, how: How) -> Callable[[], Iterator[Call]]:
-    """The calls of this shard that are neither stored to the end nor, unless retried, failed."""
-    stored, failed = store.names(), store.failed()
+def _wanted(sweep: Sweep, calls: Calls, digest: str, how: How) -> set[str]:
+    """The names of calls of this shard that are neither stored to the end nor, unless retried, failed."""
+    store = sweep.store
+    stored, failed = store.names(), set() if how.retry else store.failed()
     part, parts = how.shard or (0, 1)
-
-    def wanted(name: str) -> bool:
-        mine = int(name[:8], 16) % parts == part and not (name in stored and store.has(name))
-        if mine and how.retry and name in failed:
-            store.failure_file(name).unlink(missing_ok=True)
-        return mine and (how.retry or name not in failed)
-
-    return lambda: (call for call in calls(digest) if wanted(call[0]))
+    mine = (name for name, _ in calls(digest) if int(name[:8], 16) % parts == part and name not in failed)
+    return {name for name in mine if name not in stored or not store.has(name)}
 
 
 def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> None:
@@ -109,122 +95,77 @@ def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> Non
 
 
 class _Making:
-    """The calls of a run that are not made yet, those that an engine has, and what became of the others."""
+    """The calls of a run that an engine makes, and what became of them."""
 
-    def __init__(self, sweep: Sweep, job: Job, calls: Iterator[Call], total: int, how: How):
+    def __init__(self, sweep: Sweep, version: Version, total: int, how: How):
         self._name, self._store, self._per_call = sweep.name, sweep.store, sweep.grid.per_call
-        self._version, self._how, self._total = job.version, how, total
-        self._left = calls
-        self._again: deque[Call] = deque()
-        self._alone: deque[Call] = deque()
-        self._twice: set[str] = set()
-        self._flying: dict[Future[Any], tuple[int, list[Call]]] = {}
-        self._slots: Counter[int] = Counter()
+        self._version, self._total, self._how = version, total, how
         self._computed: list[str] = []
-        self._there = self._failed = self._deaths = 0
-        self._pace, self._begun, self._terminal = 0.0, time.monotonic(), sys.stderr.isatty()
-        self._said = self._begun
+        self._failed = 0
+        self._pace = 0.0
+        self._terminal = sys.stderr.isatty()
+        self._begun = self._said = time.monotonic()
 
     @property
     def _ended(self) -> int:
-        return len(self._computed) + self._there + self._failed
+        return len(self._computed) + self._failed
 
-    def all(self, engine: Processes | Cluster) -> None:
-        """Have all calls made; a call whose process died is made alone at the end, once more."""
-        while self._submitted(engine):
-            done, _ = wait(self._flying, timeout=_BEAT, return_when=FIRST_COMPLETED)
+    def all(self, engine: Processes | Cluster, calls: Iterator[Call], alone: bool = False) -> list[Call]:
+        """Have calls made; returns those whose process died. Those made `alone` have failed then."""
+        flying: dict[Future[Any], tuple[int, list[Call]]] = {}
+        lost: list[Call] = []
+        while not self._how.stopped():
+            busy = {slot for slot, _ in flying.values()}
+            for slot in set(range(1 if alone else engine.slots)) - busy:
+                if part := [*itertools.islice(calls, 1 if alone else self._size(engine))]:
+                    flying[engine.submit(slot, part)] = slot, part
+            if not flying:
+                return lost
+            done, _ = wait(flying, timeout=_BEAT, return_when=FIRST_COMPLETED)
             engine.check()
-            self._say()
-            if self._how.stopped():
-                return
             for future in done:
-                if future in self._flying:
-                    self._collect(engine, future)
+                slot, part = flying.pop(future)
+                lost += self._collected(engine, slot, part, future, alone)
+            self._say()
+        return []
 
-    def _submitted(self, engine: Processes | Cluster) -> bool:
-        """Hand out as much as the engine takes; whether it has anything to do."""
-        for slot in range(0 if self._twice and self._flying else engine.slots):
-            while self._slots[slot] < engine.ahead and (part := self._part(engine)):
-                self._submit(engine, slot, part)
-        if not self._flying and self._alone:
-            self._twice.add(self._alone[0][0])
-            self._submit(engine, 0, [self._alone.popleft()])
-        return bool(self._flying)
+    def _size(self, engine: Processes | Cluster) -> int:
+        """As many calls as take a fifth of a second, and fewer when few are left."""
+        fair = (self._total - self._ended) // (4 * engine.slots)
+        return min(max(1, fair), _MOST, max(1, int(_PART / self._pace)) if self._pace else 1)
 
-    def _submit(self, engine: Processes | Cluster, slot: int, part: list[Call]) -> None:
+    def _collected(
+        self, engine: Processes | Cluster, slot: int, part: list[Call], future: Future[Any], alone: bool
+    ) -> list[Call]:
+        """Count what became of a part; returns the calls that were lost with their process."""
         try:
-            future = engine.submit(slot, part)
-        except engine.deaths:  # while nothing was asked of it
-            engine.lost(slot)
-            future = engine.submit(slot, part)
-        self._flying[future] = slot, part
-        self._slots[slot] += 1
+            answers: list[Answer] = future.result()
+        except CancelledError:
+            raise ConnectionError("the Dask cluster has taken back a call; run the sweep again") from None
+        except engine.deaths as error:
+            engine.replace(slot)
+            left = [call for call in part if not self._store.has(call[0])]
+            self._computed += [call[0] for call in part if call not in left]
+            for name, parameters in left if alone else ():
+                text = f"its process died twice: {_reason(error)}"
+                self._fail(name, record(parameters, self._version, error=text, traceback=""))
+            return [] if alone else left
+        for (name, _), answer in zip(part, answers, strict=True):
+            self._answered(name, answer)
+        return []
 
-    def _part(self, engine: Processes | Cluster) -> list[Call]:
-        """The next calls, as many as take a fifth of a second, and fewer when few are left."""
-        fair = (self._total - self._ended) // (4 * engine.slots * engine.ahead)
-        size = min(max(1, fair), _MOST, max(1, int(_PART / self._pace)) if self._pace else 1)
-        part = [self._again.popleft() for _ in range(min(size, len(self._again)))]
-        return part + list(itertools.islice(self._left, size - len(part)))
-
-    def _collect(self, engine: Processes | Cluster, future: Future[Any]) -> None:
-        if future.cancelled():
-            engine.check()
-            raise ConnectionError("the Dask cluster has taken back a call; run the sweep again.")
-        error = future.exception()
-        if isinstance(error, engine.deaths):
-            self._died(engine, future, error)
-            return
-        slot, part = self._flying.pop(future)
-        self._slots[slot], self._deaths = self._slots[slot] - 1, 0
-        for call, answer in zip(part, future.result(), strict=False):  # shorter if it ends the run
-            self._answered(call, answer)
-
-    def _answered(self, call: Call, answer: Answer) -> None:
-        first = answer.state == "unstorable" and not self._ended  # then it is the function's mistake
-        if answer.state in ("unfit", "disk") or first:
-            raise OSError(answer.text) if answer.state == "disk" else ValueError(answer.text)
+    def _answered(self, name: str, answer: Answer) -> None:
         self._pace = 0.9 * self._pace + 0.1 * answer.seconds if self._pace else answer.seconds
-        if answer.state == "there":
-            self._there += 1
-        elif answer.state == "stored":
-            if answer.content:
-                self._write(self._store.file(call[0]), answer.content)
-            self._computed.append(call[0])
-        else:
-            self._fail(call, answer.record)
+        if answer.failure is not None:
+            self._fail(name, answer.failure)
+            return
+        if answer.content is not None:
+            self._store.write(self._store.file(name), answer.content)
+        self._computed.append(name)
 
-    def _fail(self, call: Call, record: dict[str, Any]) -> None:
-        self._write(self._store.failure_file(call[0]), record)
+    def _fail(self, name: str, reasons: dict[str, Any]) -> None:
+        self._store.write(self._store.failure_file(name), reasons)
         self._failed += 1
-
-    def _write(self, path: str | Path, content: bytes | dict[str, Any]) -> None:
-        try:
-            self._store.write(path, content)
-        except OSError as error:
-            raise unwritable(self._store.folder, error) from error
-
-    def _died(self, engine: Processes | Cluster, future: Future[Any], error: BaseException) -> None:
-        """Of what a process had that died, the part that it was at goes to those made alone at the end."""
-        slot, both = self._flying[future][0], engine.lost(self._flying[future][0])
-        lost = [one for one, (other, _) in self._flying.items() if one is future or (both and other == slot)]
-        parts = [self._flying.pop(one)[1] for one in lost]  # in the order in which it got them
-        self._slots[slot] -= len(parts)
-        self._deaths += 1
-        if self._deaths > _DEATHS:
-            raise RuntimeError(f"{self._deaths} processes died one after the other: {_reason(error)}.")
-        begun = False
-        for part in parts:
-            stored = [call[0] for call in part if self._store.has(call[0])]
-            self._computed += stored
-            left = [call for call in part if call[0] not in stored]
-            for call in left:
-                if call[0] in self._twice:
-                    text = f"its process died twice: {_reason(error)}"
-                    self._fail(call, failure(call[1], text, self._version))
-                else:
-                    (self._again if begun else self._alone).append(call)
-            begun |= bool(left)
 
     def _say(self, last: str = "") -> None:
         """Print where the run stands, unless it was printed just now, or how it ended."""
@@ -243,7 +184,6 @@ class _Making:
         """Say how the run ended."""
         ended = "done" if self._ended == self._total else "stopped"
         text = f"{self._name}: {ended}; {len(self._computed) * self._per_call:,} points computed"
-        text += f", {self._there * self._per_call:,} by others" if self._there else ""
         text += f", {self._failed * self._per_call:,} failed (see .failed)" if self._failed else ""
         self._say(f"{text}; all in {self._store.folder}")
 

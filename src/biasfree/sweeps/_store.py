@@ -15,11 +15,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import struct
-import time
+import tempfile
 import uuid
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,23 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
+from biasfree.files import load_npz
 from biasfree.tables import as_json
 
 #: The entry of a file that holds its record, as JSON.
-RECORD = "_record"
+_RECORD = "_record"
 #: The last bytes of a .npz file begin with this mark; a file that was cut off lacks them.
 _END, _END_BYTES = b"PK\x05\x06", 22
-#: Fields of a zip archive: of an entry (33 is its date, 1980-01-01), of its place, and at the end.
-_ENTRY, _PLACE, _LAST = struct.Struct("<5H3I2H"), struct.Struct("<3H2I"), struct.Struct("<4H2IH")
 _FOLDERS = ("points", "failed", "sweeps", "refined", "sources", "partial")
-#: Seconds after which a file that nobody has renamed was left by a process that died.
-_ABANDONED = 86_400
-
-
-class Damaged(Exception):
-    """A stored file that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +44,12 @@ class Store:
 
     def prepare(self) -> None:
         """Make the folders; raises OSError in one sentence if nothing can be written there."""
-        probe = self.folder / "partial" / f"probe-{uuid.uuid4().hex}"
         try:
             for name in _FOLDERS:
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
-            self.write(probe, b"")
-            probe.unlink()
+            tempfile.TemporaryFile(dir=self.folder / "partial").close()
         except OSError as error:
-            raise unwritable(self.folder, error) from error
-        for entry in _entries(self.folder / "partial"):
-            with suppress(OSError):  # another process has removed or renamed it
-                if time.time() - entry.stat().st_mtime > _ABANDONED:
-                    os.unlink(entry.path)
+            raise _unwritable(self.folder, error) from error
 
     def file(self, name: str) -> str:
         """The file of a call."""
@@ -79,7 +62,7 @@ class Store:
     def has(self, name: str) -> bool:
         """Whether a call is stored, to the end of its file."""
         try:
-            with open(self.file(name), "rb") as file:
+            with open(self.file(name), "rb", buffering=0) as file:
                 file.seek(-_END_BYTES, os.SEEK_END)
                 return file.read(len(_END)) == _END
         except OSError:  # it is not there, or shorter than that
@@ -113,37 +96,23 @@ class Store:
             except FileNotFoundError:  # the first file of its folder
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 os.replace(partial, path)
-        except BaseException:
-            with suppress(FileNotFoundError):
+        except OSError as error:
+            with suppress(OSError):  # it was never made, or its disk is gone
                 os.unlink(partial)
-            raise
+            raise _unwritable(self.folder, error) from error
 
     def get(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The results of a call and its record; check sums are compared, and nothing is unpickled."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(Path(self.file(name)).read_bytes())) as archive:
-                entries = {entry.removesuffix(".npy"): archive.read(entry) for entry in archive.namelist()}
-            arrays = {n: npy.read_array(io.BytesIO(e), allow_pickle=False) for n, e in entries.items()}
-            return arrays, json.loads(str(arrays.pop(RECORD)))
-        except Exception as error:  # zipfile, zlib, struct, ast and NumPy all raise for damaged files
-            raise Damaged(
-                f"{self.file(name)} cannot be read ({error}); delete it and run the sweep again."
-            ) from None
+        """The results of a call and its record; raises ValueError if the file is damaged."""
+        arrays = load_npz(self.file(name), needs=(_RECORD,))
+        return arrays, json.loads(str(arrays.pop(_RECORD)))
 
 
 def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes:
-    """Results and their record as the bytes of a .npz file, not compressed; `zipfile` takes twice as long."""
-    body, directory = bytearray(), bytearray()
-    entries = {**arrays, RECORD: np.array(json.dumps(record))}
-    for name, array in entries.items():
-        content, file = io.BytesIO(), f"{name}.npy".encode()
-        npy.write_array(content, array, allow_pickle=False)
-        data = content.getvalue()
-        fields = _ENTRY.pack(20, 0, 0, 0, 33, zlib.crc32(data), len(data), len(data), len(file), 0)
-        directory += b"PK\x01\x02\x14\0" + fields + _PLACE.pack(0, 0, 0, 0, len(body)) + file
-        body += b"PK\x03\x04" + fields + file + data
-    count = len(entries)
-    return bytes(body + directory + _END + _LAST.pack(0, 0, count, count, len(directory), len(body), 0))
+    """Results and their record as the bytes of a .npz file."""
+    content = io.BytesIO()
+    entries: dict[str, Any] = {**arrays, _RECORD: np.array(json.dumps(record))}
+    np.savez(content, **entries)
+    return content.getvalue()
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -154,7 +123,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not readable: {error}; delete it and run the sweep again.") from None
 
 
-def unwritable(folder: Path, error: OSError) -> OSError:
+def _unwritable(folder: Path, error: OSError) -> OSError:
     """An error in one sentence, for a store that cannot be written to."""
     return OSError(
         error.errno,

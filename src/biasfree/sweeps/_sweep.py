@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import whole
+from biasfree.arrays import finite, whole
 from biasfree.files import as_path
-from biasfree.sweeps import _boundary, _refine, _run
-from biasfree.sweeps._grid import Calls, Grid, Parameters, grid_of, listed
-from biasfree.sweeps._plan import Plan, planned, refined
-from biasfree.sweeps._results import dataset, long_table, over_grid
-from biasfree.sweeps._store import Damaged, Store, read_json
-from biasfree.sweeps._version import Version, pickled, version_of
+from biasfree.sweeps import _boundary
+from biasfree.sweeps._grid import Call, Grid, Parameters, grid_of, listed
+from biasfree.sweeps._plan import Plan, planned, refined, remember
+from biasfree.sweeps._refine import refinements
+from biasfree.sweeps._results import Arrays, labeled, long_table, over_grid
+from biasfree.sweeps._run import How, run
+from biasfree.sweeps._store import Store, read_json
+from biasfree.sweeps._version import Version, version_of
 from biasfree.tables import as_json
 
 if TYPE_CHECKING:
@@ -54,15 +56,12 @@ def sweep(
     folder `store`, under the version of the function: the text of its module or cell, the values it closes
     over, the packages it runs on, and `version`, to be changed with what these do not tell.
     """
-    if not callable(function):
-        raise ValueError(f"a sweep needs a function of named parameters, got a {type(function).__name__}.")
-    grid = grid_of(function, {} if over is None else over, seeds, group)
+    grid = grid_of(function, over, seeds, group)
     folder = as_path(store)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"the store {folder} is a file; name a folder.")
     made = Sweep(function, grid, Store(folder.absolute()), version)
-    made.version()
-    pickled(function)
+    made.version()  # or a refusal
     return made
 
 
@@ -74,7 +73,7 @@ class Sweep:
     grid: Grid
     store: Store
     given: str | None = None
-    _known: dict[str, Mapping[str, np.ndarray]] = field(default_factory=dict, repr=False)
+    _known: dict[str, Arrays] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -103,6 +102,7 @@ class Sweep:
         keep_stale: bool = False,
         shard: tuple[int, int] | None = None,
         progress: bool = True,
+        stopped: Callable[[], object] = lambda: False,
     ) -> Sweep:
         """Compute every point that is not stored, and return this sweep.
 
@@ -111,33 +111,32 @@ class Sweep:
         is tried once more, alone, at the end. With `client=`, a `dask.distributed.Client`, the workers of its
         cluster compute. Failed points stay failed unless `retry=True`; points of another version of the
         function are computed again unless `keep_stale=True`. `shard=(k, n)` takes one of n parts of what is
-        missing, k = 0, …, n−1. Ctrl-C keeps all that is finished.
+        missing, k = 0, …, n−1. Ctrl-C keeps all that is finished, and so does `stopped`, which is called many
+        times a second: the run ends once it returns something true.
         """
-        _run.run(self, self.grid.calls, _run.How(workers, memory, client, retry, keep_stale, shard, progress))
+        run(self, self.grid.calls, How(workers, memory, client, retry, keep_stale, shard, progress, stopped))
         return self
 
     @property
     def dataset(self) -> xarray.Dataset:
         """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
         version = self.version()
-        arrays = over_grid(self.grid, self._stored(self.grid.calls, version))
-        return dataset(self.grid, arrays, self._attributes(version))
+        arrays = over_grid(self.grid, self._stored(self.grid.calls(version.digest)))
+        axes = {name: np.array(values) for name, values in self.grid.axes.items()}
+        return labeled(self.grid.dims, arrays, axes).assign_attrs(self._attributes(version))
 
     @property
     def points(self) -> xarray.Dataset:
         """All stored points, those of `refine` too, along one dimension `point`."""
         version = self.version()
-        both = itertools.chain.from_iterable(self._stored(calls, version) for calls in self._all(version))
-        return long_table(self.grid, both, self._attributes(version))
+        return long_table(self.grid, self._stored(self._all(version))).assign_attrs(self._attributes(version))
 
     @property
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
-        version = self.version()
-        stored, failed = self.store.names(), self.store.failed()
-        names = [name for calls in self._all(version) for name, _ in calls(version.digest)]
-        broken = [name for name in names if name in failed and name not in stored]
-        records = [read_json(self.store.failure_file(name)) for name in broken]
+        broken = self.store.failed() - self.store.names()
+        names = [name for name, _ in self._all(self.version()) if name in broken]
+        records = [read_json(self.store.failure_file(name)) for name in names]
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
 
     def boundary(
@@ -149,8 +148,7 @@ class Sweep:
         points on either side of the level bracket a crossing: `axis` is the axis that they differ in, `low`
         and `high` are their values along it. The crossing itself is interpolated between them.
         """
-        field = _boundary.field(self.points, self.grid, name, at=at, reduce=reduce)
-        return _boundary.crossings(field, level)
+        return _boundary.crossings(self._field(name, at, reduce), level)
 
     def refine(
         self,
@@ -169,8 +167,10 @@ class Sweep:
         the stored results alone: the same call again, also after Ctrl-C, computes only what is missing.
         Other arguments are those of `run`.
         """
-        whole("budget", budget)
-        _refine.refine(self, name, level=level, budget=budget, at=at, reduce=reduce, how=how)
+        manner, level, budget = How(**how), finite("level", level), whole("budget", budget)
+        for calls in refinements(self.grid, lambda: self._field(name, at, reduce), level, budget):
+            remember(self, [name, level, sorted((at or {}).items()), reduce], calls)
+            run(self, listed(calls), manner)
         return self
 
     def plot(
@@ -186,25 +186,26 @@ class Sweep:
 
         `level` adds the level line. Returns what was drawn.
         """
-        from biasfree.sweeps._draw import draw
+        found = self._field(name, at, reduce)
+        return _boundary.draw(found, [self.grid.axes[axis] for axis in found.axes], axes, level)
 
-        return draw(self, name, axes=axes, at=at, reduce=reduce, level=level)
+    def _field(self, name: str, at: Mapping[str, Any] | None, reduce: str) -> _boundary.Field:
+        return _boundary.field(self.points, self.grid, name, at=at, reduce=reduce)
 
-    def _all(self, version: Version) -> tuple[Calls, Calls]:
+    def _all(self, version: Version) -> Iterator[Call]:
         """The calls of the grid, and those that refinements have added."""
-        return self.grid.calls, listed(refined(self.store, self.grid, version.digest))
+        added = listed(refined(self.store, self.grid, version.digest))
+        return itertools.chain(self.grid.calls(version.digest), added(version.digest))
 
-    def _stored(
-        self, calls: Calls, version: Version
-    ) -> Iterator[tuple[Parameters, Mapping[str, np.ndarray]]]:
+    def _stored(self, calls: Iterator[Call]) -> Iterator[tuple[Parameters, Arrays]]:
         """The results of stored calls; each file is read once, and one that is damaged counts as missing."""
         stored = self.store.names()
-        for name, parameters in calls(version.digest):
+        for name, parameters in calls:
             if name in stored and name not in self._known:
                 try:
                     self._known[name] = self.store.get(name)[0]
-                except Damaged as damage:
-                    warnings.warn(str(damage), stacklevel=5)
+                except ValueError as damage:
+                    warnings.warn(f"{damage} It counts as missing: run the sweep again.", stacklevel=5)
             if name in stored and name in self._known:
                 yield parameters, self._known[name]
 
