@@ -146,9 +146,8 @@ def test_texts() -> dict[Path, str]:
 
 @cache
 def page_texts() -> dict[Path, str]:
-    """Every page of a result, with the script that draws its picture."""
     pages = [path for path in sorted((DOCS / "theory").glob("*.md")) if path.stem != "README"]
-    return {page: page.read_text() + page.with_suffix(".py").read_text() for page in pages}
+    return {page: page.read_text() for page in pages}
 
 
 @cache

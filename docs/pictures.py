@@ -2,12 +2,10 @@
 
     python docs/pictures.py OUT [NAME …]
 
-Figures come from the numbers of the last `make paper`, in OUT; pages from the `draw` beside each of them.
+Figures come from the numbers of the last `make paper`, in OUT; pictures of pages from docs/drawings.
 """
 
-import runpy
 import sys
-from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -17,36 +15,27 @@ from biasfree.files import replacing
 from biasfree_papers.experiment import PAPER
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import load_numbers
+from drawings import structure, symmetric, training, tutorial
 
-DOCS = Path(__file__).parent
-PICTURES = DOCS / "pictures"
-
-
-def figure(out: Path, name: str) -> Figure:
-    """A figure of the paper or of a neighboring one, from its stored numbers."""
-    return REGISTRY[name].draw(load_numbers(out / name)[0])
+PICTURES = Path(__file__).parent / "pictures"
 
 
-def page(script: Path) -> Figure:
-    """The picture of a page in docs/theory."""
-    return runpy.run_path(str(script))["draw"]()
-
-
-def tutorial(i: int) -> Figure:
-    """A picture of the tutorial."""
+def drawn(out: Path, name: str) -> Figure:
+    """A figure from its stored numbers, or a picture of docs/drawings."""
+    if name in REGISTRY:
+        return REGISTRY[name].draw(load_numbers(out / name)[0])
+    function = name.removeprefix("theory_")
+    room = next(room for room in (tutorial, symmetric, training, structure) if hasattr(room, function))
     with plots.style():
-        return runpy.run_path(str(DOCS / "tutorial.py"))[f"draw_{i}"]()
+        return getattr(room, function)()
 
 
 def main(out: Path, names: list[str]) -> None:
     neighbors = [name for name, one in REGISTRY.items() if one.section != PAPER]
-    drawers = {name: partial(figure, out, name) for name in ("fig3", "fig6", *neighbors)}
-    drawers |= {f"tutorial_{i}": partial(tutorial, i) for i in (1, 2, 3)}
-    scripts = sorted((DOCS / "theory").glob("*.py"))
-    drawers |= {f"theory_{script.stem}": partial(page, script) for script in scripts}
-    for name in names or drawers:
+    pages = sorted(path.stem for path in PICTURES.glob("t*_*.png"))  # theory_…, tutorial_…
+    for name in names or ["fig3", "fig6", *neighbors, *pages]:
         with replacing(PICTURES / f"{name}.png") as file:
-            drawers[name]().savefig(file, format="png", dpi=110)
+            drawn(out, name).savefig(file, format="png", dpi=110)
         print(f"{name}.png", flush=True)
 
 

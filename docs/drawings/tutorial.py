@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+from matplotlib.figure import Figure
 
 import biasfree as bf
 from biasfree import plots
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from drawings import panels
 
 COLORS = {"ReLU": "C0", "linear": "C1"}
 
 
-def draw_1() -> Figure:
+def tutorial_1() -> Figure:
     """The losses of a ReLU network and its linear twin, on symmetric data and without the symmetry."""
     data = bf.data.odd_sine(n=100, d=4, seed=0)
     relu = bf.networks.gaussian((4, 50, 1), scale=1e-4, seed=0)
     ts = np.linspace(0, 60, 121)
-    figure, axes = _panels(2)
+    figure, axes = panels((plots.WIDTH, 2.4), 2)
     for panel, shown in zip(axes, (data, bf.data.desymmetrize(data, 1.0, seed=0)), strict=True):
         runs = {
             "ReLU": bf.gradient_flow(relu, shown, ts),
@@ -41,7 +38,7 @@ def draw_1() -> Figure:
     return figure
 
 
-def draw_2() -> Figure:
+def tutorial_2() -> Figure:
     """The loss of gradient descent on cos 3φ, and the function of each network after training."""
     circle = bf.data.circle(24, lambda x: np.cos(3 * np.arctan2(x[:, 1], x[:, 0])))
     two = bf.networks.gaussian((2, 50, 1), scale=3.0, seed=0)
@@ -51,7 +48,7 @@ def draw_2() -> Figure:
         "three layers": bf.networks.gaussian((2, 50, 50, 1), scale=3.0, seed=0),
     }
     angle = np.linspace(0, 2 * np.pi, 401)
-    figure, (left, right) = _panels(2)
+    figure, (left, right) = panels((plots.WIDTH, 2.4), 2)
     right.plot(angle, np.cos(3 * angle), color="0.75", lw=4, label="$\\cos 3\\varphi$")
     for (name, network), style in zip(networks.items(), ("-", "--", ":"), strict=True):
         run = bf.gradient_descent(network, circle, step=0.05, steps=5_000, save_every=10)
@@ -66,11 +63,11 @@ def draw_2() -> Figure:
     return figure
 
 
-def draw_3() -> Figure:
+def tutorial_3() -> Figure:
     """The middle of three layers, ReLU and linear, and its singular values."""
     data = bf.data.linear_teacher(n=30, d=4, seed=0)
     start = bf.networks.gaussian((4, 30, 30, 1), scale=0.1, seed=0)
-    figure, axes = _panels(3)
+    figure, axes = panels((plots.WIDTH, 2.4), 3)
     for panel, (name, leak) in zip(axes, {"ReLU": 0.0, "linear": 1.0}.items(), strict=False):
         network = bf.Network(start.weights, leak=leak)
         last = bf.gradient_descent(network, data, step=0.1, steps=4_000, save_every=4_000)[-1]
@@ -82,10 +79,3 @@ def draw_3() -> Figure:
     axes[2].set(xlabel="order", ylabel="singular value of $W_2$", ylim=(0, None))
     axes[2].legend()
     return figure
-
-
-def _panels(count: int) -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(plots.WIDTH, 2.4), layout="constrained")
-    return figure, figure.subplots(1, count)
