@@ -63,19 +63,15 @@ EXPECTED = {
     "optimizers": Expected(
         (2, 0, 2), (21,), "abcd", (("distance", plus(1e-9), {0, 1}),)
     ),
-    "lazy": Expected(
-        (2, 1, 5), (4, 2, 4), "abcdef",
+    "where": Expected(
+        (3, 0, 8), (4, 4, 4, 8, 2), "abcdefghi",
         (
-            ("excess", plus(-1e-3), {0}),
-            ("movement", times(30), {1}),
-            ("six_longest_path", times(1e-3), {1}),
+            ("law_distance", plus(2.0), {0}),
+            ("closed_error", plus(1e-6), {1}),
+            ("excess", plus(-1e-3), {2}),
         ),
-        "six_(rich|fall)_error",  # κ may underflow
-    ),
-    "phases": Expected(
-        (1, 1, 2), (4, 4, 8, 4, 2, 1, 2, 1), "abcd",
-        (("law_distance", plus(2.0), {0}),),
-        "duration|predicted|distance|kept|structure_error|learned|chance_error",
+        "duration|predicted|learned|closed_samples",
+        "closed form of small weights",
     ),
     "fig1": Expected(
         (4, 1, 4), (8, 4, 2), "abcd",
@@ -192,11 +188,6 @@ EXPECTED = {
         (("losses", plus(-0.2), {0}), ("accuracy", plus(0.5), {1})),
         "angle",
     ),
-    "relax": Expected(
-        (2, 0, 3), (3,), "abcdef",
-        (("weight_error", plus(1e-8), {0}), ("twin_change", plus(1e-8), {1})),
-        "diverged",
-    ),
     "realdata": Expected((1, 0, 1), (2, 4, 4), "abcdef", (("weight_error", plus(1e-8), {0}),)),
     "frei2022": Expected(
         (1, 4, 2), (7,), "abc",
@@ -205,11 +196,6 @@ EXPECTED = {
     ),
     "kou2023": Expected(
         (2, 4, 1), (6,), "abcd", (("unpredicted", plus(0.01), {0}), ("z", times(1.01), {1})),
-    ),
-    "population": Expected(
-        (2, 0, 3), (2, 2, 3), "abcdef",
-        (("infinite_gap", plus(1e-6), {0}), ("early_distance", times(1.6, 1e-9), {1})),
-        legend="simulated, infinite data",
     ),
     "boursier2022": Expected(
         (2, 5, 2), (2,), "abcd",

@@ -20,12 +20,9 @@ FIGURES = {
         "biasfree_papers.limit",
         "biasfree_papers.conjecture",
         "biasfree_papers.augment",
-        "biasfree_papers.relax",
-        "biasfree_papers.population",
         "biasfree_papers.realdata",
-        "biasfree_papers.phases",
+        "biasfree_papers.where",
         "biasfree_papers.optimizers",
-        "biasfree_papers.lazy",
     ),
     "Its neighbors": (
         "biasfree_papers.frei2022",

@@ -1,1 +1,0 @@
-"""Phase diagrams: for which scale, width, depth and asymmetry what the paper says holds."""
