@@ -6,7 +6,7 @@
 # make test-cluster  sweeps on a real Slurm of one node, as an array and as jobs; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   every claim with its verdict, from the figures of make paper: out/results.md
-# make gallery   rewrite the tables of docs/gallery.md, docs/denoiser.md and docs/tutorial_diagnose.md: minutes
+# make gallery   judge the advice on twenty models: out/gallery.md; rewrite the outputs of two pages: minutes
 # make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
 # make release-check  build both packages, check their metadata, install them alone with the newest and with the lowest
 #                versions, run the quickstart; CHECK=highest is one of both, make PYTHON=python3.12 … another Python
@@ -39,7 +39,7 @@ results: paper
 
 gallery: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python docs/denoiser.py
-	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py $(OUT)
 	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
 docs: $(VENV)/.dev results

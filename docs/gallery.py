@@ -1,7 +1,7 @@
-"""The table of docs/gallery.md: what `bf.diagnose` says of twenty models, and whether it is right.
+"""Write OUT/gallery.md: what `bf.diagnose` says of twenty models, and whether it is right.
 
-    python docs/gallery.py            # all, a minute or two of one core
-    python docs/gallery.py XOR odd    # some, printed only
+    python docs/gallery.py OUT            # all, a minute or two of one core
+    python docs/gallery.py OUT XOR odd    # some, printed only
 
 Needs scikit-learn and PyTorch, which `make install` installs.
 """
@@ -20,9 +20,8 @@ import torch
 import biasfree as bf
 import gallery_data as data
 import gallery_models as models
-from inserting import insert
+from biasfree.files import replacing
 
-PAGE = Path(__file__).with_suffix(".md")
 NO_DECAY = {"decay": 0.0}
 FEW = 20  # samples to train on, below which nothing is known of real data
 MARGIN = 0.005  # a difference of scores that counts, as in bf.diagnose
@@ -176,7 +175,7 @@ def table(rows: list[Judged]) -> str:
     return "\n".join([f"Of {len(rows)} answers: {summary}. {took}", "", *lines])
 
 
-def main(names: list[str]) -> None:
+def main(out: Path, names: list[str]) -> None:
     torch.set_num_threads(1)
     chosen = [one for one in exhibits() if not names or one.name in names]
     rows = []
@@ -193,10 +192,11 @@ def main(names: list[str]) -> None:
             )
     if names:
         return
-    insert(PAGE, "gallery", table(rows))
     why = {row.exhibit.name: row.exhibit.task() for row in rows}
-    lines = [f"- **{name}**: {task.why}{_told(task)}." for name, task in why.items()]
-    insert(PAGE, "truth", "\n".join(lines))
+    known = [f"- **{name}**: {task.why}{_told(task)}." for name, task in why.items()]
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / "gallery.md") as file:
+        file.write("\n".join(["# Answers", "", table(rows), "", "# What is known", "", *known, ""]).encode())
 
 
 def _told(task: data.Task) -> str:
@@ -207,4 +207,4 @@ def _told(task: data.Task) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(Path(sys.argv[1]), sys.argv[2:])
