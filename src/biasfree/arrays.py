@@ -257,7 +257,8 @@ def _norms(rows: np.ndarray) -> np.ndarray:
 def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """|a − b|² for every pair of rows, 0 where it is rounding; the mean of b is subtracted from both."""
     mean = b.mean(axis=0)
-    a, b = a - mean, b - mean
+    a = a - mean
+    b = b - mean
     size = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)
     found = size - 2 * a @ b.T
     return np.where(found <= (a.shape[1] + 4) * np.finfo(float).eps * size, 0.0, found)

@@ -40,7 +40,8 @@ def card(
 def curve(t: Float[np.ndarray, "T"], y: Float[np.ndarray, "T"], label: str) -> Markup | None:
     """A line over time, logarithmic if y > 0 falls below a hundredth; None without finite times."""
     finite = np.isfinite(t)
-    t, y = t[finite], y[finite]
+    t = t[finite]
+    y = y[finite]
     if not len(t):
         return None
     logarithmic = bool(0 < y.min() < y.max() / 100)
@@ -59,7 +60,8 @@ def curve(t: Float[np.ndarray, "T"], y: Float[np.ndarray, "T"], label: str) -> M
 def scatter(x: Float[np.ndarray, "P 2"], sign: Float[np.ndarray, "P"], label: str) -> Markup:
     """Points of the plane: red disks where `sign` is positive, blue squares where it is negative."""
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), _SHOWN)).round().astype(int))
-    points, sign = _placed(*x[chosen].T), np.sign(sign[chosen])
+    points = _placed(*x[chosen].T)
+    sign = np.sign(sign[chosen])
     drawn = [
         _dots(points[sign == s], color, "square" if s < 0 else "round")
         for s, color in _COLORS.items()
@@ -77,7 +79,8 @@ def bars(groups: Sequence[Float[np.ndarray, "_"]], label: str) -> Markup | None:
         return None
     count = sum(map(len, groups)) + len(groups) - 1  # a gap between groups
     step = (_WIDTH - 2 * _MARGIN) / count
-    drawn, at = [], 0
+    drawn = []
+    at = 0
     for i, group in enumerate(groups):
         largest = float(np.max(group)) or 1.0
         heights = np.asarray(group) / largest * (_HEIGHT - 2 * _MARGIN)

@@ -24,7 +24,8 @@ def page(
     footer: Iterable[object] = (),
 ) -> str:
     """A complete HTML page: a link past the header, the header, the main part, the footer."""
-    above, below = joined(header), joined(footer)
+    above = joined(header)
+    below = joined(footer)
     head = joined(
         [
             tag("meta", charset="utf-8"),

@@ -57,7 +57,8 @@ class Stop:
     def _receive(self, number: int, _: FrameType | None) -> None:
         first = not self.signal
         if first:
-            self.signal, self._at = number, time.monotonic()
+            self.signal = number
+            self._at = time.monotonic()
         if not self._deferred or not (first or time.monotonic() - self._at < _SAME):
             os._exit(128 + self.signal)
 

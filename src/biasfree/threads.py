@@ -145,7 +145,8 @@ def _work(value: Any) -> float:
     shape = getattr(value, "shape", ())
     if not isinstance(shape, tuple) or len(shape) < 2:
         return 0.0
-    rows, columns = shape[0], math.prod(shape[1:])
+    rows = shape[0]
+    columns = math.prod(shape[1:])
     return float(rows) * columns * min(rows, columns)
 
 

@@ -338,8 +338,10 @@ class Trajectory:
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
         """Read a trajectory that `Trajectory.save` wrote; nothing is unpickled."""
         arrays = load_npz(path, needs=("ts", "loss", "objective", "leak", "stats", "W1"))
-        weights, biases = numbered(path, arrays, "W"), numbered(path, arrays, "b") or None
-        leak, stats = single(path, arrays, "leak"), single(path, arrays, "stats")
+        weights = numbered(path, arrays, "W")
+        biases = numbered(path, arrays, "b") or None
+        leak = single(path, arrays, "leak")
+        stats = single(path, arrays, "stats")
         common: dict[str, Any] = {name: arrays[name] for name in ("ts", "loss", "objective")}
         common |= {name: arrays.get(name) for name in ("saved", "linear")}
         with contents(path, "a trajectory"):
@@ -436,7 +438,9 @@ def stacked(name: str, values: Sequence[Any]) -> np.ndarray:
 
 
 def _card(trajectory: Trajectory | MapTrajectory, title: str) -> str:
-    ts, loss, stats = trajectory.ts, trajectory.loss, trajectory.stats
+    ts = trajectory.ts
+    loss = trajectory.loss
+    stats = trajectory.stats
     lines = [
         f"{len(ts)} times from {ts[0]:g} to {ts[-1]:g}",
         f"loss {loss[0]:.3g} → {loss[-1]:.3g}",

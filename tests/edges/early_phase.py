@@ -19,8 +19,8 @@ from edges.reference import (
 
 def judge_early_flow(ref, path):
     flow = kinked_flow(ref.network, ref.data, path.ts, kind=ref.loss)
-    gaps = np.sqrt(sum(np.sum((a - b) ** 2, axis=(1, 2)) for a, b in zip(path.weights, flow, strict=True)))
-    sizes = np.sqrt(sum(np.sum(w**2, axis=(1, 2)) for w in flow))
+    gaps = np.hypot(*(norms(a - b) for a, b in zip(path.weights, flow, strict=True)))
+    sizes = np.hypot(*map(norms, flow))
     bound = T.early_error(ref.network, ref.data, path.ts)
     assert (gaps <= bound + ORACLE * sizes).all()
 

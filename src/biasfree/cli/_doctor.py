@@ -23,9 +23,11 @@ def doctor() -> None:
         try:
             text, verdict = examine()
         except ImportError as error:
-            text, verdict = _missing(error), Verdict.WRONG
+            text = _missing(error)
+            verdict = Verdict.WRONG
         except (OSError, RuntimeError) as error:
-            text, verdict = error_text(error) if isinstance(error, OSError) else str(error), Verdict.WRONG
+            text = error_text(error) if isinstance(error, OSError) else str(error)
+            verdict = Verdict.WRONG
         found.append(verdict)
         typer.echo(f"{title:<12}{verdict}: {text}")
     if wrong := found.count(Verdict.WRONG):

@@ -111,7 +111,8 @@ def _within(error: float, bound: float, what: str) -> Found:
 def _step_error(samples: int, loss: str, sizes: tuple[int, ...]) -> float:
     """The largest relative difference between a step of descent and the step that NumPy takes."""
     rng = np.random.default_rng(samples)
-    x, y = rng.normal(size=(samples, 3)), rng.choice([-1.0, 1.0], size=samples)
+    x = rng.normal(size=(samples, 3))
+    y = rng.choice([-1.0, 1.0], size=samples)
     network = bf.networks.gaussian(sizes, scale=2.0, leak=0.2, seed=1)
     run = bf.gradient_descent(network, bf.Dataset(x, y), step=0.5, steps=1, loss=loss)
     slopes = list(_gradient(network, x, y, _SLOPES[loss]))
@@ -134,7 +135,9 @@ def _gradient(
     slope: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> Iterator[Float[np.ndarray, "_ _"]]:
     """∂L/∂W_l for l = 1 … L, by backpropagation."""
-    inputs, gates, h = [x], [], x
+    inputs = [x]
+    gates = []
+    h = x
     for w in network.weights[:-1]:
         z = h @ w.T
         gates.append(np.where(z > 0, 1.0, network.leak))

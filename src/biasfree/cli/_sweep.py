@@ -123,7 +123,8 @@ def _shard(text: str) -> tuple[int, int]:
 def _write_script(found: Sweep, file: Path, tasks: int, options: list[str]) -> None:
     from biasfree.cli._slurm import array_script
 
-    plan, store = found.plan(), found.store
+    plan = found.plan()
+    store = found.store
     typer.echo(str(plan))
     if not plan.missing:
         typer.echo("nothing is missing, so no script is written.")

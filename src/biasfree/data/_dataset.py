@@ -34,7 +34,8 @@ class Dataset:
         def __init__(self, x: ArrayLike, y: ArrayLike) -> None: ...
 
     def __post_init__(self):
-        x, y = real("x", self.x), real("y", self.y)
+        x = real("x", self.x)
+        y = real("y", self.y)
         if x.ndim != 2:
             raise ValueError(
                 f"x must have shape (samples, dimensions), got {x.shape}; use x[:, None] for one dimension."

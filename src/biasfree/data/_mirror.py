@@ -29,7 +29,8 @@ def mirror_pairs(data: Dataset) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "
     rows = np.column_stack([data.x, data.targets])
     present = rows.any(axis=1)
     first = rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)]
-    upper, lower = np.flatnonzero(present & (first > 0)), np.flatnonzero(present & (first < 0))
+    upper = np.flatnonzero(present & (first > 0))
+    lower = np.flatnonzero(present & (first < 0))
     if len(upper) != len(lower):
         return None
     upper = upper[np.lexsort(rows[upper].T)]

@@ -55,7 +55,8 @@ def checked_covariance(value: Any, radius: Any, d: int) -> float | Float[np.ndar
             f"covariance must be a number or have shape ({d}, {d}), got shape {matrix.shape}; match it to "
             "dimensions."
         )
-    largest, skew = np.abs(matrix).max(), np.abs(matrix - matrix.T).max()
+    largest = np.abs(matrix).max()
+    skew = np.abs(matrix - matrix.T).max()
     if skew > 1e-12 * largest:
         raise ValueError(
             f"covariance must be symmetric, but its entries differ from those of its transpose by up to "

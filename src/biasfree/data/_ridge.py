@@ -33,7 +33,8 @@ def check_odd(g: Function, size: float, dimensions: int | None) -> None:
     """
     reach = 6.0 if dimensions is None else min(6.0, np.sqrt(dimensions) * (1 - 1e-12))
     z = size * np.concatenate([np.linspace(0, reach, 101), np.geomspace(1e-6, 1e-1, 6)])
-    up, down = _values(g, z), _values(g, -z)
+    up = _values(g, z)
+    down = _values(g, -z)
     largest = float(np.abs(up).max())
     if float(np.abs(up + down).max()) > _ODD * largest:
         at = float(z[np.argmax(np.abs(up + down))])
@@ -45,7 +46,8 @@ def check_odd(g: Function, size: float, dimensions: int | None) -> None:
 
 def ridge_moments(g: Function, size: float, dimensions: int | None) -> RidgeMoments:
     """The moments for z = u·x, E[z²] = size²; `dimensions` are those of a sphere, None for a Gaussian."""
-    panels, found = 32, None
+    panels = 32
+    found = None
     while panels <= _MOST_PANELS:
         z, weights = _nodes(panels, dimensions)
         values = _values(g, size * z)
@@ -55,7 +57,8 @@ def ridge_moments(g: Function, size: float, dimensions: int | None) -> RidgeMome
         new = RidgeMoments(slope, rest)
         if found is not None and _agree(new, found, scale):
             return new
-        panels, found = 2 * panels, new
+        panels = 2 * panels
+        found = new
     raise ValueError(
         "the moments of the function of odd= do not converge, as where it jumps or grows too fast; use "
         "samples of such targets, bf.Dataset(x, y)."
@@ -77,9 +80,11 @@ def _nodes(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     half = end / panels / 2
     s = (edges[:-1, None] + half * (nodes + 1)).ravel()
     if dimensions is None:
-        z, density = s, np.exp(-(s**2) / 2)
+        z = s
+        density = np.exp(-(s**2) / 2)
     else:  # z = √D·sin s, whose density on the sphere is cos(s)^{D−2}
-        z, density = np.sqrt(dimensions) * np.sin(s), np.cos(s) ** (dimensions - 2)
+        z = np.sqrt(dimensions) * np.sin(s)
+        density = np.cos(s) ** (dimensions - 2)
     mass = np.tile(weights, panels) * density
     return z, mass / mass.sum()
 

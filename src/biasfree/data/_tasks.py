@@ -98,7 +98,8 @@ def separation_target(x: ArrayLike) -> Float[np.ndarray, "*P"]:
     x = real("x", x)
     if x.ndim == 0 or x.shape[-1] != 2:
         raise ValueError(f"x must have two components on its last axis, got shape {x.shape}.")
-    up, down = np.maximum(x, 0), np.maximum(-x, 0)
+    up = np.maximum(x, 0)
+    down = np.maximum(-x, 0)
     return np.maximum(up[..., 0] - up[..., 1], 0) - np.maximum(down[..., 0] - down[..., 1], 0)
 
 
@@ -137,7 +138,8 @@ def sphere(
     Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
     """
     (n, d), radius, rng = counts(n, d), positive("radius", radius), generator(seed)
-    w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
+    w = rng.uniform(-0.5, 0.5, size=d)
+    x = rng.normal(size=(n, d))
     x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
     x = np.concatenate([x, -x]) if mirrored else x
     data = Dataset(x, x @ w if target is None else target(x.copy()))
@@ -154,8 +156,10 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
     Reference: Frei et al. (2022), experiments.
     """
     n, d = counts(n, d)
-    rng, half = generator(seed), non_negative("separation", separation) / 2
-    direction, y = rng.normal(size=d), _alternating(n)
+    rng = generator(seed)
+    half = non_negative("separation", separation) / 2
+    direction = rng.normal(size=d)
+    y = _alternating(n)
     direction /= np.linalg.norm(direction)
     return Dataset(half * np.outer(y, direction) + rng.normal(size=(n, d)), y)
 
@@ -173,10 +177,12 @@ def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, see
     """
     n, d = counts(n, whole("d", d, at_least=2))
     rng = generator(seed)
-    half, flipped = non_negative("separation", separation) / 2, non_negative("flipped", flipped)
+    half = non_negative("separation", separation) / 2
+    flipped = non_negative("flipped", flipped)
     if flipped > 1:
         raise ValueError(f"flipped must be a probability, from 0 to 1, got {flipped}.")
-    axes, turn = np.linalg.qr(rng.normal(size=(d, 2)))[0].T, np.arange(n) % 4
+    axes = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
+    turn = np.arange(n) % 4
     x = half * np.where(turn < 2, 1.0, -1.0)[:, None] * axes[turn % 2] + rng.normal(size=(n, d))
     return Dataset(x, _alternating(n) * np.where(rng.random(n) < flipped, -1.0, 1.0))
 
@@ -193,7 +199,8 @@ def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
     """
     (n, d), rng = counts(n, d), generator(seed)
     affordable(f"rotations in {d} dimensions", d * d)
-    rotation, y = np.linalg.qr(rng.normal(size=(d, d)))[0], _alternating(n)
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    y = _alternating(n)
     return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
 
 
@@ -230,20 +237,23 @@ def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) 
     """
     (n, d), neurons, rng = counts(n, d), whole("neurons", neurons), generator(seed)
     affordable(f"the weights of {neurons} neurons", neurons * (n + d))
-    teacher, x = rng.normal(size=(neurons, d)), rng.normal(size=(n, d))
+    teacher = rng.normal(size=(neurons, d))
+    x = rng.normal(size=(n, d))
     teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
     return Dataset(x, np.maximum(x @ teacher.T, 0.0) @ _alternating(neurons))
 
 
 def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     (n, d), rng = counts(n, d), generator(seed)
-    w, x = rng.uniform(-0.5, 0.5, size=d), rng.normal(size=(n, d))
+    w = rng.uniform(-0.5, 0.5, size=d)
+    x = rng.normal(size=(n, d))
     return x, x @ w
 
 
 def counts(n: int, d: int) -> tuple[int, int]:
     """The numbers of samples and of dimensions; raises ValueError if the inputs do not fit into memory."""
-    n, d = whole("n", n), whole("d", d)
+    n = whole("n", n)
+    d = whole("d", d)
     affordable(f"{n} samples in {d} dimensions", n * d)
     return n, d
 
@@ -265,7 +275,8 @@ def _alternating(n: int) -> np.ndarray:
 
 
 def _exactly_odd(data: Dataset) -> Dataset:
-    first, second = data.y[: len(data) // 2], data.y[len(data) // 2 :]
+    first = data.y[: len(data) // 2]
+    second = data.y[len(data) // 2 :]
     if len(data) % 2 or np.abs(first + second).max() > 1e-12 * np.abs(data.y).max():
         return data
     return Dataset(data.x, np.concatenate([first, -first]))

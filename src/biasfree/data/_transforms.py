@@ -41,8 +41,10 @@ def desymmetrize(data: Dataset, amount: float, *, seed: int = 0) -> Dataset:
             "desymmetrize needs data in which every sample has an exact mirror image (-x, -y), "
             "but some samples have none; add them with bf.data.symmetrize(data) first."
         )
-    rng, samples = generator(seed), np.stack(pairs)
-    order, coins = rng.permutation(samples.shape[1]), rng.choice([-1.0, 1.0], size=samples.shape)
+    rng = generator(seed)
+    samples = np.stack(pairs)
+    order = rng.permutation(samples.shape[1])
+    coins = rng.choice([-1.0, 1.0], size=samples.shape)
     chosen = order[: round(amount * samples.shape[1])]
     signs = np.ones(len(data))
     signs[samples[:, chosen]] = coins[:, chosen]

@@ -31,7 +31,9 @@ def mean_product(one: Ridge, other: Ridge, dimensions: int | None) -> float:
     sizes = [float(np.linalg.norm(ridge.u)) for ridge in (one, other)]
     p, q = (ridge.u / size for ridge, size in zip((one, other), sizes, strict=True))
     angle = 2 * np.arctan2(np.linalg.norm(p - q), np.linalg.norm(p + q))
-    panels, angles, found = 16, 64, None
+    panels = 16
+    angles = 64
+    found = None
     while 12 * panels * angles <= _MOST:
         r, weights = _radii(panels, dimensions)
         phi = np.pi * (np.arange(angles) + 0.5) / angles if dimensions != 1 else np.zeros(1)
@@ -40,10 +42,13 @@ def mean_product(one: Ridge, other: Ridge, dimensions: int | None) -> float:
             for ridge, size, turn in zip((one, other), sizes, (0.0, angle), strict=True)
         )
         values = (first * second).mean(axis=1)
-        new, scale = float(weights @ values), float(weights @ np.abs(first * second).mean(axis=1))
+        new = float(weights @ values)
+        scale = float(weights @ np.abs(first * second).mean(axis=1))
         if found is not None and abs(new - found) <= _ACCURACY * scale:
             return new
-        panels, angles, found = 2 * panels, 2 * angles, new
+        panels = 2 * panels
+        angles = 2 * angles
+        found = new
     raise ValueError(
         "the mean of a product of two functions of odd= does not converge, as where one jumps or grows too "
         "fast; use samples of such targets, bf.Dataset(x, y)."
@@ -59,8 +64,10 @@ def _radii(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     half = end / panels / 2
     s = (np.linspace(0, end, panels + 1)[:-1, None] + half * (nodes + 1)).ravel()
     if dimensions is None:
-        r, density = s, s * np.exp(-(s**2) / 2)
+        r = s
+        density = s * np.exp(-(s**2) / 2)
     else:  # r = √D·sin s, whose density on the sphere is sin s·cos(s)^{D−3}
-        r, density = np.sqrt(dimensions) * np.sin(s), np.sin(s) * np.cos(s) ** (dimensions - 3)
+        r = np.sqrt(dimensions) * np.sin(s)
+        density = np.sin(s) * np.cos(s) ** (dimensions - 3)
     mass = np.tile(weights, panels) * density
     return r, mass / mass.sum()

@@ -14,7 +14,9 @@ from biasfree.files import replacing
 from biasfree.trajectory import Trajectory
 
 #: Pictures of a GIF, and the milliseconds between two of them; the last one stays longer.
-FRAMES, EACH, LAST = 60, 80, 1500
+FRAMES = 60
+EACH = 80
+LAST = 1500
 
 
 @public

@@ -16,11 +16,16 @@ from biasfree.theory import aligned, linear_twin
 from biasfree.trajectory import Trajectory
 
 #: Saved times of a run: evenly spaced ones, and ones in equal ratios from a share of the horizon on.
-EVEN, RATIOS, FIRST = 201, 61, 1e-4
+EVEN = 201
+RATIOS = 61
+FIRST = 1e-4
 #: Saved times of a preview and of a descent.
-PREVIEW_SAVES, DESCENT_SAVES = 60, 240
+PREVIEW_SAVES = 60
+DESCENT_SAVES = 240
 #: Steps of a preview, its largest step, and its work at most: steps times samples times neurons.
-PREVIEW_STEPS, PREVIEW_STEP, PREVIEW_WORK = 8000, 0.25, 1.5e7
+PREVIEW_STEPS = 8000
+PREVIEW_STEP = 0.25
+PREVIEW_WORK = 1.5e7
 #: A diverging preview is tried again with a fourth of the step, so many times.
 RETRIES = 3
 
@@ -95,9 +100,11 @@ def twin_of(experiment: Experiment, network: Network, data: Dataset) -> np.ndarr
     linear network from the same initial weights.
     """
     if network.depth == 2:
-        twin, c = linear_twin(network), (1 + network.leak) / 2
+        twin = linear_twin(network)
+        c = (1 + network.leak) / 2
     else:
-        twin, c = Network(network.weights, leak=1.0), 1.0
+        twin = Network(network.weights, leak=1.0)
+        c = 1.0
     if experiment.method == "flow":
         return gradient_flow(twin, data, c * times_of(experiment), loss=experiment.loss).loss
     return gradient_descent(

@@ -61,7 +61,8 @@ def lines_of(
         _add(lines, "six_point_escape", "escape theory", reference, lambda: escape.loss(ts))
     if "aligned" in granted and "reduced_flow" not in granted:
         near = theory.aligned(network, data)
-        title, reference = "reduced flow, aligned weights", granted["aligned"].reference
+        title = "reduced flow, aligned weights"
+        reference = granted["aligned"].reference
         _add(lines, "aligned", title, reference, _loss(theory.reduced_flow, near, data, ts, experiment.loss))
     return lines
 

@@ -15,7 +15,8 @@ from biasfree.trajectory import Trajectory
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_INCHES, _DOTS = (9.6, 3.2), 110
+_INCHES = (9.6, 3.2)
+_DOTS = 110
 
 
 class Pictures:
@@ -25,7 +26,9 @@ class Pictures:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        self._run, self._data, self._upper = run, data, upper(run)
+        self._run = run
+        self._data = data
+        self._upper = upper(run)
         with style():
             self._figure: Any = Figure(figsize=_INCHES, dpi=_DOTS, layout="constrained")
             self._canvas = FigureCanvasAgg(self._figure)
@@ -59,7 +62,9 @@ class Pictures:
         ax.set(xlim=(-self._reach, self._reach), ylim=(-self._reach, self._reach), aspect="equal")
 
     def _draw_plane(self, i: int) -> None:
-        ax, w, a = self._axes[0], self._run.weights[0][i], self._upper[i]
+        ax = self._axes[0]
+        w = self._run.weights[0][i]
+        a = self._upper[i]
         ax.clear()
         longest = float(np.linalg.norm(w, axis=1).max()) or 1.0
         ends = 0.85 * self._reach * w / longest
@@ -76,7 +81,8 @@ class Pictures:
         ax.set_title("output")
 
     def _draw_loss(self, i: int) -> None:
-        ax, run = self._axes[2], self._run
+        ax = self._axes[2]
+        run = self._run
         ax.clear()
         ax.plot(run.ts, run.loss, color="0.25", linewidth=1.5)
         ax.plot(run.ts[i], run.loss[i], "o", color=POSITIVE)

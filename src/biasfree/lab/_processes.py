@@ -40,7 +40,8 @@ class Processes:
     async def take(self, tell: Callable[[str], None]) -> Process:
         """A process whose answers go to `tell`."""
         self.warm()
-        process, self._spare = self._spare, None
+        process = self._spare
+        self._spare = None
         assert process is not None
         process.serve(tell)
         return process
@@ -139,7 +140,8 @@ class Process:
         assert child.stdout is not None
         if self._ended:
             child.kill()
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting
+        self._waiting = []
         child.stdin.writelines(waiting)
         while line := await child.stdout.readline():
             self._hear(line)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 #: Directions in which the function is sent, and in which the boundary is searched.
-ANGLES, SEARCH = 180, 720
+ANGLES = 180
+SEARCH = 720
 #: A neuron slides where its angle with a hyperplane is at most this; the flow keeps it there to rounding.
 ON_HYPERPLANE = 1e-9
 #: Times at which boundary, verdict and layers are measured; singular values that are sent.
-MOMENTS, SINGULAR = 41, 6
+MOMENTS = 41
+SINGULAR = 6
 _HALVINGS = 40
 #: Activations that are computed at once (16 MB).
 BLOCK = 2**21
@@ -32,7 +34,8 @@ BLOCK = 2**21
 
 def replay(run: Trajectory, data: Dataset, *, angles: int = ANGLES) -> dict[str, Any]:
     """The part of a run that the page needs to draw it at every saved time."""
-    first, second = run.weights[0], upper(run)
+    first = run.weights[0]
+    second = upper(run)
     values = _on_circle(run, angles)
     return {
         "ts": run.ts.tolist(),
@@ -110,11 +113,14 @@ def boundary(network: Network) -> Float[np.ndarray, "B"]:
     right = np.append(left[1:], left[0] + 2 * np.pi)
     signs = np.sign(network(_at(left)).ravel())
     change = signs != np.roll(signs, -1)
-    left, right, sign = left[change], right[change], signs[change]
+    left = left[change]
+    right = right[change]
+    sign = signs[change]
     for _ in range(_HALVINGS if len(left) else 0):
         middle = (left + right) / 2
         same = np.sign(network(_at(middle)).ravel()) == sign
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
+        left = np.where(same, middle, left)
+        right = np.where(same, right, middle)
     return (left + right) / 2
 
 

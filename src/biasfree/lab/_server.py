@@ -22,7 +22,8 @@ from biasfree.lab._processes import Process, Processes
 
 ADDRESS = "127.0.0.1"
 #: The largest message from the page, in bytes, and the number of pages that may be open.
-LARGEST_MESSAGE, MOST_PAGES = 2**16, 4
+LARGEST_MESSAGE = 2**16
+MOST_PAGES = 4
 PAGE = Path(__file__).parent / "page"
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 HEADERS = {
@@ -109,7 +110,8 @@ class _Guarded(RequestHandler):
     """A request that is answered only to the page itself."""
 
     def initialize(self, lab: Lab, files: dict[str, Path] | None = None) -> None:
-        self.lab, self._files = lab, files or {}
+        self.lab = lab
+        self._files = files or {}
 
     def set_default_headers(self) -> None:
         for name, value in HEADERS.items():

@@ -45,7 +45,8 @@ class Session:
     """The conversation with one page; `stopped` tells whether something newer has arrived."""
 
     def __init__(self, send: Callable[[Answer], None], stopped: Callable[[], bool] = lambda: False):
-        self._send, self._stopped = send, stopped
+        self._send = send
+        self._stopped = stopped
         self.experiment = Experiment()
         self.shown: Shown | None = None
 
@@ -116,12 +117,14 @@ class Session:
 
     def _watched(self, experiment: Experiment, network: Network, data: Dataset) -> Trajectory:
         """The exact run; the losses saved so far are sent as they come."""
-        sent, at = 0, -np.inf
+        sent = 0
+        at = -np.inf
 
         def grow(ts: np.ndarray, losses: np.ndarray) -> None:
             nonlocal sent, at
             if len(ts) > sent and time.monotonic() - at > BETWEEN:
-                sent, at = len(ts), time.monotonic()
+                sent = len(ts)
+                at = time.monotonic()
                 self._send({"stage": "growing", "ts": ts.tolist(), "loss": losses.tolist()})
 
         watch_losses(grow)

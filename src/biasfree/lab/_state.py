@@ -18,7 +18,9 @@ from biasfree.lab._presets import OWN, PRESETS
 
 VERSION = "v1"
 #: Most samples before mirroring, the largest |coordinate| or |target|, and the longest address.
-MOST_SAMPLES, LARGEST, LONGEST = 100, 50.0, 20_000
+MOST_SAMPLES = 100
+LARGEST = 50.0
+LONGEST = 20_000
 #: Most neurons per layer of three layers.
 WIDEST_OF_THREE = 100
 #: Most steps of a descent.
@@ -147,7 +149,8 @@ def received(message: Mapping[str, Any], present: Experiment) -> tuple[Experimen
 
 def state_answer(experiment: Experiment, notes: list[str]) -> dict[str, Any]:
     """The answer that tells the page its state."""
-    state, fragment = experiment.to_json(), experiment.fragment
+    state = experiment.to_json()
+    fragment = experiment.fragment
     return {"stage": "state", "state": state, "fragment": fragment, "notes": notes}
 
 

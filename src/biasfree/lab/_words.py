@@ -165,7 +165,8 @@ def _plateaus(
     granted = {name for row in rows for name in row.result.calls}
     if "six_point_escape" in granted:
         escape = theory.six_point_escape(network, float(data.x[5, 1]))
-        predicted, measured = escape.duration(LEFT), run.time_of(LEFT * escape.plateau) - escape.begins
+        predicted = escape.duration(LEFT)
+        measured = run.time_of(LEFT * escape.plateau) - escape.begins
         yield Sentence("plateau", f"Plateau at loss 4/9: {_both(predicted, measured, run)}.")
     elif "escape_time" in granted:
         predicted = theory.escape_time(network, data, loss=experiment.loss)

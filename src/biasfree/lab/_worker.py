@@ -50,7 +50,8 @@ class Inbox:
             self._change.wait_for(lambda: self._wants or self._state is not None)
             if self._wants:
                 return self._wants.popleft()
-            message, self._state = self._state or {}, None
+            message = self._state or {}
+            self._state = None
             self.stop.clear()
             self.late = False
             return message
@@ -94,7 +95,8 @@ def main(limit: float = LIMIT) -> None:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # Ctrl-C is the parent's, which closes stdin
     end_with_parent()
-    voice, inbox = Voice(), Inbox(limit)
+    voice = Voice()
+    inbox = Inbox(limit)
     voice.say(greeting())
     threading.Thread(target=_read, args=(inbox, voice), daemon=True).start()
     _warm_up()
@@ -160,6 +162,7 @@ def _warm_up() -> None:
     from biasfree.dynamics import gradient_descent, gradient_flow
     from biasfree.networks import gaussian
 
-    data, network = six_points(), gaussian((2, 4, 1), scale=0.1)
+    data = six_points()
+    network = gaussian((2, 4, 1), scale=0.1)
     gradient_descent(network, data, step=0.1, steps=2)
     gradient_flow(network, data, np.linspace(0, 1, 3))

@@ -74,7 +74,8 @@ def put_weights_into(model: Any, state: Mapping[str, np.ndarray], path: Path) ->
 
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     state = _unwrapped(state, expected)
-    missing, foreign = expected.keys() - state.keys(), state.keys() - expected.keys()
+    missing = expected.keys() - state.keys()
+    foreign = state.keys() - expected.keys()
     if missing or foreign:
         raise ValueError(
             f"{path} does not fit {type(model).__name__}: it lacks {_some(missing)} and has {_some(foreign)} "

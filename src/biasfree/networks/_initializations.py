@@ -22,7 +22,8 @@ def gaussian(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
 
     Reference: [ZSL25] App. G of the first version.
     """
-    scale, rng = positive("scale", scale), generator(seed)
+    scale = positive("scale", scale)
+    rng = generator(seed)
     return Network(
         tuple(rng.normal(size=s) * (scale / np.sqrt(s[0] * s[1])) for s in _shapes(sizes)), leak=leak
     )
@@ -43,7 +44,8 @@ def balanced(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
     if len(weights) < 2:
         raise ValueError(f"balanced needs at least one hidden layer, got sizes {tuple(sizes)}.")
     for i in range(1, len(weights)):
-        incoming, outgoing = np.linalg.norm(weights[i - 1], axis=1), np.linalg.norm(weights[i], axis=0)
+        incoming = np.linalg.norm(weights[i - 1], axis=1)
+        outgoing = np.linalg.norm(weights[i], axis=0)
         weights[i] = weights[i] / outgoing * incoming
     return Network(tuple(weights), leak=leak)
 
@@ -79,14 +81,19 @@ def lambda_balanced(
     Reference: Dominé et al. (2024); Braun et al. (2022) for λ = 0.
     """
     d, h, k = _two_layers(sizes, "lambda_balanced")
-    lam, scale, rng = finite("balance", balance), positive("scale", scale), generator(seed)
+    lam = finite("balance", balance)
+    scale = positive("scale", scale)
+    rng = generator(seed)
     _check_width(d, h, k, lam)
     affordable(f"the singular vectors of width {h}", h * h)
-    small, drawn = np.zeros(h), np.abs(rng.normal(size=min(d, h, k)))
+    small = np.zeros(h)
+    drawn = np.abs(rng.normal(size=min(d, h, k)))
     small[: len(drawn)] = scale * drawn / np.linalg.norm(drawn)
     large = np.sqrt(small**2 + abs(lam))
     s1, s2 = (small, large) if lam > 0 else (large, small)
-    r, v, u = _frame(rng, h, h), _frame(rng, d, min(d, h)), _frame(rng, k, min(k, h))
+    r = _frame(rng, h, h)
+    v = _frame(rng, d, min(d, h))
+    u = _frame(rng, k, min(k, h))
     w1 = (r * s1)[:, : v.shape[1]] @ v.T
     w2 = u @ (r * s2)[:, : u.shape[1]].T
     return Network((w1, w2), leak=leak)
@@ -103,7 +110,8 @@ def xavier(
 
     Reference: Glorot & Bengio (2010); Frei et al. (2022), experiments.
     """
-    factor, rng = positive("factor", factor), generator(seed)
+    factor = positive("factor", factor)
+    rng = generator(seed)
     weights = [rng.normal(size=s) * (factor * np.sqrt(2 / sum(s))) for s in _shapes(sizes)]
     if signs:
         if len(weights) < 2 or len(weights[-1]) != 1:

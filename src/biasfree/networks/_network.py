@@ -119,7 +119,8 @@ class Network:
     def load(cls, path: str | os.PathLike[str]) -> Network:
         """Read a network that `Network.save` wrote; nothing is unpickled."""
         arrays = load_npz(path, needs=("leak", "W1"))
-        weights, biases = numbered(path, arrays, "W"), numbered(path, arrays, "b")
+        weights = numbered(path, arrays, "W")
+        biases = numbered(path, arrays, "b")
         leak = single(path, arrays, "leak")
         with contents(path, "a network"):
             return cls(weights, leak=leak, biases=biases or None)

@@ -25,7 +25,8 @@ def rebalanced(network: Network) -> Network:
     w, v = network.weights
     biases = network.biases
     inside = w if biases is None else np.column_stack([w, biases[0]])
-    into, out = row_norms(inside), row_norms(v.T)
+    into = row_norms(inside)
+    out = row_norms(v.T)
     alive = (into > 0) & (out > 0)
     k = np.divide(np.sqrt(out), np.sqrt(into), out=np.ones_like(out), where=alive)
     scaled = None if biases is None else (alive * k * biases[0], *biases[1:])

@@ -50,7 +50,9 @@ def low_rank(
             f"leak must be 0 or 1, got {leak!r}: this structure is not known for deep leaky networks; "
             "for two layers with any leak use bf.networks.rank_one."
         )
-    r, u, rng = _unit(direction), positive("scale", scale), generator(seed)
+    r = _unit(direction)
+    u = positive("scale", scale)
+    rng = generator(seed)
     neurons = [_neurons(rng, width) for width in _checked(widths)]
     return Network(tuple(u * layer for layer in low_rank_layers(r, neurons, leak=leak)), leak=leak)
 

@@ -130,7 +130,8 @@ def _safetensors(path: Path, dtypes: Mapping[str, str] = _DTYPES) -> dict[str, n
     size = int.from_bytes(content[:8], "little")
     if not 0 < size <= len(content) - 8:
         raise ValueError(f"{path} is not a readable .safetensors file: its header is incomplete.")
-    header, body = _header(path, content[8 : 8 + size]), memoryview(content)[8 + size :]
+    header = _header(path, content[8 : 8 + size])
+    body = memoryview(content)[8 + size :]
     names = sorted(header, key=natural_order)
     numbers = {name: _numbers(path, name, header[name], body, dtypes) for name in names}
     check_unpacked_size(path, sum(8 * value.size for value in numbers.values()))

@@ -28,7 +28,8 @@ def simulated_points(
     axes: Axes, t: ArrayLike, y: ArrayLike, *, shown: int = 25, shift: float = 0.0, **look: Any
 ) -> Line2D:
     """Draw a simulation as at most `shown` open markers, evenly spaced along its curve (`spaced_indices`)."""
-    t, y = np.asarray(t), np.asarray(y)
+    t = np.asarray(t)
+    y = np.asarray(y)
     i = spaced_indices(t, y, shown=shown, shift=shift)
     return axes.plot(t[i], y[i], **{"ls": "none", "marker": "o", "mfc": "none", **look})[0]
 
@@ -71,7 +72,9 @@ def spaced_indices(
 
     `shift` moves them along the curve, in units of their spacing.
     """
-    t, y, shown = np.asarray(t), np.asarray(y), whole("shown", shown)
+    t = np.asarray(t)
+    y = np.asarray(y)
+    shown = whole("shown", shown)
     if t.ndim != 1 or t.shape != y.shape or not t.size:
         raise ValueError(f"t and y must be vectors of the same length, got shapes {t.shape} and {y.shape}.")
     steps = np.hypot(np.diff(t) / max(np.ptp(t), 1e-300), np.diff(y) / max(np.ptp(y), 1e-300))

@@ -65,7 +65,8 @@ def directions(
     network = _with_directions(checked(network), data)
     first, second = network.weights[:2]
     plane, labels = _plane(first, data)
-    at, sign = first @ plane.T, np.sign(neuron_signs(network)[0])
+    at = first @ plane.T
+    sign = np.sign(neuron_signs(network)[0])
     if data is not None:
         _samples_beneath(axes, data, plane, np.abs(at).max())
     size = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=0)
@@ -104,15 +105,18 @@ def _over_time(
     finite = np.isfinite(trajectory.ts)
     rows = trajectory.map(lambda network: _unit(network.weights[0]))[finite]
     if last.sizes[0] == 2 and reference is None:
-        drawn, label = np.degrees(np.arctan2(rows[..., 1], rows[..., 0])), "angle of $w_h$ (degrees)"
+        drawn = np.degrees(np.arctan2(rows[..., 1], rows[..., 0]))
+        label = "angle of $w_h$ (degrees)"
         drawn[1:][np.abs(np.diff(drawn, axis=0)) > 180] = np.nan
         axes.set(ylim=(-180, 180), yticks=np.arange(-180, 181, 90))
         _hyperplanes(axes, data)
     else:
         direction, name = _reference(last, data, reference)
-        drawn, label = rows @ direction, f"$\\cos(w_h, {name})$"
+        drawn = rows @ direction
+        label = f"$\\cos(w_h, {name})$"
         axes.set(ylim=(-1.05, 1.05))
-    sign, lines = np.sign(neuron_signs(last)[0]), []
+    sign = np.sign(neuron_signs(last)[0])
+    lines = []
     for s in (1, -1, 0):
         if (sign == s).any():
             own = np.vstack([drawn[:, sign == s], np.full(np.count_nonzero(sign == s), np.nan)])

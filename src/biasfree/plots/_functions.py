@@ -77,7 +77,8 @@ def parity(
 
     Reference: [ZSL25] Thm. 1 and Corollary 2.
     """
-    parts, shown = _parts(network, x), whole("shown", shown)
+    parts = _parts(network, x)
+    shown = whole("shown", shown)
     step = -(-len(parts.linear) // shown)
     linear, odd, even = (part[::step].ravel() for part in (parts.linear, parts.odd, parts.even))
     shares = [_percent(share) for share in parts.total]
@@ -99,7 +100,9 @@ def energies(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[
     artist per share; the legend is above the bars.
     """
     shares = 100 * _parts(network, x).shares
-    at, below, bars = np.arange(1, len(shares) + 1), np.zeros(len(shares)), []
+    at = np.arange(1, len(shares) + 1)
+    below = np.zeros(len(shares))
+    bars = []
     for share, (kind, color) in zip(shares.T, KINDS.items(), strict=True):
         bar = {"width": 0.6, "bottom": below, "color": color, "label": kind}
         bars.append(axes.bar(at, share, **{**bar, **look}))
@@ -144,8 +147,10 @@ def _parts(function: Function, x: ArrayLike) -> _Parts:
     if isinstance(function, Network):
         odd, even = (part(function, x).reshape(len(x), -1) for part in (odd_part, even_part))
     else:
-        there, mirrored = _values(function, x), _values(function, -x)
-        odd, even = (there - mirrored) / 2, (there + mirrored) / 2
+        there = _values(function, x)
+        mirrored = _values(function, -x)
+        odd = (there - mirrored) / 2
+        even = (there + mirrored) / 2
     return _Parts(x @ np.linalg.lstsq(x, odd, rcond=None)[0], odd, even)
 
 
@@ -182,7 +187,8 @@ def _check_plane(network: Function, data: Dataset | None) -> None:
 
 def _without_flats(f: np.ndarray) -> np.ma.MaskedArray:
     """f with a mask where it vanishes on all four corners of a grid cell: contours there are random."""
-    zero, flat = np.abs(f) <= _FLAT * np.abs(f).max(), np.zeros(f.shape, dtype=bool)
+    zero = np.abs(f) <= _FLAT * np.abs(f).max()
+    flat = np.zeros(f.shape, dtype=bool)
     square = zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]
     for rows in (slice(1, None), slice(-1)):
         for columns in (slice(1, None), slice(-1)):

@@ -36,7 +36,8 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
     layer = range(network.depth)[layer]
     w = network.weights[layer]
     signs = [None, *(neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
-    rows, columns = _order(signs[layer + 1], len(w)), _order(signs[layer], w.shape[1])
+    rows = _order(signs[layer + 1], len(w))
+    columns = _order(signs[layer], w.shape[1])
     shown = w[np.ix_(rows, columns)]
     mesh = axes.pcolormesh(shown, **{**signed_colors(shown), "rasterized": True, **look})
     axes.set(
@@ -62,7 +63,8 @@ def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any)
     lines = []
     for i, (w, marker) in enumerate(zip(network.weights, _markers(network.depth), strict=True), 1):
         values, floor = _singular_values(w, relative, largest)
-        index, alive = np.arange(1, len(values) + 1), values > floor
+        index = np.arange(1, len(values) + 1)
+        alive = values > floor
         label = {"label": f"$W_{{{i}}}$", "marker": marker, "alpha": 0.8}
         (line,) = axes.plot(index[alive], values[alive], **{**label, **look})
         clipped: dict[str, Any] = {"ls": "none", "marker": "v", "mfc": "none", "color": line.get_color()}
@@ -118,7 +120,8 @@ def _population(network: Network, i: int) -> str:
 
 def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.ndarray | None) -> None:
     """Label an axis: a tick per neuron if they are few, else one per sign; unsorted axes keep their ticks."""
-    axis, n = getattr(axes, f"{which}axis"), len(order)
+    axis = getattr(axes, f"{which}axis")
+    n = len(order)
     axis.set_label_text(name if sign is None else f"{name}, + to −")
     signs = [] if sign is None else [int((sign > 0).sum()), int((sign >= 0).sum())]
     for end in {end for end in signs if 0 < end < n}:

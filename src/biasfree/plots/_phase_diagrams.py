@@ -32,7 +32,9 @@ def phase_diagram(
     The edges of tiles lie halfway between neighboring values, on logarithmic axes in their logarithms. Tiles
     where z is NaN stay empty.
     """
-    across, up, z = real("x", x), real("y", y), as_array("z", z)
+    across = real("x", x)
+    up = real("y", y)
+    z = as_array("z", z)
     if across.ndim != 1 or up.ndim != 1 or z.shape != (up.size, across.size) or not z.size:
         raise ValueError(
             f"z must have one row per y and one column per x, got shape {z.shape} for {up.shape} and "
@@ -75,7 +77,8 @@ def _edges(name: str, values: np.ndarray, logarithmic: bool) -> np.ndarray:
         raise ValueError(f"{name} must be positive on a logarithmic axis, got {values[0]:g}.")
     at = np.log(values) if logarithmic else values
     if at.size == 1:
-        inside, half = at, 0.5
+        inside = at
+        half = 0.5
         edges = np.array([inside[0] - half, inside[0] + half])
     else:
         middle = (at[1:] + at[:-1]) / 2

@@ -39,13 +39,15 @@ def loss(
         axes.set_xscale("log")
     if log_loss:
         axes.set_yscale("log")
-    log_time, log_loss = axes.get_xscale() == "log", axes.get_yscale() == "log"
+    log_time = axes.get_xscale() == "log"
+    log_loss = axes.get_yscale() == "log"
     kept = ((t > 0) | (not log_time)) & ((y > 0) | (not log_loss))
     if not kept.any():
         raise ValueError(
             f"no point of {trajectory!r} can be drawn on logarithmic axes; draw it on linear axes."
         )
-    t, y = t[kept], y[kept]
+    t = t[kept]
+    y = y[kept]
     if not (trajectory.stats.method in solutions.__all__ if theory is None else theory):
         # spaced in the drawn coordinates, so that a drop over decades gets markers too
         chosen = spaced_indices(

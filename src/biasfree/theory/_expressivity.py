@@ -111,7 +111,9 @@ def odd_network(d: int, *, width: int, seed: int = 0, leak: float = 0.0) -> Netw
     Assumes: d ≥ 2 (in one dimension odd and homogeneous is linear); α < 1.
     Reference: [ZSL25] Sec. 3.2, Eq. 3 for one plane; the family and its second form are derived here.
     """
-    d, width, rng = whole("d", d, at_least=2), whole("width", width), generator(seed)
+    d = whole("d", d, at_least=2)
+    width = whole("width", width)
+    rng = generator(seed)
     pairs = np.linalg.qr(rng.normal(size=(width, d, 2)))[0]
     v = rng.normal(size=width) / np.sqrt(width)
     network = _differences(pairs[:, :, 0], pairs[:, :, 1], v, leak)
@@ -172,7 +174,8 @@ def _differences(
 ) -> Network:
     """Σ_j v_j[p_j(x) − p_j(−x)], p_j(x) = σ(σ(a_j·x) − σ(b_j·x)), as a network of three layers."""
     half = np.hstack([np.eye(len(v)), -np.eye(len(v))])
-    first, second = np.vstack([a, b, -a, -b]), np.kron(np.eye(2), half)
+    first = np.vstack([a, b, -a, -b])
+    second = np.kron(np.eye(2), half)
     return Network((first, second, np.concatenate([v, -v])[None]), leak=leak)
 
 

@@ -51,7 +51,8 @@ def steepest(
 
     `on` are the hyperplanes through r, `moment` is that of the other lines.
     """
-    convex, concave = on & (force.kinks > 0), on & (force.kinks < 0)
+    convex = on & (force.kinks > 0)
+    concave = on & (force.kinks < 0)
     found = []
     for signs in product((1.0, -1.0), repeat=int(convex.sum())):
         pushed = moment + (np.array(signs) * force.kinks[convex]) @ force.lines[convex]
@@ -81,14 +82,16 @@ def _climbed(
     r cos φ + w sin φ crosses the hyperplane of line l once, at tan φ = −n_l·r/n_l·w. Between crossings
     G = p cos φ + q sin φ.
     """
-    along, across = np.where(on, 0.0, force.lines @ r), force.lines @ w
+    along = np.where(on, 0.0, force.lines @ r)
+    across = force.lines @ w
     kept = on & (np.abs(across) <= ROUNDING)
     signs = np.where(kept, 0.0, np.sign(np.where(on, across, along)))
     moment = force.moment(signs)
     crossing = ~on
     angles = np.arctan2(-along[crossing], across[crossing]) % np.pi
     order = np.argsort(angles)
-    angles, lines = np.append(0.0, angles[order]), np.flatnonzero(crossing)[order]
+    angles = np.append(0.0, angles[order])
+    lines = np.flatnonzero(crossing)[order]
     change = np.append(0.0, -2 * (force.kinks * signs)[lines])
     p = moment @ r + np.cumsum(change * np.append(0.0, along[lines]))
     q = moment @ w + np.cumsum(change * np.append(0.0, across[lines]))

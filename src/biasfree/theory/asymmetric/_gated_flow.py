@@ -64,7 +64,8 @@ class PatternClasses:
 
     def velocity(self, weights: Sequence[np.ndarray], leak: float) -> list[np.ndarray]:
         """Ẇ_l = Σ_q (W_LG_{L−1}⋯W_{l+1}G_l)ᵀ(β_q − M_qΣ_q)(G_{l−1}W_{l−1}⋯G₁W₁)ᵀ of every layer."""
-        slopes, velocities = self._slopes(leak), []
+        slopes = self._slopes(leak)
+        velocities = []
         *below, maps = _through(weights, slopes)
         back = self.beta - maps @ self.sigma
         for w, slope, h in zip(weights[:0:-1], slopes[::-1], below[::-1], strict=True):
@@ -110,7 +111,8 @@ def gated_flow(
     solves the gated network. Any depth, leak and number of outputs.
     Reference: derived here; [ZSL25] App. F.2 (TMLR Proposition 12) and TMLR Fig. 4 are cases of it.
     """
-    ts, rtol = increasing_times(ts), positive("rtol", rtol)
+    ts = increasing_times(ts)
+    rtol = positive("rtol", rtol)
     if patterns is not None:
         defects = check((NO_BIASES,), network, data, {})
         gates = checked_patterns(patterns, network, data)
@@ -235,7 +237,8 @@ def _integrate(
     classes: PatternClasses, network: Network, ts: Float[np.ndarray, "T"], *, rtol: float, method: str
 ) -> tuple[tuple[np.ndarray, ...], Stats]:
     """The weights at `ts`; errors are relative to each weight, or to its initial layer if that is larger."""
-    shapes, ends = [w.shape for w in network.weights], np.cumsum([w.size for w in network.weights])[:-1]
+    shapes = [w.shape for w in network.weights]
+    ends = np.cumsum([w.size for w in network.weights])[:-1]
     start = np.concatenate([w.ravel() for w in network.weights])
     sizes = [np.abs(w).max() or np.abs(start).max() or 1.0 for w in network.weights]
     floor = np.concatenate([np.full(w.size, size) for w, size in zip(network.weights, sizes, strict=True)])
@@ -263,13 +266,17 @@ def _scalars(
     w_h ± a_h = (w_h ± a_h)₀e^{±Φ_h}, dΦ_h/dt = Σ_q G_qh(β_q − M_qΣ_q): rounding leaves no saddle. Of the sum
     and the difference the smaller one is split off, so that neither weight loses digits to the other.
     """
-    w, a = network.weights[0][:, 0], network.weights[1][0]
+    w = network.weights[0][:, 0]
+    a = network.weights[1][0]
     side = np.where(np.abs(w + a) <= np.abs(w - a), 1.0, -1.0)
-    least, slopes = w + side * a, classes._slopes(network.leak)[0][:, :, 0]
-    beta, sigma = classes.beta[:, 0, 0], classes.sigma[:, 0, 0]
+    least = w + side * a
+    slopes = classes._slopes(network.leak)[0][:, :, 0]
+    beta = classes.beta[:, 0, 0]
+    sigma = classes.sigma[:, 0, 0]
 
     def layers(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fading, rest = np.exp(-side * phi), np.where(least == 0, 0.0, least * np.sinh(side * phi))
+        fading = np.exp(-side * phi)
+        rest = np.where(least == 0, 0.0, least * np.sinh(side * phi))
         return w * fading + rest, a * fading + side * rest
 
     def field(phi: np.ndarray) -> np.ndarray:
@@ -289,7 +296,8 @@ def _loss(
     classes: PatternClasses, weights: tuple[np.ndarray, ...], leak: float, data: Dataset
 ) -> Float[np.ndarray, "T"]:
     """⟨|y − M_qx|²⟩/2, with each class reduced to at most D + K samples by an orthogonal matrix."""
-    maps, found = classes.maps(weights, leak), np.zeros(len(weights[0]))
+    maps = classes.maps(weights, leak)
+    found = np.zeros(len(weights[0]))
     samples = np.hstack([data.x, data.targets])
     for q in range(len(classes)):
         reduced = np.linalg.qr(samples[classes.class_of == q], mode="r")

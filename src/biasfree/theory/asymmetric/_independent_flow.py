@@ -23,11 +23,13 @@ _COMPARED = 1000  # points: among so many some are not independent
 
 
 def _independence_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    size, y = row_norms(data.x), data.targets
+    size = row_norms(data.x)
+    y = data.targets
     if data.outputs != 1 or not size.all() or not y.all():
         return np.nan
     # at most two points per sign are independent, so a subset of many points suffices
-    x, y = data.x[:_COMPARED] / size[:_COMPARED, None], y[:_COMPARED]
+    x = data.x[:_COMPARED] / size[:_COMPARED, None]
+    y = y[:_COMPARED]
     cosines = x @ x.T
     defects = np.where(y * y.T > 0, 1 + cosines, np.abs(cosines))
     return float(np.max(defects[~np.eye(len(x), dtype=bool)], initial=0.0))

@@ -22,12 +22,15 @@ def planar_maxima(force: EarlyForce) -> Float[np.ndarray, "N 2"]:
         size = float(np.linalg.norm(force.b))
         return (force.b / size)[None] if size > ROUNDING * force.size else np.zeros((0, 2))
     kinks, after = _sectors(force)
-    before, width = np.roll(after, 1, axis=0), np.roll(kinks, -1) - kinks
+    before = np.roll(after, 1, axis=0)
+    width = np.roll(kinks, -1) - kinks
     width[-1] += 2 * np.pi
-    size, previous = np.linalg.norm(after, axis=1), np.linalg.norm(before, axis=1)
+    size = np.linalg.norm(after, axis=1)
+    previous = np.linalg.norm(before, axis=1)
     since = (np.arctan2(after[:, 1], after[:, 0]) - kinks) % (2 * np.pi)
     inside = (since > ROUNDING) & (since < width - ROUNDING) & (size > ROUNDING * force.size)
-    at, along = _unit(kinks), _unit(kinks + np.pi / 2)
+    at = _unit(kinks)
+    along = _unit(kinks + np.pi / 2)
     stops = (np.sum(after * along, axis=1) <= ROUNDING * size) & (
         np.sum(before * along, axis=1) >= -ROUNDING * previous
     )

@@ -98,7 +98,8 @@ class SixPointEscape:
             raise ValueError(f"share must lie between 0 and 1, got {share!r}; 1 is the plateau's loss.")
         if not self.escapes:
             return np.inf
-        start, end = self.initial, _FULL * (1 - np.sqrt(share))
+        start = self.initial
+        end = _FULL * (1 - np.sqrt(share))
         rest = _FULL - end if share > 1e-6 else _FULL * np.sqrt(share)  # digits cancel
         return max(float(np.log(end / rest * (_FULL - start) / start) / self.rate), 0.0)
 
@@ -159,7 +160,8 @@ def _initial(network: Network, delta: float, begins: float) -> float:
     (w1, w2), a = network.weights[0][turning].T, network.weights[1][0, turning]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         left = begins - 6 * np.arctanh(np.abs(w1 / a))
-        turn, a = delta * np.maximum(left, 0) / 6, np.sign(a) * np.sqrt(a**2 - w1**2)
+        turn = delta * np.maximum(left, 0) / 6
+        a = np.sign(a) * np.sqrt(a**2 - w1**2)
         a, w2 = a * np.cosh(turn) - w2 * np.sinh(turn), w2 * np.cosh(turn) - a * np.sinh(turn)
         inside = (w2 > 0) & (left > 0)
         growing = np.where(inside, (w2 + np.abs(a)) / 2, 0.0) ** 2
@@ -204,7 +206,8 @@ def _sliding(
     outside: Float[np.ndarray, "2"], inside: Float[np.ndarray, "2"], normal: Float[np.ndarray, "2"]
 ) -> float:
     """The component along a hyperplane, upwards, of the mean of two forces that has none across it."""
-    across, into = outside @ normal, inside @ normal
+    across = outside @ normal
+    into = inside @ normal
     share = across / (across - into)
     along = np.array([-normal[1], normal[0]]) * np.sign(normal[0]) / np.linalg.norm(normal)
     return float(((1 - share) * outside + share * inside) @ along)
@@ -287,5 +290,6 @@ HALVES = Hypothesis(
     "use a wider network, or simulate with bf.gradient_flow",
     tolerance=0.5,
 )
-_NETWORK, _WEIGHTS = (*SETTING, PLANE, RELU), (SMALL_DELTA, SMALL, GROWING, HALVES)
+_NETWORK = (*SETTING, PLANE, RELU)
+_WEIGHTS = (SMALL_DELTA, SMALL, GROWING, HALVES)
 ASSUMES: tuple[Hypothesis, ...] = (*_NETWORK, SIX_POINTS, *_WEIGHTS)

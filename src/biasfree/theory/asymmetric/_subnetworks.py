@@ -38,11 +38,13 @@ class Subnetworks:
     @classmethod
     def of(cls, network: Network, data: Dataset, *, sort: bool = True) -> Subnetworks:
         """The subnetworks of small initial weights; see `independent_network`."""
-        size, y = row_norms(data.x), data.targets[:, 0]
+        size = row_norms(data.x)
+        y = data.targets[:, 0]
         directions = data.x / size[:, None]
         # dividing by the largest weight first keeps squares of tiny weights from underflowing
         largest = max(np.abs(w).max() for w in network.weights) or 1.0
-        along, a = network.weights[0] / largest @ directions.T, network.weights[1][0] / largest
+        along = network.weights[0] / largest @ directions.T
+        a = network.weights[1][0] / largest
         reach = np.where(on_hyperplanes(network, data), 0.0, np.maximum(along, 0))
         forces = np.abs(y / np.abs(y).max()) * (size / size.max())  # only their ratios matter
         sorting = _sorted(reach, a, y, forces)
@@ -146,7 +148,8 @@ def _sorted(
     _, q, r = np.where(chosen > 0, down, up)
     gained = s * np.divide(q, r, out=np.zeros_like(q), where=r > 0)  # by p, while q decreases to 0
     p, outer = p + gained, np.sqrt(np.maximum(a**2 - q**2 + gained * (2 * p + gained), 0))
-    on, g = s > 0, np.zeros_like(reach)
+    on = s > 0
+    g = np.zeros_like(reach)
     slowest = omega * outer + s * p
     delay = np.divide(np.abs(chosen), slowest, out=np.zeros_like(a), where=slowest > 0)  # e^{−ωt*}
     share = np.divide(s, omega, out=np.ones_like(s), where=omega > 0)

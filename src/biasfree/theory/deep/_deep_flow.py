@@ -65,7 +65,9 @@ def deep_flow(
     Reference: [ZSL25] App. F.2 (TMLR Proposition 12); the logistic loss, L2, the odd target and the form in
     (ln v, r) are derived here.
     """
-    ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
+    ts = increasing_times(ts)
+    l2 = non_negative("l2", l2)
+    rtol = positive("rtol", rtol)
     kind = loss_named(loss)
     kind.check(data.y)
     defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)

@@ -74,7 +74,8 @@ def _small_defect(network: Network, data: Dataset | Population) -> float:
 
     Either layer may be the larger one: W₂ = 0 alone is not small, since W₂ grows at the rate cs|W₁|.
     """
-    s, stiffness = strength(data), largest_variance(data)
+    s = strength(data)
+    stiffness = largest_variance(data)
     if s == 0 or stiffness < LEAST_SQUARE or network.depth != 2:
         return np.nan
     size = network.norms.max() * np.sqrt(stiffness / s)

@@ -21,7 +21,9 @@ class AssumptionError(ValueError):
     """A hypothesis of a result does not hold for the given network and data."""
 
     def __init__(self, hypothesis: str, what: str, *, defect: float, tolerance: float, remedy: str):
-        self.hypothesis, self.defect, self.tolerance = hypothesis, float(defect), float(tolerance)
+        self.hypothesis = hypothesis
+        self.defect = float(defect)
+        self.tolerance = float(tolerance)
         super().__init__(
             f"this result assumes {hypothesis.rstrip(',')}, but {what} is {defect:.3g} "
             f"(tolerated: at most {tolerance:.3g}); {remedy}."

@@ -92,9 +92,11 @@ def results(paths: Mapping[str, str]) -> tuple[Result, ...]:
 
 def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -> Result:
     first = statements[0]
-    title, assumes = first.title, tuple(first.assumes())
+    title = first.title
+    assumes = tuple(first.assumes())
     if loss == "logistic":
-        title, assumes = f"{title}, logistic loss", (*under(loss_named(loss), assumes), LABELS)
+        title = f"{title}, logistic loss"
+        assumes = (*under(loss_named(loss), assumes), LABELS)
     populations = loss == "square" and all(_takes_populations(one.function) for one in statements)
     return Result(title, tuple(paths), _reference(first.function), assumes, loss, populations, first.until)
 

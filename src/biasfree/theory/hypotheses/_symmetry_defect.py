@@ -63,10 +63,12 @@ def unmirrored_share(data: Dataset) -> float:
     if mirror_pairs(data) is not None:
         return 0.0
     x, y = (a / (np.abs(a).max() or 1.0) for a in (data.x, data.targets))
-    rows, unequal = np.column_stack([x, y]), np.zeros(len(x), bool)
+    rows = np.column_stack([x, y])
+    unequal = np.zeros(len(x), bool)
     for direction in np.random.default_rng(0).standard_normal((2, rows.shape[1])):
         along = rows @ direction
-        width, ordered = _ON_PLANE * np.linalg.norm(direction), np.sort(along)
+        width = _ON_PLANE * np.linalg.norm(direction)
+        ordered = np.sort(along)
         found, mirrored = (
             np.searchsorted(ordered, p + width, "right") - np.searchsorted(ordered, p - width)
             for p in (along, -along)
@@ -94,9 +96,11 @@ def half_space_defect(data: Dataset, r: Float[np.ndarray, "D"], moment: Moment) 
 
     Reference: [ZSL25] Lemma 10.
     """
-    r, split = _unit(r), 0.0
+    r = _unit(r)
+    split = 0.0
     near = _ON_PLANE if data.dimensions <= 2 else _NEAR
-    sigma, energy = np.zeros((data.dimensions,) * 2), 0.0
+    sigma = np.zeros((data.dimensions,) * 2)
+    energy = 0.0
     for x, y in _chunks(data):
         left = x if moment == "inputs" else y
         split = split + (_sgn(x @ r, near * np.linalg.norm(x, axis=1)) * left.T) @ x
@@ -194,8 +198,10 @@ def _search(z: np.ndarray, y: np.ndarray, form: Form, flips: np.ndarray, starts:
 
 def _ascend(z: np.ndarray, form: Form, flips: np.ndarray, first: np.ndarray, turns: np.ndarray):
     """Values (B, starts) and directions (B, starts, q) at the end of every ascent."""
-    shape, sigma = (len(flips), len(first)), np.repeat(flips, len(first), axis=0)
-    floor, r = _NEAR * np.linalg.norm(z, axis=1), np.tile(first, (len(flips), 1))
+    shape = (len(flips), len(first))
+    sigma = np.repeat(flips, len(first), axis=0)
+    floor = _NEAR * np.linalg.norm(z, axis=1)
+    r = np.tile(first, (len(flips), 1))
     r[:: len(first)] = _unit(zeroed(flips @ z, _ON_PLANE * len(z)))
     along = zeroed(r @ z.T, floor)
     value, a, dual = form(sigma * np.sign(along), None)
@@ -249,11 +255,14 @@ def _scan(z: np.ndarray, y: np.ndarray | None, flips: np.ndarray):
     z = np.pad(z, ((0, 0), (0, 2 - z.shape[1])))
     angle, side = _lines(z)
     order = np.argsort(angle)
-    z, side, angle = z[order], side[order], angle[order]
+    z = z[order]
+    side = side[order]
+    angle = angle[order]
     gap = np.append(angle[1:], angle[0] + np.pi) - angle
     terms = _squares(z) if y is None else (y[order][:, :, None] * z[:, None]).reshape(len(z), -1)
     norm = _symmetric_norm if y is None else lambda m: np.linalg.norm(m, axis=-1)
-    values, middles = np.empty(len(flips)), np.empty(len(flips))
+    values = np.empty(len(flips))
+    middles = np.empty(len(flips))
     for b, flip in enumerate(flips):
         half = np.cumsum((flip[order] * side)[:, None] * terms, axis=0)
         size = np.where(gap > _ON_PLANE, norm(2 * half - half[-1]), -1.0)

@@ -50,7 +50,8 @@ def infinite_width_kernel(
     Assumes: two layers, no biases, one output; H → ∞.
     Reference: Cho & Saul (2009), Jacot et al. (2018); its odd part is derived here.
     """
-    one, two = real("x", x), real("x2", x2)
+    one = real("x", x)
+    two = real("x2", x2)
     if one.ndim != 2 or two.ndim != 2 or one.shape[1] != two.shape[1]:
         raise ValueError(
             f"x and x2 must have shapes (samples, dimensions) with equal dimensions, got {one.shape} and "
@@ -58,10 +59,13 @@ def infinite_width_kernel(
         )
     if not 0 <= finite("leak", leak) <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
-    w2, a2 = non_negative("sigma_w", sigma_w) ** 2, non_negative("sigma_a", sigma_a) ** 2
-    c2, k2 = ((1 + leak) / 2) ** 2, ((1 - leak) / 2) ** 2
+    w2 = non_negative("sigma_w", sigma_w) ** 2
+    a2 = non_negative("sigma_a", sigma_a) ** 2
+    c2 = ((1 + leak) / 2) ** 2
+    k2 = ((1 - leak) / 2) ** 2
     sizes = np.outer(row_norms(one), row_norms(two))
-    theta, dot = _angles(one, two), one @ two.T
+    theta = _angles(one, two)
+    dot = one @ two.T
     arc = sizes * np.sin(theta) + (np.pi / 2 - theta) * dot
     return w2 * (c2 * dot + k2 * (2 / np.pi) * arc) + a2 * dot * (c2 + k2 * (1 - 2 * theta / np.pi))
 

@@ -24,7 +24,8 @@ _TOLERANCE = 0.1
 #: Derivatives below which the weights of the linearized network would overflow.
 _TINY = 1e-100
 #: The most eigenvalues that `coverage` computes, and numbers of steps towards a lower bound beyond that.
-_MOST, _STEPS = 1000, (4, 32)
+_MOST = 1000
+_STEPS = (4, 32)
 
 
 @public

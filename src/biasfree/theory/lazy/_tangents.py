@@ -33,7 +33,8 @@ class Tangents:
     @classmethod
     def of(cls, network: Network, x: Float[np.ndarray, "P D"]) -> Tangents:
         """The derivatives at the weights of a network, for all samples."""
-        inputs, slopes = [x], []
+        inputs = [x]
+        slopes = []
         shifts = network.biases or (0.0,) * network.depth
         for w, b in zip(network.weights[:-1], shifts[:-1], strict=True):
             z = inputs[-1] @ w.T + b
@@ -76,7 +77,8 @@ class Tangents:
 
     def normal(self, v: Float[np.ndarray, "P K"]) -> tuple[Float[np.ndarray, "N N"], Float[np.ndarray, "N"]]:
         """JᵀJ and Jᵀv, summed over blocks of samples: J itself may be too large."""
-        squares, forces = np.zeros((self.parameters, self.parameters)), np.zeros(self.parameters)
+        squares = np.zeros((self.parameters, self.parameters))
+        forces = np.zeros(self.parameters)
         for first in range(0, len(v), _BLOCK):
             rows = slice(first, first + _BLOCK)
             parts = []
@@ -90,7 +92,8 @@ class Tangents:
 
     def displacement(self, along: Float[np.ndarray, "T P K"]) -> tuple[tuple[np.ndarray, ...], ...]:
         """Jᵀv for every row v: the changes of weights, (T, out, in), and of the biases if there are any."""
-        weights, biases = [], []
+        weights = []
+        biases = []
         for h, b in zip(self.inputs, self.backward, strict=True):
             moved = np.einsum("tpk,pkn->tpn", along, b)
             weights.append(np.swapaxes(moved, 1, 2) @ h)
@@ -112,7 +115,8 @@ class Tangents:
 
     def _image(self, theta: Float[np.ndarray, "N"]) -> Float[np.ndarray, "PK"]:
         """Jθ, θ the weights of all layers and then their biases."""
-        total, first = np.zeros(self.outputs.shape), 0
+        total = np.zeros(self.outputs.shape)
+        first = 0
         for h, b in zip(self.inputs, self.backward, strict=True):
             shape = b.shape[2], h.shape[1]
             w = theta[first : first + shape[0] * shape[1]].reshape(shape)

@@ -146,6 +146,7 @@ def _length(values: np.ndarray, along: np.ndarray, penalty: float) -> float:
         return float(np.linalg.norm(along / (rho * values + penalty))) - 1
 
     left = np.linalg.norm(along) - penalty
-    low, high = left / values.max() / 2, 2 * left / values.min()
+    low = left / values.max() / 2
+    high = 2 * left / values.min()
     root: Any = brentq(excess, low, high, xtol=1e-14 * low, rtol=4 * np.finfo(float).eps)
     return float(root)

@@ -61,7 +61,8 @@ def max_margin(data: Dataset) -> MaxMargin:
     Reference: [ZSL25] Corollary 6, after Soudry et al. (2018); the method is Goldfarb & Idnani's (1983).
     """
     z = _signed(data)
-    found, size = _shortest(z), np.linalg.norm(z, axis=1)
+    found = _shortest(z)
+    size = np.linalg.norm(z, axis=1)
     if found is None or (z @ found[0] < _LEAST_MARGIN * size * np.linalg.norm(found[0])).any():
         SEPARABLE.check(None, data)  # measured on unit inputs, whose classifier may differ from w
     assert found is not None  # the hypothesis holds
@@ -89,7 +90,8 @@ def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | No
     size = np.linalg.norm(z, axis=1)
     if not size.all():
         return None
-    inside, kept = np.unique(np.linspace(0, len(z) - 1, _BLOCK).astype(int)), 0
+    inside = np.unique(np.linspace(0, len(z) - 1, _BLOCK).astype(int))
+    kept = 0
     while True:
         found = _active_set(z[inside], size[inside], kept)
         if found is None:
@@ -104,7 +106,8 @@ def _shortest(z: Float[np.ndarray, "P D"]) -> tuple[np.ndarray, np.ndarray] | No
             every[inside] = multipliers
             return w, every
         support = inside[multipliers > 0]
-        inside, kept = np.concatenate([support, worst]), len(support)
+        inside = np.concatenate([support, worst])
+        kept = len(support)
 
 
 def _active_set(
@@ -169,7 +172,8 @@ def _overlap(network: Network, data: Dataset) -> float:
 
     if data.outputs != 1 or LABELS.defect(network, data) > 0:
         return np.nan
-    z, size = data.targets * data.x, np.linalg.norm(data.x, axis=1, keepdims=True)
+    z = data.targets * data.x
+    size = np.linalg.norm(data.x, axis=1, keepdims=True)
     unit = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
     found = _shortest(unit)
     if found is not None and np.linalg.norm(found[0]) * _LEAST_MARGIN <= 1:

@@ -74,7 +74,8 @@ def linear_flow(
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
-    nu, d = whiteness(data), data.dimensions
+    nu = whiteness(data)
+    d = data.dimensions
     lam = nu * _imbalance(network)[0] * float(np.sum(network.norms**2))
     axes, f = _eigenvectors(data.beta.reshape(data.outputs, d), lam)
     half = _root(axes, f, *_start(network, nu), ts)
@@ -139,7 +140,8 @@ def _root(
     # by then the smallest difference that `_merged` left has had all its effect
     settled = min(1e6 / (len(f) * _EPS * fastest), 1e300) if fastest > 0 else 1e300
     t = np.minimum(ts, settled)
-    found, late = np.empty((len(t), *q.T.shape)), fastest * t > 1
+    found = np.empty((len(t), *q.T.shape))
+    late = fastest * t > 1
     found[~late] = _early(axes, f, size * q, t[~late])
     found[late] = _late(f, axes.T @ q, np.log(size), t[late]) @ axes.T
     return found
@@ -152,7 +154,8 @@ def _early(
     t: Float[np.ndarray, "T"],
 ) -> Float[np.ndarray, "T R Q"]:
     """While e^{Ft} is of order 1, as it stands. A block of Q₀ far smaller than the other keeps its digits."""
-    y, ft = axes.T @ q, (f * t[:, None])[:, :, None]
+    y = axes.T @ q
+    ft = (f * t[:, None])[:, :, None]
     weighted = np.sqrt(t)[:, None, None] * np.exp(_log_mean(ft) / 2) * y
     return _divided(q + axes @ (np.expm1(ft) * y), weighted, np.ones((len(t), q.shape[1])))
 
@@ -168,7 +171,8 @@ def _late(
         log_y = np.maximum(np.log(np.abs(y)), -1e300)
     # exponents of 1e6 and more are subtracted from one another before anything else is added
     top = np.argmax(log_y + log_weight, axis=1)[:, None]
-    log_top, log_peak = np.take_along_axis(log_weight, top, 1), np.take_along_axis(log_y, top, 1)
+    log_top = np.take_along_axis(log_weight, top, 1)
+    log_peak = np.take_along_axis(log_y, top, 1)
     log_column = log_top + (log_peak + log_size + np.log(t)[:, None, None] / 2)
     weighted = np.sign(y) * np.exp((log_weight - log_top) + (log_y - log_peak) + np.minimum(log_column, 0.0))
     ratio = np.exp(ft - np.maximum(ft, 0.0) - _log_mean(-np.abs(ft)) / 2) / np.sqrt(t)[:, None, None]
@@ -200,7 +204,8 @@ def _triangular(
     weighted matrix is larger, and the columns stay independent for any spread of weights. Lengths within
     rounding of 0 are set to 0: the exponentials would amplify them.
     """
-    rest, times = np.repeat(y[None], len(log_weight), axis=0), np.arange(len(log_weight))
+    rest = np.repeat(y[None], len(log_weight), axis=0)
+    times = np.arange(len(log_weight))
     noise = 4 * len(y) * _EPS * np.linalg.norm(y, axis=1).max(initial=0.0)
     found = np.zeros_like(rest)
     for j in range(y.shape[1]):

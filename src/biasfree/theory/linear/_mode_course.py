@@ -32,8 +32,10 @@ def mode_course(start: float, s: float, ts: ArrayLike, *, depth: int) -> Float[n
     Assumes: Σ = I, τ = 1; start and s not negative.
     Reference: Saxe et al. (2014), whose N_l = L + 1 counts layers of neurons.
     """
-    ts, depth = increasing_times(ts, infinite=True), whole("depth", depth)
-    start, s = non_negative("start", start), non_negative("s", s)
+    ts = increasing_times(ts, infinite=True)
+    depth = whole("depth", depth)
+    start = non_negative("start", start)
+    s = non_negative("s", s)
     with np.errstate(divide="ignore"):  # ln 0 = −∞: an absent mode
         return np.where(ts == 0, start, np.exp(log_course(np.log(start), s, ts, depth)))
 
@@ -88,7 +90,8 @@ def log_course(log_start: float, s: float, ts: np.ndarray, depth: int) -> Float[
     log_b = log_start - log_s
     if (1 - p) * log_b > _LARGEST:  # its plateau is longer than the largest float
         return np.where(ts == np.inf, log_s, log_start)
-    below, found = log_b < 0, np.empty_like(ts)
+    below = log_b < 0
+    found = np.empty_like(ts)
     theta = _scaled_time(log_b, -np.expm1(log_b), p) + depth * s**p * ts
     far = theta < _far_time(_edge(below), p, below)
     found[far], found[~far] = _far(theta[far], p, below), _near(theta[~far], p, below)
@@ -113,14 +116,17 @@ def _edge(below: bool) -> float:
 
 def _far_time(log_b: ArrayLike, p: float, below: bool) -> Float[np.ndarray, "..."]:
     """Σ_k b^{k+1−p}/(k+1−p) below s, Σ_k b^{−k−p}/(k+p) above it, clipped to 1e±300."""
-    k, log_b, power = np.arange(_TERMS), np.asarray(log_b), 1 - p if below else -p
+    k = np.arange(_TERMS)
+    log_b = np.asarray(log_b)
+    power = 1 - p if below else -p
     series = polyval(np.exp(log_b if below else -log_b), 1 / (k + power if below else k - power))
     return np.exp(np.clip(power * log_b, -_LARGEST, _LARGEST)) * series
 
 
 def _near_time(x: ArrayLike, p: float) -> Float[np.ndarray, "..."]:
     """−ln|x| − Σ_{k≥1} (p)_k x^k/(k!·k), x = 1 − b, minus its value at |x| = ½."""
-    k, x = np.arange(1, _TERMS), np.asarray(x)
+    k = np.arange(1, _TERMS)
+    x = np.asarray(x)
     terms = np.concatenate([[0.0], np.cumprod((p + k - 1) / k) / k])
     return -np.log(2 * np.abs(x)) - polyval(x, terms) + polyval(np.sign(x) / 2, terms)
 

@@ -55,7 +55,9 @@ def _unit(w: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
 def _alignment_defect(network: Network, data: Dataset | Population) -> float:
     """The largest of the defects of the layers, of Σ_yx on the modes present, and of the frames."""
     frames, strengths, s = _aligned_parts(network, data)
-    beta, u, v = data.beta.reshape(data.outputs, -1), frames[-1], frames[0]
+    beta = data.beta.reshape(data.outputs, -1)
+    u = frames[-1]
+    v = frames[0]
     layers = [f * strengths @ below.T for below, f in pairwise(frames)]
     away = [_relative(w - layer, w) for w, layer in zip(network.weights, layers, strict=True)]
     away.append(_relative(beta @ v - u * np.maximum(s, 0), beta))
@@ -102,7 +104,8 @@ def modes_flow(
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
     frames, strengths, s = _aligned_parts(network, data)
-    nu, depth = whiteness(data), network.depth
+    nu = whiteness(data)
+    depth = network.depth
     with np.errstate(divide="ignore"):  # strength 0: such a mode is learned by a single layer only
         log_starts = depth * np.log(strengths) + np.log(nu)
     times = nu ** (2 / depth - 1) * ts
@@ -127,7 +130,8 @@ def aligned_modes(
 
     Reference: Saxe et al. (2014).
     """
-    depth, rng = whole("depth", depth), generator(seed)
+    depth = whole("depth", depth)
+    rng = generator(seed)
     u, _, vt = np.linalg.svd(data.beta.reshape(data.outputs, -1), full_matrices=False)
     most = len(vt) if depth == 1 else min(len(vt), whole("width", width))
     a = real("strengths", strengths)

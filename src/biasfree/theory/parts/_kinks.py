@@ -46,7 +46,9 @@ def _kinks(
 
     An input of zeros has no hyperplane, unless there are biases. A linear network has no kinks.
     """
-    h, kinks, slopes = data.x, [], []
+    h = data.x
+    kinks = []
+    slopes = []
     hidden = network.weights[:-1] if network.leak < 1 else ()
     for i, w in enumerate(hidden):
         if network.biases is not None:

@@ -48,10 +48,13 @@ class LinearNetwork:
 
     def slope(self) -> Callable[[Float[np.ndarray, "k Q"]], Float[np.ndarray, "k Q"]]:
         """[Ȧ, Ḃᵀ] = [BᵀG, AGᵀ] − λ[A, Bᵀ], with G(w) = −∂L/∂w at w = size²·BA."""
-        d, scale, g = self.data.dimensions, self.size**2, negative_gradient(self.loss, self.data)
+        d = self.data.dimensions
+        scale = self.size**2
+        g = negative_gradient(self.loss, self.data)
 
         def slope(state: Float[np.ndarray, "k Q"]) -> Float[np.ndarray, "k Q"]:
-            a, bt = state[:, :d], state[:, d:]
+            a = state[:, :d]
+            bt = state[:, d:]
             force = g(scale * (bt.T @ a))
             return np.hstack([bt @ force, a @ force.T]) - self.l2 * state
 
@@ -61,7 +64,8 @@ class LinearNetwork:
         self, ts: Float[np.ndarray, "T"], *, name: str, rtol: float, method: str
     ) -> tuple[Float[np.ndarray, "T k Q"], Stats]:
         """The states at `ts`, in units of the initial size, and the statistics of the solver."""
-        slope, shape = self.slope(), self.state.shape
+        slope = self.slope()
+        shape = self.state.shape
         states, stats = integrated(
             lambda state: slope(state.reshape(shape)).ravel(),
             self.state.ravel(),
@@ -75,7 +79,9 @@ class LinearNetwork:
 
     def descent(self, step: float, saves: Float[np.ndarray, "T"]) -> Float[np.ndarray, "T k Q"]:
         """The states after `saves` steps of gradient descent."""
-        slope, state, kept = self.slope(), self.state, []
+        slope = self.slope()
+        state = self.state
+        kept = []
         wanted = set(saves.tolist())
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(int(saves[-1]) + 1):
@@ -89,8 +95,10 @@ class LinearNetwork:
         self, ts: Float[np.ndarray, "T"], states: Float[np.ndarray, "T k Q"], *, leak: float, stats: Stats
     ) -> Trajectory:
         """The trajectory of the (leaky) ReLU network whose linear twin this is, W = √(1/c)·W_lin."""
-        c, d = (1 + leak) / 2, self.data.dimensions
-        a, b = self.size * states[:, :, :d], self.size * states[:, :, d:].swapaxes(1, 2)
+        c = (1 + leak) / 2
+        d = self.data.dimensions
+        a = self.size * states[:, :, :d]
+        b = self.size * states[:, :, d:].swapaxes(1, 2)
         found = linear_loss(b @ a, self.data, self.loss)
         basis = self.basis[None]
         norms = np.einsum("tkd,tkd->t", a, a) + np.einsum("tkh,tkh->t", b, b)
@@ -113,7 +121,8 @@ def negative_gradient(
         beta = data.beta.reshape(-1, data.dimensions)
         return lambda w: beta - times_sigma(w, data)
     data = samples(data)
-    x, y = data.x, data.targets
+    x = data.x
+    y = data.targets
     return lambda w: loss.residual(x @ w.T, y).T @ x / len(y)
 
 

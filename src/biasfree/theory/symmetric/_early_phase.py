@@ -61,10 +61,13 @@ def early_flow(
     the last of `ts`, rounding of r₁ that has grown to at most 1e-8 of the weights.
     Reference: [ZSL25] Thm. 13, Eq. 23; the logistic and L2 rates are derived here.
     """
-    ts, l2, kind = increasing_times(ts), non_negative("l2", l2), loss_named(loss)
+    ts = increasing_times(ts)
+    l2 = non_negative("l2", l2)
+    kind = loss_named(loss)
     check_targets(kind, data)
     defects = check(EARLY, network, data, tolerances)
-    kappa, direction = _rate(network, data, kind), data.beta.reshape(-1) / strength(data)
+    kappa = _rate(network, data, kind)
+    direction = data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
     last = Network(factors.at(-1), leak=network.leak)
     defects |= _check_still_small(last, data, ts[-1], tolerances)
@@ -100,7 +103,8 @@ def growth_rate(
     logistic loss.
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
-    kind, l2 = loss_named(loss), non_negative("l2", l2)
+    kind = loss_named(loss)
+    l2 = non_negative("l2", l2)
     check_targets(kind, data)
     check(ASSUMES_BOUND, network, data, tolerances)
     return _rate(network, data, kind) - l2
@@ -132,11 +136,14 @@ def escape_time(
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    kind, l2 = loss_named(loss), non_negative("l2", l2)
+    kind = loss_named(loss)
+    l2 = non_negative("l2", l2)
     check_targets(kind, data)
     check(SMALL_RANDOM, network, data, tolerances)
-    growing, alpha = growing_part(network, data), network.leak
-    rate, curvature = _rate(network, data, kind) - l2, _SLOPES[kind.name][1]
+    growing = growing_part(network, data)
+    alpha = network.leak
+    rate = _rate(network, data, kind) - l2
+    curvature = _SLOPES[kind.name][1]
     smaller, larger = np.sort(sides(growing)) ** 2
     own = (
         curvature
@@ -185,7 +192,8 @@ def lemma12_window(
     Assumes: as `lemma12_bound`.
     Reference: [ZSL25] Lemma 12; 0 for u(0) ≥ 1, which it does not cover.
     """
-    rate, size = _lemma12_rate(network, data, any_data, tolerances), network.norms.max()
+    rate = _lemma12_rate(network, data, any_data, tolerances)
+    size = network.norms.max()
     if size >= 1:
         return 0.0
     return -float(np.log(size)) / rate if size > 0 and rate > 0 else np.inf
@@ -219,7 +227,8 @@ def early_error(
     Reference: derived here; the proof of [ZSL25] Thm. 13 bounds it with Lemma 12.
     """
     check(ASSUMES_BOUND, network, data, tolerances)
-    kappa, ts = _rate(network, data, Square()), increasing_times(ts)
+    kappa = _rate(network, data, Square())
+    ts = increasing_times(ts)
     with np.errstate(over="ignore", divide="ignore"):  # ln 0 is a bound of 0; an infinite bound is valid
         mean = np.log(-np.expm1(-2 * kappa * ts) / (2 * kappa)) if kappa > 0 else np.log(ts)
         factor = np.log(np.sqrt(2) * trace(data))

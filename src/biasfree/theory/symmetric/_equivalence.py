@@ -95,7 +95,8 @@ def equivalent_flow(
     the samples (hyperplane_tolerance=0).
     Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c is derived here.
     """
-    ts, rtol = increasing_times(ts), positive("rtol", rtol)
+    ts = increasing_times(ts)
+    rtol = positive("rtol", rtol)
     twin, defects = _twin(network, data, loss, l2, tolerances)
     c = (1 + network.leak) / 2
     states, stats = twin.flow(c * ts, name="equivalent_flow", rtol=rtol, method=method)
@@ -123,9 +124,12 @@ def equivalent_descent(
     Assumes: as `equivalent_flow`.
     Reference: [ZSL25] Thm. 5 (TMLR 8) for the flow; for descent derived here.
     """
-    step, steps, every = positive("step", step), whole("steps", steps), whole("save_every", save_every)
+    step = positive("step", step)
+    steps = whole("steps", steps)
+    every = whole("save_every", save_every)
     twin, defects = _twin(network, data, loss, l2, tolerances)
-    began, saves = time.perf_counter(), np.unique([*range(0, steps + 1, every), steps])
+    began = time.perf_counter()
+    saves = np.unique([*range(0, steps + 1, every), steps])
     states = twin.descent((1 + network.leak) / 2 * step, saves)
     wall_time = time.perf_counter() - began
     stats = Stats("equivalent_descent", steps, accepted=steps, defects=defects, wall_time=wall_time)
@@ -135,7 +139,8 @@ def equivalent_descent(
 def _twin(
     network: Network, data: Dataset | Population, loss: str, l2: float, tolerances: Mapping[str, float]
 ) -> tuple[LinearNetwork, dict[str, float]]:
-    kind, l2 = loss_named(loss), non_negative("l2", l2)
+    kind = loss_named(loss)
+    l2 = non_negative("l2", l2)
     check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects

@@ -91,7 +91,9 @@ class WeightErrorLaw:
 
     def quantile(self, share: float) -> float:
         """The least error that is not exceeded with probability `share`, to 1e-15."""
-        share, low, high = non_negative("share", share), 0.0, float(_LARGEST)
+        share = non_negative("share", share)
+        low = 0.0
+        high = float(_LARGEST)
         if share > 1:
             raise ValueError(f"share must lie in [0, 1], got {share:g}.")
         if self.cdf(low) >= share:

@@ -77,7 +77,8 @@ def symmetric_slope(
     """
     check(ASSUMES, network, data, tolerances)
     (first, second), linear = network.weights, linear_part(network)
-    c, k = (1 + network.leak) / 2, (1 - network.leak) / 2
+    c = (1 + network.leak) / 2
+    k = (1 - network.leak) / 2
     force = data.beta.reshape(linear.shape) - times_sigma(linear, data)
     inner, outer = _even_means(network, data, linear, force)
     return c * second.T @ force - k * inner, c * force @ first.T - k * outer
@@ -97,6 +98,7 @@ def _even_means(
         # E[f_e|w·x|] = w·E[sgn(w·x)f_e x]
         return second.T * np.where(zero, force, slopes), np.sum(slopes * first, axis=1)[None]
     hidden = data.x @ first.T
-    even, missing = k * np.abs(hidden) @ second.T, data.targets - data.x @ linear.T
+    even = k * np.abs(hidden) @ second.T
+    missing = data.targets - data.x @ linear.T
     backward = np.where(hidden == 0, missing @ second, np.sign(hidden) * (even @ second))
     return backward.T @ data.x / len(data), even.T @ np.abs(hidden) / len(data)

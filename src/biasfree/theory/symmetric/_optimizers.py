@@ -102,7 +102,8 @@ def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) 
         )
     if not 0 <= finite("leak", leak) <= 1:
         raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
-    powers, c = _POWERS[optimizer], (1 + leak) / 2
+    powers = _POWERS[optimizer]
+    c = (1 + leak) / 2
     if unknown := [name for name in hyperparameters if name not in powers]:
         raise ValueError(
             f"nothing is known of {', '.join(unknown)} under {optimizer}; known are {', '.join(powers)}."

@@ -53,7 +53,9 @@ def reduced_flow(
     them). A linear network needs only W₁ = W₂ᵀrᵀ.
     Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
     """
-    ts, l2, rtol = increasing_times(ts), non_negative("l2", l2), positive("rtol", rtol)
+    ts = increasing_times(ts)
+    l2 = non_negative("l2", l2)
+    rtol = positive("rtol", rtol)
     kind = loss_named(loss)
     check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)

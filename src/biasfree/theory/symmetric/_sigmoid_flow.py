@@ -73,7 +73,8 @@ def two_sigmoid_flow(
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES_TWO, network, data, tolerances)
     growing = alignment.growing_part(network, data)
-    parts, starts = alignment.parts(growing), growing.norm * alignment.sides(growing)
+    parts = alignment.parts(growing)
+    starts = growing.norm * alignment.sides(growing)
     roots = np.stack([_sigmoid(start, ts / 2, data) for start in starts], axis=1)  # √ρ±, (T, ±)
     grown = growing.norm * roots / np.where(starts > 0, starts, 1.0)
     found = _loss(roots**2, growing.r, data)
@@ -106,7 +107,9 @@ def time_to_loss(
     level = real("level", level)
     check(ASSUMES, network, data, tolerances)
     start = alignment.balanced(alignment.growing_part(network, data))
-    s, nu, floor = strength(data), whiteness(data), least_squares_fit(data)[1]
+    s = strength(data)
+    nu = whiteness(data)
+    floor = least_squares_fit(data)[1]
     if nu * start.u**2 >= s:
         raise ValueError(
             f"the initial map, {start.u**2:.3g}·β̄, is not below least squares, {s / nu:.3g}·β̄; use a smaller "

@@ -63,11 +63,14 @@ def two_neuron_flow(
     (small_tolerance=1e-2) whose growing part dominates (growing_tolerance=0.1).
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    ts, rtol, kind = increasing_times(ts), positive("rtol", rtol), loss_named(loss)
+    ts = increasing_times(ts)
+    rtol = positive("rtol", rtol)
+    kind = loss_named(loss)
     check_targets(kind, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
-    field, start = _field(data, network.leak, kind), _start(growing)
+    field = _field(data, network.leak, kind)
+    start = _start(growing)
     states, stats = integrated(field, start, ts, name="two_neuron_flow", method="RK45", rtol=rtol, atol=rtol)
     return _trajectory(ts, states, growing, data, kind, stats=replace(stats, defects=defects))
 
@@ -84,7 +87,8 @@ def _field(data: Dataset | Population, leak: float, kind: Loss) -> Field:
     largest = _transition(data) + _BEYOND
 
     def field(state: np.ndarray) -> np.ndarray:
-        rho, present = _directions(state), state[:2] > _ABSENT
+        rho = _directions(state)
+        present = state[:2] > _ABSENT
         g = forces(rho, _SIGNS * _sizes(np.minimum(state[:2], largest)) ** 2)
         g *= (_SIGNS * present)[:, None]
         along = np.sum(g * rho, axis=1)
@@ -95,7 +99,8 @@ def _field(data: Dataset | Population, leak: float, kind: Loss) -> Field:
 
 def _forces(data: Dataset, leak: float, kind: Loss) -> Forces:
     """⟨e σ′(ρ·x)x⟩ for both signs, from the directions ρ and the signed strengths ±|a|²."""
-    x, y = data.x, data.targets[:, 0]
+    x = data.x
+    y = data.targets[:, 0]
 
     def forces(rho: np.ndarray, strengths: np.ndarray) -> np.ndarray:
         z = x @ rho.T
@@ -108,7 +113,8 @@ def _forces(data: Dataset, leak: float, kind: Loss) -> Forces:
 
 def _exact_forces(population: Population, leak: float) -> Forces:
     """E[e σ′(ρ·x)x] = c(β − cΣw) − k²Σ_j ±|a_j|²E[sgn(ρ·x)|ρ_j·x|x], w = Σ_j ±|a_j|²ρ_j; y is odd."""
-    c, k = (1 + leak) / 2, (1 - leak) / 2
+    c = (1 + leak) / 2
+    k = (1 - leak) / 2
 
     def forces(rho: np.ndarray, strengths: np.ndarray) -> np.ndarray:
         missing = population.beta - c * times_sigma(strengths @ rho, population)
@@ -159,7 +165,8 @@ def _trajectory(
 ) -> Trajectory:
     """The weights of all neurons, in proportion to r₁±: W₁ = Σ± v̂±(|a|ρ)±ᵀ, W₂ = Σ± |a|±v̂±ᵀ."""
     shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
-    sizes, rho = np.array([_sizes(state) for state in states]), np.array([_directions(s) for s in states])
+    sizes = np.array([_sizes(state) for state in states])
+    rho = np.array([_directions(s) for s in states])
     loss = _losses(_SIGNS * sizes**2, rho, growing.leak, data, kind)
     first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
     return Trajectory(

@@ -46,7 +46,9 @@ def white_flow(
     """
     ts = increasing_times(ts, infinite=True)
     defects = check(ASSUMES, network, data, tolerances)
-    start, nu, beta = RankOne.of(network), whiteness(data), data.beta.reshape(-1)
+    start = RankOne.of(network)
+    nu = whiteness(data)
+    beta = data.beta.reshape(-1)
     s = strength(data)
     direction = beta / s
     times = start.c * ts
