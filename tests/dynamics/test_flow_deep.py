@@ -11,8 +11,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.flow import _gradient_flow as verb
 from biasfree.dynamics.flow import native
+from biasfree.dynamics.flow.native import _policy as policy
 
 SIZES = {3: (6, 5), 4: (6, 5, 4)}
 
@@ -158,7 +158,7 @@ def test_auto_changes_to_steps_where_events_are_too_many(monkeypatch):
     """The shapes are those of `test_flow_halving.py`: steps of other shapes would be compiled anew."""
     data, network = oracles.random_data(8, 3, seed=10), bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0)
     assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "events"
-    monkeypatch.setattr(verb, "MOST_EVENTS", 2)
+    monkeypatch.setattr(policy, "MOST_EVENTS", 2)
     assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "steps"
     assert bf.gradient_flow(network, data, [0.0, 2.0], method="events").stats.method == "events"
 

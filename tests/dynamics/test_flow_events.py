@@ -13,9 +13,7 @@ import oracles
 from biasfree.dynamics import UnfinishedError
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._objective import params_of
-from biasfree.dynamics.flow import _driver
-from biasfree.dynamics.flow import _gradient_flow as flow
-from biasfree.dynamics.flow.events import _event_flow
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._loop import run as native_run
 from event_runs import CUBE, LONG, SHORT, SIX, descent_distances, events_run, small, wide
 
@@ -129,12 +127,12 @@ def test_max_steps_says_where_and_what_to_do():
         events_run(small(), CUBE, SHORT, max_steps=20)
 
 
-@pytest.mark.parametrize(("where", "most"), [(flow, "MOST_EVENTS"), (_event_flow, "MOST_AT_ONCE")])
-def test_auto_changes_to_steps_when_there_are_too_many_events(where, most, monkeypatch):
+@pytest.mark.parametrize("most", ["MOST_EVENTS", "MOST_AT_ONCE"])
+def test_auto_changes_to_steps_when_there_are_too_many_events(most, monkeypatch):
     """Too many in all, or at one time."""
     network = small()
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "events"
-    monkeypatch.setattr(where, most, 0)
+    monkeypatch.setattr(policy, most, 0)
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "steps"
 
 
@@ -197,7 +195,7 @@ def test_a_last_time_that_is_a_saved_one_to_rounding_is_not_kept_twice():
 
 def test_a_flow_that_cannot_reach_the_end_says_so_early(monkeypatch):
     """The fastest rate limits a step, even at rest. The message does not advise the method in use."""
-    monkeypatch.setattr(_driver, "LEAST_STEPS", 1_000)
+    monkeypatch.setattr(policy, "PACE_STEPS", 1_000)
     with pytest.raises(
         UnfinishedError, match=r"of 1e\+08 .* at this pace it needs \S+\. The weights are at rest: since t = "
     ) as no:

@@ -8,16 +8,11 @@ from biasfree.dynamics._params import Params
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import parts_of
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._state import STAGES
 
-#: Steps per native call at most, and operations, so that progress can be shown and Ctrl-C has an effect.
-CALL_STEPS, CALL_OPERATIONS = 500, 2e8
-#: Numbers in the states that are saved before they are handed over (32 MB).
-BLOCK_ELEMENTS = 2**22
-#: Steps before a flow may be given up, and the number of recorded times from which its pace is measured.
-LEAST_STEPS, MARKS = 10_000, 64
 #: Stands for zero in denominators.
 TINY = float(np.finfo(float).tiny)
 
@@ -27,7 +22,7 @@ LEVEL_REACHED = "loss level reached"
 def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> str:
     """Follow the flow through `ts` and record the states there; returns the reason why it stopped."""
     end, levels, pace = float(ts[-1]), recorder.levels, Pace()
-    slots, call = max(1, BLOCK_ELEMENTS // len(flow.theta)), _steps_per_call(flow)
+    slots, call = max(1, policy.BLOCK_ELEMENTS // len(flow.theta)), _steps_per_call(flow)
     levels.reach(0.0, flow.loss())
     with Progress("gradient flow") as progress:
         while len(ts) and not levels.done:
@@ -51,9 +46,9 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
 
 
 def _steps_per_call(flow: Flow) -> int:
-    """Steps of about CALL_OPERATIONS: each evaluates every unit with its inputs in every stage."""
+    """Steps of about policy.CALL_OPERATIONS: each evaluates every unit with its inputs in every stage."""
     each = STAGES * len(flow.state.signs) * (2 * int(flow.shape.sizes[:-1].max()) + 10)
-    return max(1, min(CALL_STEPS, int(CALL_OPERATIONS / max(each, 1))))
+    return max(1, min(policy.CALL_STEPS, int(policy.CALL_OPERATIONS / max(each, 1))))
 
 
 def _params(states: np.ndarray, flow: Flow) -> Params:
@@ -77,7 +72,7 @@ class Pace:
         steps, t = flow.tried, flow.t
         if steps > self._marks[-1][0]:
             self._marks.append((steps, t))
-        if len(self._marks) > 2 * MARKS:
+        if len(self._marks) > 2 * policy.PACE_MARKS:
             del self._marks[1:-1:2]
         if self._earlier is None or steps >= 2 * self._earlier[0]:
             self._earlier = steps, t, flow.theta.copy()
@@ -86,7 +81,7 @@ class Pace:
         """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
         steps, t = self._marks[-1]
         (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
-        if steps < max(limits.max_steps / 20, LEAST_STEPS) or most == half:
+        if steps < max(limits.max_steps / 20, policy.PACE_STEPS) or most == half:
             return False
         first, second = (later - before) / (most - half), (t - later) / (steps - most)
         return second <= 1.5 * first and end - t > second * (2 * limits.max_steps - steps)

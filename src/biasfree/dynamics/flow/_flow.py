@@ -11,6 +11,7 @@ from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics.flow._initial import branches_initially
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._buffers import buffers_for
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
@@ -23,12 +24,8 @@ from biasfree.trajectory import Event
 
 drop_stale(run)
 
-#: The tolerance per step as a share of rtol, which is meant for the whole path.
-LOCAL_SHARE = 0.1
 #: The size, relative to the largest array, below which one that begins at zero is zero but for rounding.
 NOTHING = 1e-14
-#: Halvings of a step in which a level of the loss is located.
-HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Flow:
         self._branches = self.decides_initially and branches_initially(
             network, data, loss=loss, l2=l2, train=train
         )
-        self.rtol = LOCAL_SHARE * limits.rtol
+        self.rtol = policy.LOCAL_SHARE * limits.rtol
         self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
 
     def _first_workspace(self) -> Workspace:
@@ -205,7 +202,7 @@ class Flow:
 
         while levels.next > NO_LEVEL and low(fraction):
             above, below = 0.0, fraction
-            for _ in range(HALVINGS):
+            for _ in range(policy.LEVEL_HALVINGS):
                 middle = (above + below) / 2
                 above, below = (above, middle) if low(middle) else (middle, below)
             levels.reach(start + below * h, levels.next)

@@ -18,11 +18,12 @@ from biasfree.dynamics._problem import Problem, has_populations, problem_of, tim
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
-from biasfree.dynamics.flow._flow import LOCAL_SHARE, Flow, Limits, UnfinishedError
+from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow._initial import check_velocity
 from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
 from biasfree.dynamics.flow.events._merging import MergingFlow
 from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
 from biasfree.threads import allowed
@@ -30,11 +31,9 @@ from biasfree.trajectory import Stats, Trajectory
 
 #: Defaults of rtol and max_steps by method.
 DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e-4, 100_000)}
-#: The error allowed per step, LOCAL_SHARE·rtol, must not be below the rounding of the weights.
-LEAST_RTOL = float(np.finfo(float).eps) / LOCAL_SHARE
+#: The error allowed per step, policy.LOCAL_SHARE·rtol, must not be below the rounding of the weights.
+LEAST_RTOL = float(np.finfo(float).eps) / policy.LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
-#: Events that method="auto" follows one by one before it changes to steps.
-MOST_EVENTS = 10_000
 
 
 class FlowOptions(TypedDict, total=False):
@@ -244,7 +243,7 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
     rtols = (DEFAULTS["events"][0], DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,)
     for rtol in rtols:
         try:
-            return run.events(rtol=rtol, most_events=MOST_EVENTS)
+            return run.events(rtol=rtol, most_events=policy.MOST_EVENTS)
         except TooManyEventsError:
             continue
     return run.steps()

@@ -19,6 +19,7 @@ from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.losses import loss_named
 from biasfree.networks import Network
@@ -26,13 +27,9 @@ from biasfree.networks import Network
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Samples, or hyperplanes, whose products with all neurons are held at once.
-MANY = 4096
 #: Distance, relative to its weights, by which a neuron that leaves a kink is moved beyond it for the flow by
 #: steps: well above the rounding of w·x, below any error that steps can reach across a kink.
 BEYOND = 1e-11
-#: Hyperplanes that hold neurons at t = 0 and are examined one by one.
-MOST_UNITS = 64
 #: Relative rounding of rates.
 TINY = 1e-11
 #: Bound on products of weights and inputs up to which nothing can overflow.
@@ -86,7 +83,7 @@ def branches_initially(
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
 
     Each hyperplane that holds a neuron is examined with all others on either side. This is exact for a single
-    hyperplane. For several that interact, and for more than MOST_UNITS, True may be wrong.
+    hyperplane. For several that interact, and for more than policy.INITIAL_UNITS, True may be wrong.
     """
     if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
         return False
@@ -97,7 +94,7 @@ def branches_initially(
     ]
     units = [unit for layer, mask in enumerate(masks) for unit in _units(layer, mask, inputs[layer])]
     rates = _Rates(network, data, loss, l2, train, masks)
-    return len(units) > MOST_UNITS or any(
+    return len(units) > policy.INITIAL_UNITS or any(
         rates.branch(unit, others) for unit in units for others in (network.leak, 1.0)
     )
 
@@ -117,7 +114,7 @@ def initial_state(
     """
     hidden, lines = _augmented(network), decisions.lines
     norms, signs = row_norms(hidden), np.zeros((len(lines.normals), len(hidden)), np.int8)
-    for some in np.array_split(np.arange(len(signs)), -(-len(signs) // MANY)):
+    for some in np.array_split(np.arange(len(signs)), -(-len(signs) // policy.BLOCK_SAMPLES)):
         z = lines.normals[some] @ hidden.T
         signs[some] = np.where(np.abs(z) <= ROUNDING * norms, 0, np.sign(z))
     unclear = np.flatnonzero((signs == 0).any(axis=0))
@@ -292,12 +289,13 @@ def _units(layer: int, mask: np.ndarray, h: np.ndarray) -> Iterator[_Unit]:
 
 
 def _blocks(data: Dataset) -> Iterator[Dataset]:
-    """The samples in blocks of at most MANY."""
-    if len(data) <= MANY:
+    """The samples in blocks of at most policy.BLOCK_SAMPLES."""
+    if len(data) <= policy.BLOCK_SAMPLES:
         yield data
         return
-    for first in range(0, len(data), MANY):
-        yield Dataset(data.x[first : first + MANY], data.y[first : first + MANY])
+    for first in range(0, len(data), policy.BLOCK_SAMPLES):
+        some = slice(first, first + policy.BLOCK_SAMPLES)
+        yield Dataset(data.x[some], data.y[some])
 
 
 def _states(network: Network, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:

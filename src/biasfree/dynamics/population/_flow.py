@@ -12,7 +12,8 @@ import numpy as np
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.flow._flow import LOCAL_SHARE, Limits, UnfinishedError
+from biasfree.dynamics.flow._flow import Limits, UnfinishedError
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.population._field import PopulationField, Slope
 from biasfree.dynamics.population._problem import PopulationProblem
 from biasfree.dynamics.population._rest import departures, shrinking
@@ -137,14 +138,14 @@ class _Flow:
             with np.errstate(over="ignore", invalid="ignore"):  # a trial step may be far too long
                 step = Step.attempt(self.field, self.theta, self.slope.velocity, h)
                 sizes = np.maximum(self.field.sizes(self.theta), self.field.sizes(step.end))
-                allowed = LOCAL_SHARE * (self.limits.rtol * sizes + self._floor)
+                allowed = policy.LOCAL_SHARE * (self.limits.rtol * sizes + self._floor)
                 share = float(np.max(np.divide(step.errors, allowed, where=allowed > 0, out=np.zeros(2))))
             finite = np.isfinite(share) and np.isfinite(step.slope.loss)
             factor = _SAFETY * share ** (-1 / _ORDER) if share > 0 else _GROW
             self._h = h * (float(np.clip(factor, _SHRINK, _GROW)) if finite else _SHRINK)
             if finite and share <= 1:
                 self.accepted += 1
-                self.error += LOCAL_SHARE * self.limits.rtol * share
+                self.error += policy.LOCAL_SHARE * self.limits.rtol * share
                 return step
             if self.t + self._h == self.t:
                 break

@@ -16,18 +16,14 @@ import numpy as np
 
 from biasfree.dynamics.flow.events._deep import DeepFlow
 from biasfree.dynamics.flow.events._units import Unit, place_of, set_sign
-
-#: Units decided together, at most: 3⁵ combinations.
-MOST_CHATTERING = 5
-#: Events that are remembered, so that each of the units has changed several times.
-REMEMBERED = 5 * MOST_CHATTERING
+from biasfree.dynamics.flow.native import _policy as policy
 
 
 class ChatteringFlow(DeepFlow):
     """The flow of three and more layers; units that change again and again are decided together."""
 
     def __init__(self, *given: Any, **problem: Any):
-        self._recent: deque[tuple[float, Unit]] = deque(maxlen=REMEMBERED)
+        self._recent: deque[tuple[float, Unit]] = deque(maxlen=policy.REMEMBERED)
         super().__init__(*given, **problem)
 
     def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:
@@ -49,7 +45,7 @@ class ChatteringFlow(DeepFlow):
         """The few units that all recent events are of, if they are on their hyperplanes within the error
         that kinks may cost; else none."""
         units, budget = sorted({unit for _, unit in self._recent}), self._budget()
-        if len(self._recent) < REMEMBERED or not 1 < len(units) <= MOST_CHATTERING:
+        if len(self._recent) < policy.REMEMBERED or not 1 < len(units) <= policy.MOST_CHATTERING:
             return []
         near = (abs(self._input(unit)) <= budget * np.sqrt(self._rate(unit)[1]) for unit in units)
         return units if all(near) else []

@@ -12,7 +12,8 @@ import numpy as np
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._event_flow import TooManyEventsError
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
-from biasfree.dynamics.flow.events._sorting import WORTH, Sorter, no_groups
+from biasfree.dynamics.flow.events._sorting import Sorter, no_groups
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._buffers import Buffers, Groups, buffers_for
 from biasfree.dynamics.flow.native._classes import class_velocity
 from biasfree.dynamics.flow.native._layout import Workspace, empty_workspace, workspace_for
@@ -20,18 +21,13 @@ from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._signs import all_signs, give_signs, some_signs
 from biasfree.dynamics.flow.native._state import Saves
 
-#: Units (neurons on rays) from which classes may be worth it, and beyond which nothing is evaluated densely.
-LEAST_UNITS, LARGE = 20_000, 2**25
-#: Steps between two attempts to sort neurons into classes: at first, and at most.
-PATIENCE, MOST_PATIENCE = 2, 256
-
 
 class ClassFlow(FirstLayerFlow):
     """A flow of two layers in which aligned neurons may act as one."""
 
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
-        self._patience = self._next_sort = PATIENCE
+        self._patience = self._next_sort = policy.SORT_AFTER
         self._share, self._renewed, self._renewals, self._unclear = np.inf, -1, 0, 0
         self._sorter = Sorter(self.rays, int(self.shape.sizes[2]))
         self.state.status.still = self.shape.sizes[2] == 1
@@ -47,12 +43,12 @@ class ClassFlow(FirstLayerFlow):
 
     def _evaluate_by_class(self) -> None:
         """Sort neurons into classes if that makes evaluations cheaper."""
-        self._patience = min(2 * self._patience, MOST_PATIENCE)
-        many = len(self.state.signs) >= LEAST_UNITS
+        self._patience = min(2 * self._patience, policy.SORT_AFTER_AT_MOST)
+        many = len(self.state.signs) >= policy.CLASS_UNITS
         if many and self.shape.leak < 1 and not self.shape.biased and not self.constraints.size:
-            found = self._found_classes(WORTH * min(self._share, 1.0))
+            found = self._found_classes(policy.CLASS_WORTH * min(self._share, 1.0))
             if found or not self.groups.active:
-                self._patience = PATIENCE
+                self._patience = policy.SORT_AFTER
                 self._regroup(*(found or (self._no_classes(), 1.0)))
         elif not len(self.workspace.z):
             self.workspace = workspace_for(self.shape, self.rays)
@@ -70,8 +66,8 @@ class ClassFlow(FirstLayerFlow):
         If that happens again, classes do not turn together; after that there are none in this step."""
         self._renewals = self._renewals + 1 if self.accepted == self._renewed else 0
         together = self._renewals == 0 and not self.groups.stay[0]
-        found = self._found_classes(WORTH, together=together) if self._renewals < 2 else None
-        self._renewed, self._patience = self.accepted, PATIENCE
+        found = self._found_classes(policy.CLASS_WORTH, together=together) if self._renewals < 2 else None
+        self._renewed, self._patience = self.accepted, policy.SORT_AFTER
         self._regroup(*(found or (self._no_classes(), 1.0)))
         self._next_sort = self.tried + self._patience
 
@@ -148,7 +144,7 @@ class ClassFlow(FirstLayerFlow):
 
     def _refuse_large(self) -> None:
         units = len(self.state.signs)
-        if self._most_events is not None and units > LARGE:
+        if self._most_events is not None and units > policy.DENSE_UNITS:
             raise TooManyEventsError(
                 f"{units} hidden neurons on samples are too many to follow their kinks one by one. "
                 'Use method="steps".'

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from biasfree.dynamics.flow.native import _policy as policy
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-#: Neurons from which classes are begun, the largest number of classes, the least cosine between a neuron and
-#: the center of its class, and the least number of neurons of a class.
-MOST_SEEDS, MOST_CLASSES, NEAR, LEAST_NEURONS = 16, 4, 0.97, 4
 TINY = float(np.finfo(float).tiny)
 
 
@@ -28,15 +27,15 @@ def cones_of(hidden: Float[np.ndarray, "H D"]) -> Cones | None:
     """Cones of directions, found from the longest weights on."""
     norms, directions = np.linalg.norm(hidden, axis=1), directions_of(hidden)
     left, group, count = norms > 0, np.full(len(hidden), -1), 0
-    for _ in range(MOST_SEEDS):
-        if not left.any() or count == MOST_CLASSES:
+    for _ in range(policy.MOST_SEEDS):
+        if not left.any() or count == policy.MOST_CLASSES:
             break
         around = _along(directions, directions[np.argmax(np.where(left, norms, -1.0))])
-        near = left & (around > NEAR)
+        near = left & (around > policy.CLASS_COSINE)
         center = directions[near].sum(axis=0)
-        near = left & (_along(directions, center / np.linalg.norm(center)) > NEAR)
-        left &= ~near & (around <= NEAR)
-        if near.sum() >= LEAST_NEURONS:
+        near = left & (_along(directions, center / np.linalg.norm(center)) > policy.CLASS_COSINE)
+        left &= ~near & (around <= policy.CLASS_COSINE)
+        if near.sum() >= policy.CLASS_NEURONS:
             group[near] = count
             count += 1
     if not count:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import CROSS, SLIDE, at_hyperplane
 
 if TYPE_CHECKING:
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11
 AT_BOUND = 1e-9
-#: Combinations of sides tried where several hyperplanes do not attract.
-MOST_CHOICES = 1024
-#: Cones tried per ray for a neuron at w = 0: all of them up to six dimensions.
-MOST_STARTS = 32
-#: Directions tried around each ray for the cones that meet there.
-NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
     repels = contact.above - contact.below > contact.rate_rounding
     leaving: list[Outcome] = []
     staying: list[Outcome] = []
-    for sides in islice(product(*_preferences(contact, loose)), MOST_CHOICES):
+    for sides in islice(product(*_preferences(contact, loose)), policy.MOST_CHOICES):
         signs, velocity = _settle(contact, loose, np.array(sides, int))
         rates = signs * (contact.normals @ velocity)
         if (rates[repels] > contact.rate_rounding).all() and (rates[loose] >= -contact.rate_rounding).all():
@@ -158,7 +153,7 @@ def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: n
     shifted = -(force + low @ normals) / scale
     width = (high - low) / scale
     # the solver's own limit, one step per hyperplane, may end above the least
-    found = lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15, max_iter=MOST_CHOICES)
+    found = lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15, max_iter=policy.MOST_CHOICES)
     held = np.clip(found.x, 0, width)
     return low + scale * _to_vertex(normals, held, width)
 
@@ -220,7 +215,7 @@ def can_rest(normals: np.ndarray, above: np.ndarray, below: np.ndarray, rays: np
     here of those in the cones next to the rays."""
     rng = np.random.default_rng(0)
     span = np.linalg.svd(normals, full_matrices=False)[2]
-    near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), NEIGHBOURS, len(span))) @ span
+    near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), policy.NEIGHBORS, len(span))) @ span
     sides = np.unique(np.sign(near.reshape(-1, rays.shape[1]) @ normals.T), axis=0)
     velocities = np.where(sides > 0, above, below) @ normals
     size = np.abs(velocities).max()
@@ -239,7 +234,7 @@ def _starts(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.nda
     """The ways to go on from w: all of them, so that no attracting ray is missed."""
     signs = _sides(normals, w)
     contact = _contact(normals, above, below, signs, signs == 0, np.zeros(len(signs), bool))
-    return _outcomes(contact)[0][:MOST_STARTS] or [resolve(contact)]
+    return _outcomes(contact)[0][: policy.MOST_STARTS] or [resolve(contact)]
 
 
 def _follow(

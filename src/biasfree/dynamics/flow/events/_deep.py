@@ -12,22 +12,17 @@ from typing import Any
 import numpy as np
 
 from biasfree.dynamics._levels import Levels
-from biasfree.dynamics.flow._flow import LOCAL_SHARE
 from biasfree.dynamics.flow.events._apply import Neuron
 from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._first_layer import FirstLayerFlow
 from biasfree.dynamics.flow.events._units import Unit, constraints_of, place_of, set_sign, unit_at
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._constraints import pin
 from biasfree.dynamics.flow.native._events import CROSS, at_hyperplane
 from biasfree.dynamics.flow.native._layout import workspace_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._search import flip_wrong
 from biasfree.dynamics.flow.native._state import Saves
-
-#: The share of |∇z|² from which a unit is put on its hyperplane by a change of its own weights alone.
-OWN_SHARE = 1e-2
-#: The tolerance from which on any number of units is followed, by steps that are corrected.
-COARSE = 1e-5
 
 
 class DeepFlow(FirstLayerFlow):
@@ -37,7 +32,7 @@ class DeepFlow(FirstLayerFlow):
         super().__init__(*given, **problem)
         self._left: list[float] = []
         self._set_signs()
-        if self.rtol < LOCAL_SHARE * COARSE:
+        if self.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
             self._refuse_many()
 
     def _set_signs(self) -> None:
@@ -197,7 +192,7 @@ class DeepFlow(FirstLayerFlow):
         square = self._rate(unit)[2]
         if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
             return
-        if size >= OWN_SHARE * square:
+        if size >= policy.OWN_SHARE * square:
             row = shape.weights_at[unit.layer] + unit.neuron * len(act)
             state.theta[row : row + len(act)] -= z / size * act
             if shape.biased:

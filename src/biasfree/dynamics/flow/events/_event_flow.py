@@ -17,8 +17,9 @@ from biasfree.data import Dataset
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.events._units import Unit, jump_of
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._constraints import unit_rate
-from biasfree.dynamics.flow.native._events import KINK_SHARE, MOST_AT_ONCE, budget_of, first_event
+from biasfree.dynamics.flow.native._events import budget_of, first_event
 from biasfree.dynamics.flow.native._layout import workspace_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._search import examine, jumps_of
@@ -26,10 +27,6 @@ from biasfree.dynamics.flow.native._state import Saves
 from biasfree.networks import Network
 from biasfree.trajectory import Event
 
-#: The relative change of the weights over which kinks are asked whether any of them could matter.
-FIRST_CHANGE = 0.01
-#: Units (hidden neurons on rays) beyond which kinks that matter are too many to follow one by one.
-MANY_UNITS = 50_000
 KINDS = ("crossings", "slides", "releases", "collapses", "departures", "branch points", "stepped over")
 
 
@@ -82,7 +79,7 @@ class EventFlow(Flow):
     def _refuse_many(self) -> None:
         """Refuse a flow with many units any of which could matter within a first step."""
         units = len(self.state.signs)
-        if self._most_events is None or units <= MANY_UNITS or not self._could_matter():
+        if self._most_events is None or units <= policy.MANY_UNITS or not self._could_matter():
             return
         raise TooManyEventsError(
             f"{units} hidden neurons on samples have too many kinks to follow them one by one. "
@@ -98,7 +95,7 @@ class EventFlow(Flow):
 
     def _first_length(self) -> float:
         """The time in which the weights change by about one percent, after an evaluation."""
-        return FIRST_CHANGE * size_of(self.state.theta) / max(size_of(self._out), np.finfo(float).tiny)
+        return policy.FIRST_CHANGE * size_of(self.state.theta) / max(size_of(self._out), np.finfo(float).tiny)
 
     def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or decide the event that it ended with."""
@@ -114,7 +111,7 @@ class EventFlow(Flow):
             part, cost = first_event(state, *given, budget)
             fraction = min(fraction, part)
         fraction = self._reach_levels(levels, fraction)
-        code = self._take(saves, fraction, cost / budget * KINK_SHARE * self.rtol)
+        code = self._take(saves, fraction, cost / budget * policy.KINK_SHARE * self.rtol)
         if not levels.done:
             self._go_on(fraction, code)
 
@@ -128,7 +125,7 @@ class EventFlow(Flow):
 
     def _count_move(self, length: float) -> None:
         """Count a change of θ that no velocity made, as a crossing that is located costs."""
-        self.state.status.error += length / self._budget() * KINK_SHARE * self.rtol
+        self.state.status.error += length / self._budget() * policy.KINK_SHARE * self.rtol
 
     def _examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
@@ -155,7 +152,7 @@ class EventFlow(Flow):
 
     def _settle(self) -> None:
         """Decide everything that is wrong or can no longer be constrained."""
-        for _ in range(MOST_AT_ONCE):
+        for _ in range(policy.MOST_AT_ONCE):
             loose = self._examine(self.state.theta) < 0
             wrong = np.flatnonzero(self.workspace.wrong)
             if not len(wrong) and not loose:
@@ -165,7 +162,8 @@ class EventFlow(Flow):
             self.state.status.events += 1
             self._refuse_more()
         raise TooManyEventsError(
-            f'{MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. Use method="steps".'
+            f"{policy.MOST_AT_ONCE} events in a row at t = {self.t:.6g} do not advance the flow. "
+            'Use method="steps".'
         )
 
     def _refuse_more(self) -> None:

@@ -17,13 +17,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from biasfree.dynamics.flow.native import _policy as policy
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 #: Directions closer than this are equal: far above the rounding of a unit vector, far below any data.
 SAME_DIRECTION = 1e-12
-#: Vertices of the arrangement searched for a neuron at w = 0; beyond, a fixed random choice of them.
-MOST_RAYS, MOST_NORMALS = 512, 4096
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Hyperplanes:
     @property
     def ray_count(self) -> int:
         """The number of `rays`."""
-        edges = min(comb(len(self.normals), self.rank - 1), MOST_RAYS) if self.rank > 1 else self.rank
-        return 2 * (edges + min(len(self.normals), MOST_NORMALS))
+        edges = min(comb(len(self.normals), self.rank - 1), policy.MOST_RAYS) if self.rank > 1 else self.rank
+        return 2 * (edges + min(len(self.normals), policy.MOST_NORMALS))
 
     def rays(self) -> Float[np.ndarray, "R D"]:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
@@ -54,18 +54,18 @@ class Hyperplanes:
         choice.
         """
         edges, normals = self._edges(), self.normals
-        if len(normals) > MOST_NORMALS:
-            normals = np.random.default_rng(0).choice(normals, MOST_NORMALS, replace=False)
+        if len(normals) > policy.MOST_NORMALS:
+            normals = np.random.default_rng(0).choice(normals, policy.MOST_NORMALS, replace=False)
         return np.concatenate([edges, -edges, normals, -normals])
 
     def _edges(self) -> Float[np.ndarray, "E D"]:
         count, rank = len(self.normals), self.rank
         span = np.linalg.svd(self.normals, full_matrices=False)[2][:rank]
-        if comb(count, rank - 1) <= MOST_RAYS:
+        if comb(count, rank - 1) <= policy.MOST_RAYS:
             chosen = list(combinations(range(count), rank - 1))
         else:
             rng = np.random.default_rng(0)
-            chosen = [tuple(rng.choice(count, rank - 1, replace=False)) for _ in range(MOST_RAYS)]
+            chosen = [tuple(rng.choice(count, rank - 1, replace=False)) for _ in range(policy.MOST_RAYS)]
         edges = [
             np.linalg.svd(self.normals[list(lines)] @ span.T)[2][-1] @ span for lines in chosen if rank > 1
         ]

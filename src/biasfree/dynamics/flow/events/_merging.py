@@ -15,14 +15,10 @@ from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow.events._passing import PassingFlow
 from biasfree.dynamics.flow.events._patterns import AllRays, Patterns, sorted_rays
 from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import Workspace, workspace_for
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._state import Saves
-
-#: Units (hidden neurons on rays) from which merged rays may be worth it.
-LEAST_UNITS = 20_000
-#: Steps between two attempts to merge rays, and between two to merge more of them.
-PATIENCE, MERGED_PATIENCE = 4, 8
 
 
 class MergingFlow(PassingFlow):
@@ -31,7 +27,7 @@ class MergingFlow(PassingFlow):
     def __init__(self, *given: Any, **problem: Any):
         super().__init__(*given, **problem)
         self._patterns: Patterns | None = None
-        shape, many = self.shape, len(self.state.signs) >= LEAST_UNITS
+        shape, many = self.shape, len(self.state.signs) >= policy.MERGED_UNITS
         by_moments = not (shape.leak == 1 or shape.biased or self.rays.logistic)
         self._next_sort: float = 0 if many and by_moments else np.inf
         self._renewed = -1
@@ -48,12 +44,12 @@ class MergingFlow(PassingFlow):
     def _merge(self, later: np.ndarray) -> None:
         """Merge rays if that makes evaluations cheaper; `later` are the weights after the next step."""
         self._separate()
-        patience = PATIENCE
+        patience = policy.MERGE_AFTER
         if not self.constraints.size:
             self._step_over()  # for the inputs of all units at the present weights
             signs, z = (a.reshape(-1, len(self.rays.orient)) for a in (self.state.signs, self.workspace.z))
             if found := sorted_rays(self.state.theta, later, AllRays(self.rays, self.shape, signs, z)):
-                patience = max(MERGED_PATIENCE, len(self.rays.orient) // len(found.rays.orient))
+                patience = max(policy.MERGE_MORE_AFTER, len(self.rays.orient) // len(found.rays.orient))
                 self._change_to(found)
         self._next_sort = self.tried + patience
 
@@ -89,7 +85,7 @@ class MergingFlow(PassingFlow):
             again, self._renewed = self._renewed == self.accepted, self.accepted
             if again:
                 self._separate()
-                self._next_sort = self.tried + PATIENCE
+                self._next_sort = self.tried + policy.MERGE_AFTER
             else:
                 self._merge(self.state.arrival.copy())
             self._reject(1.0)

@@ -15,22 +15,11 @@ from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics.flow.events._chattering import ChatteringFlow
 from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._units import Unit
-from biasfree.dynamics.flow.native._events import KINK_SHARE
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._passing import correction
 from biasfree.dynamics.flow.native._search import flip, jumps_of
 from biasfree.dynamics.flow.native._state import Saves
-
-#: Units wrong in one step from which on it is corrected; up to MANY their kinks can be located as well.
-SOME, MANY = 4, 64
-#: Where a unit turns out to slide, the step ends this share of the budget beyond its hyperplane.
-SOON = 0.3
-#: Above so many budgets a step is shortened before anything else.
-FAR = 4.0
-#: Up to so many budgets a shorter step is better than to locate kinks.
-WORTH = 30.0
-#: The factor by which the expected cost of a correction falls with every step that is not corrected.
-FORGET = 0.8
 
 
 class Passed(NamedTuple):
@@ -56,24 +45,24 @@ class PassingFlow(ChatteringFlow):
         """Take the step under way, with a correction if many units are wrong in it."""
         status = self.state.status
         length = float(status.trial)
-        some = code == Code.PENDING and status.wrong > SOME
+        some = code == Code.PENDING and status.wrong > policy.CORRECTED_UNITS
         stopped = bool(status.stops) or saves.ts[self.saved] >= self.t + length
         status.stops = some  # only ends of steps are corrected, so that saved times have to be ends
         expected = self._expected * length**3
         if some and status.low:  # levels of the loss are located in steps that need no correction
-            self._reject(SOME / status.wrong)
+            self._reject(policy.CORRECTED_UNITS / status.wrong)
         elif some and not stopped:
             self._reject(1.0)
         elif not some or expected > 1:
-            self._expected *= FORGET
+            self._expected *= policy.FORGET
             self._without(expected, code, saves, levels)
         elif not self._pass(saves):
             self._without(self._expected * length**3, code, saves, levels)
 
     def _without(self, expected: float, code: Code, saves: Saves, levels: Levels) -> None:
         """Take the step under way up to its first event, or a shorter one if too many units are wrong."""
-        few = self.state.status.wrong <= (MANY if expected > WORTH else SOME)
-        if not few and code == Code.PENDING:
+        most = policy.LOCATED_UNITS if expected > policy.LOCATE_ABOVE else policy.CORRECTED_UNITS
+        if self.state.status.wrong > most and code == Code.PENDING:
             self._reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
         else:
             super()._attend(code, saves, levels)
@@ -89,7 +78,7 @@ class PassingFlow(ChatteringFlow):
         state, budget, length = self.state, self._budget(), float(self.state.status.trial)
         signs, units = state.signs.copy(), self.units
         found, slides = self._corrected(self._release(budget) if state.status.loose else 1.0, budget)
-        if slides and found.cost <= FAR * budget:
+        if slides and found.cost <= policy.SHORTEN_ABOVE * budget:
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
@@ -98,7 +87,8 @@ class PassingFlow(ChatteringFlow):
             self._examine(state.arrival)  # as after the last stage of the step
             return False
         saved = self.saved
-        self._run(saves, NO_LEVEL, fraction=found.fraction, cost=found.cost / budget * KINK_SHARE * self.rtol)
+        cost = found.cost / budget * policy.KINK_SHARE * self.rtol
+        self._run(saves, NO_LEVEL, fraction=found.fraction, cost=cost)
         state.theta[:] = found.theta
         if self.saved > saved:
             saves.states[saved], saves.losses[saved] = found.theta, self._loss(found.theta)
@@ -145,11 +135,11 @@ class PassingFlow(ChatteringFlow):
         cost = size_of(neurons) + length / 2 * left
         found = Passed(fraction, end + self._shift, passed, cost, late)
         back = np.intersect1d(passed, late)
-        back = back[workspace.jumps[back] * beyond[back] > SOON * budget]
+        back = back[workspace.jumps[back] * beyond[back] > policy.SLIDE_SHARE * budget]
         if not len(back):
             return found, None
         u = int(back[np.argmax(beyond[back])])
-        early = float(beyond[u] - SOON * budget / workspace.jumps[u])
+        early = float(beyond[u] - policy.SLIDE_SHARE * budget / workspace.jumps[u])
         return found, (fraction * (1 - early / length), budget, u)
 
     def _line_of(self, place: int) -> np.ndarray:

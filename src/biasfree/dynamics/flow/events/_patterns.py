@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import (
     ROUNDING,
     Rays,
@@ -27,13 +28,6 @@ from biasfree.dynamics.flow.native._search import examine
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
-
-#: Rays per input from which on those of a pattern are merged.
-CROWD = 2
-#: The share of rays that may be left for merging to be worth it.
-WORTH = 0.7
-#: Steps for which a merged ray should stay on its side of all hyperplanes, at least.
-LEAST_STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,7 @@ def sorted_rays(
     if not _is_worth(pattern, rays):
         return None
     steps = _steps(theta, later, pattern, given)
-    far = _crowded(np.where(steps >= LEAST_STEPS, pattern, -1), rays)
+    far = _crowded(np.where(steps >= policy.MERGED_STEPS, pattern, -1), rays)
     # sorting takes a time in proportion to all rays, and a step to those that are left
     long = _crowded(np.where(steps >= len(far) / _left(far, rays), far, -1), rays)
     far = long if _is_worth(long, rays) else far
@@ -134,7 +128,7 @@ def _patterns(signs: Int[np.ndarray, "N R"]) -> Int[np.ndarray, "R"]:
 
 def _crowded(pattern: Int[np.ndarray, "R"], rays: Rays) -> Int[np.ndarray, "R"]:
     """Patterns, with −1 for rays of those that too few rays have; rays of one line are single together."""
-    least, pattern = CROWD * len(rays.normals), pattern.copy()
+    least, pattern = policy.MERGED_RAYS * len(rays.normals), pattern.copy()
     while True:
         few = np.bincount(pattern + 1)[pattern + 1] < least
         lone = np.bincount(rays.line, few | (pattern < 0))[rays.line] > 0
@@ -144,7 +138,7 @@ def _crowded(pattern: Int[np.ndarray, "R"], rays: Rays) -> Int[np.ndarray, "R"]:
 
 
 def _is_worth(pattern: Int[np.ndarray, "R"], rays: Rays) -> bool:
-    return _left(pattern, rays) <= WORTH * len(pattern)
+    return _left(pattern, rays) <= policy.MERGED_WORTH * len(pattern)
 
 
 def _left(pattern: Int[np.ndarray, "R"], rays: Rays) -> int:

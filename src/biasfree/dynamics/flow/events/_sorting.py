@@ -15,28 +15,12 @@ from biasfree.dynamics.flow.events._cones import (
     in_order_of,
     tangents_of,
 )
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._buffers import Groups
 from biasfree.dynamics.flow.native._layout import Rays, joined, merged, part_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
-
-#: Widths of cones that are tried, as quantiles of the angles of neurons to their centers.
-WIDTHS = np.append(np.linspace(0, 1, 9), [0.95, 0.98, 0.99])
-#: Neurons may be this many times as far from their centers as they are before they leave their cones.
-SLACK = 1.25
-#: Steps that neurons should stay in their cones if they turn on as now; numbers of them that are tried where
-#: all neurons of a class turn together.
-STEPS_AHEAD, TOGETHER = 3.0, 2.0 ** np.arange(1, 8)
-#: The least angle of a cone, well above the rounding of directions.
-LEAST_REACH = 1e-9
-#: The cost of an evaluation by class, over that of a dense one, from which classes are worth it.
-WORTH = 0.7
-#: Costs, in those of evaluating a neuron on a line: of sorting; of a middle line, per class and output; and
-#: of an evaluation besides its lines, per neuron. And evaluations in a step.
-SORTING, MIDDLE, BESIDES, EACH_STEP = 1e6, 12, 10, 7
-#: With so many lines, one in so many, the nearest ones to the centers, is looked at in later sorts.
-MANY_LINES, ONE_IN = 10_000, 20
 
 
 class Around(NamedTuple):
@@ -98,7 +82,7 @@ class Sorter:
             limit = _less(self._around.reach, self._around.centers, ordered.centers)
             sides, lines = _angles(ordered, self._around)
             choice = self._choice(ordered, np.sort(lines), pace)
-            if not choice.outliers and choice.tight + TOGETHER[0] * pace <= limit:
+            if not choice.outliers and choice.tight + policy.STEPS_TRIED[0] * pace <= limit:
                 if choice.share >= worth:
                     return None
                 choice = choice._replace(wide=min(choice.wide, limit))
@@ -108,8 +92,9 @@ class Sorter:
     def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Groups, float] | None:
         """Classes, after a look at all lines; of many, those around the cones are kept for the next time."""
         sides, lines = _angles(cones, self._all)
-        many = len(lines) >= MANY_LINES and not self._all.rays.logistic
-        nearest = np.partition(lines, len(lines) // ONE_IN)[len(lines) // ONE_IN] if many else np.inf
+        many = len(lines) >= policy.MANY_LINES and not self._all.rays.logistic
+        few = len(lines) // policy.ONE_IN
+        nearest = np.partition(lines, few)[few] if many else np.inf
         some = lines <= nearest
         choice = self._choice(cones, np.sort(lines[some]), pace)
         keep = many and not choice.outliers and choice.wide < nearest
@@ -128,19 +113,21 @@ class Sorter:
         hyperplanes, in increasing order, `pace` is how far classes turn in a step."""
         rays, width, classes = self._all.rays, len(cones.group), len(cones.centers)
         count, few = rays.normals.shape[1], np.inf if rays.logistic else 2**classes * len(rays.normals)
-        angles = np.sort(SLACK * cones.tangent[cones.group >= 0])
-        quantiles = np.interp(WIDTHS * (len(angles) - 1), np.arange(len(angles)), angles)
-        turns = np.maximum(quantiles, LEAST_REACH)
+        angles = np.sort(policy.CONE_SLACK * cones.tangent[cones.group >= 0])
+        quantiles = np.interp(policy.CONE_WIDTHS * (len(angles) - 1), np.arange(len(angles)), angles)
+        turns = np.maximum(quantiles, policy.LEAST_REACH)
         near = np.searchsorted(lines, turns, side="right")
         outliers = width - np.searchsorted(angles, turns, side="right")
-        wides = turns[:, None] + pace * TOGETHER
+        wides = turns[:, None] + pace * policy.STEPS_TRIED
         middle = np.searchsorted(lines, wides, side="right") - near[:, None]
-        steps = np.argmin(SORTING / TOGETHER + EACH_STEP * MIDDLE * classes * self._outputs * middle, axis=1)
+        each = policy.STEP_EVALUATIONS * policy.MIDDLE_COST * classes * self._outputs
+        steps = np.argmin(policy.SORTING_COST / policy.STEPS_TRIED + each * middle, axis=1)
         wide, middle = (np.take_along_axis(a, steps[:, None], axis=1)[:, 0] for a in (wides, middle))
-        far = np.where(outliers > 0, count - near, np.minimum(count - near, few + MIDDLE * middle))
-        cost = width * (near + BESIDES) + outliers * (count - near) + classes * self._outputs * far
+        rest = count - near
+        far = np.where(outliers > 0, rest, np.minimum(rest, few + policy.MIDDLE_COST * middle))
+        cost = width * (near + policy.BESIDES_COST) + outliers * rest + classes * self._outputs * far
         best = int(np.argmin(np.where(near < count, cost, np.inf)))
-        share = cost[best] / (width * (count + BESIDES)) if near[best] < count else np.inf
+        share = cost[best] / (width * (count + policy.BESIDES_COST)) if near[best] < count else np.inf
         return Choice(float(turns[best]), float(wide[best]), int(outliers[best]), float(share))
 
 
@@ -149,7 +136,7 @@ def _ahead(cones: Cones, later: np.ndarray, *, together: bool) -> tuple[Cones, f
     their centers if these do not turn `together`; and how far axes turn in one step."""
     axes = axes_of(later, cones.group, len(cones.centers)) if together else cones.centers
     apart = np.maximum(tangents_of(directions_of(later), axes, cones.group) - cones.tangent, 0.0)
-    wider = cones._replace(tangent=cones.tangent + STEPS_AHEAD / SLACK * apart)
+    wider = cones._replace(tangent=cones.tangent + policy.STEPS_AHEAD / policy.CONE_SLACK * apart)
     return wider, float(np.linalg.norm(axes - cones.centers, axis=1).max())
 
 
@@ -198,7 +185,7 @@ def _groups(
     cones: Cones, choice: Choice, sides: np.ndarray, lines: np.ndarray, around: Around, limit: float = np.inf
 ) -> Groups:
     count, rays = len(cones.centers), around.rays
-    group = np.where(SLACK * cones.tangent > choice.tight, -1, cones.group)
+    group = np.where(policy.CONE_SLACK * cones.tangent > choice.tight, -1, cones.group)
     outliers = np.flatnonzero(group < 0) if count else np.zeros(0, int)
     near = np.flatnonzero(lines <= choice.tight)
     middle = np.flatnonzero((lines > choice.tight) & (lines <= choice.wide))

@@ -13,14 +13,11 @@ from biasfree.dynamics.flow.events._class_flow import ClassFlow
 from biasfree.dynamics.flow.events._event_flow import size_of
 from biasfree.dynamics.flow.events._sorting import no_groups
 from biasfree.dynamics.flow.events._units import Unit, Watch, constraints_of
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._fading import LEAST_SIZE
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.networks import Network
-
-#: How far a neuron that should have been released may be held in one step, relative to the neuron itself:
-#: above the errors of steps, which would release it again and again, and small, since it adds up.
-OWN_SLACK = 1e-6
 
 
 class TwoLayerFlow(ClassFlow):
@@ -109,7 +106,7 @@ class TwoLayerFlow(ClassFlow):
         outer = outer.reshape(outputs, width)
         for unit, multiplier in zip(self.units, self.workspace.multipliers, strict=False):
             beyond, h = abs(multiplier) + self._jump(unit) / 2, unit.neuron
-            own = OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
+            own = policy.OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
             if beyond > 0 and LEAST_SIZE < own < budget:
                 least = min(least, -beyond * budget / own)
         return least

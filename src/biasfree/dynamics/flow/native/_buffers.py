@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from biasfree.dynamics.flow.native._layout import Rays
-from biasfree.dynamics.flow.native._vectors import COLUMNS, ROWS
+from biasfree.dynamics.flow.native._policy import COLUMNS, ROWS
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -7,12 +7,9 @@ import numpy as np
 from biasfree.dynamics.flow.native._classes import class_inputs, layers
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._layout import matrix
+from biasfree.dynamics.flow.native._policy import SEARCH_HALVINGS, SEARCH_POINTS
 from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
-
-#: A step is searched at this many points, and then by bisection.
-GRID = 8
-HALVINGS = 60
 
 
 @inner
@@ -26,22 +23,22 @@ def class_search(state, shape, groups, buffers, budget):
     if groups.doubtful[0] > 0:
         _jumps_at(0.0, state, shape, groups, buffers, part)
         for i in range(width):
-            spent[i] = h / GRID * part[i]
+            spent[i] = h / SEARCH_POINTS * part[i]
     cell = 0
-    while cell < GRID:
-        _jumps_at((cell + 1) / GRID, state, shape, groups, buffers, part)
+    while cell < SEARCH_POINTS:
+        _jumps_at((cell + 1) / SEARCH_POINTS, state, shape, groups, buffers, part)
         copy(spent, before)
         for i in range(width):
-            spent[i] += h / GRID * part[i]
+            spent[i] += h / SEARCH_POINTS * part[i]
         if norm(spent) > budget:
             break
         cell += 1
-    if cell == GRID:
+    if cell == SEARCH_POINTS:
         return 1.0, norm(spent)
     # a unit that is wrong at a point counts as wrong since the start of its cell
-    start = inside = cell / GRID
-    outside, steep, cost = (cell + 1) / GRID, h * norm(part), norm(spent)
-    for _ in range(HALVINGS):
+    start = inside = cell / SEARCH_POINTS
+    outside, steep, cost = (cell + 1) / SEARCH_POINTS, h * norm(part), norm(spent)
+    for _ in range(SEARCH_HALVINGS):
         if (outside - inside) * steep <= 0.01 * budget:
             break
         middle = (inside + outside) / 2

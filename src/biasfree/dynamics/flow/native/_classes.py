@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
+from biasfree.dynamics.flow.native._policy import COLUMNS, ROWS
 from biasfree.dynamics.flow.native._residual import loss_of, residual
 from biasfree.dynamics.flow.native._vectors import (
-    COLUMNS,
-    ROWS,
     add_products,
     combine,
     copy,

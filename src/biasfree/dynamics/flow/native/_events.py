@@ -13,17 +13,14 @@ from biasfree.dynamics.flow.native._classes import class_velocity, keep_forces
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import half_jump, slack
 from biasfree.dynamics.flow.native._field import beyond_rounding, velocity
+from biasfree.dynamics.flow.native._policy import KINK_SHARE, MOST_AT_ONCE
 from biasfree.dynamics.flow.native._search import flip_wrong, search, wrong_units
 from biasfree.dynamics.flow.native._vectors import copy, norm
 
-#: The share of a step's tolerance that may be spent on kinks stepped over.
-KINK_SHARE = 0.3
 #: Rates smaller than this, relative to the rates that they are the difference of, are zero.
 TINY = 1e-12
 #: What a unit does at one hyperplane.
 UNCLEAR, CROSS, SLIDE = range(3)
-#: Decisions at one time after which the flow is given up.
-MOST_AT_ONCE = 200
 
 
 @native

@@ -13,13 +13,8 @@ import math
 
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._constraints import project
+from biasfree.dynamics.flow.native._policy import OWN_TOLERANCE, UNBALANCED
 
-#: The error of a neuron in one step, relative to the neuron itself: far above any tolerance of a layer, so
-#: that it decides for small neurons only, and small enough that no neuron turns around within a step.
-OWN_TOLERANCE = 1e-2
-#: The relative change of w that restoring a balance must be worth: neurons that do not fade are left alone,
-#: so that what linear invariants conserve is conserved to the last digits.
-UNBALANCED = 1e-7
 #: Neurons smaller than this have lost digits to underflow.
 LEAST_SIZE = 1e-290
 #: Squares larger than this have all their digits.

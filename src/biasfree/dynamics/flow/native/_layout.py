@@ -19,6 +19,7 @@ import numpy as np
 from biasfree.data import Dataset
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._policy import FEW_SLIDES
 from biasfree.dynamics.flow.native._triangles import triangles_of
 from biasfree.networks import Network
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 ROUNDING = 1e-13
 #: Squares of lengths below this have no reliable digits: such samples act as if at the origin.
 VANISHING = np.finfo(float).tiny / np.finfo(float).eps
-#: Units that may slide at once before the arrays of their gradients are made larger.
-FEW_SLIDES = 16
 
 
 class Shape(NamedTuple):

@@ -12,19 +12,15 @@ from enum import IntEnum
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._classes import (
-    class_loss,
-    class_velocity,
-    keep_forces,
-    still_velocity,
-)
+from biasfree.dynamics.flow.native._classes import class_loss, class_velocity, keep_forces, still_velocity
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._constraints import slack
-from biasfree.dynamics.flow.native._events import KINK_SHARE, budget_of, first_event, pass_kinks
+from biasfree.dynamics.flow.native._events import budget_of, first_event, pass_kinks
 from biasfree.dynamics.flow.native._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.flow.native._field import loss, velocity
+from biasfree.dynamics.flow.native._policy import COLUMNS, KINK_SHARE, STILL_SHARE
 from biasfree.dynamics.flow.native._state import STAGES, combine_stages, dense
-from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, copy, norm
+from biasfree.dynamics.flow.native._vectors import combination, copy, norm
 
 #: Weights of the stages: row i leads to the state of stage i; the last stage is the end of the step.
 WEIGHTS = np.zeros((STAGES, STAGES))
@@ -43,10 +39,6 @@ ERROR = np.array(
     [0.0017800110522257773, 0.0008164344596567463, -0.007880878010261994, 0.1447110071732629,
      -0.5823571654525552, 0.45808210592918686, -0.015151515151515152]
 )  # fmt: skip
-
-
-#: The share of a step's tolerance that residuals may cost which stand still between its ends.
-STILL_SHARE = 0.1
 
 
 class Code(IntEnum):

@@ -13,12 +13,10 @@ from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain
 from biasfree.dynamics.flow.native._field import hidden_inputs, input_size, layer_velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
+from biasfree.dynamics.flow.native._policy import CORRECTION_PARTS
 from biasfree.dynamics.flow.native._search import wrong_units
 from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, dot_by_columns, fill
-
-#: A step is looked at after so many parts; between them inputs are taken to be linear in time.
-PARTS = 4
 
 
 @native
@@ -30,7 +28,7 @@ def correction(state, shape, rays, workspace, constraints, fraction, shift, jump
     `workspace.low` has the times for which units were wrong, and `workspace.high` the speeds of their inputs
     in the last part. Returns by how much units move their own inputs.
     """
-    length, force = fraction * state.status.trial / PARTS, workspace.force.copy()
+    length, force = fraction * state.status.trial / CORRECTION_PARTS, workspace.force.copy()
     skipped = workspace.wrong.copy()
     _times_beyond(state, shape, rays, workspace, fraction, length)
     wrong_units(state.dense, state.signs, shape, rays, workspace)
@@ -41,7 +39,7 @@ def correction(state, shape, rays, workspace, constraints, fraction, shift, jump
         elif workspace.low[u] > 0:
             change = slope(-state.signs[u], shape.leak) - slope(state.signs[u], shape.leak)
             late = 1 - workspace.low[u] / (
-                2 * PARTS * length
+                2 * CORRECTION_PARTS * length
             )  # the middle of the time for which it was wrong
             timed[u] = (
                 change * (workspace.before[u] + late * (force[u] - workspace.before[u])) * workspace.low[u]
@@ -88,9 +86,9 @@ def _times_beyond(state, shape, rays, workspace, fraction, length):
     """The time for which every unit is wrong in a fraction of the step under way, into `workspace.low`, and
     the speed of its input in the last part, into `workspace.high`; inputs and activations at its end."""
     fill(workspace.low, 0.0)
-    for part in range(PARTS + 1):
+    for part in range(CORRECTION_PARTS + 1):
         copy(workspace.z, workspace.high)
-        dense(state, fraction * part / PARTS)
+        dense(state, fraction * part / CORRECTION_PARTS)
         hidden_inputs(state.dense, state.signs, shape, rays, workspace)
         for begin in range(0, len(workspace.z) if part > 0 else 0, len(rays.orient)):
             for u in range(begin, begin + rays.single):

@@ -16,14 +16,9 @@ from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._fading import count_for_small
 from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
+from biasfree.dynamics.flow.native._policy import NEAR_BUDGET, SEARCH_HALVINGS, SEARCH_POINTS
 from biasfree.dynamics.flow.native._state import dense
 from biasfree.dynamics.flow.native._vectors import copy, dot, fill, norm
-
-#: A step is searched at this many points, and then by bisection.
-GRID = 8
-HALVINGS = 60
-#: An event is located where the cost is between the budget and this many times as much.
-NEAR_BUDGET = 1.5
 
 
 @native
@@ -195,27 +190,27 @@ def search(state, shape, rays, workspace, budget):
         return 1.0, steepest
     spent, before, inner_cost = np.zeros(neurons), np.zeros(neurons), 0.0
     cell = 0
-    while cell < GRID:
-        dense(state, (cell + 1) / GRID)
+    while cell < SEARCH_POINTS:
+        dense(state, (cell + 1) / SEARCH_POINTS)
         hidden_inputs(state.dense, state.signs, shape, rays, workspace)
         wrong_units(state.dense, state.signs, shape, rays, workspace)
         copy(spent, before)
-        all_of_cell = h / GRID, 0.0, 1.0
+        all_of_cell = h / SEARCH_POINTS, 0.0, 1.0
         _spend(all_of_cell, state.signs, shape, rays, workspace, spent)
         outer_cost = norm(spent)
         if outer_cost > budget:
             break
         inner_cost = outer_cost
         cell += 1
-    if cell == GRID:
+    if cell == SEARCH_POINTS:
         return 1.0, inner_cost
     copy(workspace.z, high)
-    start = inside = cell / GRID
-    outside = (cell + 1) / GRID
+    start = inside = cell / SEARCH_POINTS
+    outside = (cell + 1) / SEARCH_POINTS
     dense(state, start)
     hidden_inputs(state.dense, state.signs, shape, rays, workspace)
     copy(workspace.z, low)
-    for turn in range(HALVINGS):
+    for turn in range(SEARCH_HALVINGS):
         width = outside - inside
         if width * steepest <= 0.01 * budget:
             break

@@ -6,7 +6,8 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import ROUNDING
-from biasfree.dynamics.flow.native._vectors import COLUMNS, combination, norm
+from biasfree.dynamics.flow.native._policy import COLUMNS
+from biasfree.dynamics.flow.native._vectors import combination, norm
 
 
 @native

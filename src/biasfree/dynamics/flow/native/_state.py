@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner
-from biasfree.dynamics.flow.native._vectors import COLUMNS, combination
+from biasfree.dynamics.flow.native._policy import COLUMNS
+from biasfree.dynamics.flow.native._vectors import combination
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

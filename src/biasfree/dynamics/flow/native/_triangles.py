@@ -7,9 +7,7 @@ import math
 import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import native, summing
-
-#: Rows that a triangle absorbs at once.
-BLOCK = 64
+from biasfree.dynamics.flow.native._policy import TRIANGLE_ROWS
 
 
 @native
@@ -18,7 +16,7 @@ def triangles_of(rays, pattern, count):
     rays of a negative pattern are left out."""
     inputs, outputs = len(rays.normals), len(rays.t)
     size = inputs + outputs
-    tables, filled = np.zeros((count, size, size + BLOCK)), np.zeros(count, np.int64)
+    tables, filled = np.zeros((count, size, size + TRIANGLE_ROWS)), np.zeros(count, np.int64)
     for r in range(len(rays.orient)):
         if pattern[r] < 0:
             continue
@@ -28,8 +26,8 @@ def triangles_of(rays, pattern, count):
         for k in range(outputs):
             table[inputs + k, at] = root * rays.t[k, r]
         filled[pattern[r]] += 1
-        if filled[pattern[r]] == BLOCK:
-            _absorb(table, BLOCK)
+        if filled[pattern[r]] == TRIANGLE_ROWS:
+            _absorb(table, TRIANGLE_ROWS)
             filled[pattern[r]] = 0
     for c in range(count):
         _absorb(tables[c], filled[c])

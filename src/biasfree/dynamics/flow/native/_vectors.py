@@ -11,13 +11,7 @@ import math
 import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, summing
-
-#: Columns of a product that are computed at once, so that they stay in the fastest cache.
-COLUMNS = 128
-#: Rows that are computed at once.
-ROWS = 4
-#: Multiplications up to which BLAS takes one thread, and is faster than the loops here.
-FEW = 2**18
+from biasfree.dynamics.flow.native._policy import BLAS_PRODUCTS, COLUMNS, ROWS
 
 
 @inner
@@ -48,7 +42,7 @@ def norm(a):
 @inner
 def dot(a, b, out):
     """out = a·b, on one thread."""
-    if a.size * b.shape[1] <= FEW:
+    if a.size * b.shape[1] <= BLAS_PRODUCTS:
         np.dot(a, b, out)
     else:
         product(a, b, out)
@@ -57,7 +51,7 @@ def dot(a, b, out):
 @inner
 def dot_by_rows(a, b, out):
     """out = a·bᵀ, on one thread."""
-    if a.size * len(b) <= FEW:
+    if a.size * len(b) <= BLAS_PRODUCTS:
         np.dot(a, b.T, out)
     else:
         product_by_rows(a, b, out)
@@ -66,7 +60,7 @@ def dot_by_rows(a, b, out):
 @inner
 def dot_by_columns(a, b, out):
     """out = aᵀ·b, on one thread."""
-    if a.size * b.shape[1] <= FEW:
+    if a.size * b.shape[1] <= BLAS_PRODUCTS:
         np.dot(a.T, b, out)
     else:
         product(a.T.copy(), b, out)
