@@ -7,6 +7,7 @@ import pytest
 
 import biasfree as bf
 from biasfree import arrays
+from biasfree.diagnostics._mirror_test import mirror_inputs
 from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.theory.parts._linear_loss import least_squares_fit
 
@@ -27,7 +28,7 @@ def large(monkeypatch):
     ("compute", "copies"),
     [
         (bf.data.mirror_pairs, 0),
-        (bf.diagnostics.mirror_inputs, 0),
+        (mirror_inputs, 0),
         (least_squares_fit, 0),
         (lambda data: bf.diagnostics.nonlinear_share(NETWORK, data.x), 0),
         (lambda data: bf.data.center(data, targets=True), 1),

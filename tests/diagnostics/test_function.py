@@ -13,7 +13,6 @@ from biasfree.diagnostics._function import (
     even_fraction,
     homogeneity_defect,
     linear_map,
-    linear_r2,
     linear_regions,
     map_distances,
     nonlinear_share,
@@ -69,7 +68,6 @@ def test_a_mixture_of_known_shares(seed, even, scale):
     # the maps are known to the condition of 20 Gaussian samples, below 10, times some tens of roundings
     assert even_fraction(function, X) == pytest.approx(share, rel=1e-12, abs=1e-14)
     np.testing.assert_allclose(nonlinear_share(function, x), [share], rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(linear_r2(function, x), [1 - share], rtol=0, atol=1e-12)
     for found in (linear_map(function, X), linear_map(function, x), effective_map(function, x)):
         np.testing.assert_allclose(found / scale, w, rtol=0, atol=1e-13)
 

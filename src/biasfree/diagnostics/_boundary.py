@@ -1,261 +1,158 @@
-"""Distances from samples to the decision boundary f = 0, and directions that reach it."""
+"""Distances in the plane from samples to the decision boundary f = 0 of a two-layer network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, whole
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
-from biasfree.diagnostics._function import Model, outputs, samples
-from biasfree.diagnostics._nearest_zero import RTOL, NearestZero
-from biasfree.diagnostics._rays import first_change, first_zero, rounding
+from biasfree.diagnostics._function import samples
 from biasfree.networks import Network
+from biasfree.ties import EPS
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
-_OTHERS = 8  # nearest samples of the other sign in whose direction the boundary is searched
-_TURNS = 30  # at most so many changes of a direction toward a nearer boundary point
-_FAR = 1e6  # the search of networks with biases ends at this multiple of the problem's lengths
 
+def boundary_distance(network: Network, data: Dataset | ArrayLike) -> Float[np.ndarray, "P"]:
+    """The distance from every sample to the decision boundary, min |z − x_i| with f(z) = 0, to rounding.
 
-@dataclass(frozen=True, eq=False)
-class BoundaryDistance:
-    """The distance of each sample to f = 0, and the nearest boundary point found (`points`).
+    f is affine in each cell that the hyperplanes of the neurons, here lines, cut from the plane. So the
+    nearest zero is the sample itself, its projection on the line of zeros of a cell or on the line of a
+    neuron, or a point where two of these lines meet: the nearest of them at which f is 0. Infinite if there
+    is none. `data` is a dataset or its inputs, (P, 2). The cost per sample grows with the cube of the width.
 
-    `lower` is a proven lower bound. The distance is exact, to 1e-9, where the two agree (`exact`), and an
-    upper bound elsewhere. It is 0 for a sample on the boundary, to rounding of f, and infinite, with NaN as
-    its point, where no boundary was found.
-    """
-
-    distance: Float[np.ndarray, "P"]
-    lower: Float[np.ndarray, "P"]
-    points: Float[np.ndarray, "P D"]
-
-    @property
-    def exact(self) -> Bool[np.ndarray, "P"]:
-        """Whether the distance is exact, per sample."""
-        return self.lower >= self.distance * (1 - 2 * RTOL)
-
-
-@dataclass(frozen=True, eq=False)
-class AdversarialDirection:
-    """Directions in which the sign of f changes: one per sample, and one common to all samples.
-
-    `directions` are unit vectors from the samples to their boundary points in `nearest` (0 for a sample on
-    the boundary, or if none was found). `common` is one unit vector v for all samples: sample i moves along
-    −v if f(x_i) > 0 and along v if f(x_i) < 0, and reaches f = 0 after the length `steps`, infinite if
-    never.
-    """
-
-    nearest: BoundaryDistance
-    directions: Float[np.ndarray, "P D"]
-    common: Float[np.ndarray, "D"]
-    steps: Float[np.ndarray, "P"]
-
-    def flipped(self, size: float) -> float:
-        """The fraction of samples whose sign changes under a step of this size along the common direction."""
-        return float(np.mean(self.steps <= non_negative("size", size)))
-
-
-def boundary_distance(model: Model, data: Dataset | ArrayLike, *, effort: int = 500) -> BoundaryDistance:
-    """The distance from every sample to the decision boundary: min |z − x_i| with f(z) = 0.
-
-    Exact to 1e-9 for linear networks, |f(x)|/|w|, for networks with one input, and for two layers, with or
-    without biases, by branch and bound over the signs of neurons with at most `effort` subproblems per
-    sample. Beyond these, and for deeper networks, `distance` belongs to the nearest boundary point found,
-    and `lower` is a proven bound: at least |f(x)| over the product of the norms |W_l|₂. For other functions
-    `distance` is an upper bound from sign changes along straight lines, and `lower` is 0. Without biases
-    f(0) = 0, so a distance is at most |x|; with biases, boundaries beyond 10⁶ times all other lengths are
-    ignored. `data` is a dataset or its inputs, (P, D). Memory grows with the square of the width.
-
+    Assumes: two layers, with or without biases; two inputs; one output.
     Reference: [ZSL25] Fig. 2c and App. B of v1, where boundaries end close to the data.
     """
-    effort = whole("effort", effort, at_least=0)
-    model, x, unit = _scaled(model, data)
-    found = _of_network(model, x, effort) if isinstance(model, Network) else _of_function(model, x)
-    return BoundaryDistance(unit * found.distance, unit * found.lower, unit * found.points)
+    if network.depth != 2 or network.sizes[0] != 2 or network.sizes[-1] != 1:
+        raise ValueError(f"boundary_distance needs two layers, two inputs and one output, got {network!r}.")
+    x = samples(network, data.x if isinstance(data, Dataset) else data)
+    unit = float(np.abs(x).max()) or 1.0
+    plane = _Plane.of(network, unit)
+    return unit * np.array([plane.distance(one) for one in x / unit])
 
 
-def adversarial_direction(
-    model: Model, data: Dataset | ArrayLike, *, effort: int = 500
-) -> AdversarialDirection:
-    """The direction from each sample to its nearest boundary point, and one direction that flips many signs.
+@dataclass(frozen=True, eq=False)
+class _Plane:
+    """f(z) = constant + Σ a_h σ(n_h·z + o_h) with unit vectors n_h, up to a positive factor."""
 
-    d_i = (z_i − x_i)/|z_i − x_i|, z_i the point of `boundary_distance`; the common v is the unit vector with
-    the largest Σ(v·d_i)², with the sign that makes −Σ sgn f(x_i) v·d_i ≥ 0. For a linear network v = w/|w|,
-    and every d_i is ±v.
+    normals: Float[np.ndarray, "H 2"]
+    offsets: Float[np.ndarray, "H"]
+    outgoing: Float[np.ndarray, "H"]
+    constant: float
+    leak: float
 
-    Reference: derived here; networks that are non-robust in one direction are those of Vardi et al. (2022)
-    and Frei et al. (2023), named in [ZSL25] App. A of v1.
-    """
-    found = boundary_distance(model, data, effort=effort)
-    model, x, unit = _scaled(model, data)
-    signs = np.where(found.distance == 0, 0.0, np.sign(_one(model, x)))
-    known = np.isfinite(found.distance) & (found.distance > 0)
-    directions = np.zeros_like(x)
-    directions[known] = (found.points / unit - x)[known] / (found.distance / unit)[known, None]
-    towards = -signs[:, None] * directions
-    common = np.linalg.svd(towards, full_matrices=False)[2][0] if towards.any() else np.zeros(x.shape[1])
-    common = common if np.sum(towards @ common) >= 0 else -common
-    far = 2 * float(_lengths(x).max())
+    @classmethod
+    def of(cls, network: Network, unit: float) -> _Plane:
+        """The function of z = x/unit; neurons without incoming weights are constants."""
+        first, second = network.weights
+        biases = (np.zeros(len(first)), np.zeros(1)) if network.biases is None else network.biases
+        sizes = row_norms(first)
+        inside = sizes > 0
+        still = np.maximum(biases[0], network.leak * biases[0])[~inside] @ second[0, ~inside]
+        size = sizes[inside]
+        outgoing = second[0, inside] * size
+        constant = float(biases[1][0] + still) / unit
+        largest = max(np.abs(outgoing).max(initial=0.0), abs(constant)) or 1.0
+        offsets = biases[0][inside] / size / unit
+        normals = first[inside] / size[:, None]
+        return cls(normals, offsets, outgoing / largest, constant / largest, network.leak)
 
-    def step(one: np.ndarray, sign: float) -> float:
-        if sign == 0 or not common.any():
-            return np.inf if sign else 0.0
-        along = -sign * common
-        if isinstance(model, Network):
-            return first_zero(model, one, along)
-        return first_change(lambda z: _one(model, z), one, along, far)
+    def distance(self, x: Float[np.ndarray, "2"]) -> float:
+        """The distance of the nearest zero."""
+        reach = float(np.linalg.norm(x))
+        if self._is_zero(x[None], reach)[0]:
+            return 0.0
+        best = _nearest(self._corners, x)
+        gradients, constants = self._pieces[:2]
+        steps = (gradients @ x + constants) / np.sum(gradients**2, axis=1)
+        on_pieces = x - steps[:, None] * gradients
+        on_lines = x - (self.normals @ x + self.offsets)[:, None] * self.normals
+        found = np.concatenate([on_pieces, on_lines])
+        nearer = found[np.linalg.norm(found - x, axis=1) < best]
+        return min(best, _nearest(nearer[self._is_zero(nearer, reach)], x))
 
-    steps = np.array([step(one, sign) for one, sign in zip(x, signs, strict=True)])
-    return AdversarialDirection(found, directions, common, unit * steps)
+    def _is_zero(self, z: Float[np.ndarray, "Z 2"], reach: float) -> Bool[np.ndarray, "Z"]:
+        """Whether f is 0 to rounding, of its terms and of z, computed from numbers up to `reach`."""
+        h = z @ self.normals.T + self.offsets
+        f = self.constant + np.maximum(h, self.leak * h) @ self.outgoing
+        size = np.abs(self.outgoing)
+        moved = size.sum() * (reach + np.linalg.norm(z, axis=1))
+        return np.abs(f) <= self._rounding * (abs(self.constant) + size @ np.abs(self.offsets) + moved)
 
+    @property
+    def _rounding(self) -> float:
+        return (len(self.offsets) + 8) * EPS
 
-def _scaled(model: Model, data: Dataset | ArrayLike) -> tuple[Model, Float[np.ndarray, "P D"], float]:
-    """The model and its inputs in units in which both are of order 1, with the same zeros, and the unit."""
-    x = samples(model, data.x if isinstance(data, Dataset) else data)
-    if not isinstance(model, Network):
-        return model, x, 1.0
-    unit = _power_of_two(x)
-    return _in_units(model, unit), x / unit, unit
+    @cached_property
+    def _directions(self) -> Float[np.ndarray, "H 2"]:
+        """Unit vectors along the lines n_h·z + o_h = 0."""
+        return np.column_stack([-self.normals[:, 1], self.normals[:, 0]])
 
+    @cached_property
+    def _feet(self) -> Float[np.ndarray, "H 2"]:
+        """The points of the lines that are nearest to the origin."""
+        return -self.offsets[:, None] * self.normals
 
-def _one(model: Model, x: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "P"]:
-    """f(x) of a model with one output."""
-    f = outputs(model, x)
-    if f.shape[1] != 1:
-        raise ValueError(
-            f"a decision boundary f = 0 needs a model with one output, got {f.shape[1]}; "
-            "pass a function that returns one output, or the difference of two."
-        )
-    return f[:, 0]
+    @cached_property
+    def _meetings(self) -> Float[np.ndarray, "H H"]:
+        """The place on line h at which it meets line k; NaN if they are parallel."""
+        speeds = self._directions @ self.normals.T
+        apart = self._feet @ self.normals.T + self.offsets
+        return np.divide(-apart, speeds, out=np.full_like(speeds, np.nan), where=np.abs(speeds) > 4 * EPS)
 
+    @cached_property
+    def _pieces(self) -> tuple[Float[np.ndarray, "N 2"], Float[np.ndarray, "N"], Float[np.ndarray, "N"]]:
+        """Gradient and constant of f in the cells on both sides of every line, and the line of each.
 
-def _power_of_two(values: np.ndarray) -> float:
-    """A power of two near the largest value, 1 if all are 0; dividing by it causes no rounding."""
-    return float(np.ldexp(0.5, np.frexp(np.abs(values).max() or 1.0)[1]))
+        Cells without neurons, and those in which f is constant, have no line of zeros.
+        """
+        slopes, lines = [np.ones((1, len(self.offsets)))], [np.zeros(1, dtype=int)]
+        for h in range(len(self.offsets)):
+            for side in (True, False):
+                active = self._beside(h, side)
+                slopes.append(np.where(active, 1.0, self.leak))
+                lines.append(np.full(len(active), h))
+        weights = np.concatenate(slopes) * self.outgoing
+        gradients = weights @ self.normals
+        kept = row_norms(gradients) > self._rounding * np.abs(self.outgoing).sum()
+        constants = self.constant + weights @ self.offsets
+        return gradients[kept], constants[kept], np.concatenate(lines)[kept]
 
+    def _beside(self, h: int, side: bool) -> Bool[np.ndarray, "C H"]:
+        """The active neurons in the cells along line h on its positive or negative side."""
+        meetings = self._meetings[h]
+        breaks = np.unique(meetings[np.isfinite(meetings)])
+        ends = [breaks[0] - 1, breaks[-1] + 1] if len(breaks) else [0.0]
+        places = np.concatenate([ends, (breaks[:-1] + breaks[1:]) / 2])
+        points = self._feet[h] + places[:, None] * self._directions[h]
+        values = points @ self.normals.T + self.offsets
+        size = 1 + np.abs(self.offsets) + np.linalg.norm(points, axis=1)[:, None]
+        same = (self.normals @ self.normals[h] > 0) == side  # neurons of this line, h among them
+        return np.where(np.abs(values) <= 8 * EPS * size, same, values > 0)
 
-def _in_units(network: Network, unit: float) -> Network:
-    """The network of x/unit with the same zeros; layers are divided by about their largest weight."""
-    weights, biases, size = [], [], unit
-    for i, w in enumerate(network.weights):
-        largest = _power_of_two(w)
-        size *= largest
-        weights.append(w / largest)
-        biases.append(np.zeros(len(w)) if network.biases is None else network.biases[i] / size)
-    return Network(tuple(weights), leak=network.leak, biases=tuple(biases) if network.biases else None)
-
-
-def _of_network(network: Network, x: Float[np.ndarray, "P D"], effort: int) -> BoundaryDistance:
-    f = _one(network, x)
-    f[np.abs(f) <= rounding(network, x)] = 0.0
-    speed = float(np.prod([np.linalg.norm(w, 2) for w in network.weights]))  # |f(x) − f(z)| ≤ speed·|x − z|
-
-    def first(i: int, d: np.ndarray, _: float) -> float:
-        return first_zero(network, x[i], d)
-
-    def slope(z: np.ndarray) -> np.ndarray:
-        return _slope(network, z)
-
-    points, lowers = _found(x, f, first, slope), np.zeros(len(x))
-    distances = _lengths(points - x)
-    for i in map(int, np.flatnonzero(f)):
-        if network.leak == 1 or 1 in (network.depth, network.sizes[0]):
-            lowers[i] = distances[i]  # all possible directions, one or two, have been followed
-        elif network.depth == 2 and effort:
-            radius = min(distances[i], _FAR * _extent(network, x[i]))
-            search = NearestZero(network, x[i], float(np.sign(f[i])))
-            points[i], lowers[i] = search.search(points[i], radius, effort)
-    distances = _lengths(points - x)
-    proved = np.abs(f) / speed if speed else np.where(f == 0, 0.0, np.inf)  # speed 0: f is constant
-    return BoundaryDistance(distances, np.minimum(np.maximum(lowers, proved), distances), points)
-
-
-def _of_function(model: Model, x: Float[np.ndarray, "P D"]) -> BoundaryDistance:
-    f, size = _one(model, x), float(np.abs(x).max()) or 1.0
-
-    def function(z: np.ndarray) -> np.ndarray:
-        return _one(model, z)
-
-    def first(i: int, d: np.ndarray, reach: float) -> float:
-        return first_change(function, x[i], d, reach)
-
-    def slope(z: np.ndarray) -> np.ndarray:
-        step = 1e-6 * size * np.eye(len(z))
-        return function(z + step) - function(z - step)
-
-    points = _found(x, f, first, slope)
-    return BoundaryDistance(_lengths(points - x), np.zeros(len(x)), points)
-
-
-def _found(
-    x: Float[np.ndarray, "P D"],
-    f: Float[np.ndarray, "P"],
-    first: Callable[[int, np.ndarray, float], float],
-    slope: Callable[[np.ndarray], np.ndarray],
-) -> Float[np.ndarray, "P D"]:
-    """A boundary point near every sample: the sample itself if f = 0, NaN if none was found.
-
-    From several initial directions, find the first zero, then turn toward the projection of x on the plane
-    f = 0 of the linear piece there, as long as this gives a nearer zero.
-    """
-    points = np.where(f[:, None] == 0, x, np.nan)
-    for i in map(int, np.flatnonzero(f)):
-        best = np.inf
-        for d, reach in _directions(x, f, i, slope):
-            t, turned = first(i, d, reach), d
-            for _ in range(_TURNS):
-                if t < best:
-                    best, points[i] = t, x[i] + t * turned
-                if not np.isfinite(t):
-                    break
-                g = -np.sign(f[i]) * slope(x[i] + (1 - 1e-9) * t * turned)  # of the piece before the zero
-                turned = g / (np.linalg.norm(g) or 1.0)
-                if not turned.any() or (nearer := first(i, turned, t)) >= t:
-                    break
-                t = nearer
-    return points
+    @cached_property
+    def _corners(self) -> Float[np.ndarray, "Z 2"]:
+        """The zeros at which lines of neurons meet each other, or the line of zeros of a cell beside them."""
+        gradients, constants, lines = self._pieces
+        if not len(self.offsets):
+            return np.zeros((0, 2))
+        feet, along = self._feet[lines], self._directions[lines]
+        speeds = np.sum(gradients * along, axis=1)
+        values = np.sum(gradients * feet, axis=1) + constants
+        ts = np.divide(-values, speeds, out=np.full_like(speeds, np.nan), where=speeds != 0)
+        crossings = feet + ts[:, None] * along
+        meetings = self._feet[:, None] + self._meetings[:, :, None] * self._directions[:, None]
+        found = np.concatenate([crossings, meetings.reshape(-1, 2)])
+        found = found[np.isfinite(found).all(axis=1)]
+        return found[self._is_zero(found, 0.0)]
 
 
-def _directions(
-    x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P"], i: int, slope: Callable[[np.ndarray], np.ndarray]
-) -> Iterator[tuple[Float[np.ndarray, "D"], float]]:
-    """Unit vectors and lengths to search: along the gradient, to samples of the other sign, to the origin."""
-    far = 2 * float(_lengths(x).max()) or 1.0
-    down = -np.sign(f[i]) * slope(x[i])
-    other = x[f * f[i] < 0] - x[i]
-    nearest = other[np.argsort(_lengths(other), kind="stable")[:_OTHERS]]
-    axis = [np.ones(1), -np.ones(1)] if x.shape[1] == 1 else []
-    for d in (down, -x[i], *axis, *nearest):
-        if size := float(np.linalg.norm(d)):
-            yield d / size, far
-
-
-def _lengths(rows: Float[np.ndarray, "P D"]) -> Float[np.ndarray, "P"]:
-    """|x| of every row, infinite for NaN."""
-    lengths = np.linalg.norm(rows, axis=1)
-    return np.where(np.isnan(lengths), np.inf, lengths)
-
-
-def _slope(network: Network, z: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
-    """∇f of the linear piece that contains z."""
-    back = network.weights[-1][0]
-    for w, h in zip(network.weights[-2::-1], network.preactivations(z)[-2::-1], strict=True):
-        back = (back * np.where(h > 0, 1.0, network.leak)) @ w
-    return back
-
-
-def _extent(network: Network, x: Float[np.ndarray, "D"]) -> float:
-    """The largest of |x| and the distances from the origin to the hyperplanes of the neurons."""
-    if network.biases is None:
-        return float(np.linalg.norm(x))
-    sizes = np.linalg.norm(network.weights[0], axis=1)
-    apart = np.abs(network.biases[0])[sizes > 0] / sizes[sizes > 0]
-    return float(max(np.linalg.norm(x), apart.max(initial=0.0))) or 1.0
+def _nearest(points: Float[np.ndarray, "Z 2"], x: Float[np.ndarray, "2"]) -> float:
+    return float(np.linalg.norm(points - x, axis=1).min(initial=np.inf))

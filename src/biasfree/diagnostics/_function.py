@@ -142,14 +142,6 @@ def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Flo
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
 
 
-def linear_r2(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "K"]:
-    """R² of the best linear map to the model's outputs, 1 − `nonlinear_share`.
-
-    Reference: derived here.
-    """
-    return 1 - nonlinear_share(model, x)
-
-
 def map_distances(model: Model, data: Dataset | Population, *, margin: bool = True) -> MapDistances:
     """The distance of a model's effective linear map from least squares and, for labels, maximum margin.
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, positive, row_norms
+from biasfree.arrays import non_negative, positive, real, row_norms
 from biasfree.data import Dataset
-from biasfree.diagnostics._stable_rank import stable_rank
 from biasfree.networks import Network
 from biasfree.theory import RankOne
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
+    from numpy.typing import ArrayLike
+
+_ROUNDING = 1e-12  # of the largest entry of a Gram matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,41 @@ def layer_summary(network: Network) -> tuple[LayerSummary, ...]:
     Reference: Frei et al. (2022) for the stable rank.
     """
     return tuple(_summary(f"W_{i}", w) for i, w in enumerate(network.weights, 1))
+
+
+def stable_rank(w: ArrayLike) -> float:
+    """The stable rank |W|_F²/|W|₂² of a matrix, between 1 and its rank, exact up to rounding.
+
+    Reference: Frei et al. (2022).
+    """
+    w = real("w", w)
+    if w.ndim != 2 or not w.any():
+        raise ValueError(f"the stable rank needs a matrix that is not zero, got shape {w.shape}.")
+    unit = np.divide(w, np.abs(w).max())  # no square under- or overflows
+    return stable_rank_of_gram(unit @ unit.T if unit.shape[0] <= unit.shape[1] else unit.T @ unit)
+
+
+def stable_rank_of_gram(gram: ArrayLike) -> float:
+    """The stable rank Tr G/λ_max(G) of a matrix W, from its Gram matrix G = WWᵀ.
+
+    For a block of neurons, pass their rows and columns of G. If W has very many columns, the `gram` of
+    `bf.networks.in_span` computes G. Exact up to rounding.
+
+    Reference: Frei et al. (2022).
+    """
+    given = real("gram", gram)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.any():
+        raise ValueError(f"a Gram matrix is square and not zero, got shape {given.shape}.")
+    largest = np.abs(given).max()
+    scaled = np.divide(given, largest)  # no trace overflows
+    values, asymmetry = np.linalg.eigvalsh(scaled), float(np.abs(scaled - scaled.T).max())
+    if max(asymmetry, -values[0]) > _ROUNDING * len(scaled):
+        raise ValueError(
+            "a Gram matrix is symmetric, without negative eigenvalues, got one that differs from its "
+            f"transpose by {asymmetry * largest:.2g} and has an eigenvalue of {values[0] * largest:.2g}; "
+            "pass W @ W.T."
+        )
+    return float(np.trace(scaled) / values[-1])
 
 
 def assumption_distance(network: Network) -> AssumptionDistance | None:

@@ -356,8 +356,5 @@ def test_measures_of_laziness():
     assert bf.diagnostics.weight_movement(doubled, network) == pytest.approx(1.0)
     assert bf.diagnostics.kernel_movement(doubled, network, data) == pytest.approx(3.0)
     assert bf.diagnostics.kernel_movement(network, network, data) == 0.0
-    assert 0 < bf.diagnostics.kernel_alignment(network, data) < 1
-    one = bf.Dataset([[1.0, 1.0]], [2.0])
-    assert bf.diagnostics.kernel_alignment(network, one) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="both networks must have the same shape"):
         bf.diagnostics.weight_movement(network, bf.networks.gaussian((2, 3, 1), scale=1.0))

@@ -137,6 +137,5 @@ def _distances(n: xarray.Dataset) -> Table:
             "last loss / first": n.six_loss,
             "least distance": least,
             "/ largest possible": least / n.furthest,
-            "exact": n.exact,
         },
     )

@@ -99,8 +99,7 @@ def _distances(runs: list[Trajectory], data: Dataset, kind: str) -> xarray.Datas
     return xarray.Dataset(
         {
             "six_loss": ("seed", [run.loss[-1] / run.loss[0] for run in runs]),
-            "distance": (("seed", "six"), signs * np.array([each.distance for each in found])),
-            "exact": ("seed", [each.exact.all() for each in found]),
+            "distance": (("seed", "six"), signs * np.array(found)),
             "furthest": largest_distance(data, biased=kind == "biased"),
         }
     )
