@@ -1,12 +1,63 @@
-"""Bounds on rounding for networks beside their linear twins, and the panels that show errors of that size."""
+"""What several figures share: fitted exponents, quantities of runs, bounds on rounding, broken axes."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import biasfree as bf
+from biasfree.trajectory import Stats, Trajectory
+from biasfree_papers.shared import trajectories as measures
+from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.linear_twins import rounding, update_rate
 from biasfree_papers.shared.twin_errors import broken
+
+X = np.array([1.0, 2.0, 5.0, 10.0])
+
+
+def test_the_exponent_of_a_power():
+    found = fitted(X, np.outer(3 * X**0.7, np.ones(4)))
+    np.testing.assert_allclose([found.estimate, found.error, found.prefactor], [0.7, 0, 3], atol=1e-12)
+    assert found.written == "0.70 ± 0.00"
+
+
+def test_the_error_is_that_of_the_mean_over_seeds():
+    found = fitted(X, np.column_stack([X**0.5, X**0.7]))
+    np.testing.assert_allclose([found.estimate, found.error], [0.6, 0.1], rtol=1e-12)
+
+
+def test_what_is_never_reached_is_left_out_and_one_seed_has_no_error():
+    y = (X**2)[:, None].copy()
+    y[-1] = np.inf
+    found = fitted(X, y)
+    np.testing.assert_allclose(found.estimate, 2)
+    assert np.isnan(found.error)
+    never = fitted(X, np.full((4, 2), np.inf))
+    assert np.isnan(never.estimate)
+    assert never.written == "none"
+
+
+def test_a_run_without_an_error_estimate_proves_nothing():
+    zero, weights = np.zeros(1), (np.ones((1, 2, 2)), np.ones((1, 1, 2)))
+    run = Trajectory(zero, weights, zero, zero, 0.0, Stats(method="none"))
+    assert measures.accuracy(run) == np.inf
+    assert measures.accuracy(replace(run, stats=Stats(method="some", error=0.5))) == 0.5
+
+
+def test_the_weight_gap_is_that_of_all_weights_in_a_row():
+    one, other = (bf.networks.gaussian((3, 5, 1), scale=1.0, seed=seed) for seed in (0, 1))
+    flat = [np.concatenate([w.ravel() for w in network.weights]) for network in (one, other)]
+    np.testing.assert_allclose(measures.weight_gap(one, other), np.linalg.norm(flat[0] - flat[1]), rtol=1e-14)
+
+
+def test_least_squares_is_the_least_loss_of_linear_maps():
+    data = bf.data.odd_sine(20, 3, seed=0)
+    best = np.linalg.solve(data.sigma, data.beta)
+    losses = [np.mean((data.y - data.x @ (best + shift)) ** 2) / 2 for shift in 0.1 * np.eye(4, 3, k=-1)]
+    np.testing.assert_allclose(measures.least_squares_loss(data), losses[0], rtol=1e-12)
+    assert (losses[0] < losses[1:]).all()
+
 
 DATA = bf.Dataset(np.array([[3.0, 4.0], [-3.0, -4.0]]), np.array([2.0, -2.0]))
 
