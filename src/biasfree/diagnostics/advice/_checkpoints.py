@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from biasfree import pages, tables
+from biasfree.arguments import public
 from biasfree.arrays import positive, whole
 from biasfree.diagnostics._function import outputs
 from biasfree.diagnostics._layers import LayerTable, layer_linearity
@@ -160,7 +161,7 @@ class Trend:
         axes.set_xlabel("step")
 
 
-@one_blas_thread
+@public
 def diagnose_checkpoints(
     model: Any,
     checkpoints: str | os.PathLike[str] | Sequence[Any],

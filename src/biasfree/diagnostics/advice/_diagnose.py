@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from biasfree.arguments import public
 from biasfree.arrays import affordable, non_negative, positive, whole
 from biasfree.data import Population
 from biasfree.diagnostics._lazy import laziness
@@ -16,11 +17,10 @@ from biasfree.diagnostics.advice._samples import Samples, samples_of
 from biasfree.diagnostics.advice._stages import Request, refined
 from biasfree.diagnostics.advice._state import Thresholds
 from biasfree.diagnostics.advice._subject import Subject, subject_of
-from biasfree.threads import one_blas_thread
 from biasfree.trajectory import Trajectory
 
 
-@one_blas_thread
+@public
 def diagnose(
     model: Any = None,
     data: Any = None,
