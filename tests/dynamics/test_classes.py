@@ -385,3 +385,14 @@ def test_compiled_programs_hold_no_host_callback():
         march = (params, np.ones(128), np.ones(128), np.int64(0), np.int64(1), np.int64(1), *level)
         text += _rk4.given_steps.lower(form, *march).as_text()
     assert "callback" not in text
+
+
+def test_descent_by_classes_reaches_the_levels_at_the_same_steps():
+    """The loss by classes is the loss sample by sample, up to rounding, and is never taken uncertified."""
+    data = oracles.random_data(300, 3, seed=1)
+    network = bf.networks.gaussian((3, 8, 1), scale=1e-2, seed=0)
+    every = bf.gradient_descent(network, data, step=0.1, steps=600)
+    assert every.stats.by_class > 0
+    levels = [float(every.loss[i] + every.loss[i + 1]) / 2 for i in (100, 250, 400)]
+    run = bf.gradient_descent(network, data, step=0.1, steps=600, save_every=600, until=levels)
+    np.testing.assert_array_equal(run.stats.reached, every.ts[[101, 251, 401]])

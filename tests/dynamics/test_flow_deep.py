@@ -12,7 +12,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.flow import native
-from biasfree.dynamics.flow.native import _policy as policy
 
 SIZES = {3: (6, 5), 4: (6, 5, 4)}
 
@@ -151,16 +150,6 @@ def test_penalty_fixed_layers_and_biases_by_descent(biased, change):
     far, near = (distance(oracles.arrays(exact), oracles.arrays(end)) for end in ends)
     assert far < 1e-2
     assert near <= far / 16  # 64 times shorter steps; at kinks the constant depends on where they fall
-
-
-@pytest.mark.slow  # `test_flow_events.py` has it with two layers
-def test_auto_changes_to_steps_where_events_are_too_many(monkeypatch):
-    """The shapes are those of `test_flow_halving.py`: steps of other shapes would be compiled anew."""
-    data, network = oracles.random_data(8, 3, seed=10), bf.networks.balanced((3, 6, 6, 1), scale=1.5, seed=0)
-    assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "events"
-    monkeypatch.setattr(policy, "MOST_EVENTS", 2)
-    assert bf.gradient_flow(network, data, [0.0, 2.0]).stats.method == "steps"
-    assert bf.gradient_flow(network, data, [0.0, 2.0], method="events").stats.method == "events"
 
 
 def test_too_many_steps_say_so():

@@ -5,23 +5,19 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.flow._initial import branches_initially, first_layer_hyperplanes, initial_state
-from biasfree.dynamics.flow.events._apply import Decisions
 
 TS = [0.0, 1.0]
 ALONE = bf.Network(([[1.0, 0.0]], [[1.0]]))  # one neuron on the hyperplane of (0, 1)
 
 
-def branches(network, data, *, loss="square", l2=0.0, train=None):
-    """Whether two layers branch at t = 0; nothing is compiled for it."""
-    decisions = Decisions(first_layer_hyperplanes(network, data))
-    initial_state(network, data, decisions, loss=loss, l2=l2, train=train or (True,) * network.depth)
-    assert decisions.branch_times in ([], [0.0])
-    return decisions.branch_times == [0.0]
+def branches(network, data, **options):
+    """Whether the flow branches at t = 0, as the method that fits decides."""
+    return bf.gradient_flow(network, data, [0.0, 1e-6], **options).stats.branch_times[:1] == (0.0,)
 
 
-def any_depth(network, data, *, loss="square", l2=0.0, train=None):
-    return branches_initially(network, data, loss=loss, l2=l2, train=train or (True,) * network.depth)
+def any_depth(network, data, **options):
+    """As decided for networks of any depth, by σ′(0) = α."""
+    return branches(network, data, method="smooth", **options)
 
 
 @pytest.mark.parametrize(

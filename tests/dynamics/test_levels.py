@@ -7,9 +7,6 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics._levels import Levels, levels_of
-from biasfree.dynamics.descent import _gradient_descent as descending
-from biasfree.dynamics.field.classes import _policy as grouping
 
 DATA = oracles.random_data(8, 3, seed=10)
 SIX = bf.data.six_points(0.15)
@@ -166,22 +163,6 @@ def test_descent_with_a_level_that_it_reaches_at_the_last_step_or_not_at_all():
     assert descent(steps=300, until=[float(every.loss[-1])]).stats.stopped == "loss level reached"
 
 
-def test_descent_by_classes_reaches_the_levels_at_the_same_steps(monkeypatch):
-    """The loss by classes is the loss sample by sample, up to rounding, and is never taken uncertified.
-
-    The shapes are those of `test_classes.py`: others would be compiled anew.
-    """
-    monkeypatch.setattr(descending, "runs_natively", lambda *_: False)
-    monkeypatch.setattr(grouping, "LEAST_ELEMENTS", 0)
-    data = oracles.random_data(300, 3, seed=1)
-    network = bf.networks.gaussian((3, 8, 1), scale=1e-2, seed=0)
-    every = bf.gradient_descent(network, data, step=0.1, steps=600)
-    assert every.stats.by_class > 0
-    levels = [float(every.loss[i] + every.loss[i + 1]) / 2 for i in (100, 250, 400)]
-    run = bf.gradient_descent(network, data, step=0.1, steps=600, save_every=600, until=levels)
-    np.testing.assert_array_equal(run.stats.reached, every.ts[[101, 251, 401]])
-
-
 def test_a_record_with_levels_is_written_and_read():
     stats = flow("smooth", until=[0.1, 1e-300]).stats
     assert bf.trajectory.Stats.from_json(stats.to_json()) == stats
@@ -205,21 +186,3 @@ def test_wrong_levels_are_refused(until, message):
         flow("smooth", until=until)
     with pytest.raises(ValueError, match=message):
         descent(until=until)
-
-
-def test_levels_may_be_an_array():
-    assert levels_of(np.array([0.5, 0.25])) == (0.5, 0.25)
-    assert levels_of(np.float64(0.5)) == (0.5,)
-    assert levels_of(None) == ()
-
-
-def test_levels_are_reached_once():
-    levels = Levels([1.0, 3.0, 2.0])
-    assert (levels.next, levels.lowest, levels.done) == (3.0, 1.0, False)
-    levels.reach(0.5, 2.0)
-    levels.reach(0.7, 2.5)
-    assert levels.next == 1.0
-    assert levels.times == (np.inf, 0.5, 0.5)
-    levels.reach(0.9, 1.0)
-    assert levels.done
-    assert levels.next == -np.inf
