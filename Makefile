@@ -121,12 +121,12 @@ $(VENV)/bin/python:
 	$(PIP) --upgrade pip
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constraints.txt
-	$(PIP) --editable . --editable papers
+	$(PIP) --editable '.[jax]' --editable papers
 	$(BIN)/python -m biasfree.dynamics
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core Makefile
-	$(PIP) --editable '.[torch,cluster,lab,docs]' --editable papers --group dev
+	$(PIP) --editable '.[torch,cluster,lab,docs,jax]' --editable papers --group dev
 	@touch $@
 
 clean:

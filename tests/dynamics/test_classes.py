@@ -11,6 +11,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
+from biasfree.dynamics._params import params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent._loop import take_steps
@@ -18,7 +19,6 @@ from biasfree.dynamics.field._objective import (
     Form,
     evaluate,
     form_of,
-    params_of,
     physics_of,
     view_of,
     without_classes,
@@ -39,7 +39,7 @@ compiled = jax.jit(evaluate, static_argnums=0)
 @pytest.fixture(autouse=True)
 def _small_problems_too(monkeypatch):
     """Use JAX and its classes also for the small problems of a test."""
-    monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
+    monkeypatch.setattr(verb, "is_crowded", lambda _: True)
     monkeypatch.setattr(grouping, "LEAST_ELEMENTS", 0)
 
 

@@ -20,9 +20,9 @@ from biasfree.dynamics.descent._loop import take_steps
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])
 def engine(request, monkeypatch):
-    """Every test runs in the native loop, which takes small problems, and in JAX, which takes the others."""
+    """Every test runs in the native loop, and in JAX, which takes crowded problems and accelerators."""
     if request.param == "JAX":
-        monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
+        monkeypatch.setattr(verb, "is_crowded", lambda _: True)
     return request.param
 
 
@@ -226,7 +226,7 @@ def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
     monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
     for module in (batches, verb):
-        monkeypatch.setattr(module, "on_cpu", lambda: False)
+        monkeypatch.setattr(module, "on_accelerator", lambda: True)
     monkeypatch.setattr(batches, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):

@@ -12,8 +12,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent import _native_loop as loop
-from biasfree.dynamics.descent._native_run import MOST_PRODUCTS, MOST_UNITS, runs_natively
-from biasfree.dynamics.field._objective import form_of
+from biasfree.dynamics.descent import _native_run as native_run
 
 EPS = np.finfo(float).eps
 
@@ -36,12 +35,12 @@ def arrays(network):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems())
-def test_loss_and_steps_are_those_of_numpy_at_any_shape(problem):
+@given(problems(), st.sampled_from([1, 40, 2**16]))
+def test_loss_and_steps_are_those_of_numpy_at_any_shape(problem, chunk):
     """Loss and slope separately: the loss at both saved states, and two steps of weights and biases."""
     network, data, loss, l2 = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verb, "runs_natively", lambda *_: True)  # linear networks of many samples too
+        patch.setattr(native_run, "CHUNK", chunk)  # a sample at a time, some, or all
         run = bf.gradient_descent(network, data, step=0.02, steps=2, save_every=2, loss=loss, l2=l2)
     weights, biases = oracles.descended(network, data, step=0.02, steps=2, kind=loss, l2=l2)
     expected = weights + (biases if network.biases else [])
@@ -85,27 +84,26 @@ def test_both_engines_take_the_same_steps(monkeypatch, sizes, mirrored):
     data = oracles.random_data(50, 3, outputs=sizes[-1], seed=4)
     data = bf.data.symmetrize(data) if mirrored else data
     native = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
-    monkeypatch.setattr(verb, "runs_natively", lambda *_: False)
+    monkeypatch.setattr(verb, "is_crowded", lambda _: True)
     jax = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
     np.testing.assert_allclose(native.loss, jax.loss, rtol=1e-11)
     assert oracles.distance(native, jax) < 200 * 100 * EPS
 
 
-def fits(sizes, samples, *, leak=0.0):
-    network, data = bf.networks.gaussian(sizes, scale=0.1, leak=leak), oracles.random_data(samples, sizes[0])
-    problem = verb.problem_of(network, data, loss="square", l2=0.0, train=None)
-    return runs_natively(problem, form_of((network,), (data,), "square", problem.train))
-
-
-def test_small_problems_run_natively():
-    width = MOST_UNITS // 64
-    assert fits((2, width - 1, 1), 64)
-    assert not fits((2, width, 1), 64)  # where samples may be sorted into classes
-    products = 2 * 200 + 200 * 200 + 200
-    assert fits((2, 200, 200, 1), MOST_PRODUCTS // products)
-    assert not fits((2, 200, 200, 1), MOST_PRODUCTS // products + 1)
-    assert fits((5, 20, 1), 20, leak=1.0)
-    assert not fits((5, 20, 1), 21, leak=1.0)  # five moments instead of 21 samples
+@pytest.mark.parametrize("leak", [0.0, 1.0])
+def test_large_descents_need_no_jax(monkeypatch, leak):
+    """2¹⁸ activations in chunks; JAX's programs, which sort samples by pattern, take the same steps."""
+    network, data = (
+        bf.networks.gaussian((4, 256, 1), scale=1.0, leak=leak, seed=1),
+        oracles.random_data(1024, 4),
+    )
+    with_jax = bf.gradient_descent(network, data, step=0.1, steps=3)
+    monkeypatch.setattr(verb, "has_jax", lambda: False)
+    native = bf.gradient_descent(network, data, step=0.1, steps=3)
+    assert native.stats.by_class == 0
+    # sums of 1024 terms of order one, each rounded
+    np.testing.assert_allclose(native.loss, with_jax.loss, rtol=1024 * EPS)
+    assert oracles.distance(native, with_jax) < 1024 * EPS
 
 
 @pytest.mark.parametrize("keep_diverged", [False, True])

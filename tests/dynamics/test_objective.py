@@ -12,6 +12,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
+from biasfree.dynamics._params import params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics.field import _objective as objective
 from biasfree.dynamics.field._objective import (
@@ -19,7 +20,6 @@ from biasfree.dynamics.field._objective import (
     data_loss,
     form_of,
     loss_and_slope,
-    params_of,
     physics_of,
     view_of,
 )

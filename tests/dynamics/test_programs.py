@@ -8,6 +8,7 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import biasfree as bf
@@ -50,7 +51,7 @@ def test_a_forked_process_refuses_to_simulate():
     if child == 0:
         signal.alarm(60)
         try:
-            bf.gradient_descent(network, data, step=0.1, steps=1)
+            bf.optimize(network, data, optax.sgd(0.1), steps=1)
         except RuntimeError as error:
             os.write(write, str(error).encode())
         finally:

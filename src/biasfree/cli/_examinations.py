@@ -38,8 +38,13 @@ def stored_problem() -> tuple[bf.Network, bf.Dataset]:
 
 
 def _release() -> Found:
-    from biasfree.dynamics import KNOWN_WRONG, refuse_wrong_release
+    from biasfree.dynamics import KNOWN_WRONG, has_jax, refuse_wrong_release
 
+    if not has_jax():
+        return (
+            "JAX is not installed; pip install 'biasfree[jax]' adds optimizers and accelerators",
+            Verdict.OK,
+        )
     refuse_wrong_release()
     named = ", ".join(KNOWN_WRONG)
     return f"jaxlib is none of the releases known to compute wrong numbers ({named})", Verdict.OK
@@ -48,8 +53,10 @@ def _release() -> Found:
 def _devices() -> Found:
     from biasfree.dynamics import devices
 
-    known = ", ".join(devices())
-    return f"{known}; flows run on {os.cpu_count()} processors, descent on device 0", Verdict.OK
+    processors = f"flows and descents run on {os.cpu_count()} processors"
+    if not (known := devices()):
+        return processors, Verdict.OK
+    return f"{', '.join(known)}; {processors}, large descents on device 0", Verdict.OK
 
 
 def _cache() -> Found:
@@ -57,7 +64,7 @@ def _cache() -> Found:
     chosen = os.environ.get("JAX_COMPILATION_CACHE_DIR")  # set by the command, where it finds a folder
     if chosen is None:
         return (
-            f"every process compiles its descents anew, because no folder keeps them; {advice}",
+            f"every process compiles JAX's programs anew, because no folder keeps them; {advice}",
             Verdict.SLOW,
         )
     probe = Path(chosen) / f"doctor-{os.getpid()}"
@@ -65,9 +72,9 @@ def _cache() -> Found:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        return f"descents cannot be kept in {chosen} ({error.strerror}); {advice}", Verdict.SLOW
+        return f"JAX's programs cannot be kept in {chosen} ({error.strerror}); {advice}", Verdict.SLOW
     size = sum(file.stat().st_size for file in Path(chosen).rglob("*") if file.is_file())
-    return f"compiled descents are kept in {chosen} ({size / 1e6:.1f} MB)", Verdict.OK
+    return f"JAX's programs are kept in {chosen} ({size / 1e6:.1f} MB)", Verdict.OK
 
 
 def _native() -> Found:

@@ -1,6 +1,6 @@
 """Simulators of learning: gradient flow, gradient descent, logistic descent to huge times, and sharpness.
 
-README.md beside this file says how they are built and why. Descent loads JAX, and is loaded on first use.
+README.md beside this file says how they are built and why. Each is loaded on first use, and JAX only where it is needed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from biasfree.dynamics._progress import stop_when_set as stop_when_set
     from biasfree.dynamics._progress import watch_losses as watch_losses
     from biasfree.dynamics._releases import KNOWN_WRONG as KNOWN_WRONG
+    from biasfree.dynamics._releases import devices as devices
+    from biasfree.dynamics._releases import has_jax as has_jax
     from biasfree.dynamics._releases import refuse_wrong_release as refuse_wrong_release
-    from biasfree.dynamics.descent._batches import devices as devices
     from biasfree.dynamics.descent._calls import DivergenceError
     from biasfree.dynamics.descent._gradient_descent import gradient_descent
     from biasfree.dynamics.descent._long_descent import long_descent
@@ -39,7 +40,8 @@ _HOMES = {
 _SHARED = {
     "Halted": "_progress",
     "KNOWN_WRONG": "_releases",
-    "devices": "descent._batches",
+    "devices": "_releases",
+    "has_jax": "_releases",
     "refuse_wrong_release": "_releases",
     "stop_when_set": "_progress",
     "watch_losses": "_progress",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from biasfree.networks import Network
+
 if TYPE_CHECKING:
     from jaxtyping import Float
 
@@ -15,3 +17,8 @@ class Params(NamedTuple):
 
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, "_"], ...] = ()
+
+
+def params_of(network: Network) -> Params:
+    """The weights of a network as the compiled programs take them."""
+    return Params(network.weights, network.biases or ())

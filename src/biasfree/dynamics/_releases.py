@@ -1,9 +1,10 @@
-"""Releases of jaxlib that are known to compute wrong numbers, refused before the first computation."""
+"""JAX, an optional engine: where it is missing, has an accelerator, or is a release that computes wrongly."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 
 #: Release → what is wrong with it; pyproject.toml excludes the same ones.
 KNOWN_WRONG = {
@@ -11,6 +12,35 @@ KNOWN_WRONG = {
     "0.11.0": "returns wrong values from single operations on some GPUs (public issue jax #40633)",
     "0.11.1": "returns wrong values from single operations on some GPUs (public issue jax #40633)",
 }
+
+
+def has_jax() -> bool:
+    """Whether JAX is installed."""
+    return find_spec("jax") is not None
+
+
+def on_accelerator() -> bool:
+    """Whether JAX is installed and computes on an accelerator."""
+    if not has_jax():
+        return False
+    import jax
+
+    return jax.default_backend() != "cpu"
+
+
+def devices() -> list[str]:
+    """The devices that JAX has, in words; none without JAX."""
+    if not has_jax():
+        return []
+    import jax
+
+    return [f"{device.platform} {device.id} ({device.device_kind})" for device in jax.devices()]
+
+
+def require_jax(what: str) -> None:
+    """Raise an ImportError where `what` needs JAX and JAX is not installed."""
+    if not has_jax():
+        raise ImportError(f"{what} needs JAX, which is not installed; run pip install 'biasfree[jax]'.")
 
 
 @cache

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import numpy as np
 
+from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._programs import float64
 from biasfree.dynamics._recorder import BLOCK_ELEMENTS
+from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Settings, divergence
 from biasfree.dynamics.descent._loop import LoopState, losses, take_steps
 from biasfree.dynamics.descent._run import LowestLoss, Run
-from biasfree.dynamics.descent._sharpness import largest
-from biasfree.dynamics.field._layers import Params
-from biasfree.dynamics.field._objective import Moments, Physics, Samples, view_of, without_classes
+from biasfree.dynamics.field._objective import (
+    Form,
+    Moments,
+    Physics,
+    Samples,
+    form_of,
+    physics_of,
+    view_of,
+    without_classes,
+)
 from biasfree.dynamics.field.classes._policy import Grouping
 
 if TYPE_CHECKING:
@@ -29,22 +39,20 @@ MANY_RUNS = 64
 BURST = 16
 
 
+def batches_of(settings: Settings, runs: list[Run], *, alone: bool) -> list[Batch]:
+    """The runs in batches; each of its own if `alone`, as runs that stop at levels are."""
+    problem = settings.problem
+    form = form_of(problem.networks, problem.datasets, problem.loss, problem.train)
+    size = 1 if alone else batch_size(problem)
+    return [Batch(settings, form, runs[first : first + size], size) for first in range(0, len(runs), size)]
+
+
 def batch_size(problem: Problem) -> int:
     """The number of runs per batch: a power of two, so that few sizes are compiled."""
     network, count = problem.networks[0], len(problem.networks)
     elements = len(problem.datasets[0]) * max(network.sizes[1:])
-    most = max(1, (CPU_ELEMENTS if on_cpu() else ACCELERATOR_ELEMENTS) // elements)
+    most = max(1, (ACCELERATOR_ELEMENTS if on_accelerator() else CPU_ELEMENTS) // elements)
     return min(2 ** (most.bit_length() - 1), 2 ** (count - 1).bit_length())
-
-
-def on_cpu() -> bool:
-    """Whether JAX computes on the CPU."""
-    return jax.default_backend() == "cpu"
-
-
-def devices() -> list[str]:
-    """The devices that JAX has, in words."""
-    return [f"{device.platform} {device.id} ({device.device_kind})" for device in jax.devices()]
 
 
 class Batch(Calls):
@@ -57,26 +65,32 @@ class Batch(Calls):
     shared: bool
     grouping: Grouping | None  #: of a run that is alone in its batch
 
-    def __init__(self, settings: Settings, runs: list[Run], size: int):
-        self.settings, self.runs, self.size = settings, runs, size
-        weights = sum(w.size for w in runs[0].params.weights)
+    def __init__(self, settings: Settings, form: Form, runs: list[Run], size: int):
+        self.settings = settings
+        self.form = form
+        self.runs = runs
+        self.size = size
+        weights = sum(w.size for w in runs[0].network.weights)
         self.slots = min(runs[0].recorder.slots, max(1, BLOCK_ELEMENTS // (weights * size)))
+
+    def descend(self, schedule: np.ndarray) -> Iterator[float]:
+        with float64():  # a setting of JAX that belongs to the thread
+            yield from super().descend(schedule)
 
     def _begin(self, saves: int) -> None:
         """Put the states and the data on the device, and record the initial states."""
-        form, runs = self.settings.form, self.runs
+        form, runs, l2 = self.form, self.runs, self.settings.problem.l2
         if self.size > MANY_RUNS:
             self.slots = min(self.slots, 2 ** (saves - 1).bit_length())
         padded = runs + [runs[-1]] * (self.size - len(runs))  # a batch that is not full would compile anew
-        self.states = self.first = jax.device_put(_stack([run.params for run in padded]))
-        self.physics = jax.device_put(_stack([run.physics for run in padded]))
+        self.states = self.first = jax.device_put(_stack([params_of(run.network) for run in padded]))
+        physics = [physics_of(run.network, l2) for run in padded]
+        self.physics = jax.device_put(_stack(physics))
         self.shared = len({id(run.data) for run in runs}) == 1
-        self.grouping = (
-            Grouping(form, runs[0].network, runs[0].data, runs[0].physics) if self.size == 1 else None
-        )
+        self.grouping = Grouping(form, runs[0].network, runs[0].data, physics[0]) if self.size == 1 else None
         if self.grouping is not None:
             self.view = without_classes(self.grouping.view)
-            self.grouping.note(runs[0].params, 0)
+            self.grouping.note(params_of(runs[0].network), 0)
         elif self.shared:
             self.view = jax.device_put(view_of(form, runs[0].network, runs[0].data))
         else:
@@ -95,8 +109,8 @@ class Batch(Calls):
     ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
         level = self.runs[0].recorder.levels.next  # runs with levels are alone in their batch
         given = (_padded(stops, self.slots), view, self.physics, self.settings.step, level)
-        burst = 1 if on_cpu() else BURST
-        return take_steps(self.settings.form, states, *given, shared=self.shared, burst=burst)
+        burst = BURST if on_accelerator() else 1
+        return take_steps(self.form, states, *given, shared=self.shared, burst=burst)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         before = self.states
@@ -135,7 +149,7 @@ class Batch(Calls):
         if not len(slots):
             return
         count, index = np.int64(len(slots)), _padded(slots, self.slots)
-        found = losses(self.settings.form, saved, index, count, self.view, self.physics, shared=self.shared)
+        found = losses(self.form, saved, index, count, self.view, self.physics, shared=self.shared)
         saved, found = jax.tree.map(np.asarray, (saved, found))
         for i, run in enumerate(self.runs):
             kept = len(slots) if run.diverged is None else np.searchsorted(steps, run.diverged)
@@ -151,12 +165,11 @@ class Batch(Calls):
 
     def _raise_divergence(self, i: int, step: int) -> NoReturn:
         """Return to the lowest loss of run `i`, measure the curvature there, and raise a DivergenceError."""
-        run, lowest, form = self.runs[i], self.runs[i].lowest, self.settings.form
+        run = self.runs[i]
+        lowest = run.lowest
         states = self.first if lowest.states is None else lowest.states
         best = self._take_steps(states, np.array([lowest.steps_after]), self.view)[0].params
-        view = view_of(form, run.network, run.data)
-        curvature = largest(form, jax.tree.map(lambda a: a[i], best), view, run.physics)
-        raise divergence(run, step, self.settings.step, curvature)
+        raise divergence(run, self.settings, step, jax.tree.map(lambda a: np.asarray(a[i]), best))
 
 
 def _padded(values: np.ndarray, slots: int) -> np.ndarray:

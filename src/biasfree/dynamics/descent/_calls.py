@@ -10,11 +10,13 @@ from functools import partial
 
 import numpy as np
 
-from biasfree.dynamics._programs import float64
+from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.descent._run import Run
-from biasfree.dynamics.field._objective import Form
+from biasfree.dynamics.descent._sharpness import largest_curvature
+from biasfree.networks import Network
 from biasfree.threads import allowed
 
 #: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
@@ -29,7 +31,7 @@ class DivergenceError(RuntimeError):
 class Settings:
     """The settings that all runs of a call share."""
 
-    form: Form
+    problem: Problem
     step: float
     keep_diverged: bool
 
@@ -77,21 +79,22 @@ def descend_all(calls: Sequence[Calls], schedule: np.ndarray, progress: Progress
     done = [0.0] * len(calls)
 
     def descend(i: int) -> None:
-        with float64():  # JAX's setting belongs to the thread
-            for fraction in calls[i].descend(schedule):
-                done[i] = fraction
-                progress.update(sum(done) / len(calls))
+        for fraction in calls[i].descend(schedule):
+            done[i] = fraction
+            progress.update(sum(done) / len(calls))
 
     tasks = [partial(descend, i) for i in range(len(calls))]
     run_in_threads(tasks, 1 if alone else min(len(calls), allowed()))
 
 
-def divergence(run: Run, at: int, step: float, curvature: float) -> DivergenceError:
-    """The error of a run whose loss is not finite at step `at`; `curvature` is that at its lowest loss."""
+def divergence(run: Run, settings: Settings, at: int, best: Params) -> DivergenceError:
+    """The error of a run whose loss is not finite at step `at`; `best` are the weights of its lowest loss."""
+    network = Network(best.weights, leak=run.network.leak, biases=best.biases or None)
+    curvature = largest_curvature(settings.problem, network, run.data)
     return DivergenceError(
         f"{run.name} diverged at step {at}: the loss is no longer finite; it was lowest, "
         f"{run.lowest.loss:.4g}, at step {run.lowest.step}. There the largest stable step is about "
-        f"2/curvature = {2 / curvature:.3g}, and step was {step:g}: use a smaller one."
+        f"2/curvature = {2 / curvature:.3g}, and step was {settings.step:g}: use a smaller one."
     )
 
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Required, TypedDict, Unpack, overload
+from typing import NamedTuple, Required, TypedDict, Unpack, overload
 
-import jax
 import numpy as np
 
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
-from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._loop import take_steps
-from biasfree.dynamics.field._objective import Form, Params, form_of, physics_of, view_of
+from biasfree.dynamics.descent._native_loop import say_if_compiling, take_steps
+from biasfree.dynamics.descent._native_run import inputs_and_room, layers_of, parts_of, vector_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
-_BATCH = 16  # networks in a compiled call
 _SHARE = 0.5  # the step in units of 1/curvature; steps up to 2/curvature are stable
 _OUTPUT = 3.0  # the typical |f| at which a network that has left its plateau has begun to learn
 _ROUNDING = 1e-12  # relative rise of the loss that is taken for rounding
@@ -72,9 +69,9 @@ def long_descent(
     _check(problem)
     horizon, save_every = positive("horizon", horizon), whole("save_every", save_every)
     max_steps = whole("max_steps", max_steps)
-    form = form_of(problem.networks, problem.datasets, problem.loss, problem.train)
-    with float64(), Progress("long descent") as progress:
-        group = _Group(form, problem)
+    say_if_compiling()
+    with Progress("long descent") as progress:
+        group = _Group(problem)
         while group.t < horizon and group.steps + group.undone < max_steps:
             group.advance(min(save_every, max_steps - group.steps - group.undone), horizon)
             progress.update(min(1.0, np.log1p(group.t) / np.log1p(horizon)))
@@ -117,12 +114,15 @@ def loss_and_curvature(
 class _Group:
     """Networks that take the same steps, and their states at common times."""
 
-    def __init__(self, form: Form, problem: Problem):
+    def __init__(self, problem: Problem):
         self.problem = problem
-        self.batches = [_Batch(form, problem, rows) for rows in _rows(len(problem.networks))]
-        self.ts, self.states = [0.0], [_stack([network.weights for network in problem.networks])]
+        self.engines = [_Engine(problem, i) for i in range(len(problem.networks))]
+        self.ts = [0.0]
+        self.states = [[vector_of(network) for network in problem.networks]]
         self.measured = [self._measure(self.states[0])]
-        self.steps, self.undone, self.caution = 0, 0, 1.0
+        self.steps = 0
+        self.undone = 0
+        self.caution = 1.0
 
     @property
     def t(self) -> float:
@@ -145,17 +145,13 @@ class _Group:
         self.states.append(states)
         self.measured.append(after)
 
-    def _after(self, step: float, count: int) -> tuple[np.ndarray, ...]:
-        ends = [batch.after_steps(self.states[-1], step, count) for batch in self.batches]
-        joined = (np.concatenate(layer)[: len(self.problem.networks)] for layer in zip(*ends, strict=True))
-        return tuple(joined)
+    def _after(self, step: float, count: int) -> list[np.ndarray]:
+        each = zip(self.engines, self.states[-1], strict=True)
+        return [engine.after_steps(theta, step, count) for engine, theta in each]
 
-    def _measure(self, states: tuple[np.ndarray, ...]) -> list[LossAndCurvature]:
-        each = zip(zip(*states, strict=True), self.problem.networks, self.problem.datasets, strict=True)
+    def _measure(self, states: list[np.ndarray]) -> list[LossAndCurvature]:
         with np.errstate(over="ignore", invalid="ignore"):  # a loss that is not finite counts as higher
-            return [
-                loss_and_curvature(weights, net.leak, data, self.problem.train) for weights, net, data in each
-            ]
+            return [engine.measure(theta) for engine, theta in zip(self.engines, states, strict=True)]
 
     def trajectories(self, stopped: str, wall_time: float) -> list[Trajectory]:
         stats = Stats(
@@ -168,42 +164,39 @@ class _Group:
             stopped=stopped,
             wall_time=wall_time,
         )
-        layers, losses = _stack(self.states), np.array([[one.loss for one in row] for row in self.measured])
+        losses = np.array([[one.loss for one in row] for row in self.measured])
         return [
             Trajectory(
                 ts=np.array(self.ts),
-                weights=tuple(layer[:, i] for layer in layers),
+                weights=engine.weights(np.array([row[i] for row in self.states])),
                 loss=losses[:, i],
                 objective=losses[:, i],
-                leak=network.leak,
+                leak=engine.network.leak,
                 stats=stats,
             )
-            for i, network in enumerate(self.problem.networks)
+            for i, engine in enumerate(self.engines)
         ]
 
 
-class _Batch:
-    """The networks `rows`, advanced by one compiled call."""
+class _Engine:
+    """One network in the native loop; its states are vectors θ."""
 
-    def __init__(self, form: Form, problem: Problem, rows: np.ndarray):
-        pairs = [(problem.networks[i], problem.datasets[i]) for i in rows]
-        self.form, self.rows = form, rows
-        self.views = _stack([view_of(form, network, data) for network, data in pairs])
-        self.physics = _stack([physics_of(network, 0.0) for network, _ in pairs])
+    def __init__(self, problem: Problem, i: int):
+        self.network = problem.networks[i]
+        self._data = problem.datasets[i]
+        self._layers = layers_of(self.network, problem)
+        self._inputs, self._room = inputs_and_room(self.network, self._data, problem.loss)
 
-    def after_steps(self, states: tuple[np.ndarray, ...], step: float, count: int) -> tuple[np.ndarray, ...]:
-        begin = Params(tuple(layer[self.rows] for layer in states))
-        stops = np.array([count], dtype=np.int64)
-        given = (self.views, self.physics, step, -np.inf)
-        end = take_steps(self.form, begin, stops, *given, shared=False)[0]
-        return tuple(np.asarray(layer) for layer in end.params.weights)
+    def after_steps(self, theta: np.ndarray, step: float, count: int) -> np.ndarray:
+        after, saved = theta.copy(), np.empty((1, len(theta)))
+        given = (self._layers, self._inputs, self._room, step, -np.inf)
+        take_steps(after, *given, np.array([count]), saved, np.empty(1))
+        return after
 
+    def weights(self, states: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The weights of these states, with their leading axis."""
+        return parts_of(states, self._layers).weights
 
-def _rows(count: int) -> list[np.ndarray]:
-    """The networks of every batch, the last one repeated: a batch that is not full would compile anew."""
-    size = min(_BATCH, count)
-    return [np.minimum(np.arange(first, first + size), count - 1) for first in range(0, count, size)]
-
-
-def _stack(trees: Sequence[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
+    def measure(self, theta: np.ndarray) -> LossAndCurvature:
+        weights = [w[0] for w in self.weights(theta[None])]
+        return loss_and_curvature(weights, self.network.leak, self._data, self._layers.train.tolist())

@@ -46,25 +46,29 @@ class Layers(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The samples as rows and as columns, their targets, and whether the loss is logistic."""
+    """The samples as rows, and chunk by chunk as columns; their targets, what the loss is above theirs, and
+    whether it is logistic."""
 
     x: Float[np.ndarray, "P D"]
-    columns: Float[np.ndarray, "D P"]
+    columns: Float[np.ndarray, "D*P"]
     y: Float[np.ndarray, "P K"]
-    ones: Float[np.ndarray, "1 P"]
+    floor: float
     logistic: bool
 
 
 class Room(NamedTuple):
-    """Results of an evaluation: −∇, activations of all layers, two arrays for what is propagated back, an
-    array for transposes, and e = −∂loss/∂f as rows and as columns."""
+    """Results of an evaluation: −∇ of all samples and of a later chunk. Of a chunk of n samples, activations
+    of all layers, two arrays for what is propagated back, an array for transposes, and e = −∂loss/∂f as rows
+    and as columns."""
 
     slope: Float[np.ndarray, "N"]
+    more: Float[np.ndarray, "N"]
+    ones: Float[np.ndarray, "n"]
     active: Float[np.ndarray, "U"]
     back: Float[np.ndarray, "2 B"]
     turned: Float[np.ndarray, "T"]
-    e: Float[np.ndarray, "P K"]
-    columns: Float[np.ndarray, "K P"]
+    e: Float[np.ndarray, "n K"]
+    columns: Float[np.ndarray, "K*n"]
 
 
 def _native(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -172,10 +176,10 @@ def _residual(f, y, logistic):
 
 
 @_native(inline="always")
-def _forward(theta, layers, inputs, room):
-    """Activations of all hidden layers and the residuals into `room`; returns the loss."""
-    samples, outputs = inputs.y.shape
-    last, h = len(layers.sizes) - 2, inputs.x
+def _forward(theta, layers, inputs, room, first, samples):
+    """Activations of all hidden layers and the residuals of a chunk into `room`; returns its loss."""
+    total, outputs = inputs.y.shape
+    last, h = len(layers.sizes) - 2, inputs.x[first : first + samples]
     for layer in range(last):
         fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
         z = _matrix(room.active, samples * layers.units_at[layer], samples, width)
@@ -187,34 +191,41 @@ def _forward(theta, layers, inputs, room):
         at = samples * layers.units_at[layer]
         _activate(room.active[at : at + samples * width], layers.leak)
         h = z
-    w, total = _matrix(theta, layers.weights_at[last], outputs, layers.sizes[last]), 0.0
+    w = _matrix(theta, layers.weights_at[last], outputs, layers.sizes[last])
+    columns = _matrix(room.columns, 0, outputs, samples)
+    value = 0.0
     for p in range(samples):
         for k in range(outputs):
             f = _dot(w[k], h[p])
             if layers.biased:
                 f += theta[layers.biases_at[last] + k]
-            loss, e = _residual(f, inputs.y[p, k], inputs.logistic)
-            total += loss / samples
-            room.e[p, k] = room.columns[k, p] = e / samples
-    return total
+            loss, e = _residual(f, inputs.y[first + p, k], inputs.logistic)
+            value += loss / total
+            room.e[p, k] = columns[k, p] = e / total
+    return value
 
 
 @_native(inline="always")
-def _backward(theta, layers, inputs, room):
-    """−∇ of the loss into `room.slope`."""
-    samples, last, delta = len(inputs.y), len(layers.sizes) - 2, room.e
+def _backward(theta, layers, inputs, room, first, samples, slope):
+    """−∇ of the loss of a chunk into `slope`."""
+    last, delta = len(layers.sizes) - 2, room.e[:samples]
     for layer in range(last, -1, -1):
         fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
         at, before = layers.weights_at[layer], max(layer - 1, 0)
         if layers.biased:
-            _multiply(inputs.ones, delta, _matrix(room.slope, layers.biases_at[layer], 1, width))
+            ones = _matrix(room.ones, 0, 1, samples)
+            _multiply(ones, delta, _matrix(slope, layers.biases_at[layer], 1, width))
         units = samples * layers.units_at[before]
-        h = inputs.x if layer == 0 else _matrix(room.active, units, samples, fan_in)
         if layer == last:
-            _multiply(room.columns, h, _matrix(room.slope, at, width, fan_in))
+            rows = inputs.x[first : first + samples]
+            h = rows if layer == 0 else _matrix(room.active, units, samples, fan_in)
+            _multiply(_matrix(room.columns, 0, width, samples), h, _matrix(slope, at, width, fan_in))
         else:
-            turned = inputs.columns if layer == 0 else _transposed(h, room.turned)
-            _multiply(turned, delta, _matrix(room.slope, at, fan_in, width))
+            if layer == 0:
+                turned = _matrix(inputs.columns, first * fan_in, fan_in, samples)
+            else:
+                turned = _transposed(_matrix(room.active, units, samples, fan_in), room.turned)
+            _multiply(turned, delta, _matrix(slope, at, fan_in, width))
         if layer > 0:
             back = room.back[layer % 2]
             if layer == last:
@@ -224,6 +235,21 @@ def _backward(theta, layers, inputs, room):
             _multiply(delta, w, _matrix(back, 0, samples, fan_in))
             _close(back[: samples * fan_in], room.active[units : units + samples * fan_in], layers.leak)
             delta = _matrix(back, 0, samples, fan_in)
+
+
+@_native(inline="always")
+def _evaluate(theta, layers, inputs, room):
+    """−∇ of the loss into `room.slope`; returns the loss."""
+    total, rows = len(inputs.y), len(room.e)
+    loss = inputs.floor
+    for first in range(0, total, rows):
+        samples = min(rows, total - first)
+        slope = room.more if first else room.slope
+        loss += _forward(theta, layers, inputs, room, first, samples)
+        _backward(theta, layers, inputs, room, first, samples, slope)
+        if first:
+            room.slope[:] += slope
+    return loss
 
 
 @_native(inline="always")
@@ -248,9 +274,12 @@ def take_steps(theta, layers, inputs, room, step, level, stops, saved, losses):
 
     Returns why it ended, the steps done, the stops passed, the loss at the end, the lowest loss and its step.
     """
-    done, passed, lowest, lowest_step = 0, 0, np.inf, 0
+    done = 0
+    passed = 0
+    lowest = np.inf
+    lowest_step = 0
     while True:
-        loss = _forward(theta, layers, inputs, room)
+        loss = _evaluate(theta, layers, inputs, room)
         if not math.isfinite(loss):
             return Ended.DIVERGED, done, passed, loss, lowest, lowest_step
         if loss < lowest:
@@ -262,7 +291,6 @@ def take_steps(theta, layers, inputs, room, step, level, stops, saved, losses):
             return Ended.LEVEL, done, passed, loss, lowest, lowest_step
         if passed == len(stops):
             return Ended.STOPS, done, passed, loss, lowest, lowest_step
-        _backward(theta, layers, inputs, room)
         _step(theta, layers, room.slope, step)
         done += 1
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree.data import Dataset
+from biasfree.dynamics._params import Params
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.descent._calls import Calls, Settings, divergence
 from biasfree.dynamics.descent._native_loop import (
@@ -19,37 +20,25 @@ from biasfree.dynamics.descent._native_loop import (
     take_steps,
 )
 from biasfree.dynamics.descent._run import LowestLoss, Run
-from biasfree.dynamics.descent._sharpness import largest
-from biasfree.dynamics.field._layers import Params
-from biasfree.dynamics.field._objective import Form, view_of
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-#: Activations and multiplications up to which the native loop is about as fast as XLA on one core.
-MOST_UNITS, MOST_PRODUCTS = 2**17, 2**23
-#: A linear network depends on D moments, which XLA evaluates: worthwhile with this many samples per input.
-MANY_SAMPLES = 4
-
-
-def runs_natively(problem: Problem, form: Form) -> bool:
-    """Whether the runs of a problem are small enough for the native loop."""
-    sizes, samples = problem.networks[0].sizes, len(problem.datasets[0])
-    products = samples * sum(a * b for a, b in pairwise(sizes))
-    small = samples * max(sizes[1:]) < MOST_UNITS and products <= MOST_PRODUCTS
-    return small and (form.kind != "moments" or samples <= MANY_SAMPLES * sizes[0])
+#: Activations of a chunk of samples: what is read again of them stays in a core's cache.
+CHUNK = 2**16
 
 
 class NativeRun(Calls):
     """A run that advances in the native loop."""
 
     def __init__(self, settings: Settings, run: Run):
-        self.settings, self.runs, self.slots = settings, [run], run.recorder.slots
-        self._layers = layers_of(run.network, settings.form, float(run.physics.l2))
-        self._inputs = _inputs_of(run.data, settings.form)
-        self._room = _room_for(self._layers, len(run.data))
+        self.settings = settings
+        self.runs = [run]
+        self.slots = run.recorder.slots
+        self._layers = layers_of(run.network, settings.problem)
+        self._inputs, self._room = inputs_and_room(run.network, run.data, settings.problem.loss)
         self._theta = vector_of(run.network)
         self._first = self._theta.copy()
 
@@ -94,15 +83,14 @@ class NativeRun(Calls):
 
     def _raise_divergence(self, at: int) -> None:
         """Return to the lowest loss, measure the curvature there, and raise a DivergenceError."""
-        run, form = self.runs[0], self.settings.form
+        run = self.runs[0]
         saved = self._first[None].copy() if run.lowest.states is None else run.lowest.states[None].copy()
         self._advance(saved[0].copy(), np.array([run.lowest.steps_after]), -np.inf, saved, np.empty(1))
         best = Params(*(tuple(a[0] for a in part) for part in parts_of(saved, self._layers)))
-        curvature = largest(form, best, view_of(form, run.network, run.data), run.physics)
-        raise divergence(run, at, self.settings.step, curvature)
+        raise divergence(run, self.settings, at, best)
 
 
-def layers_of(network: Network, form: Form, l2: float) -> Layers:
+def layers_of(network: Network, problem: Problem) -> Layers:
     """The places of a network's layers in θ, and of their activations on one sample."""
     sizes, biased = np.array(network.sizes), network.biases is not None
     weights = sizes[:-1] * sizes[1:]
@@ -113,10 +101,10 @@ def layers_of(network: Network, form: Form, l2: float) -> Layers:
         weights_at=at,
         biases_at=at + weights,
         units_at=np.append(0, np.cumsum(sizes[1:-1]))[: len(weights)],
-        train=np.array(form.train),
+        train=np.array(problem.train),
         biased=biased,
         leak=float(network.leak),
-        l2=l2,
+        l2=float(problem.l2),
     )
 
 
@@ -142,24 +130,48 @@ def parts_of(states: Float[np.ndarray, "T N"], layers: Layers) -> Params:
     return Params(tuple(weights), tuple(biases))
 
 
-def _inputs_of(data: Dataset, form: Form) -> Inputs:
-    return Inputs(
-        x=data.x.copy(),  # a Dataset's arrays are read-only, and would be another type
-        columns=data.x.T.copy(),
-        y=data.targets.copy(),
-        ones=np.ones((1, len(data))),
-        logistic=form.loss == "logistic",
+def inputs_and_room(network: Network, data: Dataset, loss: str) -> tuple[Inputs, Room]:
+    """The samples in chunks, and room for the evaluation of one chunk."""
+    x, y, floor = data.x, data.targets, 0.0
+    if network.leak == 1 and network.biases is None and loss == "square" and len(data) > data.dimensions:
+        x, y, floor = _rotated(x, y)
+    sizes = network.sizes
+    rows = min(len(x), max(1, CHUNK // max(sizes[1:])))
+    chunks = [x[first : first + rows] for first in range(0, len(x), rows)]
+    inputs = Inputs(
+        x=x.copy(),  # a Dataset's arrays are read-only, and would be another type
+        columns=np.concatenate([chunk.T.ravel() for chunk in chunks]),
+        y=y.copy(),
+        floor=floor,
+        logistic=loss == "logistic",
     )
+    return inputs, _room_for(network, rows)
 
 
-def _room_for(layers: Layers, samples: int) -> Room:
-    sizes = layers.sizes.tolist()
-    widest, outputs = max(sizes[:-1]), sizes[-1]
+def _rotated(
+    x: Float[np.ndarray, "P D"], y: Float[np.ndarray, "P K"]
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """D samples on which a linear network has its slope on all P, and its loss but for a constant.
+
+    With x = QR, |y − xMᵀ|² = |Qᵀy − RMᵀ|² + |y − QQᵀy|².
+    """
+    q, r = np.linalg.qr(x)
+    along = q.T @ y
+    scale = np.sqrt(len(r) / len(x))  # the mean is over the samples there are
+    floor = np.sum((y - q @ along) ** 2) / (2 * len(x))
+    return scale * r, scale * along, float(floor)
+
+
+def _room_for(network: Network, rows: int) -> Room:
+    parameters = sum(w.size for w in network.weights) + sum(b.size for b in network.biases or ())
+    widest, outputs = max(network.sizes[:-1]), network.sizes[-1]
     return Room(
-        slope=np.zeros(int(layers.biases_at[-1]) + outputs),
-        active=np.zeros(samples * sum(sizes[1:-1])),
-        back=np.zeros((2, samples * widest)),
-        turned=np.zeros(widest * max(samples, widest)),
-        e=np.zeros((samples, outputs)),
-        columns=np.zeros((outputs, samples)),
+        slope=np.zeros(parameters),
+        more=np.zeros(parameters),
+        ones=np.ones(rows),
+        active=np.zeros(rows * sum(network.sizes[1:-1])),
+        back=np.zeros((2, rows * widest)),
+        turned=np.zeros(widest * max(rows, widest)),
+        e=np.zeros((rows, outputs)),
+        columns=np.zeros(outputs * rows),
     )

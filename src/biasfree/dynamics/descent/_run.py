@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from biasfree.dynamics._params import Params
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import Params, params_of, physics_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -35,8 +35,6 @@ class Run:
         until: Sequence[float],
     ):
         self.network, self.data = problem.networks[i], problem.datasets[i]
-        self.params = params_of(self.network)
-        self.physics = physics_of(self.network, problem.l2)
         self.recorder = Recorder(self.network, problem.l2, save, until)
         self.steps = self.by_class = 0
         self.diverged: int | None = None

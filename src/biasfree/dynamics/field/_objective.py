@@ -22,8 +22,8 @@ import numpy as np
 from jax import lax
 
 from biasfree.data import Dataset, mirror_pairs
+from biasfree.dynamics._params import Params
 from biasfree.dynamics.field._layers import (
-    Params,
     backpropagate,
     backpropagate_pairs,
     gate,
@@ -113,11 +113,6 @@ def squares_hold(x: np.ndarray) -> bool:
     """Whether squares of the inputs neither overflow nor lose digits by underflow."""
     info, largest = np.finfo(float), np.abs(x).max()
     return largest == 0 or bool(np.sqrt(info.tiny / info.eps) < largest < np.sqrt(info.max * info.eps))
-
-
-def params_of(network: Network) -> Params:
-    """The weights of a network as the compiled programs take them."""
-    return Params(network.weights, network.biases or ())
 
 
 def physics_of(network: Network, l2: float) -> Physics:

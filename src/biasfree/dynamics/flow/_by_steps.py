@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from biasfree.data import Dataset
-from biasfree.dynamics._params import Params
+from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._layers import with_hidden
-from biasfree.dynamics.field._objective import form_of, params_of, physics_of
+from biasfree.dynamics.field._objective import form_of, physics_of
 from biasfree.dynamics.field.classes._policy import Grouping
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._halving import StepFlow

@@ -16,6 +16,7 @@ from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, has_populations, problem_of, times_of
 from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import follow
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
@@ -277,6 +278,7 @@ class _Run:
         return self._followed("events", flow, limits)
 
     def steps(self) -> Trajectory:
+        require_jax('a flow by steps (method="steps", or more kinks than can be located)')
         from biasfree.dynamics.flow._by_steps import flow_by_steps  # the only method that needs JAX
 
         limits, ts, strict = self.request.limits("steps"), self.request.ts[0], self.request.rtol is not None
