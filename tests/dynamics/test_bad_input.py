@@ -8,7 +8,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _batches as batches
-from biasfree.dynamics.descent import _gradient_descent as descent
 from biasfree.dynamics.descent import _long_descent as growing
 from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.flow import _gradient_flow as flow
@@ -147,7 +146,7 @@ def nothing_is_computed(monkeypatch):
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
-    for module in (descent, growing):
+    for module in (batches, growing):
         monkeypatch.setattr(module, "form_of", no)
     for module in (batches, grouping, growing):
         monkeypatch.setattr(module, "view_of", no)

@@ -1,6 +1,6 @@
 """Simulators of learning: gradient flow, gradient descent, logistic descent to huge times, and sharpness.
 
-README.md beside this file says how they are built and why. Each is loaded on first use, and JAX only where it is needed.
+README.md beside this file says how they are built. Each is loaded on first use, and JAX only where needed.
 """
 
 from __future__ import annotations
