@@ -8,7 +8,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _batches as batches
-from biasfree.dynamics.descent import _long_descent as growing
 from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.flow import _gradient_flow as flow
 
@@ -146,9 +145,8 @@ def nothing_is_computed(monkeypatch):
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
-    for module in (batches, growing):
-        monkeypatch.setattr(module, "form_of", no)
-    for module in (batches, grouping, growing):
+    monkeypatch.setattr(batches, "form_of", no)
+    for module in (batches, grouping):
         monkeypatch.setattr(module, "view_of", no)
     for kind in ("Flow", "TwoLayerFlow", "MergingFlow"):
         monkeypatch.setattr(flow, kind, no)
