@@ -126,7 +126,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml papers/pyproject.toml constrain
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core Makefile
-	$(PIP) --editable '.[torch,cluster,lab,docs,jax]' --editable papers --group dev
+	$(PIP) --editable '.[torch,cluster,lab,docs,jax,diagnose]' --editable papers --group dev
 	@touch $@
 
 clean:

@@ -1,6 +1,8 @@
 """Verdicts on constructed cases, with reasons, for every kind of model, and errors for bad input."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -310,3 +312,33 @@ def test_a_module_that_differs_from_its_layers_is_measured_as_a_function():
     flat = nn.Sequential(nn.Linear(16, 5), nn.ReLU(), nn.Linear(5, 1))
     with pytest.raises(ValueError, match=r"the model (fails on samples of shape|has|must return)"):
         bf.diagnose(flat, (np.ones((10, 1, 4, 4)), np.arange(10.0)))
+
+
+def test_without_scikit_learn_there_is_everything_but_the_comparison():
+    code = """
+import importlib.abc, importlib.util, json, sys
+class Blocked(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "sklearn":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocked())
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name == "sklearn" else real(name, package)
+import biasfree as bf
+data = bf.data.odd_sine(n=60, d=3, seed=0)
+network = bf.networks.gaussian((3, 6, 1), scale=1.0, seed=0)
+print(json.dumps([json.loads(bf.diagnose(network, data, compare=c).to_json()) for c in (False, True)]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    plain, compared = json.loads(done.stdout)
+    assert plain == compared
+    assert plain["case"] == "not compared"
+    assert plain["answer"] == (
+        "The comparison with fitted models needs scikit-learn, which is not installed; run pip install "
+        "'biasfree[diagnose]'."
+    )
+    whole = json.loads(bf.diagnose(bf.networks.gaussian((3, 6, 1), scale=1.0, seed=0), SYMMETRIC).to_json())
+    assert plain["verdict"] == whole["verdict"]
+    assert set(plain["reasons"]) < set(whole["reasons"])
+    different = {name for name in whole["tables"] if whole["tables"][name] != plain["tables"][name]}
+    assert different == {"scores"}

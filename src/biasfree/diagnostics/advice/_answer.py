@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biasfree.diagnostics.advice._competitors import FEWEST, Competitors
+from biasfree.diagnostics.advice._competitors import FEWEST, MISSING, Competitors
 from biasfree.diagnostics.advice._measurements import PROBES, Measurements
 from biasfree.diagnostics.advice._state import State
 from biasfree.diagnostics.advice._task import Score, Task
@@ -11,7 +11,7 @@ from biasfree.diagnostics.advice._wording import amount, does, points
 
 def answer(state: State, measured: Measurements) -> str:
     """One or two sentences that a person can act on."""
-    if state.case in ("no targets", "constant", "too few"):
+    if state.case in ("no targets", "constant", "not compared", "too few"):
         return _cannot_compare(state, measured)
     task, versus = measured.task, measured.competitors
     assert task is not None
@@ -172,6 +172,8 @@ def _cannot_compare(state: State, measured: Measurements) -> str:
     begun = ""
     if state.has_model and state.linear and state.kept_linear and state.mirrored:
         begun = "Effectively linear, and must stay so: the data are symmetric (Theorem 5). "
+    if state.case == "not compared":
+        return f"{begun}The comparison with fitted models {MISSING}"
     return (
         f"{begun}Cannot tell whether a linear model would do as well: {samples} samples are too few to hold "
         f"some out; at least {FEWEST} are needed, where x and −x count as one."

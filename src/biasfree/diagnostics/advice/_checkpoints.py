@@ -15,7 +15,7 @@ from biasfree.arguments import public
 from biasfree.arrays import positive, whole
 from biasfree.diagnostics._function import outputs
 from biasfree.diagnostics._layers import LayerTable, layer_linearity
-from biasfree.diagnostics.advice._competitors import Competitors
+from biasfree.diagnostics.advice._competitors import MISSING, Competitors, installed
 from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.diagnostics.advice._samples import Samples, samples_of
 from biasfree.diagnostics.advice._stages import Request, task_for
@@ -250,7 +250,8 @@ def _bent(row: Checkpoint) -> tuple[str, ...]:
 
 def _notes(samples: Samples, known: bool) -> tuple[str, ...]:
     counted = "the names of the files tell no steps: they are numbered in their order."
-    return (*samples.notes, *(() if known else (counted,)))
+    fitted = f"the comparison with fitted models {MISSING}"
+    return (*samples.notes, *(() if known else (counted,)), *(() if installed() else (fitted,)))
 
 
 @contextmanager

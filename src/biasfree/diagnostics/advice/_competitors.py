@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from biasfree.arrays import squared_distances
 from biasfree.diagnostics._mirror_test import sample_lines
 from biasfree.diagnostics.advice._task import Difference, Score, Task
 from biasfree.threads import load
-from biasfree.ties import EPS, first_least, settled
+from biasfree.ties import first_least, settled
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -24,10 +26,17 @@ _FEW = 1000
 _KERNEL = 2000  # samples of the kernel machine
 _TRIAL = 250  # training samples that choose its bandwidth, scaling and ridge
 _ADDITIVE = 32  # inputs up to which a sum of functions of one input is tried
-_RIDGES = np.logspace(-8, 3, 12)
+_RIDGES = np.logspace(-8, 3, 12)  # per sample, for inputs of variance 1
+_KERNEL_RIDGES = np.logspace(-6, 2, 9)
 _STEPS = 100  # of L-BFGS
 _PENALTIES = (10.0, 1.0, 0.1, 0.01)
 _TRIALS = 1000  # samples that choose the penalty
+MISSING = "needs scikit-learn, which is not installed; run pip install 'biasfree[diagnose]'."
+
+
+def installed() -> bool:
+    """Whether scikit-learn, the extra `diagnose`, is there."""
+    return importlib.util.find_spec("sklearn") is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,37 +76,36 @@ def competitors(x: Float[np.ndarray, "P D"], task: Task, *, seed: int) -> Compet
     if task.constant or len(np.unique(groups)) < FEWEST:
         return None
     z, task = _coordinates(x), replace(task, groups=groups)
-    parts = folds(groups, seed)
-    if len(x) > _CROSS_VALIDATED or (len(x) > _FEW and x.size > _LARGE):
-        parts = parts[:1]
+    every = folds(groups, seed)
+    once = len(x) > _CROSS_VALIDATED or (len(x) > _FEW and x.size > _LARGE)
+    parts = every[:1] if once else every
     penalty = _penalty(z, task, parts[0]) if task.is_classes else 0.0
-    linear, affine = (held_out_linear(z, task, parts, penalty, intercept=one) for one in (False, True))
     tested = np.concatenate(parts)
-    few = np.sort(np.random.default_rng([seed, 5]).permutation(len(x))[:_KERNEL])
-    part, small = task.rows(few), [np.flatnonzero(np.isin(few, one)) for one in folds(groups, seed)]
-    small = [one for one in small if len(one)]
-    order = np.concatenate(small)
-    flexible = part.rows(order).score(held_out_kernel(z[few], part, small, seed))
-    same = len(few) == len(x) and len(parts) > 1
-    plain = (
-        max((linear, affine), key=lambda one: task.rows(tested).score(one).value)
-        if same
-        else held_out_linear(z[few], part, small, penalty, intercept=True)
-    )
     scored = task.rows(tested)
-    intercept = scored.score(affine).value > scored.score(linear).value
-    fewer = scored.score(held_out_linear(z, task, parts, penalty, intercept=intercept, share=2))
-    best = max(scored.score(linear).value, scored.score(affine).value)
+    linear, affine = (
+        scored.score(_held_out_linear(z, task, parts, penalty, intercept=one)) for one in (False, True)
+    )
+    intercept = affine.value > linear.value
+    best = affine if intercept else linear
+    fewer = scored.score(_held_out_linear(z, task, parts, penalty, intercept=intercept, share=2))
+    few = np.sort(np.random.default_rng([seed, 5]).permutation(len(x))[:_KERNEL])
+    some = task.rows(few)
+    small = [part for part in (np.flatnonzero(np.isin(few, one)) for one in every) if len(part)]
+    there = some.rows(np.concatenate(small))
+    flexible = there.score(_held_out_kernel(z[few], some, small, seed))
+    plain = best
+    if once or len(few) < len(x):
+        plain = there.score(_held_out_linear(z[few], some, small, penalty, intercept=True))
     return Competitors(
         tested=tested,
         folds=len(parts),
-        linear=scored.score(linear),
-        affine=scored.score(affine),
+        linear=linear,
+        affine=affine,
         flexible=flexible,
-        flexible_gain=flexible.minus(part.rows(order).score(plain)),
+        flexible_gain=flexible.minus(plain),
         flexible_samples=len(few),
         fitted=len(x) - len(parts[0]),
-        growth=best - fewer.value,
+        growth=best.value - fewer.value,
     )
 
 
@@ -109,17 +117,17 @@ def folds(groups: Int[np.ndarray, "P"], seed: int, count: int = _FOLDS) -> list[
 
 
 def _coordinates(x: np.ndarray) -> np.ndarray:
-    """x with columns of unit size; the root of the samples' inner products, where these are fewer."""
-    size = np.sqrt(np.mean(x**2, axis=0))
-    if x.shape[1] <= len(x):
-        return x / np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(x @ x.T / x.shape[1])
+    """x with columns of unit variance; the root of the samples' inner products, where these are fewer."""
+    z = load("sklearn.preprocessing").StandardScaler(with_mean=False).fit_transform(x)
+    if z.shape[1] <= len(z):
+        return z
+    values, vectors = np.linalg.eigh(z @ z.T / z.shape[1])
     kept = values > 1e-12 * values[-1]
     root = (vectors[:, kept] * np.sqrt(values[kept])) @ vectors[:, kept].T  # eigenvectors may not be unique
-    return root * np.sqrt(len(x) / max(1, kept.sum()))
+    return root * np.sqrt(len(z) / max(1, kept.sum()))
 
 
-def held_out_linear(
+def _held_out_linear(
     z: np.ndarray, task: Task, parts: list[np.ndarray], penalty: float, *, intercept: bool, share: int = 1
 ) -> Float[np.ndarray, "T K"]:
     """Predictions for each part of the linear map fitted to the other samples, one part after the other.
@@ -127,13 +135,11 @@ def held_out_linear(
     `share=2` fits to every second one of them.
     """
     every, found = np.arange(len(z)), []
+    z = z - z.mean(axis=0) if intercept else z  # the same maps, better conditioned
     for part in parts:
         train = np.setdiff1d(every, part)[::share]
-        given = task.rows(train)
-        if task.is_classes:
-            found.append(_logistic(z[train], given, z[part], intercept, penalty))
-        else:
-            found.append(_ridge(z[train], given, z[part], intercept))
+        fit = _logistic if task.is_classes else _ridge
+        found.append(fit(z[train], task.rows(train), z[part], intercept, penalty))
     return settled(np.concatenate(found), _size(task))
 
 
@@ -147,65 +153,39 @@ def _penalty(z: np.ndarray, task: Task, held_out: np.ndarray) -> float:
     others = np.setdiff1d(np.arange(len(z)), held_out)
     few = np.random.default_rng(0).permutation(others)[:_TRIALS]
     test, train = np.split(few, [len(few) // 5])
+    z = z - z.mean(axis=0)
     wanted, given = task.rows(test), task.rows(train)
     scores = [wanted.score(_logistic(z[train], given, z[test], True, penalty)) for penalty in _PENALTIES]
     return _PENALTIES[first_least([score.cross_entropy or 0.0 for score in scores])]
 
 
-def _ridge(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool) -> np.ndarray:
-    """Predictions of ridge regression; generalized cross-validation chooses the ridge."""
-    y = task.numbers
-    assert y is not None
-    center, offset = (z.mean(axis=0), y.mean(axis=0)) if intercept else (0.0, 0.0)
-    rounding = len(z) * EPS * np.linalg.norm(z)  # of all inputs, before their mean is subtracted
-    samples, z, y = len(z), z - center, y - offset
-    if samples > 2 * (z.shape[1] + y.shape[1]):  # R of [z y] = QR has the singular values and fits of z and y
-        z, y = np.split(np.linalg.qr(np.column_stack([z, y]), mode="r"), [z.shape[1]], axis=1)
-    along, sizes, vectors = np.linalg.svd(z, full_matrices=False)
-    kept = sizes > rounding
-    along, sizes, vectors = along[:, kept], sizes[kept], vectors[kept].T
-    if not kept.any():
-        return np.zeros((len(at), y.shape[1])) + offset
-    values, c = sizes**2, along.T @ y
-    outside = np.sum((y - along @ c) ** 2)
-    errors = []
-    for ridge in _RIDGES * values[-1]:
-        shrunk = ridge / (values + ridge)
-        free = max(0, samples - intercept - len(values)) + np.sum(shrunk)
-        left = outside + np.sum((shrunk[:, None] * c) ** 2)
-        errors.append(left / free**2)
-    ridge = _RIDGES[first_least(errors)] * values[-1]
-    w = vectors @ (sizes[:, None] * c / (values + ridge)[:, None])
-    return (at - center) @ w + offset
+def _ridge(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool, _: float) -> np.ndarray:
+    """Predictions of ridge regression; leave-one-out errors choose the ridge."""
+    ridge = load("sklearn.linear_model").RidgeCV(len(z) * _RIDGES, fit_intercept=intercept)
+    return ridge.fit(z, task.numbers).predict(at).reshape(len(at), -1)
 
 
 def _logistic(z: np.ndarray, task: Task, at: np.ndarray, intercept: bool, penalty: float) -> np.ndarray:
-    """Logits of multinomial logistic regression, with `penalty`·|w|²/2 on the sum of the cross entropies."""
-    minimize = load("scipy.optimize").minimize
-
-    if intercept:  # a large constant column is nearly free of the penalty
-        z, at = (np.column_stack([part, np.full(len(part), 10.0)]) for part in (z, at))
-    y = task.one_hot
-    shape = (z.shape[1], y.shape[1])
-
-    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        w = flat.reshape(shape)
-        f = z @ w
-        f -= f.max(axis=1, keepdims=True)
-        p = np.exp(f)
-        total = p.sum(axis=1, keepdims=True)
-        lost = np.sum(np.log(total)) - np.sum(f * y)
-        slope = z.T @ (p / total - y) + penalty * w
-        return (lost + penalty * np.sum(w**2) / 2) / len(z), slope.ravel() / len(z)
-
-    found = minimize(
-        objective, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B",
-        options={"maxiter": _STEPS, "gtol": 1e-4},
-    )  # fmt: skip
-    return at @ found.x.reshape(shape)
+    """Logits of multinomial logistic regression; a class without samples is the least likely."""
+    assert task.classes is not None
+    assert task.labels is not None
+    present, labels = np.unique(task.labels, return_inverse=True)
+    found = np.zeros((len(at), 1))
+    if len(present) > 1:
+        model = load("sklearn.linear_model").LogisticRegression(
+            C=1 / penalty, fit_intercept=intercept, max_iter=_STEPS
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", load("sklearn.exceptions").ConvergenceWarning)
+            found = model.fit(z, labels).decision_function(at).reshape(len(at), -1)
+    if len(present) == 2:
+        found = np.hstack([-found, found]) / 2
+    logits = np.repeat(found.min(axis=1, keepdims=True) - 1, len(task.classes), axis=1)
+    logits[:, present] = found
+    return logits
 
 
-def held_out_kernel(
+def _held_out_kernel(
     z: np.ndarray, task: Task, parts: list[np.ndarray], seed: int
 ) -> Float[np.ndarray, "T K"]:
     """Predictions for each part of kernel ridge regression, with a Gaussian and a linear kernel.
@@ -218,56 +198,41 @@ def held_out_kernel(
     for part in parts:
         train = np.setdiff1d(every, part)
         offset = y[train].mean(axis=0)
-        found.append(_kernel_ridge(z[train], y[train] - offset, z[part], seed) + offset)
+        center = z[train].mean(axis=0)
+        found.append(_kernel_ridge(z[train] - center, y[train] - offset, z[part] - center, seed) + offset)
     return settled(np.concatenate(found), _size(task))
 
 
 def _kernel_ridge(z: np.ndarray, e: np.ndarray, at: np.ndarray, seed: int) -> np.ndarray:
     """Leave-one-out errors on a few training samples choose the kernel and the ridge."""
-    solve = load("scipy.linalg").solve
-
     few = np.random.default_rng([seed, 7]).permutation(len(z))[:_TRIAL]
-    grid = [_Kernel(z[few], h, linear) for h in (0.25, 1.0, 4.0) for linear in (0.0, 1.0)]
+    median = float(np.median(squared_distances(z[few], z[few]))) or 1.0
+    grid = [(width * median, linear) for width in (0.25, 1.0, 4.0) for linear in (0.0, 1.0)]
     if z.shape[1] <= _ADDITIVE:
-        grid += [_Kernel(z[few], h, 1.0, additive=True) for h in (0.05, 0.3)]
-    trials = [_leave_one_out(kernel(z[few], z[few]), e[few]) for kernel in grid]
-    i = first_least([error for error, _ in trials])
-    ridge = trials[i][1]
-    alpha = solve(grid[i](z, z) + ridge * np.eye(len(z)), e, assume_a="pos", check_finite=False)
-    return grid[i](at, z) @ alpha
+        spread = np.maximum(np.var(z[few], axis=0), 1e-12)
+        grid += [(width * spread, 1.0) for width in (0.05, 0.3)]
+    trials = [_leave_one_out(_kernel(z[few], z[few], *one), e[few]) for one in grid]
+    best = first_least([error for error, _ in trials])
+    machine = load("sklearn.kernel_ridge").KernelRidge(alpha=trials[best][1], kernel="precomputed")
+    return machine.fit(_kernel(z, z, *grid[best]), e).predict(_kernel(at, z, *grid[best]))
 
 
-class _Kernel:
-    """A linear kernel times `linear` plus a Gaussian one, of all inputs together or the mean over each alone.
-
-    `width` is relative to the median squared distance of the samples z.
-    """
-
-    def __init__(self, z: np.ndarray, width: float, linear: float, *, additive: bool = False):
-        self._linear, self._additive = linear, additive
-        if additive:
-            self._scales = 2 * width * np.maximum(np.var(z, axis=0), 1e-12)
-        else:
-            self._scale = 2 * width * (float(np.median(squared_distances(z, z))) or 1.0)
-
-    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """k(a, b) for every pair of rows."""
-        found = self._linear * (a @ b.T) / a.shape[1]
-        if not self._additive:
-            return found + np.exp(-squared_distances(a, b) / self._scale)
-        for column, other, scale in zip(a.T, b.T, self._scales, strict=True):
-            found += np.exp(-(np.subtract.outer(column, other) ** 2) / scale) / np.sqrt(a.shape[1])
-        return found
+def _kernel(a: np.ndarray, b: np.ndarray, width: float | np.ndarray, linear: float) -> np.ndarray:
+    """A linear kernel times `linear` plus a Gaussian one, of all inputs or, with one width each, of each."""
+    found = linear * (a @ b.T) / a.shape[1]
+    if np.ndim(width) == 0:
+        return found + np.exp(-squared_distances(a, b) / (2 * width))
+    for column, other, one in zip(a.T, b.T, np.asarray(width), strict=True):
+        found += np.exp(-(np.subtract.outer(column, other) ** 2) / (2 * one)) / np.sqrt(a.shape[1])
+    return found
 
 
 def _leave_one_out(kernel: np.ndarray, e: np.ndarray) -> tuple[float, float]:
-    """The least leave-one-out error over the ridges λ and that ridge: α_i/((K + λ)⁻¹)_ii, α = (K + λ)⁻¹e."""
-    values, vectors = np.linalg.eigh(kernel)
-    rotated, squares = vectors.T @ e, vectors**2
-    ridges, errors = np.logspace(-6, 2, 9), []
-    for ridge in ridges:
-        inverse = 1 / (np.maximum(values, 0) + ridge)
-        off = vectors @ (inverse[:, None] * rotated) / (squares @ inverse)[:, None]
-        errors.append(float(np.sum(off**2)))
-    best = first_least(errors)
-    return errors[best], float(ridges[best])
+    """The least leave-one-out error of kernel ridge regression over the ridges, and that ridge.
+
+    It is the ridge regression on a root of the kernel, which is positive but for rounding.
+    """
+    root = np.linalg.cholesky(kernel + 1e-8 * np.mean(np.diag(kernel)) * np.eye(len(kernel)))
+    ridge = load("sklearn.linear_model").RidgeCV(_KERNEL_RIDGES, fit_intercept=False, gcv_mode="eigen")
+    ridge.fit(root, e)
+    return -ridge.best_score_, ridge.alpha_

@@ -15,7 +15,7 @@ from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplai
 from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._monitor import residual_share
 from biasfree.diagnostics._targets import Preparation, TargetShares, preparation, target_shares
-from biasfree.diagnostics.advice._competitors import Competitors, competitors
+from biasfree.diagnostics.advice._competitors import Competitors, competitors, installed
 from biasfree.diagnostics.advice._peers import Peers, peers
 from biasfree.diagnostics.advice._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnostics.advice._subject import Subject
@@ -233,8 +233,8 @@ class Measurements:
 
     @cached_property
     def competitors(self) -> Competitors | None:
-        """Linear maps and a kernel machine, tested on held-out samples."""
-        if self.data is None or self.task is None:
+        """Linear maps and a kernel machine, tested on held-out samples; None without scikit-learn."""
+        if self.data is None or self.task is None or not installed():
             return None
         return competitors(self.data.x, self.task, seed=self.seed)
 

@@ -71,11 +71,10 @@ def _of_peers(measured: Measurements) -> Iterator[Reason]:
         return
     shape = " → ".join(map(str, peers.sizes))
     whose = "the model's shape" if peers.known else "a standard shape, since the model's is not known"
-    limit = "" if peers.finished else " Some trainings ended at their time limit, so these scores may be low."
     yield Reason(
         f"networks {shape} ({whose}) trained here on the same samples, tested on held-out ones: with biases "
         f"minus without {measured_points(peers.biased.minus(peers.plain))}, one layer more minus the same "
-        f"{measured_points(peers.deeper.minus(peers.plain))}.{limit}"
+        f"{measured_points(peers.deeper.minus(peers.plain))}."
     )
 
 

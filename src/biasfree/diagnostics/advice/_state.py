@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from biasfree.diagnostics.advice._competitors import installed
 from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.diagnostics.advice._task import difference
 from biasfree.ties import EPS, share_side, side
@@ -21,6 +22,7 @@ Case = Literal[
     "not yet",  # as good as a linear map, where a nonlinear model does better
     "intercept",  # a linear map with an intercept does better than the model
     "no signal",  # nothing predicts the targets better than a constant
+    "not compared",  # scikit-learn is not installed
     "too few",  # too few samples to hold some out
     "constant",  # all targets are equal
     "no targets",  # there are no data
@@ -209,7 +211,7 @@ def _case(
     if task.constant:
         return "constant"
     if versus is None:
-        return "too few"
+        return "too few" if installed() else "not compared"
     signal = _signal(measured, unseen)
     if measured.score is None:
         return "earns" if helps else "needs none" if signal else "no signal"
