@@ -125,7 +125,7 @@ def test_no_interruption_is_lost_in_a_callback(tmp_path, moment):
 
 
 def test_an_interruption_after_the_last_figure_counts(tmp_path):
-    code, text = Run(tmp_path / "out", "quick", STUBS="1", MOMENT="biasfree_papers.commands.claims").end()
+    code, text = Run(tmp_path / "out", "quick", STUBS="1", MOMENT="biasfree_papers.commands.summary").end()
     assert (code, "Traceback" in text) == (130, False)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 import oracles
 from biasfree.theory import activation_patterns
-from biasfree_papers.frei2022.first_step import logistic_slope, step_rank_bounds
-from biasfree_papers.shared.descent_margins import descent_margins
+from biasfree_papers.frei2022.compute import logistic_slope, step_rank_bounds
 from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
+from biasfree_papers.shared.sign_blocks import descent_margins
 from edges.cases import anything, fitted, on_case
 
 

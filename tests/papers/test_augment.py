@@ -5,7 +5,7 @@ import pytest
 
 import biasfree as bf
 from biasfree_papers.augment import compute
-from biasfree_papers.augment.asymmetric import homogeneous, separable
+from biasfree_papers.augment.compute import homogeneous, separable
 
 
 def test_numbers(numbers):

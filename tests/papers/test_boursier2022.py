@@ -5,8 +5,7 @@ import pytest
 import xarray
 
 from biasfree_papers.boursier2022 import claims as statements
-from biasfree_papers.boursier2022.compute import targets
-from biasfree_papers.boursier2022.ranks import around_teacher
+from biasfree_papers.boursier2022.compute import around_teacher, targets
 
 
 def test_numbers(numbers):

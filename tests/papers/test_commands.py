@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 import biasfree
 from biasfree.cli._command import app
 from biasfree_papers import reproduction
-from biasfree_papers.commands.claims import show_claims
-from biasfree_papers.commands.summary import LINES, figure_line, screen
+from biasfree_papers.commands.summary import LINES, figure_line, screen, show_claims
 from biasfree_papers.commands.watching import Watcher
 from biasfree_papers.experiment import silent
 from biasfree_papers.registry import REGISTRY

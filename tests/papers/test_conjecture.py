@@ -5,10 +5,9 @@ import pytest
 
 import biasfree as bf
 from biasfree_papers.conjecture.claims import finished
-from biasfree_papers.conjecture.halves import half_distance
+from biasfree_papers.conjecture.compute import half_distance
 from biasfree_papers.conjecture.inputs import CONDITION, KINDS, TARGETS, even_task
-from biasfree_papers.shared.loss_levels import LEVELS
-from biasfree_papers.shared.trajectories import least_squares_loss
+from biasfree_papers.shared.trajectories import LEVELS, least_squares_loss
 
 DEPTHS = (3, 4)
 CELLS = len(KINDS) * len(TARGETS) * len(DEPTHS)

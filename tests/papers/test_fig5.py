@@ -8,7 +8,7 @@ import biasfree as bf
 from biasfree_papers.experiment import Claim
 from biasfree_papers.fig5.claims import _explained, path_gap
 from biasfree_papers.fig5.compute import SMALL, Settings, course, fallen, reading
-from biasfree_papers.shared.loss_levels import LEVELS, accurate, drift_of, fall
+from biasfree_papers.shared.trajectories import LEVELS, accurate, drift_of, fall
 
 OURS = 2
 DATA = Settings(**SMALL).data(printed=False)

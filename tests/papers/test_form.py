@@ -7,11 +7,11 @@ import pytest
 import xarray
 
 import biasfree as bf
+from biasfree_papers.figure import read_text
 from biasfree_papers.named_arrays import as_arrays, as_dataset, layers, network_of
 from biasfree_papers.panels import Row, picture
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting
 from biasfree_papers.statements import observed, ours, paper, table
-from biasfree_papers.texts import read_text
 
 
 @dataclass(frozen=True)

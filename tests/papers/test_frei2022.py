@@ -8,8 +8,7 @@ from hypothesis.strategies import floats, integers, just, one_of, sampled_from
 
 import biasfree as bf
 from biasfree_papers.experiment import silent
-from biasfree_papers.frei2022.compute import linear_share
-from biasfree_papers.frei2022.first_step import step_rank_bounds
+from biasfree_papers.frei2022.compute import linear_share, step_rank_bounds
 
 ON_MARGIN = 4  # the claim on the limit
 

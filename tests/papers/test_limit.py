@@ -7,8 +7,7 @@ from biasfree import Dataset, theory
 from biasfree import data as tasks
 from biasfree_papers.experiment import silent
 from biasfree_papers.limit.claims import distance
-from biasfree_papers.limit.compute import Settings, run
-from biasfree_papers.limit.margin import Asymptote
+from biasfree_papers.limit.compute import Asymptote, Settings, run
 
 
 def test_numbers(numbers):

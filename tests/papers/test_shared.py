@@ -11,7 +11,7 @@ from biasfree.trajectory import Stats, Trajectory
 from biasfree_papers.shared import trajectories as measures
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.linear_twins import rounding, update_rate
-from biasfree_papers.shared.twin_errors import broken
+from biasfree_papers.shared.picture import broken
 
 X = np.array([1.0, 2.0, 5.0, 10.0])
 

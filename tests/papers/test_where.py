@@ -3,7 +3,7 @@
 import numpy as np
 
 import biasfree as bf
-from biasfree_papers.shared import opposite_pairs as opposites
+from biasfree_papers.shared import linear_twins as twins
 from biasfree_papers.where import points
 
 
@@ -62,4 +62,4 @@ def test_data_that_keep_their_symmetry_are_not_judged(experiment, numbers):
 
 def test_halves_of_symmetric_data_are_the_whole():
     data = bf.data.odd_sine(40, 3, seed=0)
-    np.testing.assert_allclose(opposites.of_halves(data), opposites.least_squares(data), atol=1e-12)
+    np.testing.assert_allclose(twins.of_halves(data), twins.least_squares(data), atol=1e-12)

@@ -10,8 +10,7 @@ import numpy as np
 
 from biasfree.tables import Table, as_json
 from biasfree.ties import side
-from biasfree_papers.settings import FigureSettings
-from biasfree_papers.types import Report
+from biasfree_papers.settings import FigureSettings, Report
 
 if TYPE_CHECKING:
     import xarray

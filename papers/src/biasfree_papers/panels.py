@@ -11,7 +11,10 @@ from biasfree import plots
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:  # in annotations alone: to import a figure does not load matplotlib
+    Axes = Figure = Any
 
 #: Draws one panel.
 Panel = Callable[[Any, "xarray.Dataset"], None]
@@ -40,12 +43,12 @@ def picture(
     legend: Literal["", "below", "right"] = "",
 ) -> Figure:
     """A figure of rows of panels, with letters from (a) on; `height` and `width` are in inches."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as NewFigure
 
     given = [row if isinstance(row, Row) else Row(row) for row in rows]
     letters = iter(ascii_lowercase)
     with plots.style():
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = NewFigure(figsize=(width, height), layout="constrained")
         parts: Any = figure.subfigures(
             len(given), 1, height_ratios=[row.height for row in given], squeeze=False
         )

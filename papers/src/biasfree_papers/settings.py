@@ -1,4 +1,4 @@
-"""The settings of a figure: a dataclass of defaults, each with its meaning and a check of new values."""
+"""What a run of a figure is given: settings with defaults, meanings and checks, and a way to report."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import numpy as np
 from biasfree.arrays import real, whole
 
 Check = Callable[[str, Any], Any]
+#: Called with a few words on the progress of a run.
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)

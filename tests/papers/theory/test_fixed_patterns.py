@@ -11,9 +11,9 @@ from scipy.optimize import nnls
 import biasfree as bf
 from biasfree.diagnostics import stable_rank
 from biasfree.theory import activation_patterns
-from biasfree_papers.frei2022.first_step import logistic_slope
-from biasfree_papers.shared.descent_margins import descent_margins
+from biasfree_papers.frei2022.compute import logistic_slope
 from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
+from biasfree_papers.shared.sign_blocks import descent_margins
 
 EPS = np.finfo(float).eps
 seeds, leaks = integers(0, 2**31), one_of(just(0.0), just(1.0), floats(0.05, 1))

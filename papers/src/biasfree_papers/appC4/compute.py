@@ -15,10 +15,9 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import setting, several
+from biasfree_papers.settings import Report, setting, several
 from biasfree_papers.shared import linear_twins as twins
 from biasfree_papers.shared.trajectories import accuracy
-from biasfree_papers.types import Report
 
 _SAVED = 101
 _EVERY = 20  # steps of descent between saved times

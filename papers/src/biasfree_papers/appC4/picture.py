@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import picture
-from biasfree_papers.shared.picture import MARKERS, colors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import MARKERS, colors, once
 
 _TIME = "rescaled time $cst/\\tau$"
 
@@ -50,7 +46,7 @@ def _collapsed(axes: Axes, n: xarray.Dataset) -> None:
         own = n.sel(task=task)
         plots.theory_curve(axes, n.fine, own.solution_size, ls=style, color=color)
         sizes = own.end_size.stack(run=("leak", "seed"))
-        labels = [label] + ["_"] * (sizes.sizes["run"] - 1)
+        labels = once(label, sizes.sizes["run"])
         axes.plot(n.strength, sizes, marker, mfc="none", color=color, label=labels)
     axes.set(xlabel="the linear twin's strength $\\lambda/(cs)$", ylabel="$|w|/s$ at the end, all leaks")
     axes.legend(loc="upper right")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import picture
-from biasfree_papers.shared.picture import MARKERS, colors
-from biasfree_papers.shared.twin_errors import broken, seeds_and_median
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import MARKERS, broken, colors, seeds_and_median
 
 _STEP = "step $\\eta$ / largest stable step"
 _LEAKS = "o^vD<>Ph*s"  # a marker for every leak

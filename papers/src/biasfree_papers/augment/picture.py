@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree.networks import Network
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import once
 
 _NAMES = {"xor": "tilted XOR", "three": "three points", "separable": "separable"}
 _HOW = {"plain": "without mirror images", "mirrored": "with mirror images"}
@@ -37,7 +34,7 @@ def _losses(axes: Axes, n: xarray.Dataset, *, task: str) -> None:
             runs = n.losses.sel(task=task, loss="logistic", images=images, leak=leak)
             broad = 1.0 if images == "plain" or leak == 0 else 2.0
             look: Any = {"color": colors[leak], "ls": _STYLES[images], "lw": broad, "zorder": 2 + rank}
-            labels = [f"{name}, {how.removesuffix(' mirror images')}", *["_"] * (n.sizes["seed"] - 1)]
+            labels = once(f"{name}, {how.removesuffix(' mirror images')}", n.sizes["seed"])
             axes.plot(n.time[1:], runs.transpose("time", "seed")[1:], label=labels, **look)
     axes.set(xscale="log", yscale="log", xlabel="time $t/\\tau$", ylabel=f"logistic loss, {_NAMES[task]}")
     if (best := float(n.best.sel(task=task, loss="logistic"))) > 0:

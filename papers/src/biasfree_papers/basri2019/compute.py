@@ -12,10 +12,9 @@ import xarray
 import biasfree as bf
 from biasfree.arrays import positive, whole
 from biasfree_papers.basri2019.circle import circle_rates, halving_times
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.exponents import fitted
-from biasfree_papers.shared.opposite_pairs import even_width
-from biasfree_papers.types import Report
+from biasfree_papers.shared.linear_twins import even_width
 
 #: Kinds of networks: layers, and whether they have biases.
 KINDS = {"two layers": (2, False), "with biases": (2, True), "three layers": (3, False)}

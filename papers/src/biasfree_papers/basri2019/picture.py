@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import Row, picture
+from biasfree_papers.panels import Axes, Figure, Row, picture
 from biasfree_papers.shared.exponents import written
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.shared.picture import once
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "two layers": {"color": "#0072b2", "marker": "o"},
@@ -46,7 +43,7 @@ def _last(axes: Axes, n: xarray.Dataset) -> None:
     floor, label = n.floor.sel(frequency=n.odd), "floor, two layers"
     axes.hlines(floor, n.odd - 0.45, n.odd + 0.45, label=label, color="k", lw=1.2, zorder=3)
     for turn, (kind, look) in enumerate(_LOOKS.items()):
-        last, names = n["last"].sel(kind=kind), [kind] + ["_"] * (n.sizes["seed"] - 1)
+        last, names = n["last"].sel(kind=kind), once(kind, n.sizes["seed"])
         axes.plot(n.frequency + 0.24 * (turn - 1), last, ls="none", label=names, **look, **_OPEN)
     axes.set(yscale="log", xlabel="frequency $k$", ylabel="last loss", xticks=n.frequency)
 

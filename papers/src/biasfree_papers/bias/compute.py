@@ -15,9 +15,8 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree_papers.bias.six_points import SixSettings, of_plane, run_six, with_biases, with_third
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import at_least, seeds, setting
-from biasfree_papers.shared.opposite_pairs import even_width
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report, at_least, seeds, setting
+from biasfree_papers.shared.linear_twins import even_width
 
 #: Samples with y = +1; the first is the point of their convex hull nearest to the origin.
 POSITIVES = np.array([[1.0, 1.2], [2.6, 0.4], [3.0, 1.2], [2.2, 2.0]])

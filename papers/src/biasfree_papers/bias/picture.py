@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
@@ -11,11 +11,7 @@ from biasfree import plots
 from biasfree.data import Dataset
 from biasfree_papers.bias.compute import POSITIVES
 from biasfree_papers.named_arrays import network_of
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
 
 _PLAIN, _BIASED = "#0072b2", "#d55e00"
 _EXTENT, _SIX = 4.2, 1.6

@@ -201,8 +201,7 @@ def _show(records: Sequence[Mapping[str, Any]], out: Path, verbose: bool) -> boo
 
     Returns whether there are such.
     """
-    from biasfree_papers.commands.claims import show_claims
-    from biasfree_papers.commands.summary import columns, screen, show
+    from biasfree_papers.commands.summary import columns, screen, show, show_claims
     from biasfree_papers.reproduction.report import holds, of_kind
 
     if verbose:

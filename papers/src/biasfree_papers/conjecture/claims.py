@@ -9,9 +9,9 @@ import numpy as np
 import xarray
 
 from biasfree.tables import Table
-from biasfree_papers.conjecture.halves import LEARNED
+from biasfree_papers.conjecture.compute import LEARNED
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.loss_levels import ACCURATE, LEVELS, accurate
+from biasfree_papers.shared.trajectories import ACCURATE, LEVELS, accurate
 from biasfree_papers.statements import observed, ours, paper, table
 
 #: The share of |W|² that may lie outside the structure where it is said to be there.

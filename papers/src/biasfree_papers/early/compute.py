@@ -15,9 +15,8 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import accuracy, weight_gap
-from biasfree_papers.types import Report
 
 _INSIDE = 20  # saved times in Lemma 12's window, its end among them
 

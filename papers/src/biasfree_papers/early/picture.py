@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree_papers.early.claims import allowed
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
 
 _DASHED = (0, (4, 2))
 

@@ -10,7 +10,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.fig1.compute import KINDS
-from biasfree_papers.shared.loss_levels import ACCURATE, accurate
+from biasfree_papers.shared.trajectories import ACCURATE, accurate
 from biasfree_papers.statements import observed, ours, paper, table
 
 TASK_NAMES = {"six": "the six points", "g": "g on the circle"}

@@ -16,10 +16,8 @@ from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting
-from biasfree_papers.shared.loss_levels import drift_of
-from biasfree_papers.shared.trajectories import accuracy, split_defect
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting
+from biasfree_papers.shared.trajectories import accuracy, drift_of, split_defect
 
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
 KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three_biased": (3, True)}

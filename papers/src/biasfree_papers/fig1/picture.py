@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
@@ -14,11 +14,7 @@ from biasfree.data import separation_target
 from biasfree_papers.fig1.claims import KIND_NAMES, flow_ratio, learning
 from biasfree_papers.fig1.compute import KINDS, datasets
 from biasfree_papers.named_arrays import network_of
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
 
 #: Colors that differ for color-blind eyes and in gray; lines of biased networks are broken.
 _LOOKS: dict[str, dict[str, Any]] = {

@@ -13,9 +13,8 @@ import biasfree as bf
 from biasfree import theory
 from biasfree.arrays import positive
 from biasfree_papers.fig3 import finals
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.trajectories import accuracy, least_squares_loss
-from biasfree_papers.types import Report
 
 KINDS = ("simulated", "pair", "equal_pair", "reduced", "white")
 _PAIR_RTOL = 1e-8

@@ -10,8 +10,8 @@ import xarray
 
 import biasfree as bf
 from biasfree import theory
+from biasfree_papers.settings import Report
 from biasfree_papers.shared.trajectories import accuracy
-from biasfree_papers.types import Report
 
 if TYPE_CHECKING:
     from biasfree_papers.fig3.compute import Settings

@@ -8,12 +8,11 @@ import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import Row, picture
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import MARKERS
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 _DASHED = (0, (2, 1.5))
 _BLUE, _RED = "#2166ac", "#b2182b"
@@ -63,7 +62,7 @@ def _rescaled(axes: Axes, n: xarray.Dataset, objective: str) -> None:
     relu = leaks[0][0]
     plots.theory_curve(axes, relu.rescaled, relu.loss.sel(kind="reduced"), color="0.3", label="reduced flow")
     for i, (one, color) in enumerate(leaks):
-        look: Any = {"shown": 12, "shift": i / len(leaks), "color": color, "marker": "osDv^<>Ph*"[i % 10]}
+        look: Any = {"shown": 12, "shift": i / len(leaks), "color": color, "marker": MARKERS[i]}
         look["label"] = f"$\\alpha$ = {float(one.leak):g}" if objective == "logistic" else None
         plots.simulated_points(axes, one.rescaled, one.loss.sel(kind="simulated"), ms=2.8, **look)
     axes.set(xlabel="rescaled time $ct/\\tau$", ylabel="loss" if objective == "square" else "logistic loss")

@@ -10,7 +10,7 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.loss_levels import ACCURATE
+from biasfree_papers.shared.trajectories import ACCURATE
 from biasfree_papers.statements import observed, ours, paper, table
 
 #: The share of |W|² that may lie outside a structure where it is said to be there.

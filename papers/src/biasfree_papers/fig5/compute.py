@@ -18,9 +18,8 @@ from biasfree.sweeps import tabulate
 from biasfree.theory import DeepParts
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
-from biasfree_papers.shared.loss_levels import accurate, fall
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.shared.trajectories import accurate, fall
 
 #: Networks that begin with the same weights, and their leaks.
 LEAKS = {"relu": 0.0, "linear": 1.0}

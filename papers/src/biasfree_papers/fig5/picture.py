@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
@@ -11,18 +11,14 @@ import xarray
 from biasfree import plots
 from biasfree_papers.fig5.compute import LEAKS
 from biasfree_papers.named_arrays import network_of
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import legend_above
 
 _NAMES = {"linear": "linear", "relu": "ReLU"}
 _STYLES: dict[str, Any] = {"linear": (0, (4, 1.5)), "relu": "-"}
 _MARKERS = {"linear": "x", "relu": "o"}
 _HALVES = {"linear": "x", "ReLU, +": "^", "ReLU, −": "v"}
 _COLORS = {3: "#440154", 4: "#21918c", 5: "#d08c00"}
-_ABOVE: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.12), "ncols": 2, "fontsize": 6.5}
 _LAYERS = ("#0072b2", "#e69f00", "#009e73")
 
 
@@ -55,7 +51,7 @@ def _spectra(axes: Axes, n: xarray.Dataset) -> None:
     for name, ls in _STYLES.items():
         axes.plot([], [], ls=ls, marker=_MARKERS[name], mfc="none", color="0.4", label=_NAMES[name])
     axes.set(yscale="log", ylim=(2e-4, 2), xlabel="index $i$", ylabel="$s_i(W_l)/s_1(W_l)$")
-    axes.legend(**_ABOVE)
+    legend_above(axes, 1.12)
 
 
 def _loss(axes: Axes, n: xarray.Dataset) -> None:
@@ -73,7 +69,7 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
     plots.level(axes, first / 2, "half")
     axes.set(xlabel="time since the plateau, $(t-t_0)/\\tau$", ylabel="loss, $L$ = 3")
     axes.set(xlim=(-0.25 * max(ends), 1.3 * max(ends)), ylim=(-0.03 * first, 1.1 * first))
-    axes.legend(**_ABOVE)
+    legend_above(axes, 1.12)
 
 
 def _when(one: xarray.Dataset, level: float) -> float:
@@ -98,4 +94,4 @@ def _speeds(axes: Axes, n: xarray.Dataset) -> None:
         axes.plot([], [], ls="none", marker=marker, mfc="none", color="0.4", label=name)
     names = {"xlabel": "$u$ if linear, $p$ of a half", "ylabel": "$\\tau\\dot u$ and $2\\tau\\dot p$"}
     axes.set(xlim=(0, None), ylim=(0, None), **names)
-    axes.legend(**_ABOVE)
+    legend_above(axes, 1.12)

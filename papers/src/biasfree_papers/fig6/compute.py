@@ -17,9 +17,8 @@ from biasfree.sweeps import tabulate
 from biasfree.theory import SixPointEscape, six_point_escape
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import least_squares_loss
-from biasfree_papers.types import Report
 
 SAVES = 600  # of every run
 SMALL_DELTA = 0.1  # the largest δ that the straight line is fitted to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
@@ -11,11 +11,8 @@ from biasfree import plots
 from biasfree.data import six_points
 from biasfree_papers.fig6.compute import ZERO
 from biasfree_papers.named_arrays import network_of
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import legend_above, once
 
 _STUCK, _SEED, _LINE = "#d55e00", "#0072b2", "0.35"
 _DARKEST = 1.5  # where the colors of both maps end
@@ -73,18 +70,13 @@ def _rates(axes: Axes, n: xarray.Dataset) -> None:
     ends, slope = np.array([0, 1]), float(n.slope)
     axes.plot(ends, 1e3 * slope * ends, ls=":", color=_LINE, label=f"{slope:.3g} $\\delta$")
     rate, flow = 1e3 / n.duration, 1e3 / n.flow_duration
-    axes.plot(n.delta, rate.where(rate > 0), **_OPEN, label=_once("seeds", n))
+    axes.plot(n.delta, rate.where(rate > 0), **_OPEN, label=once("seeds", n.sizes["seed"]))
     axes.plot(n.flow_delta, flow.where(flow > 0), "x", color="k", ms=4.5, label="exact flow")
     _censored(axes, (rate == 0).sum("seed"))
     top = float(rate.max()) or 1.0
     axes.set(ylim=(-0.06 * top, 1.08 * top), ylabel="1/duration ($10^{-3}/\\tau$)")
     _delta_axis(axes, n)
-    _legend(axes)
-
-
-def _once(label: str, n: xarray.Dataset) -> list[str]:
-    """A label for the first of the lines of all seeds."""
-    return [label] + ["_"] * (n.sizes["seed"] - 1)
+    legend_above(axes, 1.07, fontsize=6)
 
 
 def _censored(axes: Axes, counts: xarray.DataArray) -> None:
@@ -107,21 +99,16 @@ def _shares(axes: Axes, n: xarray.Dataset) -> None:
     axes.plot(n.delta, 100 * zero, "v", mfc="none", color=_STUCK, ms=4, label="at zero loss")
     axes.set(ylim=(-5, 105), ylabel="share of seeds (%)", yticks=[0, 25, 50, 75, 100])
     _delta_axis(axes, n)
-    _legend(axes)
+    legend_above(axes, 1.07, fontsize=6)
 
 
 def _finals(axes: Axes, n: xarray.Dataset) -> None:
     plots.level(axes, 4 / 9, "4/9", side="right")
-    axes.plot(n.delta, n.final, **_OPEN, label=_once("seeds", n))
+    axes.plot(n.delta, n.final, **_OPEN, label=once("seeds", n.sizes["seed"]))
     axes.plot(n.flow_delta, n.flow_final, "x", color="k", ms=4.5, label="exact flow")
     axes.set(yscale="log", ylabel="final loss")
     _delta_axis(axes, n)
-    _legend(axes)
-
-
-def _legend(axes: Axes) -> None:
-    """Above the panel, where it covers nothing."""
-    axes.legend(loc="lower center", bbox_to_anchor=(0.55, 1.07), ncols=2, fontsize=6, columnspacing=1.0)
+    legend_above(axes, 1.07, fontsize=6)
 
 
 def _delta_axis(axes: Axes, n: xarray.Dataset) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import xarray
 
 from biasfree.arrays import positive
-from biasfree_papers.settings import setting
+from biasfree_papers.settings import Report, setting
 from biasfree_papers.shared.xor import compute
-from biasfree_papers.types import Report
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,8 @@ class Settings(compute.XorSettings):
     step: float = setting(0.004, "the step of gradient descent, a positive number", positive)
 
 
+#: Where the claims and the picture are.
+SHARED = "biasfree_papers.shared.xor"
 SECONDS = 30
 SMALL: dict[str, Any] = {
     "sets": (2,), "width": 12, "scale": 1e-4, "step": 0.02, "times": 161, "seeds": 2, "span": 3,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree_papers.frei2022.claims import mixtures
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import MARKERS, colors, once
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -24,10 +21,10 @@ def draw(n: xarray.Dataset) -> Figure:
 def _looks(n: xarray.Dataset) -> dict[float, dict[str, Any]]:
     """A color, a marker and a name for every size of the initial weights."""
     sizes = np.unique(n.factor).tolist()
-    shades = plots.leak_colors(np.linspace(0, 1, len(sizes)))
+    shades = colors(len(sizes))
     return {
         s: {"color": c, "marker": m, "label": f"{s:g} of Xavier's"}
-        for s, c, m in zip(sizes, shades, "osDv^<>Ph*", strict=False)
+        for s, c, m in zip(sizes, shades, MARKERS, strict=False)
     }
 
 
@@ -37,7 +34,7 @@ def _one_step(axes: Axes, n: xarray.Dataset) -> None:
         runs = last.isel(run=np.flatnonzero(last.large == large))
         at, middle = runs.factor * (0.9, 1.1)[large], runs.median("seed")
         axes.vlines(at, middle.low, middle.high, color=color, lw=4, alpha=0.3)
-        label = [f"$\\eta$ = {float(eta):g}", *[""] * n.sizes["seed"]][: n.sizes["seed"]]
+        label = once(f"$\\eta$ = {float(eta):g}", n.sizes["seed"])
         look: Any = {"ls": "none", "marker": marker, "mfc": "none", "ms": 3, "mew": 0.7, "color": color}
         axes.plot(at, runs.ranks.isel(save=1), label=label, **look)
     plots.level(axes, float(last.ranks.isel(save=0).median()), "before", side="left")

@@ -14,10 +14,9 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.sweeps import tabulate
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared import sign_blocks
 from biasfree_papers.shared.fixed_patterns import gated_max_margin
-from biasfree_papers.types import Report
 
 ORTHOGONAL = "orthogonal"
 

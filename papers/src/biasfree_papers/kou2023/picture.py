@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
-from biasfree import plots
 from biasfree_papers.kou2023.claims import ratio
-from biasfree_papers.panels import picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import MARKERS, colors
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -23,10 +19,10 @@ def draw(n: xarray.Dataset) -> Figure:
 
 def _looks(n: xarray.Dataset) -> list[tuple[str, dict[str, Any], str]]:
     """Every leak with its name, its color and marker, and its line."""
-    shades = plots.leak_colors(np.linspace(0, 1, n.sizes["leak"] + 1))
+    shades = colors(n.sizes["leak"] + 1)
     names = ["ReLU" if leak == 0 else f"leak {leak:g}" for leak in n.leak.values]
     return [
-        (name, {"color": shades[j], "marker": "osDv^<>Ph*"[j % 10]}, ("-", "--", "-.", ":")[j % 4])
+        (name, {"color": shades[j], "marker": MARKERS[j]}, ("-", "--", "-.", ":")[j % 4])
         for j, name in enumerate(names)
     ]
 

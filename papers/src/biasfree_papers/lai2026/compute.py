@@ -11,10 +11,9 @@ import xarray
 import biasfree as bf
 from biasfree.arrays import positive
 from biasfree_papers.lai2026.sign_interpolator import sign_interpolator
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.trajectories import rounding
-from biasfree_papers.types import Report
 
 TARGETS = ["labels", "noise"]  # alternating +1, −1, and independent N(0, 1)
 MODELS = ["two neurons", "networks"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
@@ -11,11 +11,8 @@ import xarray
 from biasfree import plots
 from biasfree_papers.lai2026.claims import FITTED, exponent
 from biasfree_papers.lai2026.compute import MEASURES
-from biasfree_papers.panels import picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import colors
 
 _MARKERS = {"labels": "o", "noise": "s"}
 _LOOKS: dict[str, Any] = {
@@ -33,7 +30,7 @@ def draw(n: xarray.Dataset) -> Figure:
 
 def _distances(axes: Axes, n: xarray.Dataset, which: int) -> None:
     """Medians over seeds with their quartiles, the line ½√(n/d), and the fitted exponents."""
-    x, shades = 1 / n.ratio, plots.leak_colors(np.linspace(0, 1, n.sizes["samples"]))
+    x, shades = 1 / n.ratio, colors(n.sizes["samples"])
     ends = np.array([0.6 * x.min(), 1.6 * x.max()])
     plots.theory_curve(axes, ends, np.sqrt(ends) / 2, color="k", lw=1.0, label="$\\frac{1}{2}\\sqrt{n/d}$")
     if which == 2:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree_papers.limit.claims import distance, length
-from biasfree_papers.panels import picture
+from biasfree_papers.panels import Axes, Figure, picture
 from biasfree_papers.shared.picture import MARKERS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _TIME = "rescaled time $ct/\\tau$"
 _ANGLE = "angle to the hard margin (degrees)"

@@ -17,8 +17,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several, several_whole
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 
 _WIDTH = 50  # narrower networks are filled with zeros
 _BASE = ((-45.0, 1.0), (45.0, 1.0), (10.0, 1.6))  # degrees, lengths; the first two are the support

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree_papers.lyu2021.claims import law, one_signed
-from biasfree_papers.panels import picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import MARKERS, once
 
 _MARGIN = "margin over $c/(2|w^*|)$"
 
@@ -24,7 +21,7 @@ def draw(n: xarray.Dataset) -> Figure:
 
 
 def _leaks(n: xarray.Dataset) -> list[tuple[int, float, dict[str, Any]]]:
-    looks = zip(n.leak.values, plots.leak_colors(n.leak.values), "osDv^<>Ph*", strict=False)
+    looks = zip(n.leak.values, plots.leak_colors(n.leak.values), MARKERS, strict=False)
     plain = {"ls": "none", "mfc": "none"}
     return [(i, leak, {"color": c, "marker": m, **plain}) for i, (leak, c, m) in enumerate(looks)]
 
@@ -63,7 +60,7 @@ def _extra(axes: Axes, n: xarray.Dataset) -> None:
     for scale, color in zip(
         n.scale.values, plots.leak_colors(0.35 * np.arange(n.sizes["scale"])), strict=True
     ):
-        labels = [f"scale {scale:g}", *["_"] * (n.sizes["seed"] - 1)]
+        labels = once(f"scale {scale:g}", n.sizes["seed"])
         axes.plot(shown.extra_time, shown.sel(scale=scale).T, color=color, lw=0.9, label=labels)
     plots.level(axes, 1.0, "linear network, the best", side="left")
     plots.level(axes, 2 * leak / (1 + leak), "one sign", side="left")

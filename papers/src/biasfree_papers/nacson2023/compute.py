@@ -12,9 +12,8 @@ import xarray
 import biasfree as bf
 from biasfree.arrays import positive
 from biasfree_papers.nacson2023 import stable_minima
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import weight_gap
-from biasfree_papers.types import Report
 
 _SAVES = 8  # saved states of a run; the loss has to be low at the last quarter of them
 _ANGLES = np.linspace(-np.pi, np.pi, 721)

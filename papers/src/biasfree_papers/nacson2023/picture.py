@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree_papers.nacson2023.compute import circle
-from biasfree_papers.panels import picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, picture
+from biasfree_papers.shared.picture import once
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#7a5195")
 _LOOKS: Any = [{"color": c, "marker": m, "mfc": "none"} for c, m in zip(_COLORS, "osDv", strict=True)]
@@ -37,7 +34,7 @@ def _sharpness(axes: Axes, n: xarray.Dataset) -> None:
     axes.annotate("$2/\\eta$", (0.12, 1 / 0.12), (5, 3), textcoords="offset points")
     for one, look, aside in _sets(axes, n):
         scaled = (one.sharpness * one.ceiling / 2).where(one.settled | one.growing)
-        names = [str(one.set.values)] + ["_"] * (n.sizes["seed"] - 1)
+        names = once(str(one.set.values), n.sizes["seed"])
         axes.plot(aside * n.rung, scaled, ls="none", ms=3, mew=0.7, label=names, **look)
     axes.set(yscale="log", ylabel="sharpness$\\cdot\\eta_c/2$")
     axes.legend(loc="lower left", ncols=2, columnspacing=0.8, handletextpad=0.2, borderaxespad=0.1)

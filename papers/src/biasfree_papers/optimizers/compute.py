@@ -12,8 +12,7 @@ import xarray
 import biasfree as bf
 from biasfree.sweeps import tabulate
 from biasfree.theory import from_linear_twin, optimizer_twin
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
 
 
 class Way(NamedTuple):

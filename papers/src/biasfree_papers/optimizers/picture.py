@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree_papers.optimizers.compute import WAYS
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
 
 _LOOKS: dict[str, Any] = {
     "descent": ("#000000", "-"), "momentum": ("#0072b2", "-"), "Nesterov": ("#56b4e9", "--"),

@@ -15,11 +15,9 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting
 from biasfree_papers.shared import linear_twins as twins
-from biasfree_papers.shared import opposite_pairs as opposites
 from biasfree_papers.shared.trajectories import least_squares_loss
-from biasfree_papers.types import Report
 
 LOSSES = ("square", "logistic")
 SAVES = 100  # of every run
@@ -29,7 +27,7 @@ SAVES = 100  # of every run
 class Settings(SeededSettings):
     """Settings of the digits."""
 
-    width: int = setting(50, "an even number of neurons", opposites.even_width)
+    width: int = setting(50, "an even number of neurons", twins.even_width)
     scale: float = setting(1e-3, "the initial norm of a linear layer, a positive number", positive)
     step: float = setting(0.05, "the linear network's step, a positive number", positive)
     steps: int = setting(4000, "a number of steps", at_least(1))
@@ -83,13 +81,13 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
 def _compared(runs: Sequence[Trajectory], linear: Sequence[Trajectory], data: Dataset) -> dict[str, Any]:
     """ReLU networks and their twins: one row per seed, at common rescaled times."""
-    unit = opposites.rms(np.array([twin[-1](data.x) for twin in linear]))
+    unit = twins.rms(np.array([twin[-1](data.x) for twin in linear]))
     beside, own = list(zip(runs, linear, strict=True)), ("seed", "time")
     both = ("seed", "network", "time")
     return {
         "curve": (both, [[one.loss for one in pair] for pair in beside]),
         "wrong": (both, [[_wrong(one, data) for one in pair] for pair in beside]),
-        "gap": (own, [opposites.gap(run, twin, data, unit) for run, twin in beside]),
+        "gap": (own, [twins.gap(run, twin, data, unit) for run, twin in beside]),
         "weight_error": (own, [diagnostics.weight_errors(run, twin) for run, twin in beside]),
         "nonlinear": (("seed",), [diagnostics.nonlinear_share(run[-1], data.x)[0] for run in runs]),
         "linear_map": (
@@ -118,9 +116,9 @@ def _symmetry(data: Dataset, flips: int) -> dict[str, Any]:
 
 def _halves(data: Dataset) -> dict[str, float]:
     """Square loss: the limit of two kinds of neurons, each active on one half of the data; gap and loss."""
-    halves, best = opposites.of_halves(data), opposites.least_squares(data)
+    halves, best = twins.of_halves(data), twins.least_squares(data)
     return {
-        "halves_gap": opposites.rms(halves - best) / opposites.rms(best),
+        "halves_gap": twins.rms(halves - best) / twins.rms(best),
         "halves_loss": float(np.mean((data.y - halves) ** 2) / 2),
         "least_squares": least_squares_loss(data),
     }

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
 from biasfree.plots import spaced_indices
-from biasfree_papers.panels import Row, picture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import once
 
 _ORANGE, _BLUE = "#d55e00", "#0072b2"
 _LOOKS = {"centered": (_ORANGE, "o"), "mirrored": (_BLUE, "s")}
@@ -55,7 +52,7 @@ def _gap(axes: Axes, n: xarray.Dataset) -> None:
     for loss, style in _STYLES.items():
         for kind, (color, _) in _LOOKS.items():
             gaps = n.gap.sel(loss=loss, kind=kind).clip(min=1e-17)[:, 1:].T
-            labels = [f"{kind}, {loss}"] + ["_"] * (n.sizes["seed"] - 1)
+            labels = once(f"{kind}, {loss}", n.sizes["seed"])
             axes.plot(n.time[1:], gaps, ls=style, color=color, lw=0.8, label=labels)
     axes.set(xscale="log", yscale="log", xlabel=_TIME, ylabel="gap of outputs / output", ylim=(1e-17, 3))
     axes.set_yticks([1e-15, 1e-10, 1e-5, 1])

@@ -24,7 +24,7 @@ from biasfree_papers.reproduction.storage import (
     save_record,
     stored_numbers,
 )
-from biasfree_papers.types import Report
+from biasfree_papers.settings import Report
 
 if TYPE_CHECKING:
     import xarray

@@ -18,9 +18,17 @@ from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
 from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
-from biasfree_papers.settings import Check, SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import (
+    Check,
+    Report,
+    SeededSettings,
+    at_least,
+    seeds,
+    setting,
+    several,
+    several_whole,
+)
 from biasfree_papers.shared.trajectories import accuracy
-from biasfree_papers.types import Report
 
 EARLY = 100.0  # a time by which nearly all samples are classified, before margins level out
 _FRESH = 1000  # inputs, before their mirror images are added

@@ -10,7 +10,7 @@ import xarray
 
 import biasfree as bf
 from biasfree.arrays import positive
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.escape_sequence import escape_sequence
 from biasfree_papers.shared.orthogonal_inputs import interpolator_norm
 from biasfree_papers.town2026.uncovered_samples import (
@@ -18,7 +18,6 @@ from biasfree_papers.town2026.uncovered_samples import (
     loss_floor,
     uncovered_samples,
 )
-from biasfree_papers.types import Report
 
 GROWN = 1e-2  # |a_h||w_h| above which a neuron has grown; sizes at the end are about 1
 _DOMINANCE = np.sqrt(2)  # initially |a_h|/|w_h|: above 1, so that a_h never vanishes

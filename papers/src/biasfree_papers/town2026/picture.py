@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import picture
+from biasfree_papers.panels import Axes, Figure, picture
 from biasfree_papers.shared.exponents import written
+from biasfree_papers.shared.picture import MARKERS, colors
 from biasfree_papers.town2026.compute import probability
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _AFTER = 1.25  # where a run is no longer shown, in times of its last escape
-_MARKERS = "osDv^<>Ph*"
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -45,8 +41,8 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
 
 def _probability(axes: Axes, n: xarray.Dataset) -> None:
     widths = np.arange(1, int(n.widths.max()) + 1)
-    shades = plots.leak_colors(np.linspace(0, 1, n.sizes["samples"]))
-    for size, color, marker in zip(n.samples.values.tolist(), shades, _MARKERS, strict=False):
+    shades = colors(n.sizes["samples"])
+    for size, color, marker in zip(n.samples.values.tolist(), shades, MARKERS, strict=False):
         axes.plot(widths, [probability(size, width) for width in widths.tolist()], color=color)
         one = n.sel(samples=size)
         share = one.covered / n.draws

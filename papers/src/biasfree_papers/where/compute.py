@@ -11,8 +11,7 @@ import xarray
 
 from biasfree.sweeps import tabulate
 from biasfree.theory import final_weight_error_law
-from biasfree_papers.settings import FigureSettings, at_least, setting
-from biasfree_papers.types import Report
+from biasfree_papers.settings import FigureSettings, Report, at_least, setting
 from biasfree_papers.where import points
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree_papers.panels import Row, picture
+from biasfree_papers.panels import Axes, Figure, Row, picture
 from biasfree_papers.where.claims import WITHIN
 from biasfree_papers.where.points import DELTA
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _COLORS = ("#0072b2", "#009e73", "#d55e00")
 _SCALE = "scale $\\gamma$ of the initial weights"

@@ -9,7 +9,6 @@ import numpy as np
 
 import biasfree as bf
 from biasfree_papers.shared import linear_twins as twins
-from biasfree_papers.shared import opposite_pairs as opposites
 from biasfree_papers.shared.trajectories import accuracy, least_squares_loss
 
 #: Of the plateau's loss, what is left where the plateau of the six points is; δ times the last time of a run.
@@ -120,12 +119,12 @@ def relaxed(amount: float, seed: list[int]) -> dict[str, np.ndarray]:
     base, starts, linear = _twins(tuple(seed))
     data = [bf.data.desymmetrize(base, amount, seed=one) for one in seed]
     runs = twins.descent(starts, data, leak=0.0, **RELAXED_STEPS)
-    unit, best = opposites.rms(opposites.least_squares(base)), least_squares_loss(base)
+    unit, best = twins.rms(twins.least_squares(base)), least_squares_loss(base)
     left = np.array([(twin.loss - best) / (twin.loss[0] - best) for twin in linear])
     settled = int(np.argmax((left <= SETTLED).all(axis=0)))
     rows = zip(runs, linear, data, strict=True)
-    gaps = np.array([opposites.gap(*row, unit) for row in rows])
-    halves = [opposites.rms(opposites.of_halves(one) - opposites.least_squares(one)) / unit for one in data]
+    gaps = np.array([twins.gap(*row, unit) for row in rows])
+    halves = [twins.rms(twins.of_halves(one) - twins.least_squares(one)) / unit for one in data]
     return {
         "gap": gaps[:, settled],
         "last_gap": gaps[:, -1],

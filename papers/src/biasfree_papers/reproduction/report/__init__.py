@@ -1,5 +1,6 @@
 """The report: report.html and claims.json, from the records of the finished figures."""
 
+from biasfree_papers.reproduction.report._page import PAGE, write_report
 from biasfree_papers.reproduction.report._verdicts import (
     count,
     headlines,
@@ -14,7 +15,6 @@ from biasfree_papers.reproduction.report._verdicts import (
     spread,
     tally,
 )
-from biasfree_papers.reproduction.report._write import PAGE, write_report
 
 __all__ = [
     "PAGE",

@@ -1,11 +1,14 @@
-"""The page: the paper's statement and its main figures first, then every figure in a section of its own."""
+"""The report: the paper's statement and its main figures first, then every figure in a section of its own."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from biasfree.files import replacing
 from biasfree.pages import Markup, bullets, cells, folded, grid, heading, joined, page, tag
 from biasfree_papers.experiment import KINDS, NEIGHBORS, PAPER, UNKNOWN
 from biasfree_papers.registry import REGISTRY
@@ -19,6 +22,7 @@ from biasfree_papers.reproduction.report._verdicts import (
     of_kind,
     tally,
 )
+from biasfree_papers.reproduction.storage import RECORD, finished_record
 
 _STYLE = Path(__file__).with_name("report.css")
 #: The figures in the main text of the paper, which are shown first.
@@ -58,6 +62,7 @@ _KEY = Markup(
     "<p>A bound is derived; stated by the paper; chosen by us; or chosen with runs at hand, which tests "
     "little.</p>"
 )
+PAGE = "report.html"
 
 
 def whole_page(out: Path, records: Sequence[Record]) -> str:
@@ -163,3 +168,19 @@ def _row(record: Record) -> Markup:
 
 def _link(record: Record) -> Markup:
     return tag("a", record["figure"], href=f"#{record['figure']}")
+
+
+def write_report(out: Path) -> list[dict[str, Any]]:
+    """Write out/report.html and out/claims.json from the figures that are finished; returns their records."""
+    records = list(_records(out))
+    with replacing(out / RECORD) as file:
+        file.write(json.dumps(records, indent=1, ensure_ascii=False).encode())
+    with replacing(out / PAGE) as file:
+        file.write(whole_page(out, records).encode())
+    return records
+
+
+def _records(out: Path) -> Iterator[dict[str, Any]]:
+    for name in REGISTRY:
+        if (record := finished_record(out / name)) is not None:
+            yield record

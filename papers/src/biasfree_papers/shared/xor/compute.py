@@ -14,10 +14,8 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
 from biasfree_papers.shared.xor import measures
-from biasfree_papers.shared.xor.gated import gated
-from biasfree_papers.types import Report
 
 #: The sets, by their number of points.
 SETS = {2: tasks.orthogonal_pair, 4: tasks.xor}
@@ -65,7 +63,7 @@ def run(settings: XorSettings, report: Report, *, loss: str) -> xarray.Dataset:
         flows, found = case.numbers(*case.grid(settings.span, settings.times), report)
         parts.append(found)
         if size == 4 and loss == "square":  # the loss that gated networks are solved for
-            extra = extra.merge(gated(flows, case.data))
+            extra = extra.merge(measures.gated(flows, case.data))
     sets = xarray.Variable("set", np.array(settings.sets))
     return xarray.concat(parts, sets, join="outer").transpose("kind", ...).merge(extra)
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import xarray
 
 from biasfree import plots
-from biasfree.networks import Network
-from biasfree_papers.panels import Row, picture
+from biasfree.data import Dataset
+from biasfree_papers.panels import Axes, Figure, Row, picture
+from biasfree_papers.shared.picture import SIGNS, neurons
 from biasfree_papers.shared.xor.claims import NAMES, point_name
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _LOOKS = (("C0", "o", "-"), ("C1", "s", "--"), ("C2", "^", "-."), ("C3", "D", (0, (1, 1))))
-_SIGNS = {1: "+", -1: "_"}
-_ROOT = 1 / 3  # radii of neurons are shown as this power
-_BEYOND = 1.15  # where the points are shown, beyond the largest neuron
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -72,27 +65,13 @@ def _time_axis(axes: Axes, n: xarray.Dataset) -> None:
 
 
 def _neurons(panels: Any, n: xarray.Dataset) -> None:
+    data = Dataset(n.x.values, n.y.values)
     for axes, (_, shown) in zip(panels, n.groupby("shown"), strict=True):
-        _directions(axes, shown.squeeze("shown"))
+        now = shown.squeeze("shown")
+        largest = neurons(axes, now.inner.values, now.outer.values, data)
+        axes.set_ylim(-1.75, 1.35)
+        axes.text(0.5, 0.03, f"$|w|$ ≤ {largest}", transform=axes.transAxes, ha="center", fontsize=7)
+        axes.set_title(f"$t/\\tau$ = {float(now.snapshot):.0f}", fontsize=7, loc="right")
         axes.label_outer()
-    for sign, marker in _SIGNS.items():
+    for sign, marker in SIGNS.items():
         panels[0].plot([], [], ls="none", marker=marker, color="k", label=f"$x_i$, $y_i{'<>'[sign > 0]}0$")
-
-
-def _directions(axes: Axes, n: xarray.Dataset) -> None:
-    """Directions of neurons, radii compressed; of the points only the directions matter."""
-    lengths = np.linalg.norm(n.inner, axis=1)
-    radii = (lengths / lengths.max()) ** _ROOT
-    outer = np.sign(n.outer) * (abs(n.outer) / abs(n.outer).max()) ** _ROOT
-    shown = Network((n.inner.values * (radii / lengths)[:, None], outer.values[None]), leak=0.0)
-    plots.directions(axes, shown, rasterized=True)
-    at = _BEYOND * n.x.values / np.linalg.norm(n.x, axis=1)[:, None]
-    for sign, marker in _SIGNS.items():
-        axes.scatter(*at[np.sign(n.y.values) == sign].T, marker=marker, color="k", lw=1, zorder=3)
-    axes.set(xlim=(-1.3, 1.3), ylim=(-1.75, 1.3), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
-    axes.set(xlabel="$w_{h1}$ (cube-root scale)", ylabel="$w_{h2}$")
-    axes.set_aspect("equal", adjustable="box")
-    power = int(np.floor(np.log10(lengths.max())))
-    largest = f"$|w|$ ≤ {lengths.max() / 10.0**power:.1f}·10$^{{{power}}}$"
-    axes.text(0.5, 0.03, largest, transform=axes.transAxes, ha="center", fontsize=7)
-    axes.set_title(f"$t/\\tau$ = {float(n.snapshot):.0f}", fontsize=7, loc="right")

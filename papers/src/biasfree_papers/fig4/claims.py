@@ -1,5 +1,0 @@
-"""Claims and tables of Fig. 4."""
-
-from biasfree_papers.shared.xor.claims import claims
-
-__all__ = ["claims"]
