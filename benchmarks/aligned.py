@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import biasfree as bf
-from benchmarks import peers_numpy
+from benchmarks import peers
 from benchmarks.measure import best, in_fresh_process, path_error, timed
 from benchmarks.problems import fig3
 from benchmarks.rows import Goal, Row
@@ -113,7 +113,7 @@ def flow(network: bf.Network, data: bf.Dataset, share: float, rtol: float = RTOL
 def _against_numpy(run: bf.Trajectory, data: bf.Dataset) -> float:
     """The distance of steps in the middle of the phase from NumPy's."""
     first, last = (int(np.flatnonzero(np.isclose(run.ts, STEP * one))[0]) for one in REPEATED)
-    expected = peers_numpy.descended(run[first], data, step=STEP, steps=REPEATED[1] - REPEATED[0])
+    expected = peers.numpy_descended(run[first], data, step=STEP, steps=REPEATED[1] - REPEATED[0])
     return path_error([w[None] for w in run[last].weights], [w[None] for w in expected])
 
 

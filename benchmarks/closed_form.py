@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import biasfree as bf
-from benchmarks import descent, peers_torch
+from benchmarks import descent, peers
 from benchmarks.measure import best, timed
 from benchmarks.problems import fig3
 from benchmarks.rows import Goal, Row
@@ -34,7 +34,7 @@ def rows() -> Iterator[Row]:
     seconds, (maps, _) = best(solved, 20)
     expected = integrated(network, data, ts, REFERENCE)
     error = _distance(maps[:, 0], expected)
-    step, _ = peers_torch.seconds_a_step(fig3(), descent.FIG3_CHUNK)
+    step, _ = peers.seconds_a_step(fig3(), descent.FIG3_CHUNK)
     earlier = step * fig3().steps / PYTORCH_OVER_EARLIER_FLOW
     peer = "the flow when the goal was set, rtol 1e-8"
     note = f"hypotheses measured before; errors: maps against SciPy at {REFERENCE:g}"

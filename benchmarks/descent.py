@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 import biasfree as bf
-from benchmarks import peers_numpy, peers_torch
+from benchmarks import peers
 from benchmarks.measure import best, path_error, timed
 from benchmarks.problems import Problem, fig3, six_points, starts
 from benchmarks.rows import Goal, Row
@@ -36,9 +36,9 @@ def beside_torch(name: str, problem: Problem, *, steps: int, chunk: int, compare
     network, data, step = problem.network, problem.data, problem.step
     ended = descended(problem, [network], compared)[0]  # compiles, too
     seconds, (run,) = best(lambda: descended(problem, [network], steps))
-    theirs, count = peers_torch.seconds_a_step(problem, chunk)
-    peer = peers_torch.descended(network, data, step=step, steps=compared)
-    expected = [w[None] for w in peers_numpy.descended(network, data, step=step, steps=compared)]
+    theirs, count = peers.seconds_a_step(problem, chunk)
+    peer = peers.torch_descended(network, data, step=step, steps=compared)
+    expected = [w[None] for w in peers.numpy_descended(network, data, step=step, steps=compared)]
     return Row(
         name,
         f"PyTorch eager, threads: {count}",
@@ -58,7 +58,7 @@ def of_seeds(count: int = 256) -> Row:
     runs = descended(problem, networks, COMPARED)
     error = max(_distance(problem, networks[i], runs[i]) for i in (0, count // 2, count - 1))
     seconds, _ = best(lambda: descended(problem, networks, STEPS), 2)
-    theirs, threads = peers_torch.seconds_a_step(problem, SIX_CHUNK)
+    theirs, threads = peers.seconds_a_step(problem, SIX_CHUNK)
     return Row(
         SEEDS,
         f"PyTorch loop, threads: {threads}",
@@ -72,7 +72,7 @@ def of_seeds(count: int = 256) -> Row:
 
 
 def _distance(problem: Problem, network: bf.Network, run: bf.Trajectory) -> float:
-    expected = peers_numpy.descended(network, problem.data, step=problem.step, steps=COMPARED)
+    expected = peers.numpy_descended(network, problem.data, step=problem.step, steps=COMPARED)
     return path_error([w[-1:] for w in run.weights], [w[None] for w in expected])
 
 

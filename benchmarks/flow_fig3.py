@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import biasfree as bf
-from benchmarks import descent, peers_torch
+from benchmarks import descent, peers
 from benchmarks.measure import best, in_fresh_process, path_error, timed
 from benchmarks.problems import LEAKY_REFERENCE, fig3
 from benchmarks.rows import Goal, Row
@@ -31,7 +31,7 @@ def rows() -> Iterator[Row]:
     """A second run, and a first one in a process of its own."""
     rtol, error = tolerance()
     again, _ = best(lambda: flows(rtol), 2)
-    per_leak = [peers_torch.seconds_a_step(fig3(leak), descent.FIG3_CHUNK) for leak in LEAKS]
+    per_leak = [peers.seconds_a_step(fig3(leak), descent.FIG3_CHUNK) for leak in LEAKS]
     theirs = sum(seconds for seconds, _ in per_leak) * fig3().steps
     paper = path_error(descent.whole_descent()[1].weights, fig3().reference)
     shared: dict[str, Any] = {"error": error, "bound": BOUND, "peer_error": paper}

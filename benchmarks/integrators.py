@@ -1,11 +1,11 @@
-"""SciPy's and diffrax's integrators on both problems, within a time limit."""
+"""SciPy's integrators on both problems, within a time limit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import biasfree as bf
-from benchmarks import flow_six, peers_diffrax, peers_scipy
+from benchmarks import flow_six, peers
 from benchmarks.flow_fig3 import tolerance
 from benchmarks.measure import best, path_error
 from benchmarks.problems import Problem, fig3, six_points
@@ -31,14 +31,12 @@ def rows() -> Iterator[Row]:
 
 
 def _peers(problem: Problem, rtol: float, seconds: float, error: float) -> Iterator[Row]:
-    for method in peers_scipy.METHODS:
-        found = peers_scipy.solve(problem, method, rtol=rtol, limit=LIMIT)
+    for method in peers.METHODS:
+        found = peers.scipy_solve(problem, method, rtol=rtol, limit=LIMIT)
         yield _row(problem, f"SciPy {method}, rtol {rtol:g}", found, seconds, error)
-    found = peers_diffrax.solve(problem, rtol=rtol, limit=LIMIT)
-    yield _row(problem, f"diffrax Tsit5, rtol {rtol:g}", found, seconds, error)
 
 
-def _row(problem: Problem, peer: str, found: peers_scipy.Solved, seconds: float, error: float) -> Row:
+def _row(problem: Problem, peer: str, found: peers.Solved, seconds: float, error: float) -> Row:
     end = problem.ts[-1]
     note = f"{found.evaluations:,} evaluations"
     if not found.finished:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import platform
 import re
 import subprocess
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import threads
 from biasfree.threads import cores
 from biasfree.versions import versions
 
@@ -57,15 +57,22 @@ def _squares(w: np.ndarray) -> np.ndarray:
     return (w**2).reshape(len(w), -1).sum(axis=1)
 
 
+def thread_counts() -> tuple[int, ...]:
+    """The numbers of threads that PyTorch is tried with."""
+    return tuple(sorted({1, cores()}))
+
+
 def machine() -> dict[str, Any]:
     """Date, processor as the system names it, cores, threads and versions."""
     described = Path("/proc/cpuinfo")
+    ours = os.environ.get("OMP_NUM_THREADS", "as the libraries choose")
+    tried = " and ".join(map(str, thread_counts()))
     found = re.search(r"model name\s*: (.*)", described.read_text() if described.exists() else "")
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "cpu": found[1] if found else platform.processor() or platform.machine(),
         "cores": cores(),
-        "threads": threads.described(),
+        "threads": f"BLAS and OpenMP {ours}, XLA {cores()}, PyTorch the best of {tried}",
         "system": platform.platform(),
         "versions": versions(),
     }

@@ -11,9 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
 from benchmarks.measure import machine
-from benchmarks.rows import Row
+from benchmarks.rows import Row, show, write
 
 #: All workloads in the order of the table, by the name that `--only` takes.
 NAMES = (
@@ -43,12 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = interrupted = False
     try:
         for name in options.only or NAMES:
-            failed |= not run(name, rows, lambda: report.write(options.out, here, rows, finished=False))
+            failed |= not run(name, rows, lambda: write(options.out, here, rows, finished=False))
     except KeyboardInterrupt:
         interrupted = True
     took = time.perf_counter() - began
-    report.write(options.out, here, rows, finished=not interrupted, seconds=took)
-    report.show(here, rows)
+    write(options.out, here, rows, finished=not interrupted, seconds=took)
+    show(here, rows)
     print(f"{took:.0f} s; {options.out} has the same as JSON.")
     return 130 if interrupted else int(failed)
 

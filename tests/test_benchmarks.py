@@ -16,10 +16,7 @@ from benchmarks import (
     cold_start,
     flow_six,
     measure,
-    peers_diffrax,
-    peers_numpy,
-    peers_scipy,
-    peers_torch,
+    peers,
     run,
 )
 from benchmarks.measure import best, path_error
@@ -81,18 +78,13 @@ def slope_by_one_step(problem):
 @pytest.mark.parametrize("leak", [0.0, 0.3])
 def test_every_peer_computes_our_gradient(problem, leak):
     """To rounding: sums of at most 7 terms of order one, divided by the step of 0.05 in two cases."""
-    import jax
-
     problem = replace(problem, network=bf.Network(problem.network.weights, leak=leak))
     network, data, step = problem.network, problem.data, problem.step
     ours = slope_by_one_step(problem)
-    by_hand = peers_numpy.slope(network.weights, data.x, data.targets, network.leak)
-    trained = peers_torch.descended(network, data, step=step, steps=1)
+    by_hand = peers.slope(network.weights, data.x, data.targets, network.leak)
+    trained = peers.torch_descended(network, data, step=step, steps=1)
     in_torch = [(w - v) / step for w, v in zip(trained, network.weights, strict=True)]
-    with jax.enable_x64(True):
-        gradient = jax.grad(peers_diffrax.loss)(network.weights, data.x, data.targets, network.leak)
-        in_diffrax = [-np.asarray(g) for g in gradient]
-    for found in (by_hand, in_torch, in_diffrax):
+    for found in (by_hand, in_torch):
         for mine, theirs in zip(ours, found, strict=True):
             np.testing.assert_allclose(theirs, mine, atol=1e-13)
 
@@ -101,8 +93,7 @@ def test_every_peer_computes_our_gradient(problem, leak):
 def test_every_integrator_follows_the_flow(problem):
     """Without kinks, so linear; to a hundred times the tolerance of a step, of which there are fewer."""
     problem = replace(problem, network=bf.Network(problem.network.weights, leak=1.0))
-    found = [peers_scipy.solve(problem, method, rtol=1e-7, limit=60) for method in peers_scipy.METHODS]
-    found.append(peers_diffrax.solve(problem, rtol=1e-7, limit=60))
+    found = [peers.scipy_solve(problem, method, rtol=1e-7, limit=60) for method in peers.METHODS]
     for one in found:
         assert one.finished
         assert one.reached == problem.ts[-1]
@@ -110,7 +101,7 @@ def test_every_integrator_follows_the_flow(problem):
 
 
 def test_a_run_that_does_not_finish_says_how_far_it_came(problem):
-    found = peers_scipy.solve(problem, "RK45", rtol=1e-7, limit=0.0)
+    found = peers.scipy_solve(problem, "RK45", rtol=1e-7, limit=0.0)
     assert not found.finished
     assert found.reached < problem.ts[-1]
     assert len(found.path[0]) < len(problem.ts)
@@ -121,7 +112,7 @@ def test_a_run_that_does_not_finish_says_how_far_it_came(problem):
 def test_descent_in_numpy_is_ours(problem):
     """After 20 stable steps, to rounding."""
     run = bf.gradient_descent(problem.network, problem.data, step=problem.step, steps=20)
-    expected = peers_numpy.descended(problem.network, problem.data, step=problem.step, steps=20)
+    expected = peers.numpy_descended(problem.network, problem.data, step=problem.step, steps=20)
     assert path_error([w[-1:] for w in run.weights], [w[None] for w in expected]) < 1e-13
 
 

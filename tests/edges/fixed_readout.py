@@ -1,5 +1,7 @@
 """Checks of networks whose second layer is fixed."""
 
+import numpy as np
+
 import oracles
 from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
 from edges.reference import MOST, judge_descent, step, unstable
@@ -19,7 +21,7 @@ TABLE = {
         judge_fixed,
     ),
     "fixed_readout_descent": (
-        lambda ref: fixed_readout_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
+        lambda ref: fixed_readout_descent(ref.network, ref.data, np.full(3, step(ref)), loss=ref.loss),
         judge_descent((1, 0)),
     ),
 }

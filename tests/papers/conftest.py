@@ -26,8 +26,8 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], xarra
 
 @pytest.fixture(scope="module")
 def experiment(request: pytest.FixtureRequest) -> Experiment:
-    """The figure that a file of tests is named after."""
-    return REGISTRY[request.path.stem.removeprefix("test_")]
+    """The figure that a file of tests is named after, or the one that a test names as its parameter."""
+    return REGISTRY[getattr(request, "param", request.path.stem.removeprefix("test_"))]
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,10 @@
-"""Frequencies on the circle, in small."""
+"""Frequencies on the circle, in small; rates of very wide networks."""
 
 import numpy as np
 import pytest
 
+import biasfree as bf
+from biasfree_papers.basri2019.circle import circle_rates, halving_times
 from biasfree_papers.basri2019.compute import paired
 from biasfree_papers.experiment import silent
 
@@ -47,3 +49,94 @@ def test_refusals(experiment, changes, message):
 def test_too_few_points_are_refused(experiment):
     with pytest.raises(ValueError, match="more than twice"):
         experiment.compute(experiment.settle({"points": 16}), silent)
+
+
+EPS = np.finfo(float).eps
+
+
+@pytest.mark.parametrize("n", [6, 16, 40])
+def test_odd_frequencies_are_silent_on_even_grids_and_not_with_biases(n):
+    odd = np.arange(3, n // 2 + 1, 2)
+    plain = circle_rates(odd, scale=2.0, points=n)
+    # n terms of size γ² at most
+    assert (np.abs(plain) < 4 * n * EPS).all()
+    assert (circle_rates(odd, scale=2.0, points=n, biases=True) > 1e-4).all()
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("n", [9, 16])
+def test_rates_are_those_of_a_wide_network(n, biased):
+    """⟨y K y⟩/⟨y²⟩, K(x, x′) = ∂f(x)·∂f(x′) over all initial weights, by differences: up to 1/√width."""
+    width, scale = 3000, 2.0
+    drawn = bf.networks.gaussian((2, width, 1), scale=scale, seed=0)
+    angles = 2 * np.pi * np.arange(n) / n
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    theta = np.concatenate([drawn.weights[0].ravel(), drawn.weights[1][0], np.zeros((width + 1) * biased)])
+
+    def outputs(theta):
+        """All neurons apart, so that a weight and its neuron's other weights can be moved by themselves."""
+        first, outer = theta[: 2 * width].reshape(width, 2), theta[2 * width : 3 * width]
+        bias = theta[3 * width : 4 * width] if biased else 0.0
+        return outer * np.maximum(x @ first.T + bias, 0)
+
+    step, slopes = 1e-6, []
+    for part in range(4 if biased else 3):  # w₁ of all neurons at once, then w₂, a and b: neurons do not meet
+        moved = np.zeros_like(theta)
+        starts = {0: (0, 2), 1: (1, 2), 2: (2 * width, 1), 3: (3 * width, 1)}[part]
+        moved[starts[0] : starts[0] + starts[1] * width : starts[1]] = step
+        slopes.append((outputs(theta + moved) - outputs(theta - moved)) / (2 * step))
+    kernel = sum(s @ s.T for s in slopes) + biased  # the output's bias
+    for k in (0, 1, 2, 4):
+        y = np.cos(k * angles)
+        found = y @ kernel @ y / (n * (y @ y))
+        expected = circle_rates(k, scale=scale, points=n, biases=biased)[0]
+        # a mean over 3000 neurons of terms with a spread of about their mean, over which k = 4 is small
+        assert found == pytest.approx(expected, rel=0.15, abs=0.004 * scale**2)
+
+
+def test_wide_networks_learn_at_these_rates():
+    """Descent of 2000 neurons in pairs of opposite outer weights, f = 0: what is left of cos 2φ."""
+    data = bf.data.circle(16, lambda x: np.cos(2 * np.arctan2(x[:, 1], x[:, 0])))
+    first, outer = bf.networks.gaussian((2, 1000, 1), scale=30.0, seed=0).weights
+    start = bf.Network((np.vstack([first, first]) / np.sqrt(2), np.hstack([outer, -outer]) / np.sqrt(2)))
+    rate, step, steps = circle_rates(2, scale=30.0, points=16)[0], 1e-3, 60
+    run = bf.gradient_descent(start, data, step=step, steps=steps)
+    left = np.array([data.y @ (data.y - net(data.x)) for net in (run[10], run[steps])]) / (data.y @ data.y)
+    # the kernel of a drawn network is off by 1/√1000 = 3 %, three times over
+    np.testing.assert_allclose(np.log(left) / np.log1p(-step * rate), [10, steps], rtol=0.1)
+    half = halving_times([rate], step=step)[0]
+    fell = run.ts[np.argmax(run.loss <= run.loss[0] / 4)]
+    assert fell == pytest.approx(half, rel=0.15)
+
+
+def test_halving_times():
+    """(1 − ηλ)^steps = ½: one step for ηλ = ½; never for λ = 0; the flow's ln 2/λ as the step falls."""
+    assert halving_times([5.0, 0.0], step=0.1).tolist() == pytest.approx([0.1, np.inf])
+    np.testing.assert_allclose(
+        halving_times([5.0, 1.0], step=1e-7), np.log(2) / np.array([5.0, 1.0]), rtol=1e-6
+    )
+    with pytest.raises(ValueError, match=r"step must be below 1/λ = 0.2"):
+        halving_times([5.0, 1.0], step=0.2)
+
+
+def test_frequencies_that_two_layers_express():
+    """cos kφ on 40 points: a gap of all its energy for odd k ≥ 3, and none for the others."""
+    for k in range(1, 9):
+
+        def target(x, k=k):
+            return np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
+
+        gap = bf.theory.two_layer_gap(target, bf.data.circle(40, target).x)
+        assert gap.bound == pytest.approx(0.5 if k % 2 and k > 1 else 0.0, abs=1e-12)
+
+
+def test_rates_that_are_none_are_refused():
+    with pytest.raises(ValueError, match=r"8 points cannot distinguish .* for k above 4, got k = 7"):
+        circle_rates([1, 7], scale=1.0, points=8)
+    for rates in ([], [1.0, -1.0]):
+        with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):
+            halving_times(rates, step=0.1)
+    with pytest.raises(ValueError, match="k must be whole numbers"):
+        circle_rates([1, 2.5], scale=1.0, points=8)
+    with pytest.raises(ValueError, match="scale must be positive"):
+        circle_rates([1], scale=0.0, points=8)

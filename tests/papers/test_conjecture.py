@@ -133,5 +133,5 @@ def test_pairs_are_of_one_seed(experiment, numbers):
 
 
 def test_scales_are_two(experiment):
-    with pytest.raises(ValueError, match="two numbers, which are compared"):
+    with pytest.raises(ValueError, match="two positive numbers, which are compared"):
         experiment.settle({"scales3": "0.1,0.2,0.3"})

@@ -5,8 +5,8 @@ import pytest
 import xarray
 
 from biasfree.theory import final_weight_error_law
-from biasfree_papers.fig3 import finals
 from biasfree_papers.fig3.claims import close_weights
+from biasfree_papers.shared.statistics import law_distance
 
 
 def test_numbers(numbers):
@@ -30,7 +30,7 @@ def test_the_distance_of_a_sample_from_its_law():
     """Kolmogorov and Smirnov: quantiles at the middles of n equal shares are 1/(2n) away."""
     law = final_weight_error_law(30)
     errors = np.array([law.quantile(share) for share in (0.125, 0.375, 0.625, 0.875)])
-    np.testing.assert_allclose(finals.distance(errors, law), 0.125, atol=1e-8)
+    np.testing.assert_allclose(law_distance(errors, law), 0.125, atol=1e-8)
 
 
 def test_two_neurons_of_equal_size_are_the_reduced_flow(numbers):

@@ -1,4 +1,4 @@
-"""Fig. 4 in small: the orthogonal pair simulated, XOR with theory in the simulator's place."""
+"""Figs. 4 and 8 in small: the orthogonal pair, and XOR by theory."""
 
 import numpy as np
 import pytest
@@ -111,3 +111,26 @@ def test_settings_are_checked(experiment):
     with pytest.raises(ValueError, match="times must be a whole number of at least 101, got 3"):
         experiment.settle({"times": 3})
     assert experiment.settings().step == 0.001
+
+
+@pytest.mark.parametrize("experiment", ["fig8"], indirect=True)
+def test_numbers_of_fig8(numbers):
+    assert numbers.objective == "logistic"
+    np.testing.assert_allclose(numbers.rate.sel(set=2), np.sqrt([1.25, 5]) / 4)
+
+
+@pytest.mark.parametrize("experiment", ["fig8"], indirect=True)
+def test_outputs_grow_like_the_logarithm_of_time(numbers):
+    """ż = 4κz/(1 + e^z) between saved times: ln z + Ei(z) grows by 4κΔt."""
+    from scipy.special import expi
+
+    late = numbers.sel(set=2, kind="flow").isel(seed=0, time=slice(-20, None))
+    clock = np.log(late.outputs) + expi(late.outputs)
+    # outputs are good to 1e-6, and the clock moves e^z/z ≤ 1e4 times as fast
+    np.testing.assert_allclose(clock.diff("time"), 4 * late.t.diff("time") * late.rate, atol=1e-2)
+
+
+@pytest.mark.parametrize("experiment", ["fig8"], indirect=True)
+def test_it_is_fig_8_with_its_printed_step(experiment, numbers):
+    assert all("Fig. 8" in claim.source for claim in experiment.claims(numbers))
+    assert experiment.settings().step == 0.004

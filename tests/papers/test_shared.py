@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 import biasfree as bf
 from biasfree.trajectory import Stats, Trajectory
 from biasfree_papers.shared import trajectories as measures
-from biasfree_papers.shared.exponents import fitted
 from biasfree_papers.shared.linear_twins import rounding, update_rate
 from biasfree_papers.shared.picture import broken
+from biasfree_papers.shared.statistics import fitted
 
 X = np.array([1.0, 2.0, 5.0, 10.0])
 

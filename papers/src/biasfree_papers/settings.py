@@ -51,6 +51,18 @@ def at_least(least: int) -> Check:
     return lambda name, value: whole(name, value, at_least=least)
 
 
+def only(check: Check, holds: Callable[[Any], bool], wanted: str) -> Check:
+    """A check of a value for which `holds` is true, too; `wanted` says of what: "NAME must `wanted`"."""
+
+    def checked(name: str, value: Any) -> Any:
+        found = check(name, value)
+        if not holds(found):
+            raise ValueError(f"{name} must {wanted}, got {value!r}.")
+        return found
+
+    return checked
+
+
 @dataclass(frozen=True)
 class FigureSettings:
     """Settings of a figure, checked when they are made; every field is a `setting`."""

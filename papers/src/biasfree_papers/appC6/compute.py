@@ -16,19 +16,15 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import Report, setting, several
+from biasfree_papers.settings import Report, only, setting, several
 from biasfree_papers.shared import linear_twins as twins
 from biasfree_papers.shared.trajectories import least_squares_loss
 
-
-def _leaks(name: str, value: Any) -> tuple[float, ...]:
-    leaks = several(low=0, high=0.99)(name, value)
-    if any(meetings(leak)[0] / meetings(leak)[1] != (1 + leak) / 2 for leak in leaks):
-        raise ValueError(
-            f"{name} must make (1+α)/2 a fraction of at most 16 parts, as 0, 0.25, 0.5 do, got {value!r}: at "
-            "equal steps others have no common rescaled times."
-        )
-    return leaks
+_LEAKS = only(
+    several(low=0, high=0.99),
+    lambda leaks: all(meetings(leak)[0] / meetings(leak)[1] == (1 + leak) / 2 for leak in leaks),
+    "make (1+α)/2 a fraction of at most 16 parts, as 0, 0.25, 0.5 do: others have no common rescaled times",
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class Settings(twins.TwinSettings):
     """Settings of App. C.6."""
 
     leaks: tuple[float, ...] = setting(
-        (0.0, 0.5), "leaks below 1 that make (1+α)/2 a simple fraction", _leaks
+        (0.0, 0.5), "leaks below 1 that make (1+α)/2 a simple fraction", _LEAKS
     )
     steps: tuple[float, ...] = setting(
         (0.05, 0.1, 0.2, 0.4, 0.8, 0.95),

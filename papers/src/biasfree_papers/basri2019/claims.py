@@ -10,7 +10,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.basri2019.compute import KINDS
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.exponents import written
+from biasfree_papers.shared.statistics import written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Basri et al. 2019"

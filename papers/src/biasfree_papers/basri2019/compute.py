@@ -10,11 +10,11 @@ import numpy as np
 import xarray
 
 import biasfree as bf
-from biasfree.arrays import positive, whole
+from biasfree.arrays import positive
 from biasfree_papers.basri2019.circle import circle_rates, halving_times
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
-from biasfree_papers.shared.exponents import fitted
+from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting, several_whole
 from biasfree_papers.shared.linear_twins import even_width
+from biasfree_papers.shared.statistics import fitted
 
 #: Kinds of networks: layers, and whether they have biases.
 KINDS = {"two layers": (2, False), "with biases": (2, True), "three layers": (3, False)}
@@ -24,17 +24,12 @@ _NARROW = 8  # neurons of the narrow networks of the floor
 _EARLY, _SAVES = 300, 100  # steps of which every one is saved, and saves of the rest
 
 
-def _even(name: str, value: Any) -> int:
-    if whole(name, value, at_least=4) % 2:
-        raise ValueError(f"{name} must be even, so that every point has its antipode, got {value}.")
-    return whole(name, value)
-
-
-def _frequencies(name: str, value: Any) -> tuple[int, ...]:
-    found = several_whole(low=1, least=4)(name, value)
-    if found[:4] != (1, 2, 3, 4):
-        raise ValueError(f"{name} must begin with 1, 2, 3, 4, whose functions are drawn, got {value!r}.")
-    return found
+_EVEN = only(at_least(4), lambda n: n % 2 == 0, "be even, so that every point has its antipode")
+_FREQUENCIES = only(
+    several_whole(low=1, least=4),
+    lambda ks: ks[:4] == (1, 2, 3, 4),
+    "begin with 1, 2, 3, 4, whose functions are drawn",
+)
 
 
 @dataclass(frozen=True)
@@ -42,9 +37,9 @@ class Settings(SeededSettings):
     """Settings of frequencies on the circle."""
 
     frequencies: tuple[int, ...] = setting(
-        tuple(range(1, 9)), "frequencies k, four or more, with 1, 2, 3 and 4", _frequencies
+        tuple(range(1, 9)), "frequencies k, four or more, with 1, 2, 3 and 4", _FREQUENCIES
     )
-    points: int = setting(40, "an even number of points, more than twice the largest frequency", _even)
+    points: int = setting(40, "an even number of points, more than twice the largest frequency", _EVEN)
     width: int = setting(512, "an even number of neurons of two layers", even_width)
     scale: float = setting(60.0, "the initial norm of a layer, of two layers", positive)
     step: float = setting(7e-4, "the step of descent, of two layers", positive)

@@ -9,8 +9,8 @@ import xarray
 
 from biasfree import plots
 from biasfree_papers.panels import Axes, Figure, Row, picture
-from biasfree_papers.shared.exponents import written
 from biasfree_papers.shared.picture import once
+from biasfree_papers.shared.statistics import written
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "two layers": {"color": "#0072b2", "marker": "o"},

@@ -15,22 +15,18 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree_papers.bias.six_points import SixSettings, of_plane, run_six, with_biases, with_third
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import Report, at_least, seeds, setting
+from biasfree_papers.settings import Report, at_least, only, seeds, setting
 from biasfree_papers.shared.linear_twins import even_width
 
 #: Samples with y = +1; the first is the point of their convex hull nearest to the origin.
 POSITIVES = np.array([[1.0, 1.2], [2.6, 0.4], [3.0, 1.2], [2.2, 2.0]])
 #: Up to here the first sample and its former mirror image are the support of all classifiers.
 MOST_SHIFT = 1.5
+_SHIFTS = only(
+    non_negative, lambda s: s <= MOST_SHIFT, f"be at most {MOST_SHIFT:g}, where the support changes"
+)
 _SHIFT = np.array([0.0, 1.0])  # its direction: neither along the first sample nor across it
 _UNITS = {"origin": 0.0, "stacked": 1.0, "free": np.inf}  # of the extra input
-
-
-def _shift(name: str, value: Any) -> float:
-    """As far as the closed form for the shifted data reaches."""
-    if (value := non_negative(name, value)) > MOST_SHIFT:
-        raise ValueError(f"{name} must be at most {MOST_SHIFT:g}, where the support changes, got {value}.")
-    return value
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Settings(SixSettings):
     step: float = setting(0.1, "the step of gradient descent, a positive number", positive)
     epochs: int = setting(100_000, "a number of steps", at_least(2))
     times: int = setting(1000, "a number of saved times, of which some 60 are measured", at_least(2))
-    shift: float = setting(1.0, "how far the asymmetric data are shifted, 0 to 1.5", _shift)
+    shift: float = setting(1.0, "how far the asymmetric data are shifted, 0 to 1.5", _SHIFTS)
     seeds: int = seeds(5)
 
 

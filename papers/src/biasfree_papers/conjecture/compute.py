@@ -14,7 +14,16 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree_papers.conjecture.inputs import KINDS, TARGETS, even_task
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import (
+    Report,
+    SeededSettings,
+    at_least,
+    only,
+    seeds,
+    setting,
+    several,
+    several_whole,
+)
 from biasfree_papers.shared.trajectories import LEVELS, MOST_STEPS, Fall, accuracy, fall
 
 #: Initial norm of a layer in the structure, the last time, which is after the fall, and the tolerance.
@@ -28,11 +37,9 @@ LEARNED = (0.99, 0.505)
 LEAST_DEPTH = 4
 
 
-def _two_scales(name: str, value: Any) -> tuple[float, ...]:
-    scales = several(least=2)(name, value)
-    if len(scales) > 2:
-        raise ValueError(f"{name} must be two numbers, which are compared, got {value!r}.")
-    return tuple(positive(name, scale) for scale in scales)
+_TWO = only(
+    several(least=2), lambda s: len(s) == 2 and s[0] > 0, "be two positive numbers, which are compared"
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +52,9 @@ class Settings(SeededSettings):
     depths: tuple[int, ...] = setting(
         (3, 4, 5), "numbers of layers from 3 to 5", several_whole(low=3, high=5)
     )
-    scales3: tuple[float, ...] = setting((0.005, 0.1), "two initial norms of a layer of three", _two_scales)
-    scales4: tuple[float, ...] = setting((0.1, 0.2), "two initial norms of a layer of four", _two_scales)
-    scales5: tuple[float, ...] = setting((0.3, 0.4), "two initial norms of a layer of five", _two_scales)
+    scales3: tuple[float, ...] = setting((0.005, 0.1), "two initial norms of a layer of three", _TWO)
+    scales4: tuple[float, ...] = setting((0.1, 0.2), "two initial norms of a layer of four", _TWO)
+    scales5: tuple[float, ...] = setting((0.3, 0.4), "two initial norms of a layer of five", _TWO)
     half_scale: float = setting(
         0.004, "the initial norm of a layer where the first half is measured", positive
     )

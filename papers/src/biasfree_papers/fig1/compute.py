@@ -10,13 +10,13 @@ import xarray
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
-from biasfree.arrays import positive, whole
+from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting
+from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting
 from biasfree_papers.shared.trajectories import accuracy, drift_of, split_defect
 
 #: Kinds of networks, in the order of the panels: layers, and whether they have biases.
@@ -24,13 +24,7 @@ KINDS = {"two": (2, False), "two_biased": (2, True), "three": (3, False), "three
 _FLOW_LEARNED = 1e-7  # the share of the first loss at which a flow ends
 _TOGETHER = 4  # runs side by side: more of three layers leave the cache
 _MOST_STEPS = 10_000  # of a flow
-
-
-def _even(name: str, value: Any) -> int:
-    """An even number, so that every point of the circle has its antipode."""
-    if (value := whole(name, value, at_least=6)) % 2:
-        raise ValueError(f"{name} must be even, so that points have mirror images, got {value}.")
-    return value
+_EVEN = only(at_least(6), lambda n: n % 2 == 0, "be even, so that points have mirror images")
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,7 @@ class Settings(SeededSettings):
     """Settings of Fig. 1."""
 
     width: int = setting(100, "a number of neurons of a hidden layer, 2 or more", at_least(2))
-    points: int = setting(40, "a number of points of the circle, even, 6 or more", _even)
+    points: int = setting(40, "a number of points of the circle, even, 6 or more", _EVEN)
     scale: float = setting(1e-2, "the initial norm of a layer, a positive number", positive)
     step: float = setting(0.2, "the step of gradient descent, a positive number", positive)
     epochs: int = setting(10_000, "a number of steps of two layers", at_least(2))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import xarray
 
 from biasfree.theory import final_weight_error_law
 from biasfree_papers.experiment import Claim
+from biasfree_papers.shared.statistics import ALARM, massart
 from biasfree_papers.statements import ours, paper
 
-_ALARM = 1e-3  # the chance that any sample of the law itself is farther from it than its bound
 _ERRORS = (
     "the simulator's own error estimate and that of the two neurons, and to first order what is left of the "
     "initial weights: |W(0)|/|W| itself and thrice λ_max/ν of it through the forces it adds"
@@ -105,10 +104,10 @@ def _finals(n: xarray.Dataset) -> list[Claim]:
             "final weight errors of many seeds obey their law, predicted at the figure's width and over "
             "widths, and simulated at small widths",
             Kolmogorov_Smirnov_distance=[n.many_distance, *n.distance, *n.small_distance],
-            at_most=[_massart(size, len(sizes)) for size in sizes],
+            at_most=[massart(size, len(sizes)) for size in sizes],
             source="derived here: p² ~ Beta(n/2, (H − n)/2), n ~ Binomial(H, ½)",
             bound=f"√(ln(2m/p)/2N), Massart's bound for m = {len(sizes)} sets of N = {many} predicted or "
-            f"{small} simulated samples of the law; exceeded by any of them with p < {_ALARM:g}",
+            f"{small} simulated samples of the law; exceeded by any of them with p < {ALARM:g}",
             nature="prediction",
             seeds=_first(n, many),
             each="widths",
@@ -118,11 +117,6 @@ def _finals(n: xarray.Dataset) -> list[Claim]:
 
 def _first(n: xarray.Dataset, count: int) -> tuple[int, ...]:
     return tuple(int(n.seed[0]) + i for i in range(count))
-
-
-def _massart(n: int, sets: int) -> float:
-    """Dvoretzky, Kiefer, Wolfowitz and Massart: P(distance > b) ≤ 2e^{−2Nb²}, for each of many sets."""
-    return float(np.sqrt(np.log(2 * sets / _ALARM) / (2 * n)))
 
 
 def _closed_form(n: xarray.Dataset) -> Claim:

@@ -13,18 +13,21 @@ import biasfree as bf
 from biasfree import theory
 from biasfree.arrays import positive
 from biasfree_papers.fig3 import finals
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import (
+    Report,
+    SeededSettings,
+    at_least,
+    only,
+    seeds,
+    setting,
+    several,
+    several_whole,
+)
 from biasfree_papers.shared.trajectories import accuracy, least_squares_loss
 
 KINDS = ("simulated", "pair", "equal_pair", "reduced", "white")
 _PAIR_RTOL = 1e-8
-
-
-def _leaks(name: str, value: Any) -> tuple[float, ...]:
-    leaks = several(low=0, high=1)(name, value)
-    if not {0.0, 1.0} <= {*leaks}:
-        raise ValueError(f"{name} must include 0 and 1, which are compared, got {value!r}.")
-    return leaks
+_LEAKS = only(several(low=0, high=1), {0.0, 1.0}.issubset, "include 0 and 1, which are compared")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Settings(SeededSettings):
     dimensions: int = setting(20, "a number of inputs", at_least(1))
     samples: int = setting(1000, "a number of samples, before their negatives are added", at_least(1))
     scale: float = setting(1e-8, "the initial norm of a linear layer, a positive number", positive)
-    leaks: tuple[float, ...] = setting((0, 0.2, 0.4, 0.6, 0.8, 1), "leaks, 0 and 1 among them", _leaks)
+    leaks: tuple[float, ...] = setting((0, 0.2, 0.4, 0.6, 0.8, 1), "leaks, 0 and 1 among them", _LEAKS)
     end: float = setting(50.0, "the last time of the ReLU network, a positive number", positive)
     rtol: float = setting(1e-5, "the simulator's tolerance for a step, a positive number", positive)
     times: int = setting(201, "a number of saved times, 2 or more", at_least(2))
@@ -47,7 +50,7 @@ class Settings(SeededSettings):
     small_draws: int = setting(96, "a number of seeds simulated at each small width", at_least(2))
     small_widths: tuple[int, ...] = setting((20, 60, 200), "widths of a small task", several_whole(low=10))
     logistic_leaks: tuple[float, ...] = setting(
-        (0.0, 0.4, 1.0), "leaks for the logistic loss, 0 and 1 among them", _leaks
+        (0.0, 0.4, 1.0), "leaks for the logistic loss, 0 and 1 among them", _LEAKS
     )
     logistic_end: float = setting(64.0, "the last rescaled time of the logistic loss, positive", positive)
     data_seed: int = setting(0, "a seed for the data", at_least(0))

@@ -11,6 +11,7 @@ import xarray
 import biasfree as bf
 from biasfree import theory
 from biasfree_papers.settings import Report
+from biasfree_papers.shared.statistics import law_distance
 from biasfree_papers.shared.trajectories import accuracy
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ def start(sizes: Sequence[int], scale: float, seed: int, leak: float) -> bf.Netw
 def kept(run: bf.Trajectory) -> float:
     """The norm of the initial weights, which linear terms do not shrink, over the final one: |W(0)|/|W|."""
     return float(np.linalg.norm(run[0].norms) / np.linalg.norm(run[-1].norms))
-
-
-def distance(errors: np.ndarray, law: theory.WeightErrorLaw) -> float:
-    """The Kolmogorov–Smirnov distance of a sample from the law."""
-    shares, n = law.cdf(np.sort(errors)), len(errors)
-    return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
 
 
 def at_full_size(pairs: Sequence[tuple[bf.Trajectory, bf.Trajectory]], data: bf.Dataset) -> xarray.Dataset:
@@ -61,13 +56,13 @@ def over_many(settings: Settings, data: bf.Dataset, report: Report) -> xarray.Da
 
     def predicted(width: int) -> dict[str, float]:
         errors = _predicted(width, small, seeds)
-        return {"distance": distance(errors, theory.final_weight_error_law(width))}
+        return {"distance": law_distance(errors, theory.final_weight_error_law(width))}
 
     full, law = _predicted(settings.width, data, seeds), theory.final_weight_error_law(settings.width)
     fine = np.geomspace(law.quantile(0.02), law.quantile(0.999), 100)
     return bf.sweeps.tabulate(predicted, over={"width": settings.widths}).assign(
         many_predicted=("many", full),
-        many_distance=distance(full, law),
+        many_distance=law_distance(full, law),
         law_error=("fine", fine),
         law_share=("fine", law.cdf(fine)),
     )
@@ -137,5 +132,5 @@ def _trained(width: int, data: bf.Dataset, seeds: np.ndarray) -> dict[str, Any]:
         "small_measured": ("small_seed", measured),
         "small_predicted": ("small_seed", np.array(predicted)),
         "small_bound": ("small_seed", 3 * np.array(left)),
-        "small_distance": distance(measured, theory.final_weight_error_law(width)),
+        "small_distance": law_distance(measured, theory.final_weight_error_law(width)),
     }

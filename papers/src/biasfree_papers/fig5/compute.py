@@ -18,7 +18,7 @@ from biasfree.sweeps import tabulate
 from biasfree.theory import DeepParts
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting, several_whole
 from biasfree_papers.shared.trajectories import accurate, fall
 
 #: Networks that begin with the same weights, and their leaks.
@@ -27,21 +27,15 @@ LEAKS = {"relu": 0.0, "linear": 1.0}
 PARTS = ("whole", "plus", "minus")
 #: Initial norm of a layer in the structure, times, every other one twice an earlier one, and the tolerance.
 _START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
+_DEPTHS = only(several_whole(low=3, high=5), lambda depths: 3 in depths, "include 3, the paper's")
 _ESCAPED = 0.01  # a part has left its plateau where its share of the target is so large
-
-
-def _depths(name: str, value: Any) -> tuple[int, ...]:
-    depths = several_whole(low=3, high=5)(name, value)
-    if 3 not in depths:
-        raise ValueError(f"{name} must include 3, the paper's, got {value!r}.")
-    return depths
 
 
 @dataclass(frozen=True)
 class Settings(SeededSettings):
     """Settings of Fig. 5."""
 
-    depths: tuple[int, ...] = setting((3, 4, 5), "numbers of layers from 3 to 5, 3 among them", _depths)
+    depths: tuple[int, ...] = setting((3, 4, 5), "numbers of layers from 3 to 5, 3 among them", _DEPTHS)
     width: int = setting(100, "a number of neurons in each hidden layer, 3 or more", at_least(3))
     dimensions: int = setting(20, "a number of inputs, 3 or more", at_least(3))
     samples: int = setting(1000, "a number of samples, before their negatives are added", at_least(1))

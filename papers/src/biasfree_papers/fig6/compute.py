@@ -17,7 +17,7 @@ from biasfree.sweeps import tabulate
 from biasfree.theory import SixPointEscape, six_point_escape
 from biasfree.trajectory import Trajectory
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting, several
 from biasfree_papers.shared.trajectories import least_squares_loss
 
 SAVES = 600  # of every run
@@ -25,15 +25,7 @@ SMALL_DELTA = 0.1  # the largest δ that the straight line is fitted to
 ZERO = 0.01  # of the plateau's loss: a network below has learned all
 _CURVE = np.geomspace(0.015, 0.45, 40)  # where predictions over many seeds are made
 _DELTAS = several(low=1e-3, high=0.5)
-
-
-def _share(name: str, value: Any) -> float:
-    share = positive(name, value)
-    if share >= 1:
-        raise ValueError(
-            f"{name} must lie between 0 and 1, got {value!r}; it is a share of the plateau's loss."
-        )
-    return share
+_SHARE = only(positive, lambda share: share < 1, "be a share of the plateau's loss, below 1")
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Settings(SeededSettings):
         (0.05, 0.1, 0.15, 0.2), "δ from 0.001 to 0.5 at which the flow is exact", _DELTAS
     )
     horizon: float = setting(150.0, "δ times the last time, a positive number", positive)
-    left: float = setting(0.8, "the share of the plateau's loss below which it is left", _share)
+    left: float = setting(0.8, "the share of the plateau's loss below which it is left", _SHARE)
     rtol: float = setting(
         1e-6, "the simulator's tolerance for a step of the flow, a positive number", positive
     )

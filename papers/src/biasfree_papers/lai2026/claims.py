@@ -8,7 +8,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.lai2026.compute import MEASURES
-from biasfree_papers.shared.exponents import written
+from biasfree_papers.shared.statistics import written
 from biasfree_papers.statements import observed, ours, paper, table
 
 _PAPER = "Lai et al. 2026"

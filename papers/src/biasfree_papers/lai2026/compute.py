@@ -11,8 +11,17 @@ import xarray
 import biasfree as bf
 from biasfree.arrays import positive
 from biasfree_papers.lai2026.sign_interpolator import sign_interpolator
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
-from biasfree_papers.shared.exponents import fitted
+from biasfree_papers.settings import (
+    Report,
+    SeededSettings,
+    at_least,
+    only,
+    seeds,
+    setting,
+    several,
+    several_whole,
+)
+from biasfree_papers.shared.statistics import fitted
 from biasfree_papers.shared.trajectories import rounding
 
 TARGETS = ["labels", "noise"]  # alternating +1, −1, and independent N(0, 1)
@@ -21,11 +30,7 @@ MEASURES = ["two neurons to X⁺y", "networks to X⁺y", "two neurons to the ReL
 _KICKS = (0.01, 0.03, 0.1, 0.3)  # steps on orthonormal samples: the share of a sample that one fits
 
 
-def _small(name: str, value: Any) -> float:
-    """Initial outputs, its square, must be below what one step changes."""
-    if (value := positive(name, value)) > 0.05:
-        raise ValueError(f"{name} must be at most 0.05, so that initial outputs are small, got {value}.")
-    return value
+_TINY = only(positive, lambda s: s <= 0.05, "be at most 0.05, so that initial outputs are small")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Settings(SeededSettings):
     )
     asymptotic: float = setting(10.0, "the least d/n that exponents are fitted from", positive)
     width: int = setting(40, "a number of neurons of the wide networks", at_least(2))
-    scale: float = setting(1e-3, "the initial norm of a layer, √(initial outputs), at most 0.05", _small)
+    scale: float = setting(1e-3, "the initial norm of a layer, √(initial outputs), at most 0.05", _TINY)
     kick: float = setting(0.01, "the share of a unit sample that one step of the two neurons fits", positive)
     end: float = setting(60.0, "the time at which the two neurons end, in 1/rate of a unit sample", positive)
     step: float = setting(0.1, "the step of the wide networks over √n, a positive number", positive)

@@ -17,18 +17,23 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
+from biasfree_papers.settings import (
+    Report,
+    SeededSettings,
+    at_least,
+    only,
+    seeds,
+    setting,
+    several,
+    several_whole,
+)
 
 _WIDTH = 50  # narrower networks are filled with zeros
 _BASE = ((-45.0, 1.0), (45.0, 1.0), (10.0, 1.6))  # degrees, lengths; the first two are the support
 _EXTRA = 25.0  # degrees
 
 
-def _late_enough(name: str, value: Any) -> float:
-    found = positive(name, value)
-    if found < 100:
-        raise ValueError(f"{name} must be 100 or more, got {value!r}: before, nothing has been learned.")
-    return found
+_LATE = only(positive, lambda t: t >= 100, "be 100 or more: before, nothing has been learned")
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,13 @@ class Settings(SeededSettings):
     samples: int = setting(20, "a number of samples, before their mirror images are added", at_least(2))
     gap: float = setting(0.3, "from the true boundary to every sample, a positive number", positive)
     scale: float = setting(1e-3, "the initial norm of a layer, a positive number", positive)
-    horizon: float = setting(1e16, "a time to train until on symmetric data, 100 or more", _late_enough)
+    horizon: float = setting(1e16, "a time to train until on symmetric data, 100 or more", _LATE)
     size: float = setting(10.0, "the length of the extra sample, a positive number", positive)
     extra_leaks: tuple[float, ...] = setting((0.25, 0.5), "leaks with it", several(low=0.05, high=0.95))
     scales: tuple[float, ...] = setting((1e-6, 1e-4, 1e-2), "scales with it", several(low=1e-12, high=1))
     extra_width: int = setting(20, "a number of neurons with the extra sample", at_least(4))
-    extra_horizon: float = setting(1e30, "the last time with the extra sample, 100 or more", _late_enough)
-    late_horizon: float = setting(1e100, "a time to follow linear networks until, 100 or more", _late_enough)
+    extra_horizon: float = setting(1e30, "the last time with the extra sample, 100 or more", _LATE)
+    late_horizon: float = setting(1e100, "a time to follow linear networks until, 100 or more", _LATE)
     data_seed: int = setting(0, "a seed for the symmetric data, beside that of the weights", at_least(0))
     seeds: int = seeds(4)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST = 32  # samples: the semidefinite program has P²/2 unknowns, and takes half a minute at 32
 
 
-def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
+def least_sharpness(data: Dataset) -> float:
     """The least sharpness of all ReLU networks that interpolate the samples, of any width.
 
     min λ_max(GGᵀ/P) over all networks with f(x_i) = y_i. It is convex in the sums over neurons of each
@@ -38,11 +38,11 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     arbitrarily close to it, some with neurons arbitrarily close to kinks. It is max 2|y_i||x_i|/P if every
     sample can have neurons that are active on no other sample.
 
-    Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit
-    (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0, no sample on a kink.
+    Assumes: two-dimensional inputs, at most 32 samples; one output; targets that two bias-free layers fit,
+    to 1e-8; of the network, two layers, no biases, α = 0, no sample on a kink.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
-    _check(data, interpolable_tolerance)
+    _check(data)
     if len(data) > _MOST:
         raise ValueError(
             f"the least sharpness is computed for at most {_MOST} samples, got {len(data)}; "
@@ -51,7 +51,7 @@ def least_sharpness(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> f
     return _flattest(data)
 
 
-def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> float:
+def largest_settling_step(data: Dataset) -> float:
     """The largest step η_c at which descent can settle at an interpolating network off all kinks.
 
     η_c = 2/least_sharpness, for networks of any width: at a stable minimum the sharpness is at most 2/η. For
@@ -59,15 +59,15 @@ def largest_settling_step(data: Dataset, *, interpolable_tolerance: float = 1e-8
     it. Infinite for targets that are all zero. A minimum with a neuron on the kink of a sample has no
     sharpness, and may be stable at larger steps.
 
-    Assumes: the hypotheses of `least_sharpness` (interpolable_tolerance=1e-8).
+    Assumes: the hypotheses of `least_sharpness`.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
-    least = least_sharpness(data, interpolable_tolerance=interpolable_tolerance)
+    least = least_sharpness(data)
     with np.errstate(over="ignore"):
         return float(representable("the step", np.divide(2, least))) if least > 0 else np.inf
 
 
-def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8) -> Float[np.ndarray, "P"]:
+def path_norm_multipliers(data: Dataset) -> Float[np.ndarray, "P"]:
     """Multipliers m: m·y is a lower bound on the path norm Σ_h|a_h||w_h| of networks that interpolate.
 
     |Σ_i m_iσ(u·x_i)| ≤ 1 for every unit vector u, exactly, so Σ_i m_i f(x_i) = Σ_h a_h Σ_i m_iσ(w_h·x_i) ≤
@@ -75,11 +75,11 @@ def path_norm_multipliers(data: Dataset, *, interpolable_tolerance: float = 1e-8
     ½|θ|² too, since ½(a² + |w|²) ≥ |a||w|. m is computed on the kinks and 5760 directions: m·y is never above
     the least path norm, and below it by at most a fraction π|m|·|x|/5760, in most cases 1e-6.
 
-    Assumes: two-dimensional inputs; one output; targets that two bias-free layers fit
-    (interpolable_tolerance=1e-8); of the network, two layers, no biases, α = 0.
+    Assumes: two-dimensional inputs; one output; targets that two bias-free layers fit,
+    to 1e-8; of the network, two layers, no biases, α = 0.
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
-    _check(data, interpolable_tolerance)
+    _check(data)
     return _multipliers(data).copy()
 
 
@@ -128,11 +128,11 @@ def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
     return np.divide(along, size, out=np.full_like(along, np.inf), where=size > 0)
 
 
-def _check(data: Dataset, tolerance: float) -> None:
+def _check(data: Dataset) -> None:
     if data.outputs != 1:
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     PLANAR.check(None, data)
-    INTERPOLABLE.check(None, _scaled(data)[0], tolerance)
+    INTERPOLABLE.check(None, _scaled(data)[0])
 
 
 def _scaled(data: Dataset) -> tuple[Dataset, float, float]:

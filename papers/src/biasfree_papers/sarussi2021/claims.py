@@ -8,7 +8,7 @@ import xarray
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.sarussi2021.compute import EARLY
-from biasfree_papers.shared.exponents import Exponent, fitted
+from biasfree_papers.shared.statistics import Exponent, fitted
 from biasfree_papers.statements import observed, ours, paper, table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -19,10 +18,10 @@ from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
 from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
 from biasfree_papers.settings import (
-    Check,
     Report,
     SeededSettings,
     at_least,
+    only,
     seeds,
     setting,
     several,
@@ -37,26 +36,13 @@ _STEPS = 64  # of one size
 _VANISHING = 1e-12  # the linear model from 0, where the side of every sample is that of β
 
 
-def _only(check: Check, holds: Callable[[Any], bool], wanted: str, why: str) -> Check:
-    """A check that also wants `holds` of the value."""
-
-    def checked(name: str, value: Any) -> Any:
-        found = check(name, value)
-        if not holds(found):
-            raise ValueError(f"{name} must {wanted}, got {value!r}: {why}.")
-        return found
-
-    return checked
-
-
 _MANY = several_whole(low=2)
-_EVEN = _only(_MANY, lambda w: not np.mod(w, 2).any(), "be even", "half of the neurons have either sign")
-_LATE = _only(positive, lambda t: t > EARLY, "be more than 100", "boundaries are measured then, and later")
-_DIVISORS = _only(
+_EVEN = only(_MANY, lambda w: not np.mod(w, 2).any(), "be even: half of the neurons have either sign")
+_LATE = only(positive, lambda t: t > EARLY, "be more than 100: boundaries are measured then, and later")
+_DIVISORS = only(
     _MANY,
     lambda n: not any(n[-1] % m for m in (2, *n)),
-    "divide the largest of them, itself even",
-    "samples are repeated",
+    "divide the largest of them, itself even: samples are repeated",
 )
 
 
@@ -208,8 +194,7 @@ def _gap(course: Trajectory, data: Dataset) -> float:
     second = last.weights[1]
     begun = Network((_VANISHING * np.outer(second, data.beta), second), leak=last.leak)
     steps = (np.diff(course.ts) / _STEPS).repeat(_STEPS)
-    options: Any = {"save_every": len(steps), "loss": "logistic"}
-    model = fixed_readout_descent(begun, data, steps, len(steps), **options)[-1]
+    model = fixed_readout_descent(begun, data, steps, loss="logistic")[-1]
     return float(np.linalg.norm(last.weights[0] - model.weights[0]) / last.norms[0])
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, real, whole
+from biasfree.arrays import increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
@@ -31,7 +29,6 @@ def fixed_readout_flow(
     *,
     loss: str = "square",
     rtol: float = 1e-10,
-    method: str = "DOP853",
     **tolerances: float,
 ) -> Trajectory:
     """Gradient flow of the first layer, second layer fixed, as the flow of a linear model f(x) = w·x.
@@ -39,7 +36,7 @@ def fixed_readout_flow(
     W₁ = W₂ᵀvᵀ for all t, and w = c|W₂|²v obeys dw/dt̃ = g(w) = −∂L/∂w at t̃ = c²|W₂|²t/τ: D equations. The
     even part (1−α)/2·Σ W₂ₕ|W₂ₕ||v·x| of f vanishes, so that e = −∂ℓ/∂f is odd on symmetric data, and the
     force on each neuron is W₂ₕc⟨ex⟩. For the square loss w = w* + exp(−Σt̃)(w(0) − w*); the logistic loss is
-    integrated by `method`. `bf.gradient_flow(..., train=(True, False))` simulates the same flow.
+    integrated by DOP853. `bf.gradient_flow(..., train=(True, False))` simulates the same flow.
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
     (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
@@ -61,7 +58,7 @@ def fixed_readout_flow(
             start,
             c * ts,
             name="fixed_readout_flow",
-            method=method,
+            method="DOP853",
             rtol=rtol,
             atol=atol,
         )
@@ -69,47 +66,26 @@ def fixed_readout_flow(
 
 
 def fixed_readout_descent(
-    network: Network,
-    data: Dataset,
-    step: ArrayLike,
-    steps: int,
-    *,
-    save_every: int = 1,
-    loss: str = "square",
-    **tolerances: float,
+    network: Network, data: Dataset, sizes: ArrayLike, *, loss: str = "square", **tolerances: float
 ) -> Trajectory:
     """Descent of the first layer, second layer fixed, as descent of a linear model with steps c²|W₂|²η.
 
-    W₁ = W₂ᵀvᵀ after every step of any size, with v → v + ηc·g(c|W₂|²v). `step` is one size η, or one per
-    step. Steps are saved as by `bf.gradient_descent`; `ts` are sums of the step sizes.
+    W₁ = W₂ᵀvᵀ after every step of any size, with v → v + ηc·g(c|W₂|²v). `sizes` has a size η for every step;
+    the first and the last weights are returned.
 
     Assumes: as `fixed_readout_flow`.
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
-    steps, every, kind = whole("steps", steps), whole("save_every", save_every), loss_named(loss)
-    sizes = _step_sizes(step, steps)
+    steps, kind = real("sizes", sizes), loss_named(loss)
+    ts = increasing_times(np.append(0.0, np.cumsum(steps)))
     kind.check(data.y)
     defects = check(under(kind, _ASSUMES), network, data, tolerances)
-    began, saves = time.perf_counter(), np.unique([*range(0, steps + 1, every), steps])
-    v, c, force = _direction(network), (1 + network.leak) / 2, negative_gradient(kind, data)
-    factor, found = c * float(np.sum(network.weights[1] ** 2)), [v]
-    for first, last in pairwise(saves):
-        for size in sizes[first:last]:
-            v = v + size * c * force(factor * v[None])[0]
-        found.append(v)
-    wall_time = time.perf_counter() - began
-    stats = Stats("fixed_readout_descent", steps, accepted=steps, defects=defects, wall_time=wall_time)
-    ts = np.append(0.0, np.cumsum(sizes))[saves]
-    return _trajectory(network, data, kind, ts, np.array(found), stats)
-
-
-def _step_sizes(step: ArrayLike, steps: int) -> Float[np.ndarray, "_"]:
-    sizes = real("step", step)
-    if sizes.shape not in ((), (steps,)) or not (sizes > 0).all():
-        raise ValueError(
-            f"step must be one positive size, or {steps} positive sizes, one per step, got {step!r}."
-        )
-    return np.broadcast_to(sizes, steps)
+    start, c, force = _direction(network), (1 + network.leak) / 2, negative_gradient(kind, data)
+    v, factor = start, c * float(np.sum(network.weights[1] ** 2))
+    for size in steps:
+        v = v + size * c * force(factor * v[None])[0]
+    stats = Stats("fixed_readout_descent", len(steps), accepted=len(steps), defects=defects)
+    return _trajectory(network, data, kind, ts[[0, -1]], np.array([start, v]), stats)
 
 
 def _trajectory(

@@ -10,11 +10,10 @@ import numpy as np
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
-from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import SeededSettings, at_least, seeds, setting, several
+from biasfree_papers.settings import SeededSettings, at_least, only, seeds, setting, several
 
 #: The two kinds of initial weights: rank-one, as in Assumption 4 (TMLR 7), and independent Gaussian.
 KINDS = ("rank one", "random")
@@ -25,6 +24,10 @@ ROUNDING = (
     "one of each weight, and one per product and sum of its update (samples, neurons, inputs), times the "
     "update's relative size"
 )
+
+
+even_width = only(at_least(2), lambda width: width % 2 == 0, "be even, since neurons come in opposite pairs")
+positive_ones = only(several(), lambda values: values[0] > 0, "be positive")
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,6 @@ class TwinSettings(SeededSettings):
             networks.rank_one(direction, width=self.width, seed=seed, **common)
             for direction, seed in zip(directions, all_seeds, strict=True)
         ]
-
-
-def positive_ones(name: str, value: Any) -> tuple[float, ...]:
-    """A check for one or more positive numbers; returns them sorted, without repeats."""
-    return tuple(positive(name, one) for one in several()(name, value))
 
 
 def of_leak(starts: Sequence[Network], leak: float) -> list[Network]:
@@ -114,14 +112,6 @@ def rounding(data: Dataset, width: int, steps: int, *, rate: float = 1.0) -> flo
 def update_rate(data: Dataset, step: float) -> float:
     """η√(⟨y²⟩⟨|x|²⟩), the largest relative size of an update while the loss is below the initial one."""
     return float(step * np.sqrt(np.mean(data.y**2) * np.mean(np.sum(data.x**2, axis=1))))
-
-
-def even_width(name: str, value: Any) -> int:
-    """A check for an even number of neurons, which come in opposite pairs."""
-    width = whole(name, value, at_least=2)
-    if width % 2:
-        raise ValueError(f"{name} must be even, since neurons come in opposite pairs, got {value!r}.")
-    return width
 
 
 def gap(run: Trajectory, twin: Trajectory, data: Dataset, unit: float) -> np.ndarray:

@@ -18,36 +18,35 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
-def alignment_directions(
-    data: Dataset, *, orthogonal_tolerance: float = 1e-8
-) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
+def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:
     """The directions to which neurons align while outputs are small: D₊ for a > 0, and −D₋ for a < 0.
 
     D± = (1/P)·Σ_{±y>0} yx. A neuron that is inactive on some samples of its sign aligns with the sum over the
     others: on orthogonal inputs it never becomes active on them. Exact up to rounding. On other inputs
     neurons go elsewhere, to the directions of `bf.theory.extremal_directions`.
 
-    Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output; for the network, the hypotheses of
+    Assumes: orthogonal inputs, to 1e-8; one output; for the network, the hypotheses of
     `escape_times`.
     Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
     y = _targets(data)
-    _ALIGNED.check(None, data, orthogonal_tolerance)
+    _ALIGNED.check(None, data)
     with np.errstate(over="ignore", invalid="ignore"):
         plus, minus = (part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0)))
     return representable("D₊", plus), representable("D₋", minus)
 
 
-def interpolator_norm(data: Dataset, *, orthogonal_tolerance: float = 1e-8) -> float:
+def interpolator_norm(data: Dataset) -> float:
     """½|θ|² = ½(|W₁|² + |W₂|²) of the ReLU network of least norm that fits every sample.
 
     ½|θ|² = n₊ + n₋, n± = √(Σ_{±y>0} y_i²/|x_i|²): one neuron per sign of the targets, along
     Σ_{±y>0} (|y_i|/|x_i|²)x_i. Exact up to rounding.
 
-    Assumes: orthogonal inputs (orthogonal_tolerance=1e-8); one output.
+    Assumes: orthogonal inputs, to 1e-8; one output.
     Reference: Boursier et al. (2022); the limit of training as the initial weights → 0.
     """
-    return float(_sign_norms(data, orthogonal_tolerance).sum())
+    ORTHOGONAL_INPUTS.check(None, data)
+    return float(_sign_norms(data).sum())
 
 
 def escape_times(network: Network, data: Dataset, **tolerances: float) -> Float[np.ndarray, "2"]:
@@ -96,10 +95,9 @@ def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
     return data.targets[:, 0]
 
 
-def _sign_norms(data: Dataset, tolerance: float) -> Float[np.ndarray, "2"]:
+def _sign_norms(data: Dataset) -> Float[np.ndarray, "2"]:
     """(n₊, n₋), n±² = Σ_{±y>0} y_i²/|x_i|²."""
     y = _targets(data)
-    ORTHOGONAL_INPUTS.check(None, data, tolerance)
     with np.errstate(over="ignore"):
         ratio = representable("y/|x|", y / row_norms(data.x))
     return row_norms(np.array([np.where(sign * y > 0, ratio, 0.0) for sign in (1, -1)]))
@@ -107,7 +105,7 @@ def _sign_norms(data: Dataset, tolerance: float) -> Float[np.ndarray, "2"]:
 
 def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
     """t₊ and t₋, infinite for a sign without covering neurons or without targets."""
-    norms, phase = _sign_norms(data, np.inf), grown(network, data)
+    norms, phase = _sign_norms(data), grown(network, data)
     found = np.full(2, np.inf)
     for k, sign in enumerate((1, -1)):
         covering = _covering(network, data, sign)

@@ -7,7 +7,7 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.shared.exponents import written
+from biasfree_papers.shared.statistics import written
 from biasfree_papers.statements import ours, paper, table
 
 _PAPER = "Town et al. (2026)"

@@ -9,8 +9,8 @@ import xarray
 
 from biasfree import plots
 from biasfree_papers.panels import Axes, Figure, picture
-from biasfree_papers.shared.exponents import written
 from biasfree_papers.shared.picture import MARKERS, colors
+from biasfree_papers.shared.statistics import written
 from biasfree_papers.town2026.compute import probability
 
 _AFTER = 1.25  # where a run is no longer shown, in times of its last escape

@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import representable, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check
+from biasfree.theory.hypotheses import KINKS, RELU, SETTING, check
 from biasfree.theory.parts import on_hyperplanes
 from biasfree_papers.shared.escape_sequence import INACTIVE_STAYS, activation_drift
 from biasfree_papers.shared.orthogonal_inputs import DOMINATED, ORTHOGONAL_INPUTS, two_layers
@@ -33,7 +33,7 @@ def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
     check(SETTING, network, data, {})
-    return _uncovered(network, data, on_hyperplane=False)
+    return _uncovered(network, data)
 
 
 def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
@@ -45,22 +45,20 @@ def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
     1 − |a_h|/|w_h| is ε > 0 instead, the sign of a_h can change and the loss fall further, but not before a
     time ln(2/ε)/(2g), g² = 2L(0)max|x|²/P: |a_h| + |w_h| decays at a rate of at most g.
 
-    Under gradient descent, σ′(0) = 0, a neuron exactly on the hyperplane of a sample stays there. The flow
-    from such weights is not unique: in the solution of `bf.gradient_flow` the neuron may become active (its
-    times are in `stats.branch_times`). So this is refused, with the loss in question, if a sample depends on
-    such a neuron. Relax `kinks_tolerance` for the floor of descent, or perturb the weights to the side that
-    you mean.
+    Under gradient descent, σ′(0) = 0, a neuron exactly on the hyperplane of a sample stays there; the flow
+    from such weights is not unique. Relax `kinks_tolerance` for the floor of descent.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
-    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no sample that only neurons exactly on its hyperplane could fit
-    (kinks_tolerance=0, their Σ y_i²/(2P)); neurons farther from the hyperplanes of uncovered samples than
-    inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio).
+    |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
+    (kinks_tolerance=0, the number of such pairs); neurons farther from the hyperplanes of uncovered samples
+    than inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have the width it takes.
     """
-    hypotheses = (RELU, ORTHOGONAL_INPUTS, DOMINATED, FIT_FROM_HYPERPLANES, UNCOVERED_STAYS)
+    hypotheses = (RELU, ORTHOGONAL_INPUTS, DOMINATED, KINKS, UNCOVERED_STAYS)
     check((*SETTING, *hypotheses), network, data, tolerances)
-    left = _uncovered(network, data, on_hyperplane=False)
-    return float(representable("the loss", _loss_without(data, left)))
+    y = data.targets[:, 0]
+    with np.errstate(over="ignore"):
+        return float(representable("the loss", np.sum(y[_uncovered(network, data)] ** 2) / (2 * len(y))))
 
 
 def interpolation_probability(n_positive: int, n_negative: int, width: int) -> float:
@@ -85,10 +83,10 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
     return min(float(share @ covered), 1.0)
 
 
-def _uncovered(network: Network, data: Dataset, *, on_hyperplane: bool) -> Bool[np.ndarray, "P"]:
-    """Samples on which no neuron of their sign is active; `on_hyperplane` counts neurons exactly on it."""
-    y, on = data.targets[:, 0], on_hyperplanes(network, data)
-    active = ((_along(network, data) > 0) & ~on) | (on & on_hyperplane)
+def _uncovered(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
+    """Samples on which no neuron of their sign is active."""
+    y = data.targets[:, 0]
+    active = (_along(network, data) > 0) & ~on_hyperplanes(network, data)
     same_sign = np.sign(network.weights[1][0])[:, None] == np.sign(y)
     return (y != 0) & ~(active & same_sign).any(axis=0)
 
@@ -103,21 +101,6 @@ def _along(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
     return rows @ x.T
 
 
-def _loss_without(data: Dataset, samples: Bool[np.ndarray, "P"]) -> float:
-    """The loss of a function that is 0 on these samples and fits the others."""
-    y = data.targets[:, 0]
-    with np.errstate(over="ignore"):
-        return float(np.sum(y[samples] ** 2) / (2 * len(y)))
-
-
-def _in_question(network: Network, data: Dataset) -> float:
-    """The decrease of the floor if neurons on a hyperplane become active."""
-    if not two_layers(network, data):
-        return np.nan
-    only = _uncovered(network, data, on_hyperplane=False) & ~_uncovered(network, data, on_hyperplane=True)
-    return _loss_without(data, only)
-
-
 def _all_covered(samples: int, neurons: np.ndarray) -> Float[np.ndarray, "_"]:
     """(1 − 2^{−k})^n, with 0⁰ = 1."""
     return (1 - 0.5**neurons) ** samples
@@ -127,16 +110,7 @@ def _drift_of_uncovered(network: Network, data: Dataset) -> float:
     """`activation_drift` over the samples that are uncovered."""
     if not two_layers(network, data):
         return np.nan
-    return activation_drift(network, data, _uncovered(network, data, on_hyperplane=False))
+    return activation_drift(network, data, _uncovered(network, data))
 
 
-FIT_FROM_HYPERPLANES = Hypothesis(
-    "kinks",
-    "no sample that only neurons exactly on its hyperplane could fit, where the flow is not unique,",
-    "the loss Σ y_i²/(2P) of such samples",
-    _in_question,
-    "bf.gradient_descent keeps that loss, σ′(0) = 0: relax kinks_tolerance= for its floor; bf.gradient_flow "
-    "may reduce it: perturb the weights to the side that you mean",
-    tolerance=0.0,
-)
 UNCOVERED_STAYS = replace(INACTIVE_STAYS, defect=_drift_of_uncovered)

@@ -9,12 +9,12 @@ import xarray
 
 from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
+from biasfree_papers.shared.statistics import ALARM, massart
 from biasfree_papers.statements import observed, ours, table
 
 #: The error within which a theory of the loss counts as valid, and the scales from which on training is lazy,
 #: on symmetric data and on the six points, and until which it is rich.
 WITHIN, LAZY, SIX_LAZY, RICH = 0.01, 30.0, 1e3, 0.1
-_ALARM = 1e-3  # the chance that samples of the law itself are farther from it than the bound, in any cell
 _LEVEL: Any = {"bound": "a level of ours: 1 % of the initial loss", "basis": "chosen with runs at hand"}
 
 
@@ -32,10 +32,10 @@ def _law(n: xarray.Dataset) -> Claim:
     return ours(
         "the final weight error has the same law for every leak, and its width sets the scale",
         distance_from_the_law=n.law_distance,
-        at_most=np.sqrt(np.log(2 * cells / _ALARM) / (2 * count)),
+        at_most=massart(count, cells),
         source="derived here; the error is the one of [ZSL25] Fig. 1b (TMLR 3b)",
         bound=f"√(ln(2m/p)/2N), Massart's bound for N = {count} samples of the law in each of m = {cells} "
-        f"cells; exceeded in any of them with p < {_ALARM:g}",
+        f"cells; exceeded in any of them with p < {ALARM:g}",
         nature="prediction",
         each="widths and leaks",
         seeds=tuple(n.error_seed.values),

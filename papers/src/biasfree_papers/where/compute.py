@@ -12,6 +12,7 @@ import xarray
 from biasfree.sweeps import tabulate
 from biasfree.theory import final_weight_error_law
 from biasfree_papers.settings import FigureSettings, Report, at_least, setting
+from biasfree_papers.shared.statistics import law_distance
 from biasfree_papers.where import points
 
 
@@ -84,11 +85,5 @@ def _law(found: xarray.Dataset) -> dict[str, Any]:
         for j, leak in enumerate(found.error_leak.values):
             law = final_weight_error_law(int(width), leak=float(leak))
             medians[i, j] = law.quantile(0.5)
-            distances[i, j] = _distance(found.error.values[i, j], law)
+            distances[i, j] = law_distance(found.error.values[i, j], law)
     return {"law_median": (axes, medians), "law_distance": (axes, distances)}
-
-
-def _distance(sample: np.ndarray, law: Any) -> float:
-    """The Kolmogorov–Smirnov distance of a sample from a law."""
-    shares, n = law.cdf(np.sort(sample)), len(sample)
-    return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))

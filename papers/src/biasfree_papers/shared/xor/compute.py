@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray
@@ -14,21 +13,17 @@ from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several_whole
+from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting, several_whole
 from biasfree_papers.shared.xor import measures
 
 #: The sets, by their number of points.
 SETS = {2: tasks.orthogonal_pair, 4: tasks.xor}
 #: The rate at which weights grow while outputs are negligible, over s_i.
 RATE = {"square": 1.0, "logistic": 0.5}
+_SETS = only(
+    several_whole(low=2, high=4), lambda sets: 3 not in sets, "be 2 (orthogonal points), 4 (XOR) or both"
+)
 _COARSER = 100.0  # the tolerance of the run that tells how accurate the other one is
-
-
-def _sets(name: str, value: Any) -> tuple[int, ...]:
-    sets = several_whole(low=2, high=4)(name, value)
-    if 3 in sets:
-        raise ValueError(f"{name} must be 2 (orthogonal points), 4 (XOR) or both, got {value!r}.")
-    return sets
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,7 @@ class XorSettings(SeededSettings):
     """Settings of both figures; each has its own default step."""
 
     sets: tuple[int, ...] = setting(
-        (2, 4), "sets by their number of points: 2 orthogonal ones, 4 for XOR", _sets
+        (2, 4), "sets by their number of points: 2 orthogonal ones, 4 for XOR", _SETS
     )
     width: int = setting(60, "a number of neurons", at_least(1))
     scale: float = setting(1e-6, "the initial norm of a layer, a small positive number", positive)

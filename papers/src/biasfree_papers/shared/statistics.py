@@ -1,4 +1,4 @@
-"""Exponents of power laws, fitted seed by seed, with their standard error over seeds."""
+"""Statistics over seeds: exponents of power laws with their errors, and distances of samples from a law."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import SupportsFloat
 
 import numpy as np
+
+from biasfree.theory import WeightErrorLaw
+
+#: The chance that samples of a law itself are farther from it than allowed.
+ALARM = 1e-3
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,20 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """The mean over seeds and its standard error, NaN for one seed."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return float(np.mean(values)), float(error)
+
+
+def law_distance(sample: np.ndarray, law: WeightErrorLaw) -> float:
+    """The Kolmogorov–Smirnov distance of a sample from a law."""
+    shares, n = law.cdf(np.sort(sample)), len(sample)
+    return float(max((np.arange(1, n + 1) / n - shares).max(), (shares - np.arange(n) / n).max()))
+
+
+def massart(size: int, sets: int) -> float:
+    """The distance that any of so many sets of samples exceeds with a chance of `ALARM` at most.
+
+    Dvoretzky, Kiefer, Wolfowitz and Massart: P(distance > b) ≤ 2e^{−2Nb²}.
+    """
+    return float(np.sqrt(np.log(2 * sets / ALARM) / (2 * size)))
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
