@@ -6,12 +6,11 @@
 # make test-cluster  sweeps on a real Slurm of one node, as an array and as jobs; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   every claim with its verdict, from the figures of make paper: out/results.md
-# make gallery   judge the advice on twenty models: out/gallery.md; rewrite the outputs of two pages: minutes
+# make gallery   judge the advice on twenty models: out/gallery.md, in minutes
 # make docs      build the site into out/site, with the results of make paper; make docs-check opens it in Chromium
 # make release-check  build both packages, check their metadata, install them alone with the newest and with the lowest
 #                versions, run the quickstart; CHECK=highest is one of both, make PYTHON=python3.12 … another Python
 # make equations from each equation to its function: out/equations.md; make pictures redraws the pictures of the README and of docs/
-# make lab-picture  take the README's picture of the laboratory anew, in Chromium
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -20,16 +19,13 @@ CHECK  ?= highest lowest-direct
 unexport PYTHONDONTWRITEBYTECODE  # processes that tests and figures start would compile all modules again
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: paper lab-picture pictures equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
+.PHONY: paper pictures equations results gallery docs docs-check release-check test suite browser test-all test-machines test-cluster bench lint format install clean
 
 paper: $(VENV)/.core
 	$(BIN)/biasfree run --all --out $(OUT)
 
 pictures: paper
 	$(BIN)/python docs/pictures.py $(OUT)
-
-lab-picture: $(VENV)/.dev
-	$(BIN)/python docs/lab_picture.py
 
 equations: $(VENV)/.core
 	$(BIN)/python docs/equations.py $(OUT)
@@ -38,9 +34,7 @@ results: paper
 	$(BIN)/python docs/results.py $(OUT)
 
 gallery: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python docs/denoiser.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/gallery.py $(OUT)
-	OMP_NUM_THREADS=1 $(BIN)/python docs/tutorial_diagnose.py
 
 docs: $(VENV)/.dev results
 	$(BIN)/python docs/website/build.py $(OUT)/site

@@ -24,7 +24,7 @@ from biasfree_papers.reproduction.fingerprint import (
     numbers_fingerprint,
     sources_fingerprint,
 )
-from biasfree_papers.reproduction.report import marks, natures, spread
+from biasfree_papers.reproduction.report import count, holds, marks, natures, of_kind, ordered, spread
 from biasfree_papers.reproduction.storage import load_numbers
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def digest() -> str:
 
 def page(records: list[Record]) -> str:
     """The text of the page."""
-    failing = [(record, claim) for record in records for claim in ordered(record) if not _holds(claim)]
+    failing = [(record, claim) for record in records for claim in ordered(record) if not holds(claim)]
     parts = [
         "# Every claim and its verdict",
         "What holds of the paper, and of its neighbors? Every figure makes claims, and each is measured.",
@@ -98,7 +98,7 @@ def counts(records: list[Record]) -> str:
     at_hand = sum(c["basis"] == AT_HAND for c in every)
     return (
         f"{len(records)} figures, {others} of them of other papers, took {minutes:.0f} minutes of one core. "
-        f"{sum(map(_holds, every))} of {len(every)} claims hold; of ours {sum(map(_holds, ours))} of "
+        f"{sum(map(holds, every))} of {len(every)} claims hold; of ours {sum(map(holds, ours))} of "
         f"{len(ours)}: {natures(ours)}. The bounds of {at_hand} claims were chosen with runs at hand."
     )
 
@@ -135,11 +135,6 @@ def claims(record: Record) -> str:
         for claim in ordered(record)
     ]
     return table(("whose", "claim", "measured", "bound", "which is", "verdict"), rows)
-
-
-def ordered(record: Record) -> list[Record]:
-    """The claims of a figure, ours first."""
-    return sorted(record["claims"], key=lambda claim: KINDS.index(claim["kind"]))
 
 
 def reported(text: str, records: list[Record]) -> str:
@@ -181,7 +176,7 @@ def verdicts(readme: str) -> dict[str, str]:
 
 def verdict(record: Record) -> str:
     """ "holds" if every claim of a figure does, "in part" if some do, "fails" if none does."""
-    held = [_holds(claim) for claim in record["claims"]]
+    held = [holds(claim) for claim in record["claims"]]
     return "holds" if all(held) else "in part" if any(held) else "fails"
 
 
@@ -210,12 +205,8 @@ def _whose(claim: Record) -> str:
     return ", ".join([claim["kind"], *(["headline"] if claim["headline"] else []), *marks(claim)])
 
 
-def _holds(claim: Record) -> bool:
-    return claim["verdict"] == "holds"
-
-
 def _verdict(claim: Record) -> str:
-    return claim["verdict"] if _holds(claim) else f"**{claim['verdict']}**"
+    return claim["verdict"] if holds(claim) else f"**{claim['verdict']}**"
 
 
 def _rebuilt(record: Record) -> str:
@@ -223,10 +214,9 @@ def _rebuilt(record: Record) -> str:
 
 
 def _count(record: Record, kind: str) -> str:
-    found = [claim for claim in record["claims"] if claim["kind"] == kind]
-    part = sum(any(claim["held"]) and not _holds(claim) for claim in found)
-    held = f"{sum(map(_holds, found))} of {len(found)}" if found else "–"
-    return held + (f", {part} in part" if part else "")
+    found = of_kind(record["claims"], kind)
+    part = sum(any(claim["held"]) and not holds(claim) for claim in found)
+    return count(found) + (f", {part} in part" if part else "")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -199,7 +199,10 @@ def test_the_readme_has_the_verdict_of_every_figure(results):
 
 def test_a_wrong_verdict_of_the_readme_is_seen(results):
     """Of a figure one of whose claims fails, of one that is missing, and of one that there is not."""
-    claims = [{"verdict": "holds"}, {"verdict": "holds for 2 of 5 seeds"}]
+    claims = [
+        {"verdict": "holds", "held": [True]},
+        {"verdict": "holds for 2 of 5 seeds", "held": [True, False]},
+    ]
     records = [{"figure": "a", "claims": claims}, {"figure": "b", "claims": claims[:1]}]
     right = "| `a` | x | in part: y |\n| `b` | x | holds |\n"
     assert results["disagreements"](right, records) == []

@@ -71,13 +71,3 @@ def test_the_table_has_a_row_per_answer_and_counts_them(gallery):
     text = gallery.table(rows)
     assert text.startswith("Of 3 answers: 2 right, 1 cannot tell, 0 wrong. All of it took 3 s")
     assert text.count("| XOR | 3 layers, ReLU | yes | −50.0 | 90.0 | Yes. | right |") == 2
-
-
-@pytest.mark.usefixtures("gallery")
-def test_parts_of_a_page_are_replaced():
-    from inserting import inserted
-
-    page = "a\n<!-- t: by x.py -->\nold\n<!-- end of t -->\nb\n"
-    assert inserted(page, "t", "new \\1") == "a\n<!-- t: by x.py -->\nnew \\1\n<!-- end of t -->\nb\n"
-    with pytest.raises(ValueError, match="must have one part <!-- u: by"):
-        inserted(page, "u", "new")

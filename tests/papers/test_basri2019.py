@@ -37,15 +37,6 @@ def test_paired_weights_of_three_layers():
     np.testing.assert_allclose([np.linalg.norm(w) for w in start.weights], 4.0, rtol=0.2)  # 1/√100
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"points": 15}, "must be even"), ({"frequencies": (2, 3, 4, 5)}, "begin with 1, 2, 3, 4")],
-)
-def test_refusals(experiment, changes, message):
-    with pytest.raises(ValueError, match=message):
-        experiment.settle(changes)
-
-
 def test_too_few_points_are_refused(experiment):
     with pytest.raises(ValueError, match="more than twice"):
         experiment.compute(experiment.settle({"points": 16}), silent)

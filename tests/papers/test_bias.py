@@ -71,15 +71,3 @@ def test_seeds_that_have_not_learned_are_not_judged(experiment, numbers):
     assert len(ends_close(1e-6, 1.0).measured) == 1
     assert ends_close(1e-6, 1.0).note.startswith("1 of 2 seeds have not learned")
     assert not ends_close(1.0, 1.0).holds
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"shift": 2.0}, r"at most 1\.5"),
-        ({"width": 11}, "width must be even, since neurons come in opposite"),
-    ],
-)
-def test_refusals(experiment, changes, message):
-    with pytest.raises(ValueError, match=message):
-        experiment.settle(changes)

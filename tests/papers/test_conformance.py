@@ -22,6 +22,29 @@ from expected_figures import EXPECTED, spoilt
 SPOILT = [(name, *one) for name, expected in EXPECTED.items() if name in REGISTRY for one in expected.spoilt]
 
 
+#: Settings that a figure does not take, and a part of what it says.
+REFUSED = [
+    ("fig1", {"points": 7}, "points must be even"),
+    ("fig4", {"sets": (3,)}, r"must be 2 \(orthogonal points\), 4 \(XOR\) or both"),
+    ("fig4", {"times": 3}, "times must be a whole number of at least 101, got 3"),
+    ("fig5", {"depths": "4,5"}, "must include 3"),
+    ("fig6", {"left": 1.0}, "share of the plateau"),
+    ("bias", {"shift": 2.0}, r"at most 1\.5"),
+    ("bias", {"width": 11}, "width must be even, since neurons come in opposite pairs"),
+    ("basri2019", {"points": 15}, "must be even"),
+    ("basri2019", {"frequencies": (2, 3, 4, 5)}, "begin with 1, 2, 3, 4"),
+    ("conjecture", {"scales3": "0.1,0.2,0.3"}, "two positive numbers, which are compared"),
+    ("early", {"span": 0.5}, r"span must be at least 1, the time of escape, got 0\.5"),
+    ("lai2026", {"scale": 0.1}, r"at most 0\.05"),
+    ("lyu2021", {"horizon": 10}, "horizon must be 100 or more"),
+    ("lyu2021", {"size": 0.0}, "size must be"),
+    ("sarussi2021", {"samples": (3, 8)}, "samples must divide the largest"),
+    ("sarussi2021", {"samples": (3,)}, "itself even"),
+    ("sarussi2021", {"widths": (3,)}, "widths must be even"),
+    ("sarussi2021", {"horizon": 100.0}, "horizon must be more than 100"),
+]
+
+
 class Small(NamedTuple):
     """A figure, and the numbers of its small run."""
 
@@ -61,6 +84,12 @@ def test_settings(name):
             experiment.settle({setting: "many"})
         with pytest.raises(ValueError, match=setting):
             experiment.settle({setting: np.nan})
+
+
+@pytest.mark.parametrize(("name", "changes", "message"), REFUSED)
+def test_settings_that_a_figure_does_not_take(name, changes, message):
+    with pytest.raises(ValueError, match=message):
+        REGISTRY[name].settle(changes)
 
 
 def test_numbers(figure):

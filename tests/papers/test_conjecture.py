@@ -130,8 +130,3 @@ def test_pairs_are_of_one_seed(experiment, numbers):
     """Smaller over larger scale: a distance proportional to the scale gives the ratio of the scales."""
     smaller = experiment.claims(_settled(numbers, distance=numbers.scale))[3]
     np.testing.assert_allclose(smaller.measured, [0.5] * len(KINDS) * len(DEPTHS))
-
-
-def test_scales_are_two(experiment):
-    with pytest.raises(ValueError, match="two positive numbers, which are compared"):
-        experiment.settle({"scales3": "0.1,0.2,0.3"})

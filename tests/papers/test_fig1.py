@@ -80,8 +80,3 @@ def test_two_bias_free_layers_are_drawn_above_the_others(experiment, numbers):
     for axes in experiment.draw(numbers).axes[:2]:
         lines = {line.get_label(): line.get_zorder() for line in axes.get_lines()[:-1]}
         assert max(lines, key=lambda name: lines[name]) == "two layers"
-
-
-def test_points_without_mirror_images_are_refused(experiment):
-    with pytest.raises(ValueError, match="points must be even"):
-        experiment.settle({"points": 7})

@@ -6,7 +6,7 @@ import xarray
 
 import biasfree as bf
 from biasfree_papers.experiment import Claim
-from biasfree_papers.fig5.claims import _explained, path_gap
+from biasfree_papers.fig5.claims import explained, path_gap
 from biasfree_papers.fig5.compute import SMALL, Settings, course, fallen, reading
 from biasfree_papers.shared.trajectories import LEVELS, accurate, drift_of, fall
 
@@ -137,8 +137,8 @@ def test_a_size_that_does_not_tell_failures_apart_is_no_reason(repeat):
     measured = (0.1, 0.5) * repeat
     claim = Claim("a", "b", "observed", measured, (0.2,), "c", (0, 1), each="runs")
     near, far = (xarray.DataArray([[0.30, 0.32]]), xarray.DataArray([[0.32, 0.30]]))
-    assert _explained(claim, near).note.endswith("where it holds from 0.30 or less")
-    assert not _explained(claim, far).note
+    assert explained(claim, near).note.endswith("where it holds from 0.30 or less")
+    assert not explained(claim, far).note
 
 
 def test_the_papers_claims_are_of_its_depth(experiment, numbers):
@@ -156,8 +156,3 @@ def test_the_papers_claims_are_of_its_depth(experiment, numbers):
 def test_path_gap_is_relative_to_the_largest_speed():
     path = xarray.DataArray([[0.1, 1.0, 1.0], [0.2, 4.0, 5.0]], dims=("state", "quantity"))
     assert path_gap(path.assign_coords(quantity=["size", "speed", "predicted"])) == 0.2
-
-
-def test_depths_include_the_papers(experiment):
-    with pytest.raises(ValueError, match="must include 3"):
-        experiment.settle({"depths": "4,5"})

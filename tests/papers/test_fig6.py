@@ -59,11 +59,6 @@ def test_exact_flow_is_what_descent_with_small_steps_does(numbers):
     assert (numbers.stable_step > 0).all()
 
 
-def test_a_share_of_the_plateau_is_below_one(experiment):
-    with pytest.raises(ValueError, match="share of the plateau"):
-        experiment.settle({"left": 1.0})
-
-
 def test_slopes_vanish_with_delta_outside_the_wedge():
     """At least squares a neuron sees δ/9 + O(δ²); the wedge and its opposite, two sets of eight, see 2/9."""
     slopes = np.sort(neuron_slopes(bf.data.six_points(1e-3)))

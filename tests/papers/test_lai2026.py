@@ -37,11 +37,6 @@ def test_the_law_is_reported_with_its_error(experiment, numbers):
     assert "two neurons to X⁺y: labels 0.50 ± 0.02" in law.sentence
 
 
-def test_large_initial_weights_are_refused(experiment):
-    with pytest.raises(ValueError, match=r"at most 0\.05"):
-        experiment.settle({"scale": 0.1})
-
-
 seeds = integers(0, 2**31)
 
 

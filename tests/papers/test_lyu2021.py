@@ -1,7 +1,6 @@
 """Lyu et al. in small: few samples, widths and seeds, short times."""
 
 import numpy as np
-import pytest
 import xarray
 
 import biasfree as bf
@@ -75,10 +74,3 @@ def test_two_linear_layers_turn_as_the_support_spans_or_not():
     courses = bf.long_descent(starts, [one, two], horizon=1e100)
     ratios = compute.while_log_doubles(courses[0].ts, compute.angles(courses, [one, two]))
     np.testing.assert_allclose(ratios, [0.5**0.5, 0.5], atol=0.05)  # corrections are some 1/ln t, ln t = 230
-
-
-def test_refusals(experiment):
-    with pytest.raises(ValueError, match="horizon must be 100 or more, got 10"):
-        experiment.settle({"horizon": 10})
-    with pytest.raises(ValueError, match="size must be"):
-        experiment.settle({"size": 0.0})

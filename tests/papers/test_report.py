@@ -10,8 +10,7 @@ from biasfree.pages import Markup, cells, folded, grid, image, joined, page, tag
 from biasfree_papers.experiment import NEIGHBORS, PAPER, UNKNOWN, silent
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
-from biasfree_papers.reproduction.report import count, headlines, limit, measured, spread
-from biasfree_papers.reproduction.report._page import whole_page
+from biasfree_papers.reproduction.report import count, headlines, limit, measured, spread, whole_page
 from stubs import stub
 
 

@@ -42,20 +42,6 @@ def test_tasks_and_initial_weights(experiment):
     np.testing.assert_allclose(network.weights[1], [[2**-0.5, -(2**-0.5), 0, 0, 0, 0]])
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("samples", (3, 8), "samples must divide the largest"),
-        ("samples", (3,), "itself even"),
-        ("widths", (3,), "widths must be even"),
-        ("horizon", 100.0, "horizon must be more than 100"),
-    ],
-)
-def test_refusals(experiment, name, value, message):
-    with pytest.raises(ValueError, match=message):
-        experiment.settle({name: value})
-
-
 def test_boundary_of_known_networks():
     """|x₁| + ℓ with ℓ = x₂/2, a linear one, and one that is zero over an area."""
     x = np.random.default_rng(0).normal(size=(500, 2))

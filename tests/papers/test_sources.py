@@ -90,11 +90,12 @@ def test_names_of_files_settings_and_versions_count(package, monkeypatch):
     (package / "shared.py").rename(package / "renamed.py")
     renamed = prints()
     assert not {*before} & {*renamed}
-    monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "1"})
+    installed = {"numpy": "0", "torch": "1"}
+    monkeypatch.setattr(fingerprint, "versions", lambda: installed)
     other = prints()
     assert other[:2] != renamed[:2]
     assert other[2] == renamed[2]
-    monkeypatch.setattr(fingerprint, "versions", lambda: {"numpy": "0", "torch": "2"})
+    installed["torch"] = "2"
     assert prints() == other
     assert fingerprint.numbers_fingerprint(demo(), {"width": 4}) != other[0]
 

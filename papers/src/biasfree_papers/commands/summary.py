@@ -7,12 +7,28 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from biasfree.tables import shown as printed
+from biasfree_papers.reproduction.report import (
+    PAGE,
+    count,
+    headlines,
+    holds,
+    limit,
+    marks,
+    natures,
+    of_kind,
+    ordered,
+    seed_count,
+    spread,
+    tally,
+)
+from biasfree_papers.reproduction.storage import RECORD
 
 #: Lines of the screen, and its columns where the output is no terminal.
 LINES, _COLUMNS = 40, 100
@@ -26,8 +42,6 @@ def columns() -> int:
 
 def show(lines: Iterable[Text]) -> None:
     """Print lines, in color on a terminal."""
-    from rich.console import Console
-
     console = Console(width=columns(), highlight=False)
     for line in lines:
         console.print(line, soft_wrap=True)
@@ -35,10 +49,6 @@ def show(lines: Iterable[Text]) -> None:
 
 def figure_line(record: Record, seconds: float, width: int) -> Text:
     """One line about a finished figure: its name, the seconds it took, claims of ours, its first headline."""
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import count, headlines, of_kind
-
     ours = of_kind(record["claims"], "ours")
     line = Text(f"{record['figure']:<12} {seconds:>4.0f} s  ")
     line.append(f"ours {count(ours):<9}", style=_color(ours))
@@ -56,10 +66,6 @@ def screen(records: Sequence[Record], out: Path, *, width: int, lines: int = LIN
 
 
 def _holding(records: Sequence[Record]) -> Iterator[Text]:
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import natures, of_kind, tally
-
     every = [claim for record in records for claim in record["claims"]]
     held = tally(every)
     yield Text()
@@ -73,10 +79,6 @@ def _holding(records: Sequence[Record]) -> Iterator[Text]:
 
 def _failing(records: Sequence[Record], out: Path, width: int, lines: int) -> Iterator[Text]:
     """Headlines that do not hold, then other claims of papers; claims of ours are shown in full elsewhere."""
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import headlines, holds
-
     failing = [
         (record["figure"], claim, claim in headlines(record))
         for record in records
@@ -99,10 +101,6 @@ def _failing(records: Sequence[Record], out: Path, width: int, lines: int) -> It
 
 def _reported(name: str, claim: Record, width: int) -> Iterator[Text]:
     """A claim in two lines: the sentence with its numbers; the verdict with the reason."""
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import limit, spread
-
     numbers = f": {spread(claim['measured'])}, {limit(claim)}"
     begin = f"  {name:<12} "
     yield Text(begin + _short(claim["sentence"], width - len(begin) - len(numbers)) + numbers)
@@ -111,11 +109,6 @@ def _reported(name: str, claim: Record, width: int) -> Iterator[Text]:
 
 
 def _where(out: Path) -> list[Text]:
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import PAGE
-    from biasfree_papers.reproduction.storage import RECORD
-
     return [
         Text(),
         Text(f"Pictures and verdicts: {out / PAGE}", style="bold"),
@@ -129,8 +122,6 @@ def _option(out: Path) -> str:
 
 
 def _color(ours: Sequence[Record]) -> str:
-    from biasfree_papers.reproduction.report import holds
-
     return "green" if all(map(holds, ours)) else "bold red"
 
 
@@ -138,43 +129,28 @@ def _short(text: str, width: int) -> str:
     return textwrap.shorten(text, max(width, 10), placeholder=" …")
 
 
-def show_claims(
-    record: Mapping[str, Any],
-    claims: Iterable[Mapping[str, Any]],
-    tables: Iterable[Mapping[str, Any]] = (),
-) -> None:
+def show_claims(record: Record, claims: Iterable[Record], tables: Iterable[Record] = ()) -> None:
     """Print claims and tables of one figure, in full."""
-    from rich.console import Console
-
     console = Console(width=None if sys.stdout.isatty() else 140)  # no folding of words in a file or pipe
     console.print(_claims(record, claims))
     for table in tables:
         console.print(_plain(table))
 
 
-def _claims(record: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    from biasfree_papers.experiment import KINDS
-
+def _claims(record: Record, claims: Iterable[Record]) -> Table:
     rebuilt = " [rebuilt]" if record["rebuilt"] else ""
     title = Text(f"{record['figure']}{rebuilt}: {record['title']}")
     table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     for column in ("whose", "claim", "measured", "bound", "verdict"):
         wide = column == "claim"
         table.add_column(column, ratio=1 if wide else None, max_width=None if wide else 20)
-    for claim in sorted(claims, key=lambda claim: KINDS.index(claim["kind"])):
+    for claim in ordered({"claims": claims}):
         table.add_row(*_row(claim), style="" if claim["kind"] == "ours" else "dim italic")
     return table
 
 
-def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
-    from rich.text import Text
-
-    from biasfree_papers.reproduction.report import marks, seed_count, spread
-
-    ours, holds = claim["kind"] == "ours", all(claim["held"])
+def _row(claim: Record) -> tuple[Any, ...]:
+    ours = claim["kind"] == "ours"
     note = f"\nnote: {claim['note']}" if claim["note"] else ""
     seeds = f"\n{seed_count(claim)}" if claim["number of seeds"] else ""
     whose = "ours" if ours else f"{claim['kind']} (reported)"
@@ -183,19 +159,14 @@ def _row(claim: Mapping[str, Any]) -> tuple[Any, ...]:
         Text(f"{claim['sentence']}\n{claim['source']}\nbound: {claim['origin']}{note}"),
         Text("\n".join(filter(None, (claim.get("quantity"), spread(claim["measured"]))))),
         ("≤ " if claim["sense"] == "at most" else "≥ ") + f"{spread(claim['bound'])}\n{claim['basis']}",
-        Text(f"{claim['verdict']}{seeds}", style=("green" if holds else "red") if ours else ""),
+        Text(f"{claim['verdict']}{seeds}", style=("green" if holds(claim) else "red") if ours else ""),
     )
 
 
-def _plain(table: Mapping[str, Any]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    from biasfree.tables import shown
-
+def _plain(table: Record) -> Table:
     drawn = Table(title=Text(table["title"]), title_justify="left", box=None)
     for column in table["columns"]:
         drawn.add_column(Text(column))
     for row in table.get("brief", table["rows"]):
-        drawn.add_row(*(Text(shown(cell)) for cell in row))
+        drawn.add_row(*(Text(printed(cell)) for cell in row))
     return drawn

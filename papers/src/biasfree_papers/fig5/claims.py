@@ -81,7 +81,7 @@ def _trained(n: xarray.Dataset) -> list[Claim]:
             bound=f"a level of ours: {100 * SHARE:g} % of the square",
         )
     )
-    return [_explained(one, n.kept) for one in found]
+    return [explained(one, n.kept) for one in found]
 
 
 def learned(n: xarray.Dataset) -> xarray.DataArray:
@@ -89,7 +89,7 @@ def learned(n: xarray.Dataset) -> xarray.DataArray:
     return (n.left < LEARNED) & n.trusted
 
 
-def _explained(claim: Claim, kept: xarray.DataArray) -> Claim:
+def explained(claim: Claim, kept: xarray.DataArray) -> Claim:
     """With a note where it fails: networks that have not learned, and the initial size if it decides.
 
     `kept` is the initial size of every run, for claims of one or of several values per run.
@@ -120,7 +120,7 @@ def _halves(n: xarray.Dataset) -> Claim:
         headline=True,
         seeds=(int(n.seed[0]),),
     )
-    return _explained(found, n.kept.isel(seed=0))
+    return explained(found, n.kept.isel(seed=0))
 
 
 def path_gap(path: xarray.DataArray) -> xarray.DataArray:

@@ -59,7 +59,7 @@ def _map(axes: Axes, n: xarray.Dataset, when: str, title: str) -> None:
         axes.plot(*np.transpose([sample, foot]), ls=":", color="k", lw=0.9)
     nearest = np.linalg.norm(data.x - feet, axis=1).min()
     axes.set_aspect("equal")
-    axes.set_title(f"{title}, nearest at {nearest:.2f}", fontsize=7, loc="right")
+    axes.set_title(f"{title}, nearest at {nearest:.2f}", fontsize=6, loc="right")
     axes.figure.colorbar(image, ax=axes, label="output $f$", shrink=0.8, extend="both")
 
 

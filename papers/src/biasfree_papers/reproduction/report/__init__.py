@@ -1,6 +1,6 @@
 """The report: report.html and claims.json, from the records of the finished figures."""
 
-from biasfree_papers.reproduction.report._page import PAGE, write_report
+from biasfree_papers.reproduction.report._page import PAGE, whole_page, write_report
 from biasfree_papers.reproduction.report._verdicts import (
     count,
     headlines,
@@ -30,5 +30,6 @@ __all__ = [
     "seed_count",
     "spread",
     "tally",
+    "whole_page",
     "write_report",
 ]
