@@ -85,9 +85,9 @@ class SeededSettings(FigureSettings):
     seeds: int = setting(1, "a number of seeds of the weights", at_least(1))
 
     @property
-    def all_seeds(self) -> np.ndarray:
+    def all_seeds(self) -> list[int]:
         """The seeds: consecutive numbers."""
-        return self.seed + np.arange(self.seeds)
+        return list(range(self.seed, self.seed + self.seeds))
 
 
 def seeds(count: int) -> Any:

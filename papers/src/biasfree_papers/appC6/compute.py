@@ -105,7 +105,7 @@ def _check_end(settings: Settings, least: float) -> None:
 def _along_target(settings: Settings, data: Dataset) -> list[Network]:
     """Rank-one weights along β̄, where white data keep them, so that the plateau has one growth rate."""
     common: Any = {"width": settings.width, "scale": settings.scale, "leak": 1.0}
-    return [networks.rank_one(data.beta, seed=int(seed), **common) for seed in settings.all_seeds]
+    return [networks.rank_one(data.beta, seed=seed, **common) for seed in settings.all_seeds]
 
 
 def _padded(values: np.ndarray, length: int) -> np.ndarray:

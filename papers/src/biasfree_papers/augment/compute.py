@@ -70,7 +70,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         "loss": losses,
         "leak": settings.leaks,
     }
-    found = tabulate(descents, over=axes, seeds=settings.all_seeds.tolist(), group=("leak", "seed"))
+    found = tabulate(descents, over=axes, seeds=settings.all_seeds, group=("leak", "seed"))
     best = [[_best_linear(data, task, loss) for loss in losses] for task, data in plain.items()]
     every = [_repeated(data, size) for data in plain.values()]
     parts: dict[str, Any] = {

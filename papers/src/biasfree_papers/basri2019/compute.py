@@ -102,7 +102,7 @@ def _trained(settings: Settings, kind: str, data: dict[int, bf.Dataset], report:
     width, scale, step, steps = (
         getattr(settings, prefix + name) for name in ("width", "scale", "step", "steps")
     )
-    sizes, seeds = (2, *[width] * (depth - 1), 1), settings.all_seeds.tolist()
+    sizes, seeds = (2, *[width] * (depth - 1), 1), settings.all_seeds
     starts = [paired(sizes, scale=scale, seed=seed, biased=biased) for seed in seeds]
     report(f"{kind}: {len(data) * len(seeds)} runs")
     rows = _descended(starts, data, step=step, steps=steps)
@@ -161,7 +161,7 @@ def _lowest(
     by Pε; errors |y − f| are at most 1 near the floor, and ½|θ|² does not grow, since ⟨yf⟩ = 0.
     """
     report("other initial weights on odd frequencies")
-    seeds = settings.all_seeds.tolist()
+    seeds = settings.all_seeds
     starts = [[paired((2, settings.width, 1), scale=settings.scale, seed=seed) for seed in seeds]]
     losses = []
     for width in (_NARROW, settings.width):

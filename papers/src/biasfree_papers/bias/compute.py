@@ -134,7 +134,7 @@ def _trained(data: dict[str, Dataset], settings: Settings, report: Report) -> xa
         report(f"networks {'with' if kind == 'biased' else 'without'} biases")
         given = [with_third(one, 1.0) if kind == "biased" else one for one in data.values()]
         sizes, scale = (2, settings.width, 1), settings.scale
-        starts = [networks.gaussian(sizes, scale=scale, seed=int(seed)) for seed in settings.all_seeds]
+        starts = [networks.gaussian(sizes, scale=scale, seed=seed) for seed in settings.all_seeds]
         starts = [with_biases(one) for one in starts] if kind == "biased" else starts
         both = [one for one in given for _ in starts]
         runs = gradient_descent(2 * starts, both, step=step, steps=steps, save_every=every, loss="logistic")

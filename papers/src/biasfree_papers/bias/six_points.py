@@ -39,7 +39,7 @@ def run_six(settings: SixSettings) -> xarray.Dataset:
 
     seeds, points, steps = settings.all_seeds, tasks.six_points(settings.delta), settings.six_epochs
     sizes, scale = (2, settings.six_width, 1), settings.six_scale
-    starts = [with_biases(networks.gaussian(sizes, scale=scale, seed=int(seed))) for seed in seeds]
+    starts = [with_biases(networks.gaussian(sizes, scale=scale, seed=seed)) for seed in seeds]
     given = [with_third(points, third) for third in (0.0, 1.0) for _ in seeds]
     every = max(1, steps // 400)
     runs = gradient_descent(2 * starts, given, step=settings.six_step, steps=steps, save_every=every)

@@ -88,7 +88,7 @@ def _pair(settings: Settings, report: Report) -> xarray.Dataset:
             **{f"pair_{name}": value for name, value in _norms(run[-1], data).items()},
         }
 
-    found = tabulate(flow, over={"gamma": settings.scales}, seeds=settings.all_seeds.tolist())
+    found = tabulate(flow, over={"gamma": settings.scales}, seeds=settings.all_seeds)
     rate = np.linalg.norm(alignment_directions(data), axis=1)  # |D±|
     return found.assign(pair_rate=("sign", rate))
 

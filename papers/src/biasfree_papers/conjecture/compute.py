@@ -112,7 +112,7 @@ def _trained(settings: Settings, cases: dict[str, Any], report: Report) -> xarra
         later = _afterwards(found, data, settings.later, settings.rtol)
         return {**_measured(found, scale), "later": later}
 
-    return tabulate(trained, over={**cases, "size": ("large", "small")}, seeds=settings.all_seeds.tolist())
+    return tabulate(trained, over={**cases, "size": ("large", "small")}, seeds=settings.all_seeds)
 
 
 def _measured(found: Fall, scale: float) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _halves(settings: Settings, deep: list[int], report: Report) -> xarray.Datas
             "half_stopped": found.stopped,
         }
 
-    return tabulate(half, over={"deep": deep, "kind": tuple(KINDS)}, seeds=settings.all_seeds.tolist())
+    return tabulate(half, over={"deep": deep, "kind": tuple(KINDS)}, seeds=settings.all_seeds)
 
 
 def _distance(network: Network) -> float:

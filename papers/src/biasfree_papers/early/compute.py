@@ -58,7 +58,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         found = _course(start, data, settings)
         return {name: ("time", value) if np.ndim(value) else value for name, value in found.items()}
 
-    return tabulate(course, over={"leak": settings.leaks}, seeds=settings.all_seeds.tolist())
+    return tabulate(course, over={"leak": settings.leaks}, seeds=settings.all_seeds)
 
 
 def _course(start: Network, data: Dataset, settings: Settings) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _descents(settings: Settings, data: dict[str, Dataset], report: Report) -> x
     def descended(task: str, kind: str) -> dict[str, Any]:
         steps = settings.epochs_of(kind)
         report(f"{task}, {kind}: {steps} steps of {settings.seeds} networks")
-        starts = [_start(settings, int(seed), kind) for seed in settings.all_seeds]
+        starts = [_start(settings, seed, kind) for seed in settings.all_seeds]
         runs = _descended(starts, data[task], steps, settings)
         ends.update(layers(f"{task}_{kind}", runs[0][-1]))
         gaps = [diagnostics.homogeneity_defect(run[-1], data[task].x) for run in runs]
@@ -123,7 +123,7 @@ def _others(settings: Settings, circle: Dataset, report: Report) -> xarray.Datas
         width, scale = others[other]
         report(f"g, three bias-free layers: width {width}, initial norm {scale:g}")
         changed = replace(settings, width=width, scale=scale)
-        starts = [_start(changed, int(seed), "three") for seed in settings.all_seeds]
+        starts = [_start(changed, seed, "three") for seed in settings.all_seeds]
         runs = _descended(starts, circle, settings.deep_epochs, settings)
         last = np.array([run.loss[-1] for run in runs])
         return {"other_width": width, "other_scale": scale, "other_last": ("seed", last)}
@@ -177,4 +177,4 @@ def flows(settings: Settings, data: dict[str, Dataset], report: Report) -> xarra
             "flow_stopped": run.stats.stopped,
         }
 
-    return tabulate(flow, over={"task": list(data)}, seeds=settings.all_seeds.tolist())
+    return tabulate(flow, over={"task": list(data)}, seeds=settings.all_seeds)

@@ -106,7 +106,7 @@ def _simulated(
     runs = []
     for leak in leaks:
         report(f"simulating leak {leak:g}, {loss} loss")
-        start = finals.start(settings.sizes, settings.scale, int(seed), leak)
+        start = finals.start(settings.sizes, settings.scale, seed, leak)
         runs.append(bf.gradient_flow(start, data, rescaled * 2 / (1 + leak), loss=loss, rtol=rtol))
     return runs
 

@@ -51,7 +51,7 @@ def at_full_size(pairs: Sequence[tuple[bf.Trajectory, bf.Trajectory]], data: bf.
 
 def over_many(settings: Settings, data: bf.Dataset, report: Report) -> xarray.Dataset:
     """Predicted errors of many seeds and their law, for the figure's width and over widths."""
-    seeds, small = settings.seed + np.arange(settings.draws), _small_task(settings)
+    seeds, small = _first(settings, settings.draws), _small_task(settings)
     report(f"{len(seeds)} seeds of every width, predicted")
 
     def predicted(width: int) -> dict[str, float]:
@@ -70,7 +70,7 @@ def over_many(settings: Settings, data: bf.Dataset, report: Report) -> xarray.Da
 
 def at_small_widths(settings: Settings, report: Report) -> xarray.Dataset:
     """Simulated and predicted final errors of many seeds at small widths, by descent on a small task."""
-    data, seeds = _small_task(settings), settings.seed + np.arange(settings.small_draws)
+    data, seeds = _small_task(settings), _first(settings, settings.small_draws)
 
     def trained(small_width: int) -> dict[str, Any]:
         report(f"{len(seeds)} seeds of width {small_width}, simulated")
@@ -100,23 +100,27 @@ def _remainder(network: bf.Network, flow: Any, data: bf.Dataset, end: float) -> 
     return float(apart / (np.sqrt(2) * norm))
 
 
+def _first(settings: Settings, count: int) -> Sequence[int]:
+    return range(settings.seed, settings.seed + count)
+
+
 def _small_task(settings: Settings) -> bf.Dataset:
     return bf.data.whiten(bf.data.odd_sine(**_SMALL, seed=settings.data_seed))
 
 
-def _predicted(width: int, data: bf.Dataset, seeds: np.ndarray) -> np.ndarray:
+def _predicted(width: int, data: bf.Dataset, seeds: Sequence[int]) -> np.ndarray:
     """The prediction for ReLU from the initial weights of each seed."""
-    relus = [start((data.dimensions, width, 1), _SMALL_SCALE, int(seed), 0.0) for seed in seeds]
+    relus = [start((data.dimensions, width, 1), _SMALL_SCALE, seed, 0.0) for seed in seeds]
     return np.array([theory.final_weight_error(relu, data) for relu in relus])
 
 
-def _trained(width: int, data: bf.Dataset, seeds: np.ndarray) -> dict[str, Any]:
+def _trained(width: int, data: bf.Dataset, seeds: Sequence[int]) -> dict[str, Any]:
     """ReLU with step η and linear with η/2, to ten time constants after the plateau.
 
     On white data descent has the limits of the flow, W ∝ r₁β̄ᵀ: each step multiplies both layers alike.
     """
     s, sizes = float(np.linalg.norm(data.beta)), (data.dimensions, width, 1)
-    relus, linears = ([start(sizes, _SMALL_SCALE, int(seed), leak) for seed in seeds] for leak in (0.0, 1.0))
+    relus, linears = ([start(sizes, _SMALL_SCALE, seed, leak) for seed in seeds] for leak in (0.0, 1.0))
     step = _SMALL_STEP / s
     steps = int((np.log(np.sqrt(s) / _SMALL_SCALE) + 10) / np.log1p(_SMALL_STEP / 2))
     ends = bf.gradient_descent(relus, data, step=step, steps=steps, save_every=steps)

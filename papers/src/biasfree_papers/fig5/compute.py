@@ -83,7 +83,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
     def trained(depth: int) -> dict[str, Any]:
         rows, paths = [], []
-        for seed in map(int, settings.all_seeds):
+        for seed in settings.all_seeds:
             report(f"{depth} layers, seed {seed}")
             if depth == 3 and seed == settings.seed:
                 start = settings.start(3, seed, printed=True)["relu"]

@@ -73,7 +73,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
 
 def _start(settings: Settings, seed: int) -> Network:
-    return networks.gaussian((2, settings.width, 1), scale=settings.scale, seed=int(seed))
+    return networks.gaussian((2, settings.width, 1), scale=settings.scale, seed=seed)
 
 
 def _starts(settings: Settings) -> list[Network]:
@@ -112,9 +112,7 @@ def _swept(settings: Settings, report: Report) -> xarray.Dataset:
         final = np.array([run.loss[-1] for run in runs])
         return {"begin": begin, "duration": duration, "predicted": predicted, "final": final}
 
-    found = tabulate(
-        descents, over={"delta": settings.deltas}, seeds=settings.all_seeds.tolist(), group="seed"
-    )
+    found = tabulate(descents, over={"delta": settings.deltas}, seeds=settings.all_seeds, group="seed")
     level = [least_squares_loss(six_points(delta)) for delta in settings.deltas]
     stuck = [_escape(_start(settings, settings.seed), delta).stuck_level for delta in settings.deltas]
     return fitted(found.assign(level=("delta", level), stuck=("delta", stuck)))

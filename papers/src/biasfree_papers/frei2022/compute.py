@@ -100,7 +100,7 @@ def _descents(settings: Settings, mixture: Any, report: Report) -> xarray.Datase
         linear = min(linear_share(*each) for each in seen)
         return {"ranks": ("save", ranks), "end": ranks[-1], "low": low, "high": high, "linear": linear}
 
-    found = tabulate(descent, over={"run": range(len(runs))}, seeds=settings.all_seeds.tolist())
+    found = tabulate(descent, over={"run": range(len(runs))}, seeds=settings.all_seeds)
     inputs, large, factor = (("run", list(each)) for each in zip(*runs, strict=True))
     return found.assign(inputs=inputs, large=large, factor=factor)
 
@@ -125,7 +125,7 @@ def _limits(settings: Settings, mixture: Any) -> xarray.Dataset:
             "off_side": end.changed,
         }
 
-    return tabulate(limit, over={"dimension": settings.dimensions}, seeds=settings.all_seeds.tolist())
+    return tabulate(limit, over={"dimension": settings.dimensions}, seeds=settings.all_seeds)
 
 
 def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:

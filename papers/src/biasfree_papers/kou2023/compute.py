@@ -55,7 +55,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         return _run(settings, _start(settings, inputs, seed), leak)
 
     axes = {"inputs": [*map(str, settings.dimensions), ORTHOGONAL], "leak": settings.leaks}
-    found = tabulate(descent, over=axes, seeds=settings.all_seeds.tolist())
+    found = tabulate(descent, over=axes, seeds=settings.all_seeds)
     kept = {name: getattr(settings, name) for name in ("samples", "width", "step")}
     late = saves >= saves[-1] / 2**settings.window
     loss = np.ascontiguousarray(found.loss.transpose("inputs", "seed", "leak", "save"))

@@ -66,8 +66,9 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         return _compared(settings, samples, **given)
 
     over = {"target": TARGETS, "samples": settings.samples, "ratio": settings.ratios}
-    grid = {"over": over, "seeds": settings.all_seeds.tolist(), "group": ("target", "ratio", "seed")}
-    found = bf.sweeps.tabulate(compared, **grid).assign_coords(measure=MEASURES, model=MODELS)
+    found = bf.sweeps.tabulate(
+        compared, over=over, seeds=settings.all_seeds, group=("target", "ratio", "seed")
+    ).assign_coords(measure=MEASURES, model=MODELS)
     return exponents(found.assign(asymptotic=settings.asymptotic, **_orthonormal(settings)))
 
 

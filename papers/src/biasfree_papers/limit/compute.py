@@ -72,7 +72,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         "square": tasks.odd_sine(settings.samples, d, seed=settings.data_seed),
         "logistic": settings.labels(d),
     }
-    starts = {int(seed): settings.start(d, int(seed)) for seed in settings.all_seeds}
+    starts = {seed: settings.start(d, seed) for seed in settings.all_seeds}
     ts = {
         "square": np.linspace(0, _long([*starts.values()], data["square"], settings.decays), settings.times),
         "logistic": np.append(0.0, np.geomspace(settings.end**-0.2, settings.end, settings.times - 1)),

@@ -113,7 +113,7 @@ def _symmetric(settings: Settings, report: Report) -> xarray.Dataset:
         return {**ended, **{name: ("time", value) for name, value in course.items()}}
 
     over = {"width": settings.widths, "leak": settings.leaks}
-    return tabulate(trained, over=over, seeds=settings.all_seeds.tolist(), group=("leak", "seed"))
+    return tabulate(trained, over=over, seeds=settings.all_seeds, group=("leak", "seed"))
 
 
 def widened(network: Network, more: int) -> Network:
@@ -165,7 +165,7 @@ def _late(settings: Settings, report: Report) -> xarray.Dataset:
         return {"late_ratio": ratio, "spans": np.array([spans(one) for one in data])}
 
     over = {"inputs": sorted({settings.dimensions, *settings.others})}
-    return tabulate(turned, over=over, seeds=settings.all_seeds.tolist(), group="seed")
+    return tabulate(turned, over=over, seeds=settings.all_seeds, group="seed")
 
 
 def spans(data: Dataset) -> bool:
@@ -198,5 +198,5 @@ def _extra(settings: Settings, report: Report) -> xarray.Dataset:
 
     over = {"extra_leak": settings.extra_leaks, "scale": settings.scales}
     group = ("extra_leak", "scale", "seed")
-    found = tabulate(shares, over=over, seeds=settings.all_seeds.tolist(), group=group)
+    found = tabulate(shares, over=over, seeds=settings.all_seeds, group=group)
     return found.assign(size=settings.size, dimensions=settings.dimensions)

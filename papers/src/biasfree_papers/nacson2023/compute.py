@@ -76,7 +76,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
 
 def _on_set(settings: Settings, name: str, report: Report) -> dict[str, Any]:
     """All steps and seeds of a set, and the functions that the first seed ends at."""
-    numbers, make = settings.all_seeds.tolist(), SETS[name]
+    numbers, make = settings.all_seeds, SETS[name]
     data = [make(seed) for seed in numbers] if make is generic else [make()] * len(numbers)
     known = {one: _facts(one) for one in dict.fromkeys(data)}  # programs are solved once per set
     facts = [known[one] for one in data]

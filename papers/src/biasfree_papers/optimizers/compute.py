@@ -84,7 +84,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         found = _distances(starts, chosen, way, steps, [steps], options)
         return {"split_distance": found["distance"][1][:, -1], "split_even": found["even"]}
 
-    all_seeds = settings.all_seeds.tolist()
+    all_seeds = settings.all_seeds
     over = {"start": STARTS, "way": list(WAYS)}
     ways = tabulate(trained, over=over, seeds=all_seeds, group="seed")
     batches = tabulate(

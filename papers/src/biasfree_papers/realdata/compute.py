@@ -45,8 +45,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
     kinds = {"centered": centered, "mirrored": tasks.symmetrize(centered)}
     sizes = (centered.dimensions, settings.width, 1)
     starts = [
-        networks.opposite(sizes, scale=settings.scale, leak=1.0, seed=int(seed))
-        for seed in settings.all_seeds
+        networks.opposite(sizes, scale=settings.scale, leak=1.0, seed=seed) for seed in settings.all_seeds
     ]
     path: Any = {"step": settings.step, "steps": settings.steps}
     path["save_every"] = max(settings.steps // SAVES, 1)

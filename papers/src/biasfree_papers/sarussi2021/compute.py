@@ -122,7 +122,7 @@ def _by_samples(settings: Settings, report: Report) -> xarray.Dataset:
         return _ends(settings, starts, pairs, (len(samples), len(seed)))
 
     over = {"scale": settings.scales, "samples": settings.samples}
-    return tabulate(ended, over=over, seeds=settings.all_seeds.tolist(), group=("samples", "seed"))
+    return tabulate(ended, over=over, seeds=settings.all_seeds, group=("samples", "seed"))
 
 
 def _ends(
@@ -159,7 +159,7 @@ def _variants(settings: Settings, report: Report) -> xarray.Dataset:
         pairs = [(most, one) for _, one in product(varied, seed)]
         return _ends(settings, starts, pairs, (len(variant), len(seed)))
 
-    over, seeds = {"variant": range(len(chosen))}, settings.all_seeds.tolist()
+    over, seeds = {"variant": range(len(chosen))}, settings.all_seeds
     found = tabulate(ended, over=over, seeds=seeds, group=("variant", "seed"))
     names, values = zip(*chosen, strict=True)
     known = {"varied": ("variant", [*names]), "value": ("variant", np.array(values, dtype=float))}
@@ -184,7 +184,7 @@ def _mirrored(settings: Settings, report: Report) -> xarray.Dataset:
         gaps = list(map(_gap, long_descent(starts, data, **options), data))
         return {"gap": np.reshape(gaps, (len(scale), len(seed)))}
 
-    over, seeds = {"scale": settings.scales}, settings.all_seeds.tolist()
+    over, seeds = {"scale": settings.scales}, settings.all_seeds
     return tabulate(ended, over=over, seeds=seeds, group=("scale", "seed"))
 
 

@@ -52,7 +52,7 @@ class TwinSettings(SeededSettings):
     def linear_starts(self, kind: Kind, scale: float) -> list[Network]:
         """One linear network per seed; layers have norm `scale`, exactly (rank one) or roughly (random)."""
         common: Any = {"scale": scale, "leak": 1.0}
-        d, all_seeds = self.dimensions, self.all_seeds.tolist()
+        d, all_seeds = self.dimensions, self.all_seeds
         if kind == "random":
             return [networks.gaussian((d, self.width, 1), seed=seed, **common) for seed in all_seeds]
         directions = [np.random.default_rng([seed, d]).normal(size=d) for seed in all_seeds]

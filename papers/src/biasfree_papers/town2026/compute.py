@@ -69,7 +69,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
     every = {"limit_samples": np.union1d(settings.samples, settings.further).tolist()}
     found = [
         bf.sweeps.tabulate(at, over={"samples": settings.samples}),
-        bf.sweeps.tabulate(limit, over=every, seeds=settings.all_seeds.tolist()),
+        bf.sweeps.tabulate(limit, over=every, seeds=settings.all_seeds),
         _one_by_one(settings, report),
     ]
     used = {"draws": settings.draws, "step": settings.step}
@@ -145,7 +145,7 @@ def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
     data, seeds, room = samples_of(n), settings.all_seeds, max(settings.width, narrow)
     below, norms = [], []
     for width in (narrow, settings.width):
-        starts = [start_of(n, width, scale=settings.scale, seed=seed, room=room) for seed in seeds.tolist()]
+        starts = [start_of(n, width, scale=settings.scale, seed=seed, room=room) for seed in seeds]
         due = [_escapes(start, data) for start in starts]
         runs = _descended(starts, [data] * len(starts), due, step=settings.step, saves=60, save=lambda _: 0.0)
         floors = np.array([loss_floor(start, data) for start in starts])
@@ -181,7 +181,7 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     Targets have sizes from ½ to 1½, so that no two sets of samples exert equal forces.
     """
     n, seeds = min(settings.samples), settings.all_seeds
-    numbers = [*seeds.tolist(), *(seeds + max(settings.apart, len(seeds))).tolist()]
+    numbers = [*seeds, *(seed + max(settings.apart, len(seeds)) for seed in seeds)]
     report(f"{n} samples, weights of {settings.tiny:g}: escapes one by one")
     sizes = {seed: np.random.default_rng(seed).uniform(0.5, 1.5, size=n) for seed in numbers}
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]

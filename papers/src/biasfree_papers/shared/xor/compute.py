@@ -49,7 +49,7 @@ def run(settings: XorSettings, report: Report, *, loss: str) -> xarray.Dataset:
     NaN but for the first seed. Points that a set does not have are NaN.
     """
     starts = [
-        networks.gaussian((2, settings.width, 1), scale=settings.scale, seed=int(seed))
+        networks.gaussian((2, settings.width, 1), scale=settings.scale, seed=seed)
         for seed in settings.all_seeds
     ]
     parts, extra = [], xarray.Dataset({"step": settings.step, "objective": loss})
@@ -72,7 +72,7 @@ class _Case:
     loss: str
     step: float
     rtol: float
-    seeds: np.ndarray
+    seeds: list[int]
 
     def grid(self, span: float, times: int) -> tuple[np.ndarray, int]:
         """Saved times, common to flow and descent, and the number of steps of descent between them."""
