@@ -53,10 +53,12 @@ class Grid:
         return " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
 
     def calls(self, version: str) -> Iterator[Call]:
-        """All calls, in order, with their names under a version; a million take a few seconds."""
+        """All calls, in order, with their names under a version; the text of a value is made once."""
         values = [[[*v]] if name in self.group else v for name, v in self.axes.items()]
-        given = (dict(zip(self.axes, chosen, strict=True)) for chosen in itertools.product(*values))
-        return listed(given)(version)
+        order = sorted(range(len(values)), key=self.dims.__getitem__)
+        texts = [[_named(name, value) for value in v] for name, v in zip(self.axes, values, strict=True)]
+        for chosen, text in zip(itertools.product(*values), itertools.product(*texts), strict=True):
+            yield _digest(version, [text[i] for i in order]), dict(zip(self.axes, chosen, strict=True))
 
 
 def listed(calls: Iterable[Parameters]) -> Calls:
@@ -66,15 +68,18 @@ def listed(calls: Iterable[Parameters]) -> Calls:
 
 def name_of(version: str, parameters: Parameters) -> str:
     """The name under which a call is stored: a hash of the version and the parameters."""
-    text = "\0".join([f"{name}={_text(parameters[name])}" for name in sorted(parameters)])
-    return blake2b(f"{version}{text}".encode(), digest_size=16).hexdigest()
+    return _digest(version, [_named(name, parameters[name]) for name in sorted(parameters)])
 
 
-def _text(value: Any) -> str:
-    """A value as text; 1, 1.0, True and "1" differ."""
-    if isinstance(value, list):
-        return f"[{','.join(map(_text, value))}]"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+def _digest(version: str, texts: list[str]) -> str:
+    return blake2b((version + "\0".join(texts)).encode(), digest_size=16).hexdigest()
+
+
+def _named(name: str, value: Any) -> str:
+    """A parameter as text; 1, 1.0, True and "1" differ."""
+    values = value if isinstance(value, list) else [value]
+    text = ",".join([json.dumps(v) if isinstance(v, str) else repr(v) for v in values])
+    return f"{name}=[{text}]" if isinstance(value, list) else f"{name}={text}"
 
 
 def grid_of(
