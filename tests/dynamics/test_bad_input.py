@@ -148,7 +148,7 @@ def nothing_is_computed(monkeypatch):
     monkeypatch.setattr(batches, "form_of", no)
     for module in (batches, grouping):
         monkeypatch.setattr(module, "view_of", no)
-    for kind in ("Flow", "TwoLayerFlow", "MergingFlow"):
+    for kind in ("Flow", "TwoLayers", "Deep"):
         monkeypatch.setattr(flow, kind, no)
 
 

@@ -7,6 +7,7 @@ from hypothesis.strategies import integers, sampled_from
 from numba import njit
 
 import biasfree as bf
+from biasfree.dynamics._problem import problem_of
 from biasfree.dynamics.flow._initial import first_layer_hyperplanes, initial_state
 from biasfree.dynamics.flow.events._apply import Decisions
 from biasfree.dynamics.flow.native import _vectors as vectors
@@ -76,7 +77,8 @@ def test_signs_are_those_of_the_initial_state(mirrored, zeros):
     data, hidden = bf.Dataset(x, rng.normal(size=len(x))), rng.normal(size=(6, 3))
     network = bf.Network((hidden, rng.normal(size=(1, 6))))
     decisions = Decisions(first_layer_hyperplanes(network, data))
-    found = initial_state(network, data, decisions, loss="square", l2=0.0, train=(True, True))
+    problem = problem_of(network, data, loss="square", l2=0.0, train=None)
+    found = initial_state(problem, 0, decisions)
     rays, _ = rays_of(network, data, "square", smooth=False)
     signs = np.zeros(6 * len(rays.orient), np.int8)
     assert all_signs(hidden, rays, signs) == 0

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from biasfree.data import Dataset
 from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import float64
@@ -25,7 +23,6 @@ from biasfree.dynamics.flow._initial import (
     on_a_kink,
 )
 from biasfree.dynamics.flow.events._apply import Decisions
-from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 
@@ -45,7 +42,7 @@ def flow_by_steps(
     with float64():
         physics = physics_of(network, problem.l2)
         grouping = Grouping(form, network, data, physics)
-        params, branch_times = _start(network, data, problem)
+        params, branch_times = _start(problem, i)
         flow = StepFlow(form, params, grouping, physics, limits, strict=strict)
         recorder, outcome = flow.follow(ts, params_of(network), recorder_of)
     stats = Stats(
@@ -64,16 +61,16 @@ def flow_by_steps(
     return recorder.trajectory(stats)
 
 
-def _start(network: Network, data: Dataset, problem: Problem) -> tuple[Params, tuple[float, ...]]:
+def _start(problem: Problem, i: int) -> tuple[Params, tuple[float, ...]]:
     """The initial weights, and the time 0 if the flow is not unique there. A neuron of two layers that leaves
     a kink is moved a rounding beyond it."""
+    network, data = problem.networks[i], problem.datasets[i]
     params = params_of(network)
-    how: dict[str, Any] = {"loss": problem.loss, "l2": problem.l2, "train": problem.train}
     if network.depth != 2 or network.leak == 1 or not problem.train[0] or not on_a_kink(network, data):
-        return params, (0.0,) if branches_initially(network, data, **how) else ()
+        return params, (0.0,) if branches_initially(problem, i) else ()
     if network.biases is None and not data.x.any():
         return params, ()
     drifts = network.biases is not None and problem.l2 > 0
     decisions = Decisions(first_layer_hyperplanes(network, data), drifts=drifts)
-    begun = initial_state(network, data, decisions, **how)
+    begun = initial_state(problem, i, decisions)
     return with_hidden(params, begun.hidden), tuple(decisions.branch_times)

@@ -1,9 +1,15 @@
-"""Driver of a flow: block by block of saved times, with progress; raises if the flow cannot end."""
+"""Driver of a flow: step after step, block by block of saved times; raises if the flow cannot end.
+
+`Flow` takes steps until something happens in one. `Smooth`, `TwoLayers` or `Deep` attends to it.
+"""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from biasfree.dynamics._levels import Levels
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
@@ -11,7 +17,8 @@ from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import parts_of
 from biasfree.dynamics.flow.native._loop import Code
-from biasfree.dynamics.flow.native._state import STAGES
+from biasfree.dynamics.flow.native._state import STAGES, Saves
+from biasfree.trajectory import Event
 
 #: Stands for zero in denominators.
 TINY = float(np.finfo(float).tiny)
@@ -19,17 +26,58 @@ TINY = float(np.finfo(float).tiny)
 LEVEL_REACHED = "loss level reached"
 
 
-def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> str:
+class Kinks(Protocol):
+    """What becomes of steps in which something happens, and what happened so far."""
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind."""
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest."""
+
+    @property
+    def branch_times(self) -> tuple[float, ...]:
+        """The times at which the flow is not unique and a convention decided."""
+
+    def prepare(self) -> float:
+        """Make evaluations cheaper, if that is due; returns the number of steps until it is due again."""
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way, or a part of it, and decide what happens there."""
+
+
+class Smooth:
+    """The rules of a flow without kinks, or taken to be: steps end at levels of the loss only. `branches`
+    says that σ′(0) = α decided at t = 0."""
+
+    def __init__(self, flow: Flow, *, branches: bool):
+        self._flow = flow
+        self.events: dict[str, int] = {}
+        self.located: tuple[Event, ...] = ()
+        self.branch_times = (0.0,) if branches else ()
+
+    def prepare(self) -> float:
+        """Nothing is ever due."""
+        return np.inf
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
+        """Take the step under way, up to the lowest level of the loss."""
+        self._flow.take(saves, self._flow.reach_levels(levels, 1.0))
+
+
+def follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: Recorder) -> str:
     """Follow the flow through `ts` and record the states there; returns the reason why it stopped."""
     end, levels, pace = float(ts[-1]), recorder.levels, Pace()
-    slots, call = max(1, policy.BLOCK_ELEMENTS // len(flow.theta)), _steps_per_call(flow)
-    levels.reach(0.0, flow.loss())
+    slots, call = max(1, policy.BLOCK_ELEMENTS // len(flow.state.theta)), _steps_per_call(flow)
+    levels.reach(0.0, flow.loss(flow.state.theta))
     with Progress("gradient flow") as progress:
         while len(ts) and not levels.done:
-            saves, code = flow.saves(ts[:slots]), Code.PAUSED
+            saves, code = _saves(flow, ts[:slots]), Code.PAUSED
             ts = ts[slots:]
             while code == Code.PAUSED:
-                code = flow.advance(saves, levels, min(call, limits.max_steps - flow.tried))
+                code = _advance(flow, kinks, saves, levels, min(call, limits.max_steps - flow.tried))
                 progress.update(flow.t / end if end else 1.0)
                 progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.note(flow)
@@ -41,8 +89,34 @@ def follow(flow: Flow, ts: np.ndarray, limits: Limits, recorder: Recorder) -> st
             recorder.add_with(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
     if not levels.done:
         return "end of ts"
-    recorder.add_last(flow.t, _params(flow.theta, flow), flow.loss())
+    recorder.add_last(flow.t, _params(flow.state.theta, flow), flow.loss(flow.state.theta))
     return LEVEL_REACHED
+
+
+def _saves(flow: Flow, ts: np.ndarray) -> Saves:
+    """Arrays for the states at these times."""
+    flow.state.status.saved = 0
+    return Saves(ts, np.zeros((len(ts), len(flow.state.theta))), np.zeros(len(ts)))
+
+
+def _advance(flow: Flow, kinks: Kinks, saves: Saves, levels: Levels, most: int) -> Code:
+    """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
+    flow.save_present(saves)
+    end = due = flow.tried
+    end += most
+    while flow.tried < end:
+        if flow.tried >= due:
+            due = flow.tried + int(min(end - flow.tried, kinks.prepare()))
+        code = flow.run(saves, levels.next, most=due - flow.tried)
+        if code == Code.PAUSED:
+            due = flow.tried
+        elif code in (Code.PENDING, Code.EVENT):
+            kinks.attend(code, saves, levels)
+            if levels.done:
+                return Code.SAVED
+        else:
+            return code
+    return Code.PAUSED
 
 
 def _steps_per_call(flow: Flow) -> int:
@@ -75,7 +149,7 @@ class Pace:
         if len(self._marks) > 2 * policy.PACE_MARKS:
             del self._marks[1:-1:2]
         if self._earlier is None or steps >= 2 * self._earlier[0]:
-            self._earlier = steps, t, flow.theta.copy()
+            self._earlier = steps, t, flow.state.theta.copy()
 
     def hopeless(self, limits: Limits, end: float) -> bool:
         """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
@@ -95,7 +169,7 @@ class Pace:
             f"pace it needs {needed:.1e}. "
         )
         if self._earlier is not None and self._earlier[1] < t:
-            moved = _relative_distance(flow.theta, self._earlier[2])
+            moved = _relative_distance(flow.state.theta, self._earlier[2])
             if moved <= limits.rtol:
                 return (
                     f"{where}The weights are at rest: since t = {self._earlier[1]:.6g} they have moved by "
@@ -123,7 +197,7 @@ def _reached(flow: Flow, limits: Limits, end: float) -> str:
 
 def _advice(flow: Flow) -> str:
     """Another method to try."""
-    if flow.follows:
+    if flow.shape.follow:
         return ' At kinks, where the field jumps, use method="events" or method="steps".'
     return ' method="steps" is less accurate by default.'
 

@@ -1,4 +1,4 @@
-"""One flow by native steps: its weights, the constraints of its kinks, its saved states and levels."""
+"""One flow by native steps: the state of its integrator, its constraints, and its answers at an event."""
 
 from __future__ import annotations
 
@@ -6,21 +6,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.data import Dataset
 from biasfree.dynamics._levels import NO_LEVEL, Levels
-from biasfree.dynamics.flow._initial import branches_initially
+from biasfree.dynamics._problem import Problem
+from biasfree.dynamics.flow.events._apply import Decisions
+from biasfree.dynamics.flow.events._first_layer import FirstLayer
 from biasfree.dynamics.flow.events._sorting import no_groups
-from biasfree.dynamics.flow.events._units import no_constraints
+from biasfree.dynamics.flow.events._units import Unit, Watch, constraints_of, jump_of, no_constraints
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._buffers import buffers_for
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
+from biasfree.dynamics.flow.native._constraints import unit_rate
+from biasfree.dynamics.flow.native._events import budget_of
 from biasfree.dynamics.flow.native._field import loss
-from biasfree.dynamics.flow.native._layout import Workspace, rays_of, shape_of, vector_of, workspace_for
+from biasfree.dynamics.flow.native._layout import (
+    Rays,
+    Shape,
+    Workspace,
+    empty_workspace,
+    rays_of,
+    shape_of,
+    vector_of,
+    workspace_for,
+)
 from biasfree.dynamics.flow.native._loop import Code, run
+from biasfree.dynamics.flow.native._search import examine
 from biasfree.dynamics.flow.native._state import DENSE, Saves, state_of
 from biasfree.networks import Network
-from biasfree.trajectory import Event
 
 drop_stale(run)
 
@@ -42,45 +54,29 @@ class UnfinishedError(RuntimeError):
 
 
 class Flow:
-    """The flow of one network whose velocity is smooth, or is taken to be: σ′ follows the weights."""
+    """The flow of one network: the state of its integrator, and all that native code is handed.
 
-    #: Whether the signs of units follow the weights at every evaluation.
-    follows = True
-    #: Whether σ′(0) = α decides where a unit is on its hyperplane at t = 0.
-    decides_initially = True
+    It takes steps and answers questions. What becomes of a step in which something happens is decided by
+    `Smooth`, `TwoLayers` or `Deep`. If `smooth`, the signs of units follow the weights at every evaluation.
+    """
 
-    def __init__(
-        self,
-        network: Network,
-        data: Dataset,
-        limits: Limits,
-        *,
-        loss: str,
-        l2: float,
-        train: tuple[bool, ...],
-    ):
-        self.rays, self.lines = rays_of(network, data, loss, smooth=self.follows)
+    def __init__(self, problem: Problem, i: int, limits: Limits, *, smooth: bool):
+        network = problem.networks[i]
+        self.rays, lines = rays_of(network, problem.datasets[i], problem.loss, smooth=smooth)
         count = len(self.rays.orient)
-        self.shape = shape_of(network, count, l2=l2, train=train, follow=self.follows)
-        self.workspace = self._first_workspace()
-        theta, units = vector_of(network), int(self.shape.units_at[-1])
-        balance = self._conserved(theta)
-        self.state = state_of(theta, units, balance)
+        self.shape = shape_of(network, count, l2=problem.l2, train=problem.train, follow=smooth)
+        by_class = network.depth == 2 and not smooth  # many such flows never need arrays over all units
+        self.workspace = (empty_workspace if by_class else workspace_for)(self.shape, self.rays)
+        self.state = state_of(vector_of(network), int(self.shape.units_at[-1]))
+        drifts = self.shape.biased and self.shape.l2 > 0
+        self.first = FirstLayer(self.shape, self.rays, Decisions(lines, drifts=drifts))
+        self.units: list[Unit] = []
         self.constraints = no_constraints(count)
         self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
         self.buffers = buffers_for(self.groups, 0, int(self.shape.sizes[-1]))
-        self._branches = self.decides_initially and branches_initially(
-            network, data, loss=loss, l2=l2, train=train
-        )
         self.rtol = policy.LOCAL_SHARE * limits.rtol
         self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
-
-    def _first_workspace(self) -> Workspace:
-        return workspace_for(self.shape, self.rays)
-
-    def _conserved(self, theta: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """The balances of neurons that steps keep; none."""
-        return np.zeros(0)
+        self.velocity = np.zeros(len(self.state.theta))  # at the state examined last
 
     @property
     def t(self) -> float:
@@ -88,9 +84,9 @@ class Flow:
         return float(self.state.status.time)
 
     @property
-    def theta(self) -> np.ndarray:
-        """The weights reached."""
-        return self.state.theta
+    def accepted(self) -> int:
+        """Steps taken, in whole or in part."""
+        return int(self.state.status.accepted)
 
     @property
     def tried(self) -> int:
@@ -103,102 +99,54 @@ class Flow:
         return int(self.state.status.saved)
 
     @property
-    def accepted(self) -> int:
-        """Steps taken, in whole or in part."""
-        return int(self.state.status.accepted)
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations of the velocity."""
-        return int(self.state.status.evaluations)
-
-    @property
     def error(self) -> float:
         """The sum of the local errors, relative to the weights."""
         return float(self.state.status.error)
 
-    @property
-    def by_class(self) -> int:
-        """Evaluations by activation class."""
-        return int(self.state.status.by_class)
+    # Steps.
 
-    @property
-    def events(self) -> dict[str, int]:
-        """The number of events by kind; none for a smooth flow."""
-        return {}
-
-    @property
-    def located(self) -> tuple[Event, ...]:
-        """The events of neurons that slide or rest; none for a smooth flow."""
-        return ()
-
-    @property
-    def branch_times(self) -> tuple[float, ...]:
-        """The times at which the flow is not unique and a convention decided."""
-        return (0.0,) if self._branches else ()
-
-    def loss(self) -> float:
-        """The data loss at the weights reached."""
-        return self._loss(self.state.theta)
-
-    def saves(self, ts: np.ndarray) -> Saves:
-        """Workspace for the states at these times."""
-        self.state.status.saved = 0
-        return Saves(ts, np.zeros((len(ts), len(self.state.theta))), np.zeros(len(ts)))
-
-    def advance(self, saves: Saves, levels: Levels, most: int) -> Code:
-        """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
-        self._save_present(saves)
-        begun = self.tried
-        while (left := most - (self.tried - begun)) > 0:
-            code = self._run(saves, levels.next, most=left)
-            if code not in (Code.PENDING, Code.EVENT):
-                return code
-            self._attend(code, saves, levels)
-            if levels.done:
-                return Code.SAVED
-        return Code.PAUSED
-
-    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
-        """Take the step under way, up to the lowest level of the loss."""
-        self._take(saves, self._reach_levels(levels, 1.0))
-
-    def _take(self, saves: Saves, fraction: float, cost: float = 0.0) -> Code:
-        """Take a fraction of the step under way, whose kinks cost so much of the error."""
-        return self._run(saves, NO_LEVEL, fraction=fraction, cost=cost)
-
-    def _run(
+    def run(
         self, saves: Saves, level: float, *, fraction: float = 0.0, cost: float = 0.0, most: int = 0
     ) -> Code:
+        """Take a fraction of the step under way, whose kinks cost so much of the error, and then up to `most`
+        steps; returns why that ended."""
         given = (self.shape, self.rays, self.workspace, self.constraints, self.groups, self.buffers)
         return Code(run(self.state, saves, *given, self.rtol, self.floors, level, fraction, cost, most))
 
-    def _save_present(self, saves: Saves) -> None:
-        """Save the state at the time reached, if that is due."""
-        while self.saved < len(saves.ts) and saves.ts[self.saved] <= self.t:
-            saves.states[self.saved] = self.state.theta
-            saves.losses[self.saved] = self.loss()
-            self.state.status.saved += 1
+    def take(self, saves: Saves, fraction: float, cost: float = 0.0) -> Code:
+        """Take a fraction of the step under way, and no other."""
+        return self.run(saves, NO_LEVEL, fraction=fraction, cost=cost)
 
-    def _at(self, fraction: float) -> np.ndarray:
-        """The state at a fraction of the step under way."""
+    def reject(self, factor: float) -> None:
+        """Try the step under way again, with this factor of its length."""
+        self.state.status.rejected += 1
+        self.state.status.length = factor * self.state.status.trial
+
+    def changed(self) -> None:
+        """Forget the velocity at the start of the next step: weights, signs or constraints have changed."""
+        self.state.status.fresh = 0
+
+    def at(self, fraction: float) -> np.ndarray:
+        """The weights at a fraction of the step under way."""
         weights = fraction ** np.arange(1, len(DENSE) + 1) @ DENSE
         # without BLAS: the same bits whatever its kernels
         return self.state.theta + self.state.status.trial * np.einsum("i,ij->j", weights, self.state.stages)
 
-    def _loss(self, theta: np.ndarray) -> float:
-        if self.groups.active:
-            return float(class_loss(theta, self.shape, self.groups, self.buffers))
-        return float(loss(theta, self.state.signs, self.shape, self.rays, self.workspace))
+    def save_present(self, saves: Saves) -> None:
+        """Save the state at the time reached, if that is due."""
+        while self.saved < len(saves.ts) and saves.ts[self.saved] <= self.t:
+            saves.states[self.saved] = self.state.theta
+            saves.losses[self.saved] = self.loss(self.state.theta)
+            self.state.status.saved += 1
 
-    def _reach_levels(self, levels: Levels, fraction: float) -> float:
+    def reach_levels(self, levels: Levels, fraction: float) -> float:
         """Note the times of the levels reached in this part of the step; cut it at the lowest level."""
         if not self.state.status.low:
             return fraction
         start, h = self.t, float(self.state.status.trial)
 
         def low(part: float) -> bool:
-            return self._loss(self._at(part)) <= levels.next
+            return self.loss(self.at(part)) <= levels.next
 
         while levels.next > NO_LEVEL and low(fraction):
             above, below = 0.0, fraction
@@ -209,6 +157,57 @@ class Flow:
             if levels.done:
                 return below
         return fraction
+
+    # Evaluations, and what they are made on.
+
+    def loss(self, theta: np.ndarray) -> float:
+        """The data loss at θ."""
+        if self.groups.active:
+            return float(class_loss(theta, self.shape, self.groups, self.buffers))
+        return float(loss(theta, self.state.signs, self.shape, self.rays, self.workspace))
+
+    def examine(self, theta: np.ndarray) -> float:
+        """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
+        self.state.status.evaluations += 1
+        self.state.status.by_class += self.rays.single < len(self.rays.orient)
+        given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
+        return float(examine(theta, self.state.signs, *given))
+
+    def use(self, rays: Rays, shape: Shape, signs: np.ndarray, workspace: Workspace) -> None:
+        """Evaluate the network on these rays, which stand for the same data; no unit slides."""
+        self.rays, self.shape, self.workspace = rays, shape, workspace
+        self.state = self.state._replace(signs=signs)
+        self.constraints = no_constraints(len(rays.orient))
+        self.changed()
+
+    def constrain(
+        self, units: list[Unit], rest: np.ndarray | None = None, watched: list[Watch] | None = None
+    ) -> None:
+        """Keep these units on their hyperplanes, and these neurons (None: the same as before) at rest."""
+        rest = self.constraints.rest if rest is None else rest
+        if len(units) + 1 >= len(self.workspace.back):
+            self.workspace = workspace_for(self.shape, self.rays, 2 * len(units) + 2)
+        self.units, self.constraints = units, constraints_of(units, rest, self.first.ways(rest), watched)
+        self.changed()
+
+    # Answers after `examine`.
+
+    def rate(self, unit: Unit) -> tuple[float, float, float]:
+        """ż, |∇z|², and the part of |∇z|² that constraints leave."""
+        given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
+        return unit_rate(tuple(unit), self.state.theta, self.state.signs, *given)
+
+    def jump(self, unit: Unit) -> float:
+        """The difference of the multipliers of ∇z on the two sides of a unit."""
+        return jump_of(unit, self.shape, self.rays, self.workspace)
+
+    def budget(self) -> float:
+        """The error in θ that kinks stepped over may cost."""
+        return float(budget_of(self.state, self.shape, self.rtol, self.floors))
+
+    def count_move(self, length: float) -> None:
+        """Count a change of θ that no velocity made, as a crossing that is located costs."""
+        self.state.status.error += length / self.budget() * policy.KINK_SHARE * self.rtol
 
 
 def _floors(network: Network, share: float, nothing: float) -> np.ndarray:

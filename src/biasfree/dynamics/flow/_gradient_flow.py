@@ -18,12 +18,12 @@ from biasfree.dynamics._problem import Problem, has_populations, problem_of, tim
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics._threads import run_in_threads
-from biasfree.dynamics.flow._driver import follow
+from biasfree.dynamics.flow._driver import Kinks, Smooth, follow
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
-from biasfree.dynamics.flow._initial import check_velocity
-from biasfree.dynamics.flow.events._event_flow import EventFlow, TooManyEventsError
-from biasfree.dynamics.flow.events._merging import MergingFlow
-from biasfree.dynamics.flow.events._two_layers import TwoLayerFlow
+from biasfree.dynamics.flow._initial import branches_initially, check_velocity
+from biasfree.dynamics.flow.events._deep import Deep
+from biasfree.dynamics.flow.events._event import Log, TooManyEventsError
+from biasfree.dynamics.flow.events._two_layers import TwoLayers
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
 from biasfree.networks import Network
@@ -269,13 +269,21 @@ class _Run:
 
     def smooth(self) -> Trajectory:
         limits = self.request.limits("smooth")
-        return self._followed("smooth", Flow(self.network, self.data, limits, **self._problem), limits)
+        flow = Flow(self.problem, self.i, limits, smooth=True)
+        kinks = Smooth(flow, branches=branches_initially(self.problem, self.i))
+        return self._followed("smooth", flow, kinks, limits)
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
         request = self.request if rtol is None else replace(self.request, rtol=rtol)
-        limits, kind = request.limits("events"), TwoLayerFlow if self.network.depth == 2 else MergingFlow
-        flow: EventFlow = kind(self.network, self.data, limits, most_events=most_events, **self._problem)
-        return self._followed("events", flow, limits)
+        limits = request.limits("events")
+        flow = Flow(self.problem, self.i, limits, smooth=False)
+        log = Log(flow, most_events)
+        kinks: Kinks
+        if self.network.depth == 2:
+            kinks = TwoLayers(flow, log, self.problem, self.i)
+        else:
+            kinks = Deep(flow, log, branches=branches_initially(self.problem, self.i))
+        return self._followed("events", flow, kinks, limits)
 
     def steps(self) -> Trajectory:
         require_jax('a flow by steps (method="steps", or more kinks than can be located)')
@@ -284,22 +292,18 @@ class _Run:
         limits, ts, strict = self.request.limits("steps"), self.request.ts[0], self.request.rtol is not None
         return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, strict=strict, began=self.began)
 
-    @property
-    def _problem(self) -> dict[str, Any]:
-        return {"loss": self.problem.loss, "l2": self.problem.l2, "train": self.problem.train}
-
-    def _followed(self, method: str, flow: Flow, limits: Limits) -> Trajectory:
+    def _followed(self, method: str, flow: Flow, kinks: Kinks, limits: Limits) -> Trajectory:
         recorder = self.recorder()
-        stopped = follow(flow, self.request.ts[0], limits, recorder)
+        stopped = follow(flow, kinks, self.request.ts[0], limits, recorder)
         stats = Stats(
             method=method,
-            evaluations=flow.evaluations,
-            by_class=flow.by_class,
+            evaluations=int(flow.state.status.evaluations),
+            by_class=int(flow.state.status.by_class),
             accepted=flow.accepted,
             rejected=flow.tried - flow.accepted,
-            events=flow.events,
-            located=flow.located,
-            branch_times=flow.branch_times,
+            events=kinks.events,
+            located=kinks.located,
+            branch_times=kinks.branch_times,
             rtol=limits.rtol,
             error=flow.error,
             error_kind="sum of the local errors and of the kinks stepped over",

@@ -77,15 +77,14 @@ def on_a_kink(network: Network, data: Dataset) -> bool:
     return any(mask.any() for some in _blocks(data) for mask in _kinked(network, some.x))
 
 
-def branches_initially(
-    network: Network, data: Dataset, *, loss: str, l2: float, train: tuple[bool, ...]
-) -> bool:
+def branches_initially(problem: Problem, i: int) -> bool:
     """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0.
 
     Each hyperplane that holds a neuron is examined with all others on either side. This is exact for a single
     hyperplane. For several that interact, and for more than policy.INITIAL_UNITS, True may be wrong.
     """
-    if not any(train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
+    network, data = problem.networks[i], problem.datasets[i]
+    if not any(problem.train[:-1]) or network.leak == 1 or not on_a_kink(network, data):
         return False
     inputs = [_with_ones(network, h) for h in _states(network, data.x)[0]]
     masks = [
@@ -93,7 +92,7 @@ def branches_initially(
         for mask, h in zip(_kinked(network, data.x), inputs[:-1], strict=True)
     ]
     units = [unit for layer, mask in enumerate(masks) for unit in _units(layer, mask, inputs[layer])]
-    rates = _Rates(network, data, loss, l2, train, masks)
+    rates = _Rates(problem, i, masks)
     return len(units) > policy.INITIAL_UNITS or any(
         rates.branch(unit, others) for unit in units for others in (network.leak, 1.0)
     )
@@ -104,14 +103,13 @@ def first_layer_hyperplanes(network: Network, data: Dataset) -> Hyperplanes:
     return hyperplanes_of(_with_ones(network, data.x))
 
 
-def initial_state(
-    network: Network, data: Dataset, decisions: Decisions, *, loss: str, l2: float, train: tuple[bool, ...]
-) -> InitialState:
+def initial_state(problem: Problem, i: int, decisions: Decisions) -> InitialState:
     """The signs of two layers at t = 0. A neuron on a kink is decided like one that reaches it, and
     `decisions` keeps the time 0 if the flow is not unique.
 
     Outer weights that are zero take the sign of their velocity at once, so they are replaced by it.
     """
+    network, data, train = problem.networks[i], problem.datasets[i], problem.train
     hidden, lines = _augmented(network), decisions.lines
     norms, signs = row_norms(hidden), np.zeros((len(lines.normals), len(hidden)), np.int8)
     for some in np.array_split(np.arange(len(signs)), -(-len(signs) // policy.BLOCK_SAMPLES)):
@@ -122,11 +120,11 @@ def initial_state(
         return InitialState(np.where(signs == 0, 1, signs).astype(np.int8), hidden)
     if not len(unclear):
         return InitialState(signs, hidden)
-    forces, outer = _forces(network, data, lines, loss), network.weights[1].copy()
-    rates = _Rates(network, data, loss, l2, train, []).velocities()[1][:, : len(hidden)]
+    forces, outer = _forces(network, data, lines, problem.loss), network.weights[1].copy()
+    rates = _Rates(problem, i, []).velocities()[1][:, : len(hidden)]
     still = ~outer.any(axis=0) & train[1]
     outer[:, still] = (rates / max(np.abs(rates).max(), np.finfo(float).tiny))[:, still]
-    decay = l2 * np.pad(network.weights[0], ((0, 0), (0, hidden.shape[1] - network.sizes[0])))
+    decay = problem.l2 * np.pad(network.weights[0], ((0, 0), (0, hidden.shape[1] - network.sizes[0])))
     free, before = forces.on(outer, lines.normals, signs) - decay, signs.copy()
     for h in unclear.tolist():
         decisions.decide(_neuron(h, hidden, outer, lines, signs, forces, free), 0.0, signs, hidden.copy())
@@ -206,24 +204,10 @@ class _Unit(NamedTuple):
 class _Rates:
     """Rates at which neurons leave the hyperplanes they are on, for given gates there."""
 
-    def __init__(
-        self,
-        network: Network,
-        data: Dataset,
-        loss: str,
-        l2: float,
-        train: tuple[bool, ...],
-        masks: list[np.ndarray],
-    ):
-        self.network, self.data, self.loss, self.l2, self.train, self.masks = (
-            network,
-            data,
-            loss,
-            l2,
-            train,
-            masks,
-        )
-        self.hs, self.zs = _states(network, data.x)
+    def __init__(self, problem: Problem, i: int, masks: list[np.ndarray]):
+        self.network, self.data, self.masks = problem.networks[i], problem.datasets[i], masks
+        self.loss, self.l2, self.train = problem.loss, problem.l2, problem.train
+        self.hs, self.zs = _states(self.network, self.data.x)
         self.scale = 0.0
 
     def gates(self) -> list[np.ndarray]:

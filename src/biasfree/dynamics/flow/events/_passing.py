@@ -7,22 +7,32 @@ hyperplanes. Both fall with the third power of the length, and the cost of kinks
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.dynamics._levels import NO_LEVEL, Levels
-from biasfree.dynamics.flow.events._chattering import ChatteringFlow
-from biasfree.dynamics.flow.events._event_flow import size_of
+from biasfree.dynamics.flow._flow import Flow
+from biasfree.dynamics.flow.events._event import Log, release, size_of
+from biasfree.dynamics.flow.events._merging import Merging
+from biasfree.dynamics.flow.events._sides import update_above
 from biasfree.dynamics.flow.events._units import Unit
 from biasfree.dynamics.flow.native import _policy as policy
-from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._passing import correction
 from biasfree.dynamics.flow.native._search import flip, jumps_of
 from biasfree.dynamics.flow.native._state import Saves
 
 
-class Passed(NamedTuple):
+class Outcome(Enum):
+    """What became of a step that might be corrected."""
+
+    LEFT = 0  # it is not corrected
+    TRY_AGAIN = 1  # it is rejected, for another length
+    TAKEN = 2  # it is taken to its end
+    CUT = 3  # it is taken up to a unit that slides or is released
+
+
+class _Passed(NamedTuple):
     """A part of a step, corrected: its end, the units passed, what the correction leaves as an error in θ,
     and the units that are on another side than without it."""
 
@@ -33,107 +43,97 @@ class Passed(NamedTuple):
     late: np.ndarray
 
 
-class PassingFlow(ChatteringFlow):
-    """The flow of three and more layers, of any number of units."""
+class Passing:
+    """Corrects steps, and remembers what the last correction left."""
 
-    def __init__(self, *given: Any, **problem: Any):
-        super().__init__(*given, **problem)
-        self._shift, self._change = np.zeros((2, len(self.state.theta)))
+    def __init__(self, flow: Flow, log: Log, merging: Merging):
+        self._flow, self._log, self._merging = flow, log, merging
+        self._shift, self._change = np.zeros((2, len(flow.state.theta)))
         self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
 
-    def _attend(self, code: Code, saves: Saves, levels: Levels) -> None:
-        """Take the step under way, with a correction if many units are wrong in it."""
-        status = self.state.status
-        length = float(status.trial)
-        some = code == Code.PENDING and status.wrong > policy.CORRECTED_UNITS
-        stopped = bool(status.stops) or saves.ts[self.saved] >= self.t + length
-        status.stops = some  # only ends of steps are corrected, so that saved times have to be ends
+    def attempt(self, saves: Saves) -> Outcome:
+        """Take the step under way with a correction if many units are wrong in it and that is accurate
+        enough; reject it if a shorter one is cheaper than to locate the kinks."""
+        flow, status = self._flow, self._flow.state.status
+        length, wrong = float(status.trial), int(status.wrong)
+        many = wrong > policy.CORRECTED_UNITS
+        stopped = bool(status.stops) or saves.ts[flow.saved] >= flow.t + length
+        status.stops = many  # only ends of steps are corrected, so that saved times have to be ends
+        if many and status.low:  # levels of the loss are located in steps that need no correction
+            flow.reject(policy.CORRECTED_UNITS / wrong)
+            return Outcome.TRY_AGAIN
+        if many and not stopped:
+            flow.reject(1.0)
+            return Outcome.TRY_AGAIN
         expected = self._expected * length**3
-        if some and status.low:  # levels of the loss are located in steps that need no correction
-            self._reject(policy.CORRECTED_UNITS / status.wrong)
-        elif some and not stopped:
-            self._reject(1.0)
-        elif not some or expected > 1:
-            self._expected *= policy.FORGET
-            self._without(expected, code, saves, levels)
-        elif not self._pass(saves):
-            self._without(self._expected * length**3, code, saves, levels)
-
-    def _without(self, expected: float, code: Code, saves: Saves, levels: Levels) -> None:
-        """Take the step under way up to its first event, or a shorter one if too many units are wrong."""
-        most = policy.LOCATED_UNITS if expected > policy.LOCATE_ABOVE else policy.CORRECTED_UNITS
-        if self.state.status.wrong > most and code == Code.PENDING:
-            self._reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
+        if many and expected <= 1:
+            outcome = self._pass(saves)
+            if outcome != Outcome.LEFT:
+                return outcome
+            expected = self._expected * length**3
         else:
-            super()._attend(code, saves, levels)
+            self._expected *= policy.FORGET
+        most = policy.LOCATED_UNITS if expected > policy.LOCATE_ABOVE else policy.CORRECTED_UNITS
+        if wrong <= most:
+            return Outcome.LEFT
+        flow.reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
+        return Outcome.TRY_AGAIN
 
-    def _reject(self, factor: float) -> None:
-        """Try the step under way again, with this factor of its length."""
-        self.state.status.rejected += 1
-        self.state.status.length = factor * self.state.status.trial
-
-    def _pass(self, saves: Saves) -> bool:
-        """Take the step under way, or a part of it up to a unit that slides or is released; returns whether
-        that is accurate enough."""
-        state, budget, length = self.state, self._budget(), float(self.state.status.trial)
-        signs, units = state.signs.copy(), self.units
-        found, slides = self._corrected(self._release(budget) if state.status.loose else 1.0, budget)
+    def _pass(self, saves: Saves) -> Outcome:
+        """Take the step under way, or a part of it up to a unit that slides or is released, if that is
+        accurate enough."""
+        flow, state, status = self._flow, self._flow.state, self._flow.state.status
+        budget, length = flow.budget(), float(status.trial)
+        signs, units = state.signs.copy(), flow.units
+        end = release(flow, lambda part: flow.examine(flow.at(part)), budget) if status.loose else 1.0
+        found, slides = self._corrected(end, budget)
         if slides and found.cost <= policy.SHORTEN_ABOVE * budget:
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
-        if not (found.cost <= budget and self._holds()):
+        if not (found.cost <= budget and self._merging.hold()):
             self._restore(signs, units)
-            self._examine(state.arrival)  # as after the last stage of the step
-            return False
-        saved = self.saved
-        cost = found.cost / budget * policy.KINK_SHARE * self.rtol
-        self._run(saves, NO_LEVEL, fraction=found.fraction, cost=cost)
+            flow.examine(state.arrival)  # as after the last stage of the step
+            return Outcome.LEFT
+        saved = flow.saved
+        flow.take(saves, found.fraction, found.cost / budget * policy.KINK_SHARE * flow.rtol)
         state.theta[:] = found.theta
-        if self.saved > saved:
-            saves.states[saved], saves.losses[saved] = found.theta, self._loss(found.theta)
+        if flow.saved > saved:
+            saves.states[saved], saves.losses[saved] = found.theta, flow.loss(found.theta)
         growth = 0.8 * np.cbrt(budget / max(found.cost, 1e-3 * budget))
-        state.status.length = min(state.status.length, growth * found.fraction * length)
+        status.length = min(status.length, growth * found.fraction * length)
         self._flip(found.late)
-        self.counts["stepped over"] += len(found.units) + len(found.late)
-        state.status.fresh = 0
-        if found.fraction < 1.0:
-            self._settle()
-        if not state.status.fresh:
-            self._begin_again()
-        return True
-
-    def _holds(self) -> bool:
-        """Whether what stands for many units still does, at the state that was last examined."""
-        return True
+        self._log.counts["stepped over"] += len(found.units) + len(found.late)
+        flow.changed()
+        return Outcome.CUT if found.fraction < 1.0 else Outcome.TAKEN
 
     def _corrected(
         self, fraction: float, budget: float, skipped: int = -1
-    ) -> tuple[Passed, tuple[float, float, int] | None]:
+    ) -> tuple[_Passed, tuple[float, float, int] | None]:
         """A fraction of the step under way, corrected but for the unit at the place `skipped`; signs are then
         those at its end. If a unit that was put on its other side returns, and that matters, it slides: the
         arguments of the correction that ends there."""
-        state, workspace, length = self.state, self.workspace, fraction * float(self.state.status.trial)
-        end = self._at(fraction)
-        self._examine(end)
-        before = self._out.copy()
-        jumps_of(end, state.signs, self.shape, self.rays, workspace)
+        flow, state, workspace = self._flow, self._flow.state, self._flow.workspace
+        length, end = fraction * float(state.status.trial), flow.at(fraction)
+        flow.examine(end)
+        before = flow.velocity.copy()
+        jumps_of(end, state.signs, flow.shape, flow.rays, workspace)
         workspace.wrong[:] = False
         workspace.wrong[self._line_of(skipped)] = True
-        given = (self.shape, self.rays, workspace, self.constraints, fraction, self._shift, self._change)
+        given = (flow.shape, flow.rays, workspace, flow.constraints, fraction, self._shift, self._change)
         inputs = correction(state, *given) + workspace.z
         passed, beyond, speeds = np.flatnonzero(workspace.wrong), workspace.low.copy(), workspace.high.copy()
         self._flip(passed)
-        self._examine(end + self._shift)
+        flow.examine(end + self._shift)
         workspace.wrong[self._line_of(skipped)] = False
         late = np.flatnonzero(workspace.wrong)
         some = np.union1d(passed, late)  # moved by others, they are at their hyperplanes sooner or later
         times = np.abs(workspace.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
         times = np.minimum(times, np.where(beyond[some] > 0, beyond[some], length))
-        neurons = np.bincount(some // len(self.rays.orient), workspace.jumps[some] * times)
-        left = size_of(self._out - before - self._change)
+        neurons = np.bincount(some // len(flow.rays.orient), workspace.jumps[some] * times)
+        left = size_of(flow.velocity - before - self._change)
         cost = size_of(neurons) + length / 2 * left
-        found = Passed(fraction, end + self._shift, passed, cost, late)
+        found = _Passed(fraction, end + self._shift, passed, cost, late)
         back = np.intersect1d(passed, late)
         back = back[workspace.jumps[back] * beyond[back] > policy.SLIDE_SHARE * budget]
         if not len(back):
@@ -145,21 +145,23 @@ class PassingFlow(ChatteringFlow):
     def _line_of(self, place: int) -> np.ndarray:
         """The places that change sides with a unit: its own, in the first layer all rays of its line; of −1
         none."""
-        neuron, ray = divmod(place, len(self.rays.orient))
-        if place < 0 or place >= self.shape.units_at[1]:
+        rays = self._flow.rays
+        neuron, ray = divmod(place, len(rays.orient))
+        if place < 0 or place >= self._flow.shape.units_at[1]:
             return np.array([place] * (place >= 0), np.int64)
-        line = self.rays.line[ray]
-        return neuron * len(self.rays.orient) + np.arange(self.rays.first[line], self.rays.first[line + 1])
+        line = rays.line[ray]
+        return neuron * len(rays.orient) + np.arange(rays.first[line], rays.first[line + 1])
 
     def _flip(self, places: np.ndarray) -> None:
         """Put units on their other sides."""
-        self.workspace.wrong[:] = False
-        self.workspace.wrong[places] = True
-        flip(self.state.signs, self.shape, self.rays, self.workspace.wrong)
-        self._update_above(places)
+        flow, wrong = self._flow, self._flow.workspace.wrong
+        wrong[:] = False
+        wrong[places] = True
+        flip(flow.state.signs, flow.shape, flow.rays, wrong)
+        update_above(flow, places)
 
     def _restore(self, signs: np.ndarray, units: list[Unit]) -> None:
         """Return to the signs and constraints before a correction."""
-        self.state.signs[:] = signs
-        if self.units is not units:
-            self._constrain(units)
+        self._flow.state.signs[:] = signs
+        if self._flow.units is not units:
+            self._flow.constrain(units)

@@ -69,15 +69,15 @@ class Sorter:
         later: Float[np.ndarray, "H D"],
         worth: float,
         *,
-        together: bool = True,
+        turning: bool = True,
     ) -> tuple[Groups, float] | None:
         """Classes of neurons with these weights now and a step later, and the cost of an evaluation over that
-        of a dense one; None if it is not below `worth`. Unless classes may turn `together` there are no
+        of a dense one; None if it is not below `worth`. Unless classes may be `turning` there are no
         middle lines."""
         cones = cones_of(hidden)
         if cones is None:
             return None
-        cones, pace = _ahead(cones, later, together=together)
+        cones, pace = _ahead(cones, later, turning=turning)
         if ordered := in_order_of(self._around.centers, cones):
             limit = _less(self._around.reach, self._around.centers, ordered.centers)
             sides, lines = _angles(ordered, self._around)
@@ -131,10 +131,10 @@ class Sorter:
         return Choice(float(turns[best]), float(wide[best]), int(outliers[best]), float(share))
 
 
-def _ahead(cones: Cones, later: np.ndarray, *, together: bool) -> tuple[Cones, float]:
+def _ahead(cones: Cones, later: np.ndarray, *, turning: bool) -> tuple[Cones, float]:
     """The cones, wider by how far neurons move from the axes of their classes in the next steps, or from
-    their centers if these do not turn `together`; and how far axes turn in one step."""
-    axes = axes_of(later, cones.group, len(cones.centers)) if together else cones.centers
+    their centers if these are not `turning`; and how far axes turn in one step."""
+    axes = axes_of(later, cones.group, len(cones.centers)) if turning else cones.centers
     apart = np.maximum(tangents_of(directions_of(later), axes, cones.group) - cones.tangent, 0.0)
     wider = cones._replace(tangent=cones.tangent + policy.STEPS_AHEAD / policy.CONE_SLACK * apart)
     return wider, float(np.linalg.norm(axes - cones.centers, axis=1).max())

@@ -2,110 +2,120 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from biasfree.data import Dataset
-from biasfree.dynamics.flow._flow import Limits
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics._problem import Problem
+from biasfree.dynamics.flow._flow import Flow
 from biasfree.dynamics.flow._initial import initial_state
-from biasfree.dynamics.flow.events._class_flow import ClassFlow
-from biasfree.dynamics.flow.events._event_flow import size_of
-from biasfree.dynamics.flow.events._sorting import no_groups
-from biasfree.dynamics.flow.events._units import Unit, Watch, constraints_of
+from biasfree.dynamics.flow.events._by_class import ByClass
+from biasfree.dynamics.flow.events._event import Log, first_part, settle, size_of
+from biasfree.dynamics.flow.events._units import Unit, Watch
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._fading import LEAST_SIZE
 from biasfree.dynamics.flow.native._layout import ROUNDING
-from biasfree.networks import Network
+from biasfree.dynamics.flow.native._loop import Code
+from biasfree.dynamics.flow.native._state import Saves
+from biasfree.trajectory import Event
 
 
-class TwoLayerFlow(ClassFlow):
-    """The flow of two layers through their kinks."""
+class TwoLayers:
+    """What becomes of the steps of two layers in which something happens."""
 
-    decides_initially = False
-
-    def __init__(self, network: Network, data: Dataset, limits: Limits, **problem: Any):
-        super().__init__(network, data, limits, **problem)
+    def __init__(self, flow: Flow, log: Log, problem: Problem, i: int):
+        self._flow, self._log = flow, log
         self._settled: dict[int, tuple[int, ...]] = {}
-        if self.shape.biased or self._take_sides():
-            self._regroup(no_groups(self.rays, int(self.shape.sizes[1])), np.inf)
-            how = {name: problem[name] for name in ("loss", "l2", "train")}
-            self._constrain(initial_state(network, data, self.decisions, **how).signs)
-            self._evaluate_by_class()
-        self._refuse_many()
-
-    def _conserved(self, theta: np.ndarray) -> np.ndarray:
-        """The root of |w|² − |a|² of every neuron, with its sign; zero if it is so within rounding. Nothing
-        is conserved if a layer is fixed, or if L2 acts on weights and not on biases."""
-        shape = self.shape
-        if not shape.train.all() or (shape.biased and shape.l2 > 0):
-            return np.zeros(0)
-        outer = theta[shape.weights_at[1] : shape.weights_at[1] + shape.sizes[1] * shape.sizes[2]]
-        incoming, outgoing = _lengths(self._hidden(theta)), _lengths(outer.reshape(shape.sizes[2], -1).T)
-        gap = incoming - outgoing
-        gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
-        return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)
+        flow.state = flow.state.conserving(_balances(flow))
+        self._classes = ByClass(flow, log)
+        if flow.shape.biased or self._classes.take_sides():
+            self._classes.dismiss()
+            self._constrain(initial_state(problem, i, flow.first.decisions).signs)
+            self._classes.sort()
+        log.refuse_many(self._classes.could_matter)
 
     @property
     def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over."""
-        return super().events | {"branch points": len(self.decisions.branch_times)}
+        return self._log.events(len(self.branch_times))
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._log.located)
 
     @property
     def branch_times(self) -> tuple[float, ...]:
         """The times at which the flow is not unique and a convention decided."""
-        return tuple(self.decisions.branch_times)
+        return tuple(self._flow.first.decisions.branch_times)
 
-    def _decide(self, wrong: np.ndarray, *, loose: bool) -> bool:  # noqa: ARG002
-        if len(wrong) and cross(
-            self.state, self.shape, self.rays, self.workspace, self.constraints, self._out
-        ):
-            self._constrain_new()
-            return True
-        signs, hidden = self._line_signs(), self._hidden(self.state.theta)
-        happened: set[str] = set()
-        budget, watches = self._budget(), len(self.constraints.watch)
-        for neuron in self._neurons(signs, hidden, self._restless()):
-            changes = self.decisions.decide(neuron, self.t, signs, hidden, near=budget)
-            if "collapses" in changes:  # what it has in the span of the samples is put to zero
-                self._count_move(size_of(neuron.w - hidden[neuron.h]))
-            self._note(changes, 0, neuron.h)
-            self._settled.pop(neuron.h, None)
-            if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
-                self._settled[neuron.h] = tuple(signs[:, neuron.h])
-            happened |= changes
-        self.counts.update(happened)
-        self._put_hidden(hidden)
-        self._constrain(signs)
-        # a multiplier may be at the end of its range for ever, as where L2 moves a neuron that no sample does
-        return bool(happened) or len(wrong) > 0 or len(self.constraints.watch) != watches
+    def prepare(self) -> float:
+        """Sort neurons into classes if that is due; returns the number of steps until it is due again."""
+        return self._classes.prepare()
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, or decide the event that it ended with."""
+        flow = self._flow
+        if code == Code.PENDING:
+            if flow.state.status.spread:
+                self._classes.renew()
+                return
+            fraction, cost = first_part(flow, self._slack)
+            code = flow.take(saves, flow.reach_levels(levels, fraction), cost)
+        if code == Code.EVENT and not levels.done:
+            self._log.refuse_more()
+            self._settle()
 
     def _settle(self) -> None:
         """Decide, densely, everything that is wrong or can no longer be constrained."""
         self._constrain_new()
-        super()._settle()
+        self._classes.evaluate_densely()
+        settle(self._flow, self._log, self._decide)
+
+    def _decide(self, wrong: np.ndarray, loose: bool) -> bool:  # noqa: ARG002
+        flow, first = self._flow, self._flow.first
+        given = (flow.shape, flow.rays, flow.workspace, flow.constraints, flow.velocity)
+        if len(wrong) and cross(flow.state, *given):
+            self._constrain_new()
+            return True
+        signs, hidden = first.line_signs(flow.state.signs), first.weights(flow.state.theta)
+        happened: set[str] = set()
+        budget, watches = flow.budget(), len(flow.constraints.watch)
+        for neuron in first.neurons(flow.state.theta, signs, flow.workspace.force, self._restless()):
+            changes = first.decisions.decide(neuron, flow.t, signs, hidden, near=budget)
+            if "collapses" in changes:  # what it has in the span of the samples is put to zero
+                flow.count_move(size_of(neuron.w - hidden[neuron.h]))
+            self._log.note(changes, 0, neuron.h)
+            self._settled.pop(neuron.h, None)
+            if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
+                self._settled[neuron.h] = tuple(signs[:, neuron.h])
+            happened |= changes
+        self._log.counts.update(happened)
+        first.put_weights(hidden, flow.state.theta)
+        self._constrain(signs)
+        # a multiplier may be at the end of its range for ever, as where L2 moves a neuron that no sample does
+        return bool(happened) or len(wrong) > 0 or len(flow.constraints.watch) != watches
 
     def _constrain_new(self) -> None:
         """Hold the neurons that native code has put on a hyperplane."""
-        if self.state.status.new_slides:
-            self.state.status.new_slides = 0
-            before = {unit.neuron for unit in self.units}
-            self._constrain(self._line_signs())
-            for h in sorted({unit.neuron for unit in self.units} - before):
-                self._note(["slides"], 0, h)
+        flow = self._flow
+        if flow.state.status.new_slides:
+            flow.state.status.new_slides = 0
+            before = {unit.neuron for unit in flow.units}
+            self._constrain(flow.first.line_signs(flow.state.signs))
+            for h in sorted({unit.neuron for unit in flow.units} - before):
+                self._log.note(["slides"], 0, h)
 
     def _slack(self, fraction: float) -> float:
         """The slack of constraints at a fraction of the step under way, enlarged for neurons so small that
         the budget exceeds their own."""
-        least, budget = super()._slack(fraction), self._budget()
-        if not least < 0 or not len(self.state.balance):
+        flow = self._flow
+        least, budget = flow.examine(flow.at(fraction)), flow.budget()
+        if not least < 0 or not len(flow.state.balance):
             return least
-        at, width, outputs = self.shape.weights_at[1], self.shape.sizes[1], self.shape.sizes[2]
-        inner, outer = self._hidden(self.state.theta), self.state.theta[at : at + width * outputs]
-        outer = outer.reshape(outputs, width)
-        for unit, multiplier in zip(self.units, self.workspace.multipliers, strict=False):
-            beyond, h = abs(multiplier) + self._jump(unit) / 2, unit.neuron
+        inner, outer = flow.first.weights(flow.state.theta), _outer(flow)
+        for unit, multiplier in zip(flow.units, flow.workspace.multipliers, strict=False):
+            beyond, h = abs(multiplier) + flow.jump(unit) / 2, unit.neuron
             own = policy.OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
             if beyond > 0 and LEAST_SIZE < own < budget:
                 least = min(least, -beyond * budget / own)
@@ -113,53 +123,66 @@ class TwoLayerFlow(ClassFlow):
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
-        found = np.zeros(self.shape.sizes[1], bool)
-        for unit, multiplier in zip(self.units, self.workspace.multipliers, strict=False):
-            found[unit.neuron] |= abs(multiplier) > -self._jump(unit) / 2
-        force = self._first_force()
-        for h in self.constraints.rest:
-            found[h] |= (self.constraints.ways @ force[h]).max() > 0
-        for (h, ray, begin, end), sign, mix in zip(*self._watches(), strict=True):
-            push = self._jump(Unit(0, h, ray)) / 2
+        flow, constraints = self._flow, self._flow.constraints
+        found, multipliers = np.zeros(flow.shape.sizes[1], bool), flow.workspace.multipliers
+        for unit, multiplier in zip(flow.units, multipliers, strict=False):
+            found[unit.neuron] |= abs(multiplier) > -flow.jump(unit) / 2
+        force = flow.first.by_ray(flow.workspace.force)
+        for h in constraints.rest:
+            found[h] |= (constraints.ways @ force[h]).max() > 0
+        watches = constraints.watch.tolist(), constraints.watch_sign, constraints.watch_mix
+        for (h, ray, begin, end), sign, mix in zip(*watches, strict=True):
+            push = flow.jump(Unit(0, h, ray)) / 2
             if push > 0:
-                beyond = 2 * sign * push * mix - self.workspace.multipliers[: len(mix)]
-                some = range(begin, end)
-                found[h] |= any(abs(beyond[j]) > -self._jump(self.units[j]) / 2 for j in some)
+                beyond = 2 * sign * push * mix - multipliers[: len(mix)]
+                found[h] |= any(abs(beyond[j]) > -flow.jump(flow.units[j]) / 2 for j in range(begin, end))
         return found
-
-    def _watches(self) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
-        return self.constraints.watch.tolist(), self.constraints.watch_sign, self.constraints.watch_mix
 
     def _constrain(self, signs: np.ndarray) -> None:
         """Take over the signs of neurons on hyperplanes, (Q, H), and their constraints."""
-        orient = self.rays.orient.astype(np.int8)
-        by_ray = self.state.signs.reshape(signs.shape[1], -1)
-        np.multiply(signs.T[:, self.rays.line], orient, out=by_ray, casting="unsafe")
+        flow, first = self._flow, self._flow.first
+        orient = flow.rays.orient.astype(np.int8)
+        by_ray = flow.state.signs.reshape(signs.shape[1], -1)
+        np.multiply(signs.T[:, flow.rays.line], orient, out=by_ray, casting="unsafe")
         resting = (signs == 0).all(axis=0)
-        if self.decisions.drifts:
-            resting &= ~self._hidden(self.state.theta).any(axis=1)
-        rest = np.flatnonzero(resting)
+        if first.decisions.drifts:
+            resting &= ~first.weights(flow.state.theta).any(axis=1)
         lines, neurons = np.nonzero((signs == 0) & ~resting)
         pairs = sorted(zip(neurons.tolist(), lines.tolist(), strict=True))
-        self.units = [self._unit(h, q) for h, q in pairs]
         watched = [one for h in sorted(set(neurons.tolist())) for one in self._watched(h, signs[:, h])]
-        self.constraints = constraints_of(self.units, rest, self._ways(rest), watched)
-        self._enlarge_workspace()
+        flow.constrain([first.unit(h, q) for h, q in pairs], np.flatnonzero(resting), watched)
 
     def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
         """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""
         if np.count_nonzero(signs == 0) == 1:  # the normals of two hyperplanes are independent
             return []
-        also = np.flatnonzero(self.decisions.implied(signs == 0) & (signs != 0))
+        first, rays = self._flow.first, self._flow.rays
+        also = np.flatnonzero(first.decisions.implied(signs == 0) & (signs != 0))
         if not len(also) or self._settled.get(h) == tuple(signs):
             return []
-        orient = self.rays.orient[self.rays.first[:-1]]
-        normals = self.lines.normals * orient[:, None]
+        orient = rays.orient[rays.first[:-1]]
+        normals = first.decisions.lines.normals * orient[:, None]
         mix = normals[also] @ np.linalg.pinv(normals[signs == 0])
-        return [
-            Watch(self._unit(h, q), int(signs[q] * orient[q]), m)
-            for q, m in zip(also.tolist(), mix, strict=True)
-        ]
+        pairs = zip(also.tolist(), mix, strict=True)
+        return [Watch(first.unit(h, q), int(signs[q] * orient[q]), m) for q, m in pairs]
+
+
+def _outer(flow: Flow) -> np.ndarray:
+    """The weights of the second layer, (K, H)."""
+    at, width, outputs = flow.shape.weights_at[1], flow.shape.sizes[1], flow.shape.sizes[2]
+    return flow.state.theta[at : at + width * outputs].reshape(outputs, width)
+
+
+def _balances(flow: Flow) -> np.ndarray:
+    """The root of |w|² − |a|² of every neuron, with its sign; zero if it is so within rounding. Nothing is
+    conserved if a layer is fixed, or if L2 acts on weights and not on biases."""
+    shape = flow.shape
+    if not shape.train.all() or (shape.biased and shape.l2 > 0):
+        return np.zeros(0)
+    incoming, outgoing = _lengths(flow.first.weights(flow.state.theta)), _lengths(_outer(flow).T)
+    gap = incoming - outgoing
+    gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
+    return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)
 
 
 def _lengths(rows: np.ndarray) -> np.ndarray:

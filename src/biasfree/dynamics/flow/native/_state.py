@@ -75,6 +75,10 @@ class State(NamedTuple):
     balance: Float[np.ndarray, "H"]
     sizes: Float[np.ndarray, "2 H"]
 
+    def conserving(self, balance: Float[np.ndarray, "H"]) -> State:
+        """The same state of a flow whose steps keep the balances of its neurons."""
+        return self._replace(balance=balance, sizes=np.zeros((2, len(balance))))
+
 
 class Saves(NamedTuple):
     """Times to save at, and what is saved there."""
@@ -84,8 +88,8 @@ class Saves(NamedTuple):
     losses: Float[np.ndarray, "T"]
 
 
-def state_of(theta: Float[np.ndarray, "N"], units: int, balance: Float[np.ndarray, "H"]) -> State:
-    """The state at t = 0, with signs to be set."""
+def state_of(theta: Float[np.ndarray, "N"], units: int) -> State:
+    """The state at t = 0, with signs to be set; no balances are kept."""
     status = np.zeros(1, STATUS).view(np.recarray)[0]
     status.last_error = 1.0
     status.most_events = np.iinfo(np.int64).max
@@ -96,8 +100,8 @@ def state_of(theta: Float[np.ndarray, "N"], units: int, balance: Float[np.ndarra
         arrival=np.zeros(len(theta)),
         dense=np.zeros(len(theta)),
         status=status,
-        balance=balance,
-        sizes=np.zeros((2, len(balance))),
+        balance=np.zeros(0),
+        sizes=np.zeros((2, 0)),
     )
 
 
