@@ -8,7 +8,7 @@ import pytest
 import biasfree as bf
 from biasfree.arrays import filled, frozen, real
 from biasfree.caching import cached_per_object
-from biasfree.theory.parts._rank_one import RankOne
+from biasfree.theory import RankOne
 from forgetting import forgotten
 
 

@@ -9,7 +9,7 @@ import biasfree as bf
 from biasfree import arrays
 from biasfree.diagnostics._mirror_test import mirror_inputs
 from biasfree.diagnostics.advice._measurements import Measurements
-from biasfree.theory.parts._linear_loss import least_squares_fit
+from biasfree.theory import least_squares_fit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20_000, 20)) @ RNG.normal(size=(20, 20))

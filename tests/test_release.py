@@ -10,7 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from biasfree._version import __version__
-from biasfree.dynamics._releases import KNOWN_WRONG
+from biasfree.dynamics import KNOWN_WRONG
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"biasfree": ROOT, "biasfree_papers": ROOT / "papers"}

@@ -10,8 +10,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 from mpmath import mp
 
 import biasfree as bf
-from biasfree.data import Population, _two_ridges
-from biasfree.data._absolute_products import AbsoluteProducts, Polar
+from biasfree.data import AbsoluteProducts, Polar, Population, _two_ridges
 from biasfree.data._ridge import ridge_moments
 from biasfree.data._two_ridges import Ridge, mean_product
 

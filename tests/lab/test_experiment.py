@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import biasfree as bf
-from biasfree.dynamics._progress import Halted
+from biasfree.dynamics import Halted
 from biasfree.lab._experiment import network_of, preview_of, run_of, times_of, twin_of
 from biasfree.lab._files import file_of
 from biasfree.lab._lines import lines_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.networks._weight_files import load_network, load_state
+from biasfree.networks import load_network, load_state
 
 WEIGHTS = {"0.weight": np.arange(6.0).reshape(3, 2) / 7, "2.weight": np.ones((1, 3))}
 

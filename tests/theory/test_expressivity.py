@@ -5,14 +5,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.diagnostics import homogeneity_defect
-from biasfree.theory._expressivity import (
-    even_part,
-    linear_part,
-    odd_network,
-    odd_part,
-    separation_network,
-    two_layer_gap,
-)
+from biasfree.theory import even_part, linear_part, odd_network, odd_part, separation_network, two_layer_gap
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 CLOSED = np.concatenate([X, -X])

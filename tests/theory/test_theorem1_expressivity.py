@@ -7,14 +7,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 from biasfree.diagnostics import homogeneity_defect
-from biasfree.theory._expressivity import (
-    even_part,
-    linear_part,
-    odd_network,
-    odd_part,
-    separation_network,
-    two_layer_gap,
-)
+from biasfree.theory import even_part, linear_part, odd_network, odd_part, separation_network, two_layer_gap
 from oracles import forward, layers, with_biases
 
 leaks, seeds, small = floats(0, 1), integers(0, 2**31), integers(1, 6)

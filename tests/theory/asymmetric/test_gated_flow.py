@@ -8,13 +8,14 @@ from scipy.integrate import solve_ivp
 
 import biasfree as bf
 import oracles
-from biasfree.theory.asymmetric._gated_flow import (
+from biasfree.theory import (
     activation_patterns,
     gated_flow,
+    independent_flow,
+    independent_network,
     pattern_changes,
     pattern_classes,
 )
-from biasfree.theory.asymmetric._independent_flow import independent_flow, independent_network
 
 seeds, leaks = integers(0, 2**31), floats(0, 1) | sampled_from([0.0, 1.0])
 NEAR = 1e-6  # of zero: a flow that reached a kink might slide on it without end

@@ -5,12 +5,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.theory.asymmetric._gated_flow import (
-    activation_patterns,
-    gated_flow,
-    pattern_changes,
-    pattern_classes,
-)
+from biasfree.theory import activation_patterns, gated_flow, pattern_changes, pattern_classes
 
 NET = bf.networks.gaussian((3, 5, 4, 2), scale=1.0, leak=0.1, seed=0)
 DATA = oracles.random_data(9, 3, outputs=2, seed=1)

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import biasfree as bf
 import oracles
-from biasfree.theory.asymmetric._independent_flow import independent_flow, independent_network, learning_times
+from biasfree.theory import independent_flow, independent_network, learning_times
 
 seeds = integers(0, 2**31)
 SETS = {"pair": bf.data.orthogonal_pair(), "xor": bf.data.xor()}

@@ -5,12 +5,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.theory.asymmetric._independent_flow import (
-    ASSUMES,
-    independent_flow,
-    independent_network,
-    learning_times,
-)
+from biasfree.theory import independent_flow, independent_network, learning_times
+from biasfree.theory.asymmetric._independent_flow import ASSUMES
 
 PAIR, XOR = bf.data.orthogonal_pair(), bf.data.xor()
 NET = bf.networks.gaussian((2, 30, 1), scale=1e-4, seed=0)

@@ -10,8 +10,8 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.networks._structured import low_rank
-from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
+from biasfree.networks import low_rank
+from biasfree.theory import deep_flow, deep_linear_twin, deep_map, deep_slope
 
 seeds, depths, leaks, scales = integers(0, 2**31), integers(2, 5), sampled_from([0.0, 1.0]), floats(0.3, 1.5)
 

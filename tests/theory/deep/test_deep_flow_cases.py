@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.networks._structured import low_rank
-from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
-from biasfree.theory.deep._structure import DeepParts
+from biasfree.networks import low_rank
+from biasfree.theory import DeepParts, deep_flow, deep_linear_twin, deep_map, deep_slope
 
 DATA = bf.data.linear_teacher(n=20, d=3, seed=0)
 DIRECTION = DATA.beta + 0.1

@@ -9,9 +9,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.networks._structured import low_rank
-from biasfree.theory.deep._deep_flow import deep_flow
-from biasfree.theory.deep._structure import DeepParts
+from biasfree.networks import low_rank
+from biasfree.theory import DeepParts, deep_flow
 
 SHARE = 0.05
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from biasfree.theory import symmetry_defect
 from biasfree.theory._coverage import Finding
 from biasfree.theory.hypotheses import LINEAR, RANK_ONE, WHITE
-from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect
 from biasfree.theory.parts._moments import whiteness
 from biasfree.theory.symmetric._white_flow import ASSUMES
 

@@ -7,8 +7,7 @@ from hypothesis.strategies import floats, integers
 
 import biasfree as bf
 import oracles
-from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
-from biasfree.theory.limits._max_margin import max_margin
+from biasfree.theory import final_norm, l2_solution, least_squares, max_margin
 
 leaks, seeds, dimensions = floats(0, 1), integers(0, 2**31), integers(1, 4)
 

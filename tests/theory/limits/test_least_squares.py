@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 from scipy.optimize import minimize
 
 import biasfree as bf
-from biasfree.theory.limits._least_squares import final_norm, l2_solution, least_squares
+from biasfree.theory import final_norm, l2_solution, least_squares
 
 seeds = integers(0, 2**31)
 

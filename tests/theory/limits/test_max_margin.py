@@ -7,9 +7,8 @@ from hypothesis.strategies import booleans, floats, integers
 from scipy.optimize import minimize, nnls
 
 import biasfree as bf
+from biasfree.theory import least_squares, max_margin
 from biasfree.theory.limits import _max_margin as module
-from biasfree.theory.limits._least_squares import least_squares
-from biasfree.theory.limits._max_margin import max_margin
 
 seeds = integers(0, 2**31)
 

@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.theory.linear._linear_flow import linear_flow
+from biasfree.theory import linear_flow
 
 seeds, balances = integers(0, 2**31), sampled_from([0.0, 0.3, -0.3, 2.0, -2.0])
 # width below, at and above the number of modes min(D, K), more inputs or more outputs; (D, H, K)

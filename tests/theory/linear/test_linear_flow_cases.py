@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.theory.linear._linear_flow import ASSUMES, linear_flow
+from biasfree.theory import linear_flow
+from biasfree.theory.linear._linear_flow import ASSUMES
 
 RNG = np.random.default_rng(7)
 DATA = bf.data.whiten(bf.Dataset(RNG.normal(size=(30, 4)), RNG.normal(size=(30, 3))))

@@ -8,8 +8,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.theory import aligned_modes, mode_course, mode_time, modes_flow
-from biasfree.theory.linear._linear_flow import linear_flow
+from biasfree.theory import aligned_modes, linear_flow, mode_course, mode_time, modes_flow
 
 seeds, depths = integers(0, 2**31), integers(1, 12)
 EPS = np.finfo(float).eps

@@ -7,8 +7,8 @@ from hypothesis.strategies import floats, integers
 from scipy.linalg import expm
 
 import biasfree as bf
+from biasfree.theory import RankOne
 from biasfree.theory.hypotheses import EQUIVALENCE
-from biasfree.theory.parts._rank_one import RankOne
 from biasfree.theory.symmetric._aligned import growing_part
 
 

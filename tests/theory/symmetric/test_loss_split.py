@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
 import biasfree as bf
-from biasfree.theory.symmetric._loss_split import loss_split, symmetric_slope
+from biasfree.theory import loss_split, symmetric_slope
 from oracles import gradients, layers, loss, random_data
 
 leaks, seeds, scales = floats(0, 1), integers(0, 2**31), floats(1e-4, 1e2)
