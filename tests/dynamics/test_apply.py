@@ -75,4 +75,7 @@ def test_a_flow_whose_neurons_pass_zero_comes_to_its_end():
     run = bf.gradient_flow(network, bf.Dataset(data.x, abs(data.y)), [0.0, 6.0])
     assert run.stats.method == "events"
     assert run.stats.events["collapses"] > 0
-    assert (run.stats.error or 0.0) < 1e-6
+    # a step may err by a tenth of rtol, and stats.error is the sum: README of dynamics
+    assert run.stats.error is not None
+    assert run.stats.rtol is not None
+    assert 0 < run.stats.error <= 0.1 * run.stats.rtol * run.stats.accepted
