@@ -72,7 +72,7 @@ def _against_joblib(name: str, folder: Path, flush: bool) -> Row:
         began = time.perf_counter()
         sweep.run(progress=False)
         ours.append(time.perf_counter() - began)
-        content = Path(sweep.store.file(next(iter(sweep.store.names())))).read_bytes()
+        content = Path(sweep.store.file(next(iter(sweep.store.content()[0])))).read_bytes()
         plain = folder / f"joblib{k}"
         plain.mkdir()
         calls = [(x, y) for x in _grid(POINTS)["x"] for y in _grid(POINTS)["y"]]
@@ -119,7 +119,7 @@ def _status(name: str, folder: Path) -> Row:
     large = bf.sweep(product, over=_grid(STORED), store=folder)
     large.run(shard=(0, 10**9), progress=False)  # writes down what the sweep is
     one = bf.sweep(product, over={"x": [2.0], "y": [2.0]}, store=folder).run(progress=False).store
-    content = Path(one.file(next(iter(one.names())))).read_bytes()
+    content = Path(one.file(next(iter(one.content()[0])))).read_bytes()
     plain = replace(one, flush=False)
     for call, _ in large.grid.calls(large.version().digest):
         plain.write(plain.file(call), content)

@@ -90,6 +90,11 @@ def test_refinement_follows_the_line_and_ends_the_same_way(tmp_path):
     new = np.arange(points.sizes["point"]) >= 40
     cell = np.log(10) + 2 * np.log(100) / 3  # the largest |log x − 2 log y| in a cell that the line crosses
     assert np.abs(distance)[new].max() <= cell
+    for axis, decades in (("x", 1.0), ("y", 2 / 3)):  # of a cell: neighbors are halved at the same value
+        eighths = 8 * np.log10(points[axis].values) / decades
+        np.testing.assert_allclose(eighths, np.round(eighths), atol=1e-9)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'worker'"):
+        sweep.refine("side", level=7.0, budget=1, worker=1)
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.npz")}
     again = make(tmp_path).refine("side", level=0.5, budget=70, workers=1, progress=False)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "store").rglob("*.npz")} == files

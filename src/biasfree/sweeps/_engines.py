@@ -77,34 +77,36 @@ def _available() -> int | None:
     return int(free[1]) * 2**10 if free else None
 
 
+def gone() -> ConnectionError:
+    """The error of a cluster that no longer computes."""
+    return ConnectionError(
+        "the Dask scheduler has taken back a call or no longer answers; what is finished is stored. Start it "
+        "again and run the sweep with a new client: only what is missing is computed"
+    )
+
+
 class Processes:
-    """Processes of this machine, with one thread each."""
+    """Processes of this machine, with one thread each; one that died is replaced once it is asked again."""
 
     def __init__(self, job: Job, workers: int):
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         self.slots, self.deaths, self._job = workers, (BrokenProcessPool,), job
-        self._executors = [self._executor() for _ in range(workers)]
+        self._executors: dict[int, Any] = {}
 
     def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
         """Have some calls made, one after the other."""
+        if slot not in self._executors:
+            self._executors[slot] = self._executor()
         try:
             return self._executors[slot].submit(_compute_here, calls)
-        except self.deaths:  # while nothing was asked of it
-            self.replace(slot)
-            return self._executors[slot].submit(_compute_here, calls)
-
-    def replace(self, slot: int) -> None:
-        """Start another process for one that died."""
-        self._executors[slot].shutdown(wait=True, kill_workers=True)
-        self._executors[slot] = self._executor()
-
-    def check(self) -> None:
-        """A process can always be started."""
+        except self.deaths:
+            self._executors.pop(slot).shutdown(wait=True, kill_workers=True)
+            return self.submit(slot, calls)
 
     def close(self) -> None:
         """Leave no process."""
-        for executor in self._executors:
+        for executor in self._executors.values():
             executor.shutdown(wait=True, kill_workers=True)
 
     def _executor(self) -> Any:
@@ -123,29 +125,24 @@ class Cluster:
         if not isinstance(client, Client) or client.asynchronous:
             kind = type(client).__name__
             raise ValueError(f"client must be a synchronous dask.distributed.Client, got a {kind}.")
-        self.slots, self.deaths = _PARTS, (KilledWorker,)
-        self._client, self._counted = client, 0.0
-        self.check()
+        self.deaths = (KilledWorker,)
+        self._client, self._slots, self._counted = client, _PARTS, 0.0
         self._executor = client.get_executor(pure=False)
         self._job = client.submit(_same, job, pure=False)
+
+    @property
+    def slots(self) -> int:
+        """The number of parts at a time; raises ConnectionError if the scheduler does not answer."""
+        if self._client.status != "running":
+            raise gone()
+        if time.monotonic() - self._counted > _PAUSE:
+            self._counted = time.monotonic()
+            self._slots = max(_PARTS, 3 * sum(self._client.nthreads().values()))
+        return self._slots
 
     def submit(self, _: int, calls: Sequence[Call]) -> Future[Any]:
         """Have some calls made, one after the other, by one of the workers."""
         return self._executor.submit(compute, self._job, calls)
-
-    def replace(self, _: int) -> None:
-        """Dask has other workers, or waits for them."""
-
-    def check(self) -> None:
-        """Raise ConnectionError if the scheduler does not answer; from time to time, count the workers."""
-        if self._client.status != "running":
-            raise ConnectionError(
-                "the Dask scheduler no longer answers; what is finished is stored. Start it again and run "
-                "the sweep with a new client: only what is missing is computed"
-            )
-        if time.monotonic() - self._counted > _PAUSE:
-            self._counted = time.monotonic()
-            self.slots = max(_PARTS, 3 * sum(self._client.nthreads().values()))
 
     def close(self) -> None:
         """Take back the calls that are not done."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._grid import Calls, Grid, Parameters, listed, name_of
+from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, listed, name_of
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version
 from biasfree.tables import Table, duration, size
@@ -74,62 +74,54 @@ class Plan:
 def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid, store, version = sweep.grid, sweep.store, sweep.version()
-    stored, failed = store.names(), store.failed()
-    done, broken = _counted(grid.calls, version.digest, stored, failed)
+    content = store.content()
+    done, broken = _counted(grid.calls(version.digest), content)
     older = [*stale_versions(sweep, grid.calls, version)]
+    stale = [name_of(old, parameters) for old, calls, _ in older for parameters in calls]
     workers = workers_for(None, None)[0]
     seconds = memory = None
-    if costs := _costs(store, grid, [version.digest, *(digest for digest, _, _ in older)], stored):
+    if costs := [*_costs(store, [*done, *stale][:_SAMPLE])]:
         each, sizes = zip(*costs, strict=True)
-        seconds = float(np.mean(each)) * (len(grid) - done - broken) / workers
+        seconds = float(np.mean(each)) * (len(grid) - len(done) - broken) / workers
         memory = float(max(sizes))
-    many = grid.per_call
-    stale = sum(len(calls) for _, calls, _ in older)
+    counts = {"points": len(grid), "done": len(done), "failed": broken, "stale": len(stale)}
+    points = {name: count * grid.per_call for name, count in counts.items()}
     changed = older[0][2] if older else ""
-    counts = {"points": grid.points, "done": done * many, "failed": broken * many, "stale": stale * many}
     return Plan(
-        sweep.name, str(grid), **counts, changed=changed, workers=workers, seconds=seconds, memory=memory
+        sweep.name, str(grid), **points, changed=changed, workers=workers, seconds=seconds, memory=memory
     )
 
 
-def _counted(calls: Calls, digest: str, stored: set[str], failed: set[str]) -> tuple[int, int]:
-    """How many calls are stored, and how many have failed."""
-    done = broken = 0
-    for name, _ in calls(digest):
-        done += name in stored
-        broken += name in failed and name not in stored
-    return done, broken
+def _counted(calls: Iterator[Call], content: tuple[set[str], set[str]]) -> tuple[list[str], int]:
+    """Which calls are stored, and how many have failed."""
+    names = [name for name, _ in calls]
+    stored, failed = content
+    return [name for name in names if name in stored], len(failed.intersection(names))
 
 
-def _costs(store: Store, grid: Grid, digests: list[str], stored: set[str]) -> list[tuple[float, float]]:
-    """Seconds and memory of some stored calls; a damaged one is reported where its results are asked for."""
-    names = (name for digest in digests for name, _ in grid.calls(digest) if name in stored)
-    found = []
-    for name, _ in zip(names, range(_SAMPLE), strict=False):
+def _costs(store: Store, names: list[str]) -> Iterator[tuple[float, float]]:
+    """Seconds and memory of stored calls; a damaged one is reported where its results are asked for."""
+    for name in names:
         with suppress(ValueError):
             record = store.get(name)[1]
-            found.append((record["seconds"], record["memory"]))
-    return found
+            yield record["seconds"], record["memory"]
 
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[Parameters], str]]:
     """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
-    store, seen = sweep.store, set[str]()
+    store = sweep.store
     files = sorted((store.folder / "sources").glob("*.json"), key=lambda path: -path.stat().st_mtime)
-    stored = store.names() if files else set()
+    stored = store.content()[0] if files else set()
     for path in files[:_VERSIONS]:
         record = read_json(path)
         if path.stem == now.digest or record["name"] != sweep.name:
             continue
-        found = []
-        for (new, parameters), (old, _) in zip(calls(now.digest), calls(path.stem), strict=True):
-            if old in stored and new not in stored and new not in seen:
-                found.append(parameters)
-                seen.add(new)
+        both = zip(calls(now.digest), calls(path.stem), strict=True)
+        found = [call for call, (old, _) in both if old in stored and call[0] not in stored]
         if found:
-            names = sorted(now.parts.keys() | record["parts"].keys())
-            changes = [name for name in names if now.parts.get(name) != record["parts"].get(name)]
-            yield path.stem, found, ", ".join(changes)
+            stored.update(name for name, _ in found)
+            changes = {name for name, _ in now.parts.items() ^ record["parts"].items()}
+            yield path.stem, [parameters for _, parameters in found], ", ".join(sorted(changes))
 
 
 def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None:
@@ -185,14 +177,16 @@ def status(store: str | os.PathLike[str]) -> tuple[Table, list[str]]:
         raise ValueError(f"{store} is no store of a sweep; pass the folder given to bf.sweep as store=.")
     sweeps.sort(key=lambda sweep: sweep["when"], reverse=True)
     newest: dict[str, str] = {}
-    stored, failed, rows, warned = held.names(), held.failed(), [], []
+    content = held.content()
+    rows, warned = [], []
     for sweep in sweeps:
         digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
         latest = newest.setdefault(sweep["function"], digest) == digest
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        done, broken = _counted(grid.calls, digest, stored, failed)
-        added, _ = _counted(listed(refined(held, grid, digest)), digest, stored, failed)
-        counts = [n * grid.per_call for n in (len(grid), done, broken, len(grid) - done - broken, added)]
+        done, broken = _counted(grid.calls(digest), content)
+        added, _ = _counted(listed(refined(held, grid, digest))(digest), content)
+        missing = len(grid) - len(done) - broken
+        counts = [n * grid.per_call for n in (len(grid), len(done), broken, missing, len(added))]
         version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
         rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))
         warned += _newer_modules(held, digest, sweep) if latest else []

@@ -1,4 +1,4 @@
-"""Results of a function: as arrays that can be stored, gathered over a grid, labeled; `tabulate`."""
+"""Results of a function: as arrays that can be stored, point by point, over a grid; `tabulate`."""
 
 from __future__ import annotations
 
@@ -58,74 +58,69 @@ def _array(name: Any, value: Any, parameters: Parameters) -> np.ndarray:
     return array
 
 
-#: The results of a call, with the index at which they belong in a table.
-Placed = tuple[tuple[Any, ...], Arrays]
+def gathered(
+    grid: Grid, calls: Iterable[tuple[Parameters, Arrays]], *, whole: bool = False
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The points of some calls, one after the other: the values of each axis, and each result.
 
-
-def gathered(lead: tuple[int, ...], calls: list[Placed]) -> dict[str, np.ndarray]:
-    """One array per result, of the shape `lead` and that of the result; missing is NaN, or "" for strings.
-
-    Results of different lengths are filled up with NaN.
+    Missing is NaN, or "" for strings; results of different lengths are filled up. Numbers are float64 or
+    complex128, but `whole` ones stay so if none is missing.
     """
-    names = dict.fromkeys(name for _, arrays in calls for name in arrays)
-    return {
-        name: _stacked(name, lead, [(index, arrays[name]) for index, arrays in calls if name in arrays])
-        for name in names
-    }
+    rows = [row for parameters, arrays in calls for row in _rows(parameters, grid.group, arrays)]
+    columns = {name: np.array([own[name] for own, _ in rows]) for name in grid.dims}
+    names = dict.fromkeys(name for _, arrays in rows for name in arrays)
+    return columns, {name: _stacked(name, [arrays.get(name) for _, arrays in rows], whole) for name in names}
 
 
-def _stacked(name: str, lead: tuple[int, ...], parts: list[tuple[tuple[Any, ...], np.ndarray]]) -> np.ndarray:
-    """The parts of a result, each at its index; an index counts its slices as axes of the part."""
-    inner = sum(isinstance(at, slice) for at in parts[0][0])
-    tails = [array.shape[inner:] for _, array in parts]
-    if len({len(tail) for tail in tails}) > 1:
-        least, most = min(tails, key=len), max(tails, key=len)
+def _rows(
+    parameters: Parameters, group: tuple[str, ...], arrays: Arrays
+) -> Iterator[tuple[Parameters, Arrays]]:
+    """The points of a call, one by one."""
+    for index in itertools.product(*(range(len(parameters[name])) for name in group)):
+        own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
+        yield {**parameters, **own}, {name: array[index] for name, array in arrays.items()}
+
+
+def _stacked(name: str, parts: list[np.ndarray | None], whole: bool) -> np.ndarray:
+    """A result at all points, along a first axis."""
+    known = [part for part in parts if part is not None]
+    shapes = {part.shape for part in known}
+    least, most = min(shapes, key=len), max(shapes, key=len)
+    if len(least) < len(most):
         raise ValueError(
             f"{name!r} has the shape {least} at one point and {most} at another; return arrays with the same "
             "number of dimensions at every point."
         )
-    kinds = {array.dtype for _, array in parts}
+    kinds = {part.dtype for part in known}
     if len({kind.kind == "U" for kind in kinds}) > 1:
         raise ValueError(f"{name!r} is a string at one point and a number at another; return one kind.")
     dtype = np.result_type(*kinds)
-    if dtype.kind != "U":
+    complete = len(shapes) == 1 and len(known) == len(parts)
+    if dtype.kind != "U" and not (whole and complete and dtype.kind in "biu"):
         dtype = np.dtype(complex if dtype.kind == "c" else float)
-    shape = lead + tuple(max(lengths) for lengths in zip(*tails, strict=True))
-    table = np.full(shape, "" if dtype.kind == "U" else np.nan, dtype)
-    for (index, array), tail in zip(parts, tails, strict=True):
-        table[(*index, *map(slice, tail))] = array
+    table = _empty((len(parts), *map(max, zip(*shapes, strict=True))), dtype)
+    for i, part in enumerate(parts):
+        if part is not None:
+            place: tuple[Any, ...] = (i, *map(slice, part.shape))
+            table[place] = part
     return table
 
 
-def over_grid(grid: Grid, calls: Iterable[tuple[Parameters, Arrays]]) -> dict[str, np.ndarray]:
-    """The results of calls as arrays over the axes of a grid, in their order."""
-    places = {name: {value: i for i, value in enumerate(values)} for name, values in grid.axes.items()}
-    order = [grid.group.index(name) for name in grid.dims if name in grid.group]
-
-    def placed(parameters: Parameters, arrays: Arrays) -> Placed:
-        index = [slice(None) if n in grid.group else places[n][parameters[n]] for n in grid.dims]
-        turned = {n: a.transpose(*order, *range(len(order), a.ndim)) for n, a in arrays.items()}
-        return tuple(index), turned
-
-    lead = tuple(len(values) for values in grid.axes.values())
-    return gathered(lead, [placed(*call) for call in calls])
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    return np.full(shape, {"U": "", "f": np.nan, "c": np.nan}.get(dtype.kind, 0), dtype)
 
 
-def long_table(grid: Grid, calls: Iterable[tuple[Parameters, Arrays]]) -> xarray.Dataset:
-    """The points of some calls along one dimension `point`."""
-    rows = [row for parameters, arrays in calls for row in _rows(parameters, grid.group, arrays)]
-    table = gathered((len(rows),), [((i,), arrays) for i, (_, arrays) in enumerate(rows)])
-    coords = {name: ("point", np.array([row[name] for row, _ in rows])) for name in grid.dims}
-    return labeled(("point",), table, coords)
-
-
-def _rows(parameters: Parameters, group: tuple[str, ...], arrays: Arrays) -> list[tuple[Parameters, Arrays]]:
-    """The points of a call, one by one."""
-    rows: list[tuple[Parameters, Arrays]] = []
-    for index in itertools.product(*(range(len(parameters[name])) for name in group)):
-        own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
-        rows.append(({**parameters, **own}, {name: array[index] for name, array in arrays.items()}))
-    return rows
+def over_grid(grid: Grid, columns: Arrays, arrays: Arrays) -> dict[str, np.ndarray]:
+    """The results of points as arrays over the axes of a grid."""
+    at = []
+    for name, values in grid.axes.items():
+        place = {value: i for i, value in enumerate(values)}
+        at.append([place[value] for value in columns[name].tolist()])
+    lead = tuple(map(len, grid.axes.values()))
+    tables = {name: _empty(lead + array.shape[1:], array.dtype) for name, array in arrays.items()}
+    for name, table in tables.items():
+        table[tuple(at)] = arrays[name]
+    return tables
 
 
 def labeled(
@@ -158,21 +153,15 @@ def tabulate(
     grid = grid_of(function, over, seeds, group)
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, Any] = {name: np.array(values) for name, values in grid.axes.items()}
-    kinds: dict[str, Any] = {}
 
     def computed() -> Iterator[tuple[Parameters, Arrays]]:
         for _, parameters in grid.calls(""):
             if report is not None:
                 report(parameters)
-            arrays = arrays_of(_undressed(function(**parameters), dims, coords), parameters, grid.group)
-            for name, array in arrays.items():
-                kinds[name] = np.promote_types(kinds.get(name, array.dtype), array.dtype)
-            yield parameters, arrays
+            found = _undressed(function(**parameters), dims, coords)
+            yield parameters, arrays_of(found, parameters, grid.group)
 
-    arrays = over_grid(grid, computed())
-    for name, array in arrays.items():  # whole numbers, unless some are missing
-        if kinds[name].kind in "biu" and not np.isnan(array).any():
-            arrays[name] = array.astype(kinds[name])
+    arrays = over_grid(grid, *gathered(grid, computed(), whole=True))
     return labeled(grid.dims, arrays, coords, dims)
 
 

@@ -9,11 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biasfree.arrays import whole
-from biasfree.sweeps._engines import Answer, Cluster, Job, Processes, record, workers_for
+from biasfree.sweeps._engines import Answer, Cluster, Job, Processes, gone, record, workers_for
 from biasfree.sweeps._grid import Call, Calls
 from biasfree.sweeps._plan import adopt, note, stale_versions
 from biasfree.sweeps._version import Version, pickled
@@ -28,44 +27,37 @@ _PART, _MOST = 0.2, 256
 _BEAT, _TERMINAL, _ELSEWHERE = 0.1, 0.2, 30.0
 
 
-@dataclass(frozen=True)
-class How:
-    """Who computes, and what of it: the arguments of `Sweep.run`."""
-
-    workers: int | None = None
-    memory: int | None = None
-    client: Any = None
-    retry: bool = False
-    keep_stale: bool = False
-    shard: tuple[int, int] | None = None
-    progress: bool = True
-    stopped: Callable[[], object] = lambda: False
-
-    def __post_init__(self):
-        for name in ("workers", "memory"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name))
-        match self.shard:
-            case None:
-                return
-            case (int(k), int(n)) if 0 <= k < n:
-                return
-        raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {self.shard!r}.")
-
-
-def run(sweep: Sweep, calls: Calls, how: How) -> None:
+def run(
+    sweep: Sweep,
+    calls: Calls,
+    workers: int | None,
+    memory: int | None,
+    client: Any,
+    retry: bool,
+    keep_stale: bool,
+    shard: tuple[int, int] | None,
+    progress: bool,
+    stopped: Callable[[], object],
+) -> None:
     """Make those of some calls that are missing; raises what ended the run, if anything did."""
+    for name, value in (("workers", workers), ("memory", memory)):
+        if value is not None:
+            whole(name, value)
+    mine = _belongs(shard)
     version, function, store = sweep.version(), pickled(sweep.function), sweep.store
     store.prepare()
     note(store, sweep.name, sweep.grid, version)
-    _report_stale(sweep, calls, version, how)
-    wanted = _wanted(sweep, calls, version.digest, how)
-    here, (workers, share) = how.client is None, workers_for(how.workers, how.memory)
+    _report_stale(sweep, calls, version, keep_stale, progress)
+    stored, failed = store.content()
+    left = set() if retry else failed
+    names = (name for name, _ in calls(version.digest) if mine(name) and name not in left)
+    wanted = {name for name in names if name not in stored or not store.has(name)}
+    here, (workers, share) = client is None, workers_for(workers, memory)
     job = Job(function, version, sweep.grid.group, store if here else None, share if here else None)
-    making = _Making(sweep, version, len(wanted), how)
+    making = _Making(sweep, version, len(wanted), progress, stopped)
     try:
         if wanted:
-            engine = Processes(job, min(workers, len(wanted))) if here else Cluster(job, how.client)
+            engine = Processes(job, min(workers, len(wanted))) if here else Cluster(job, client)
             with closing(engine):
                 lost = making.all(engine, (call for call in calls(version.digest) if call[0] in wanted))
                 making.all(engine, iter(lost), alone=True)
@@ -74,21 +66,20 @@ def run(sweep: Sweep, calls: Calls, how: How) -> None:
     making.verify()
 
 
-def _wanted(sweep: Sweep, calls: Calls, digest: str, how: How) -> set[str]:
-    """The names of calls of this shard that are neither stored to the end nor, unless retried, failed."""
-    store = sweep.store
-    stored, failed = store.names(), set() if how.retry else store.failed()
-    part, parts = how.shard or (0, 1)
-    mine = (name for name, _ in calls(digest) if int(name[:8], 16) % parts == part and name not in failed)
-    return {name for name in mine if name not in stored or not store.has(name)}
+def _belongs(shard: tuple[int, int] | None) -> Callable[[str], bool]:
+    """Whether the call of a name belongs to a shard."""
+    match shard or (0, 1):
+        case (int(k), int(n)) if 0 <= k < n:
+            return lambda name: int(name[:8], 16) % n == k
+    raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {shard!r}.")
 
 
-def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> None:
+def _report_stale(sweep: Sweep, calls: Calls, version: Version, keep: bool, progress: bool) -> None:
     for old, stale, changed in stale_versions(sweep, calls, version):
-        if how.keep_stale:
+        if keep:
             adopt(sweep, version, old, stale)
-        if how.progress:
-            what = "kept" if how.keep_stale else "computed again; keep_stale=True (--keep-stale) keeps them"
+        if progress:
+            what = "kept" if keep else "computed again; keep_stale=True (--keep-stale) keeps them"
             first = ", ".join(f"{name}={value}" for name, value in stale[0].items())
             text = f"{len(stale) * sweep.grid.per_call:,} points are stale, such as {first}, and {what}."
             print(f"{sweep.name} has changed ({changed}): {text}", file=sys.stderr)
@@ -97,9 +88,11 @@ def _report_stale(sweep: Sweep, calls: Calls, version: Version, how: How) -> Non
 class _Making:
     """The calls of a run that an engine makes, and what became of them."""
 
-    def __init__(self, sweep: Sweep, version: Version, total: int, how: How):
+    def __init__(
+        self, sweep: Sweep, version: Version, total: int, progress: bool, stopped: Callable[[], object]
+    ):
         self._name, self._store, self._per_call = sweep.name, sweep.store, sweep.grid.per_call
-        self._version, self._total, self._how = version, total, how
+        self._version, self._total, self._progress, self._stopped = version, total, progress, stopped
         self._computed: list[str] = []
         self._failed = 0
         self._pace = 0.0
@@ -114,18 +107,17 @@ class _Making:
         """Have calls made; returns those whose process died. Those made `alone` have failed then."""
         flying: dict[Future[Any], tuple[int, list[Call]]] = {}
         lost: list[Call] = []
-        while not self._how.stopped():
-            busy = {slot for slot, _ in flying.values()}
-            for slot in set(range(1 if alone else engine.slots)) - busy:
+        while not self._stopped():
+            slots = range(engine.slots)[: 1 if alone else None]
+            for slot in {*slots} - {slot for slot, _ in flying.values()}:
                 if part := [*itertools.islice(calls, 1 if alone else self._size(engine))]:
                     flying[engine.submit(slot, part)] = slot, part
             if not flying:
                 return lost
             done, _ = wait(flying, timeout=_BEAT, return_when=FIRST_COMPLETED)
-            engine.check()
             for future in done:
-                slot, part = flying.pop(future)
-                lost += self._collected(engine, slot, part, future, alone)
+                _, part = flying.pop(future)
+                lost += self._collected(engine.deaths, part, future, alone)
             self._say()
         return []
 
@@ -135,15 +127,14 @@ class _Making:
         return min(max(1, fair), _MOST, max(1, int(_PART / self._pace)) if self._pace else 1)
 
     def _collected(
-        self, engine: Processes | Cluster, slot: int, part: list[Call], future: Future[Any], alone: bool
+        self, deaths: tuple[type[Exception], ...], part: list[Call], future: Future[Any], alone: bool
     ) -> list[Call]:
         """Count what became of a part; returns the calls that were lost with their process."""
         try:
             answers: list[Answer] = future.result()
         except CancelledError:
-            raise ConnectionError("the Dask cluster has taken back a call; run the sweep again") from None
-        except engine.deaths as error:
-            engine.replace(slot)
+            raise gone() from None
+        except deaths as error:
             left = [call for call in part if not self._store.has(call[0])]
             self._computed += [call[0] for call in part if call not in left]
             for name, parameters in left if alone else ():
@@ -170,7 +161,7 @@ class _Making:
     def _say(self, last: str = "") -> None:
         """Print where the run stands, unless it was printed just now, or how it ended."""
         now, pause = time.monotonic(), _TERMINAL if self._terminal else _ELSEWHERE
-        if not self._how.progress or not (last or now - self._said >= pause):
+        if not self._progress or not (last or now - self._said >= pause):
             return
         self._said = now
         text = f"{self._ended * self._per_call:,} of {self._total * self._per_call:,} points"

@@ -32,7 +32,6 @@ from biasfree.tables import as_json
 _RECORD = "_record"
 #: The last bytes of a .npz file begin with this mark; a file that was cut off lacks them.
 _END, _END_BYTES = b"PK\x05\x06", 22
-_FOLDERS = ("points", "failed", "sweeps", "refined", "sources", "partial")
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,9 @@ class Store:
     flush: bool = True
 
     def prepare(self) -> None:
-        """Make the folders; raises OSError in one sentence if nothing can be written there."""
+        """Make the folder; raises OSError in one sentence if nothing can be written there."""
         try:
-            for name in _FOLDERS:
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            (self.folder / "partial").mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.folder / "partial").close()
         except OSError as error:
             raise _unwritable(self.folder, error) from error
@@ -68,17 +66,16 @@ class Store:
         except OSError:  # it is not there, or shorter than that
             return False
 
-    def names(self) -> set[str]:
-        """The names of all stored calls, from the folders alone; empty files do not count."""
+    def content(self) -> tuple[set[str], set[str]]:
+        """The names of all stored calls, from the folders alone, and of those that failed instead.
+
+        Empty files do not count.
+        """
         found: set[str] = set()
         for folder in _entries(self.folder / "points"):
             inside = (entry for entry in _entries(folder.path) if entry.name.endswith(".npz"))
             found.update(entry.name[:-4] for entry in inside if entry.stat().st_size)
-        return found
-
-    def failed(self) -> set[str]:
-        """The names of all calls that failed."""
-        return {entry.name[:-5] for entry in _entries(self.folder / "failed")}
+        return found, {entry.name[:-5] for entry in _entries(self.folder / "failed")} - found
 
     def write(self, path: str | Path, content: bytes | Mapping[str, Any]) -> None:
         """Write bytes or JSON under another name, flush, rename: the file is there whole or not at all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import inspect
 import json
 import os
 import warnings
@@ -15,11 +15,11 @@ import numpy as np
 from biasfree.arrays import finite, whole
 from biasfree.files import as_path
 from biasfree.sweeps import _boundary
-from biasfree.sweeps._grid import Call, Grid, Parameters, grid_of, listed
+from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, grid_of, listed
 from biasfree.sweeps._plan import Plan, planned, refined, remember
 from biasfree.sweeps._refine import refinements
-from biasfree.sweeps._results import Arrays, labeled, long_table, over_grid
-from biasfree.sweeps._run import How, run
+from biasfree.sweeps._results import Arrays, gathered, labeled, over_grid
+from biasfree.sweeps._run import run
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version, version_of
 from biasfree.tables import as_json
@@ -114,29 +114,30 @@ class Sweep:
         missing, k = 0, …, n−1. Ctrl-C keeps all that is finished, and so does `stopped`, which is called many
         times a second: the run ends once it returns something true.
         """
-        run(self, self.grid.calls, How(workers, memory, client, retry, keep_stale, shard, progress, stopped))
+        how = workers, memory, client, retry, keep_stale, shard, progress, stopped
+        run(self, self.grid.calls, *how)
         return self
 
     @property
     def dataset(self) -> xarray.Dataset:
         """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
-        version = self.version()
-        arrays = over_grid(self.grid, self._stored(self.grid.calls(version.digest)))
+        arrays = over_grid(self.grid, *gathered(self.grid, self._stored(self.grid.calls)))
         axes = {name: np.array(values) for name, values in self.grid.axes.items()}
-        return labeled(self.grid.dims, arrays, axes).assign_attrs(self._attributes(version))
+        return labeled(self.grid.dims, arrays, axes).assign_attrs(self._attributes())
 
     @property
     def points(self) -> xarray.Dataset:
         """All stored points, those of `refine` too, along one dimension `point`."""
-        version = self.version()
-        return long_table(self.grid, self._stored(self._all(version))).assign_attrs(self._attributes(version))
+        columns, arrays = gathered(self.grid, self._stored(self._all))
+        axes = {name: ("point", column) for name, column in columns.items()}
+        return labeled(("point",), arrays, axes).assign_attrs(self._attributes())
 
     @property
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
-        broken = self.store.failed() - self.store.names()
-        names = [name for name, _ in self._all(self.version()) if name in broken]
-        records = [read_json(self.store.failure_file(name)) for name in names]
+        _, broken = self.store.content()
+        names = (name for name, _ in self._all(self.version().digest) if name in broken)
+        records = (read_json(self.store.failure_file(name)) for name in names)
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
 
     def boundary(
@@ -167,10 +168,12 @@ class Sweep:
         the stored results alone: the same call again, also after Ctrl-C, computes only what is missing.
         Other arguments are those of `run`.
         """
-        manner, level, budget = How(**how), finite("level", level), whole("budget", budget)
+        manner = inspect.signature(self.run).bind(**how)
+        manner.apply_defaults()
+        level, budget = finite("level", level), whole("budget", budget)
         for calls in refinements(self.grid, lambda: self._field(name, at, reduce), level, budget):
             remember(self, [name, level, sorted((at or {}).items()), reduce], calls)
-            run(self, listed(calls), manner)
+            run(self, listed(calls), **manner.arguments)
         return self
 
     def plot(
@@ -192,15 +195,15 @@ class Sweep:
     def _field(self, name: str, at: Mapping[str, Any] | None, reduce: str) -> _boundary.Field:
         return _boundary.field(self.points, self.grid, name, at=at, reduce=reduce)
 
-    def _all(self, version: Version) -> Iterator[Call]:
+    def _all(self, digest: str) -> Iterator[Call]:
         """The calls of the grid, and those that refinements have added."""
-        added = listed(refined(self.store, self.grid, version.digest))
-        return itertools.chain(self.grid.calls(version.digest), added(version.digest))
+        yield from self.grid.calls(digest)
+        yield from listed(refined(self.store, self.grid, digest))(digest)
 
-    def _stored(self, calls: Iterator[Call]) -> Iterator[tuple[Parameters, Arrays]]:
+    def _stored(self, calls: Calls) -> Iterator[tuple[Parameters, Arrays]]:
         """The results of stored calls; each file is read once, and one that is damaged counts as missing."""
-        stored = self.store.names()
-        for name, parameters in calls:
+        stored, _ = self.store.content()
+        for name, parameters in calls(self.version().digest):
             if name in stored and name not in self._known:
                 try:
                     self._known[name] = self.store.get(name)[0]
@@ -209,8 +212,9 @@ class Sweep:
             if name in stored and name in self._known:
                 yield parameters, self._known[name]
 
-    def _attributes(self, version: Version) -> dict[str, str]:
+    def _attributes(self) -> dict[str, str]:
         """What a Dataset says about itself, as text that every file format takes."""
+        version = self.version()
         settings: Parameters = {"function": self.name, "axes": self.grid.axes, "group": self.grid.group}
         return {
             "function": self.name,
