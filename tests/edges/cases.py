@@ -208,6 +208,10 @@ def tried(row, seed):
         assert text.endswith(".")
         assert len(text) > 25
         return False
+    except RuntimeError as stall:  # a run that stalls says when and why
+        if "stopped before the last of ts" not in str(stall):
+            raise
+        return False
     assert not any(np.isnan(part).any() for part in numbers(found)), "NaN"
     try:
         check(case, found)

@@ -60,6 +60,10 @@ def _devices() -> Found:
 
 
 def _cache() -> Found:
+    from biasfree.dynamics import has_jax
+
+    if not has_jax():
+        return "no programs of JAX to keep", Verdict.OK
     advice = "set JAX_COMPILATION_CACHE_DIR to a folder that you can write"
     chosen = os.environ.get("JAX_COMPILATION_CACHE_DIR")  # set by the command, where it finds a folder
     if chosen is None:

@@ -165,3 +165,13 @@ def test_cost_does_not_depend_on_the_number_of_samples(count):
     runs = [gated_flow(network, d, [0.0, 1.0, 5.0], patterns_tolerance=1) for d in (data, more)]
     assert runs[0].stats.evaluations == runs[1].stats.evaluations
     assert oracles.distance(*runs) < 1e-11  # rounding of the moments
+
+
+@pytest.mark.slow
+def test_a_stiff_flow_ends_and_names_the_method_that_solves_it():
+    """Curvature 10⁶ over 10³ units of time: an explicit method would take 10⁸ steps of its stability."""
+    network, data = bf.Network(([[1.0]], [[1.0]])), bf.Dataset([[1e3], [-1e3]], [1.0, -1.0])
+    with pytest.raises(RuntimeError, match=r'too stiff for DOP853, it was at t = .* Try method="Radau"'):
+        bf.theory.gated_flow(network, data, [0, 1e3])
+    end = bf.theory.gated_flow(network, data, [0, 1e3], method="Radau")[-1]
+    np.testing.assert_allclose(end.weights[0] * end.weights[1], 1e-3, rtol=1e-6)

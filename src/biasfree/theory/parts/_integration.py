@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 _METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+#: The most evaluations of a velocity: an explicit method would follow a stiff flow for hours.
+_MOST = 1_000_000
 Field = Callable[[np.ndarray], np.ndarray]
 
 
@@ -36,12 +38,24 @@ def integrated(
 
     if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of SciPy's, {', '.join(_METHODS)}.")
+    evaluations = 0
+
+    def counted(t: float, state: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > _MOST:
+            raise RuntimeError(
+                f"{name} stopped before the last of ts: too stiff for {method}, it was at t = {t:.3g} after "
+                f'{_MOST:,} evaluations of the velocity. Try method="Radau" or end ts earlier.'
+            )
+        return field(state)
+
     began = time.perf_counter()
     if ts[-1] == 0:  # solve_ivp takes no empty interval
         return start[None], Stats(name, rtol=rtol)
     with np.errstate(over="ignore", invalid="ignore"):  # a trial step may overshoot the transition
         found = solve_ivp(
-            lambda _, state: field(state),
+            counted,
             (0.0, float(ts[-1])),
             start,
             method=method,
