@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 from biasfree.sweeps._boundary import Field, between, crossings, is_logarithmic
+from sweeps.test_breaking import calls, logged
 
 
 def step(x, y, seed):
@@ -105,18 +106,10 @@ def test_refinement_follows_the_line_and_ends_the_same_way(tmp_path):
 
 def test_whole_numbers_stay_whole(tmp_path):
     """Between 2 and 4 there is 3, between 3 and 4 nothing: the refinement ends by itself."""
-    log = str(tmp_path / "widths.txt")
-
-    def large(width):
-        with open(log, "a") as file:
-            print(width, file=file)
-        return width > 3
-
-    sweep = bf.sweep(large, over={"width": [2, 4, 16]}, store=tmp_path / "store").run(
-        workers=1, progress=False
-    )
+    large = logged(tmp_path, then=lambda width: width > 3)
+    sweep = bf.sweep(large, over={"x": [2, 4, 16]}, store=tmp_path / "store").run(workers=1, progress=False)
     sweep.refine("value", level=0.5, budget=1000, workers=1, progress=False)
-    assert sorted(map(int, (tmp_path / "widths.txt").read_text().split())) == [2, 3, 4, 16]
+    assert sorted(width for width, _ in calls(tmp_path)) == [2, 3, 4, 16]
     line = sweep.boundary("value", level=0.5)
     assert (line["low"].item(), line["high"].item()) == (3, 4)
 

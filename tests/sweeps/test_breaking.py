@@ -77,14 +77,15 @@ def start(folder):
         return subprocess.Popen([sys.executable, "script.py", str(folder)], cwd=folder, stderr=err)
 
 
-def logged(folder, seconds=0.0):
+def logged(folder, seconds=0.0, then=lambda x: 2 * x):
+    """A function that writes down its calls, each with its process."""
     log = str(folder / "calls.txt")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
         time.sleep(seconds)
-        return 2 * x
+        return then(x)
 
     return function
 
@@ -155,17 +156,15 @@ def test_a_killed_process_is_replaced_and_no_point_is_lost(tmp_path, seed):
 def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
     """All others are computed, those that waited in the same process too."""
     flag = str(tmp_path / "flag")
-    log = str(tmp_path / "calls.txt")
 
     def deadly(x):
-        with open(log, "a") as file:
-            print(x, os.getpid(), file=file)
         if x == 3 or (x == 1 and not os.path.exists(flag)):
             open(flag, "w").close()
             os.kill(os.getpid(), signal.SIGKILL)
         return x
 
-    sweep = bf.sweep(deadly, over={"x": range(9)}, store=tmp_path / "store").run(workers=2, progress=False)
+    sweep = bf.sweep(logged(tmp_path, then=deadly), over={"x": range(9)}, store=tmp_path / "store")
+    sweep.run(workers=2, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5, 6, 7, 8])
     assert [(one.parameters, one.error) for one in sweep.failed] == [
         ({"x": 3}, "its process died twice: SIGKILL(-9)")
@@ -211,13 +210,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_ends_the_run_in_one_sentence(small_disk, tmp_path):
-    log = str(tmp_path / "calls.txt")
-
-    def large(x):
-        with open(log, "a") as file:
-            print(x, os.getpid(), file=file)
-        return np.ones(2000) * x
-
+    large = logged(tmp_path, then=lambda x: np.ones(2000) * x)
     sweep = bf.sweep(large, over={"x": range(40)}, store=small_disk / "store")
     with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
         sweep.run(progress=False)

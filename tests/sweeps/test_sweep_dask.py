@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from sweeps.test_breaking import calls, rounds, stored, wait_for
+from sweeps.test_breaking import calls, logged, rounds, stored, wait_for
 
 distributed = pytest.importorskip("distributed")
 DASK = str(Path(sys.executable).with_name("dask"))
@@ -60,18 +60,14 @@ def cluster(tmp_path):
     made.close()
 
 
-def logged(folder):
-    log = str(folder / "calls.txt")
-
-    def function(x):
-        with open(log, "a") as file:
-            print(x, os.getpid(), file=file)
-        time.sleep(0.02)
+@pytest.fixture
+def sweep(tmp_path):
+    def double(x):
         if x == 5:
             raise ValueError("five")
         return {"double": 2 * x}
 
-    return function
+    return bf.sweep(logged(tmp_path, 0.02, double), over={"x": range(40)}, store=tmp_path / "store")
 
 
 def kill(folder, seed, process):
@@ -93,8 +89,7 @@ def check(sweep):
 
 
 @rounds(20)
-def test_a_worker_is_killed_and_the_others_compute_its_points(cluster, tmp_path, seed):
-    sweep = bf.sweep(logged(tmp_path), over={"x": range(40)}, store=tmp_path / "store")
+def test_a_worker_is_killed_and_the_others_compute_its_points(cluster, sweep, tmp_path, seed):
     with cluster.client(2) as client:
         kill(tmp_path, seed, lambda: cluster.processes[-1].pid)
         sweep.run(client=client, progress=False)
@@ -106,8 +101,7 @@ def test_a_worker_is_killed_and_the_others_compute_its_points(cluster, tmp_path,
 
 @rounds(20)
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, tmp_path, seed):
-    sweep = bf.sweep(logged(tmp_path), over={"x": range(40)}, store=tmp_path / "store")
+def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, sweep, tmp_path, seed):
     client = cluster.client(1)
     kill(tmp_path, seed, lambda: cluster.scheduler.pid)
     with pytest.raises(ConnectionError, match=r"the Dask scheduler .*no longer answers; what is"):

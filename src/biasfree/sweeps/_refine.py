@@ -82,7 +82,6 @@ def _straddles(cell: Cell, found: Field, level: float) -> bool:
 
 def _calls(grid: Grid, found: Field, place: Place) -> list[Parameters]:
     """The calls that compute a place, for all seeds."""
-    given = {SEED: [*grid.axes.get(SEED, ())], **found.fixed, **dict(zip(found.axes, place, strict=True))}
-    several = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
-    choices = [[several[name]] if name in grid.group else several[name] for name in grid.dims]
-    return [dict(zip(grid.dims, chosen, strict=True)) for chosen in itertools.product(*choices)]
+    given = {**found.fixed, **dict(zip(found.axes, place, strict=True))}
+    axes = {name: (given[name],) if name in given else values for name, values in grid.axes.items()}
+    return [parameters for _, parameters in Grid(axes, grid.group).calls("")]
