@@ -1,4 +1,4 @@
-"""Even parts, linear maps, homogeneity and linear regions of models."""
+"""Even parts, linear maps, and homogeneity of models."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from hypothesis.strategies import floats, integers
 import biasfree as bf
 import oracles
 from biasfree.diagnostics._function import (
-    LinearRegions,
     effective_map,
     even_fraction,
     homogeneity_defect,
     linear_map,
-    linear_regions,
     map_distances,
     nonlinear_share,
     outputs,
@@ -93,12 +91,11 @@ def test_shares_are_by_output():
 def test_blocks_do_not_matter(sizes, monkeypatch):
     network = bf.networks.gaussian(sizes, scale=1, seed=1)
     data = oracles.random_data(20, 3)
-    whole = outputs(network, data.x), even_fraction(network, data.x), linear_regions(network, data.x)
+    whole = outputs(network, data.x), even_fraction(network, data.x)
     np.testing.assert_allclose(whole[0], oracles.forward(*oracles.layers(network), 0, data.x)[-1], atol=1e-14)
     monkeypatch.setattr("biasfree.diagnostics._function._BLOCK", 3 * max(sizes))
     np.testing.assert_allclose(outputs(network, data.x), whole[0], rtol=0, atol=1e-15)
     assert even_fraction(network, data.x) == pytest.approx(whole[1], rel=1e-14)
-    assert linear_regions(network, data.x) == whole[2]
 
 
 def test_distances_of_a_stretched_and_turned_map():
@@ -155,17 +152,6 @@ def test_homogeneity():
     assert homogeneity_defect(lambda x: 0 * x[:, 0], X) == 0
     with pytest.raises(ValueError, match="factors must be one or more positive numbers"):
         homogeneity_defect(network, X, factors=[-1.0])
-
-
-def test_regions_of_known_networks():
-    """|x₁| has two linear regions; neurons along the two axes have four."""
-    x = np.array([[1.0, 1], [2, 1], [-1, 1], [-1, -1], [3, -1]])
-    split = bf.Network((np.array([[1.0, 0], [-1.0, 0]]), np.ones((1, 2))))
-    assert linear_regions(split, x) == LinearRegions(2, 3 / 5)
-    quadrants = bf.Network((np.eye(2), np.eye(2)))
-    assert linear_regions(quadrants, x) == LinearRegions(4, 2 / 5)
-    assert linear_regions(bf.Network((np.eye(2), np.eye(2)), leak=1.0), x) == LinearRegions(1, 1)
-    assert linear_regions(bf.Network((np.ones((1, 2)),)), x) == LinearRegions(1, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Near-orthogonality and orthogonal separability."""
+"""Near-orthogonality of inputs."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
-from biasfree.diagnostics import near_orthogonality, orthogonal_separability
+from biasfree.diagnostics import near_orthogonality
 
 
 def test_by_hand():
@@ -28,31 +28,6 @@ def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
     assert off <= (near_orthogonality(bf.Dataset(x, np.ones(n))) + 1e-13) * alone
 
 
-def test_orthogonal_separability_by_hand():
-    found = orthogonal_separability(bf.Dataset([[1.0, 0], [3.0, 3], [0.0, -2]], [1, 1, -1]))
-    assert (found.within, found.between) == pytest.approx((np.sqrt(0.5), 0))
-    assert (found.holds, found.defect) == (True, 0)
-    right = orthogonal_separability(bf.Dataset(np.eye(2), [1, 1]))  # a right angle within a label
-    assert (right.within, right.between, right.holds, right.defect) == (0, -1, False, 0)
-    mixed = orthogonal_separability(bf.Dataset([[1.0, 0], [2.0, 2]], [1, -1]))
-    assert mixed.defect == pytest.approx(np.sqrt(0.5))
-    assert not orthogonal_separability(bf.Dataset([[1.0, 0], [0.0, 0]], [1, 1])).holds  # length 0
-    assert orthogonal_separability(bf.Dataset([[1.0], [-3.0], [1.0]], [1, -1, 1])).holds  # one input, twice
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_orthogonal_separability_is_about_angles(size):
-    data = bf.data.orthogonally_separable(6, 3, seed=1)
-    plain, scaled = (orthogonal_separability(bf.Dataset(s * data.x, data.y)) for s in (1.0, size))
-    assert scaled.within == pytest.approx(plain.within, rel=1e-12)
-
-
 def test_orthogonally_separable_data_are_separated_by_the_sum_of_inputs():
     data = bf.data.orthogonally_separable(9, 4, seed=3)
     assert (data.y * (data.x @ (data.y @ data.x)) > 0).all()
-
-
-@pytest.mark.parametrize("y", [[1.0, 2.0], np.ones((2, 2))])
-def test_orthogonal_separability_needs_labels(y):
-    with pytest.raises(ValueError, match="needs labels"):
-        orthogonal_separability(bf.Dataset(np.eye(2), y))

@@ -9,12 +9,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.diagnostics._structure import (
-    neuron_orders,
-    row_alignment,
-    sorted_by_sign,
-    structure_distance,
-)
+from biasfree.diagnostics import sorted_by_sign, structure_distance
 
 X = np.random.default_rng(0).normal(size=(11, 3))
 R = np.array([1.0, -2.0, 0.5])
@@ -129,22 +124,17 @@ def test_sorted_layers_show_blocks():
 def test_sorting_does_not_change_the_function(seed, leak, sizes, biased):
     network = bf.networks.gaussian(sizes, scale=1, leak=leak, seed=seed)
     network = oracles.with_biases(network, seed=seed) if biased else network
-    rng = np.random.default_rng(seed)
-    for orders in (None, [rng.permutation(width) for width in sizes[1:-1]]):
-        # the same terms in another order: rounding of sums of at most six
-        np.testing.assert_allclose(sorted_by_sign(network, orders)(X), network(X), rtol=0, atol=1e-13)
-    for order, width in zip(neuron_orders(network), sizes[1:-1], strict=True):
-        np.testing.assert_array_equal(np.sort(order), np.arange(width))
+    # the same terms in another order: rounding of sums of at most six
+    np.testing.assert_allclose(sorted_by_sign(network)(X), network(X), rtol=0, atol=1e-13)
 
 
 def test_several_outputs_are_sorted_by_their_leading_one():
     one = bf.networks.low_rank(R, widths=(6, 5), scale=1, seed=2)
     *below, last = one.weights
     three = bf.Network((*below, np.array([[0.5], [-2.0], [1.0]]) @ last))
-    flipped = [order[::-1] for order in neuron_orders(one)]
-    for order, expected, other in zip(neuron_orders(three), neuron_orders(one), flipped, strict=True):
-        # the sign of a singular vector is free, and so is the end from which signs are counted
-        assert np.array_equal(order, expected) or np.array_equal(order, other)
+    first, expected = (sorted_by_sign(network).weights[0] for network in (three, one))
+    # the sign of a singular vector is free, and so is the end from which signs are counted
+    assert np.array_equal(first, expected) or np.array_equal(first, expected[::-1])
 
 
 def test_networks_without_the_structure():
@@ -156,56 +146,5 @@ def test_networks_without_the_structure():
         oracles.with_biases(low),
     ):
         assert structure_distance(network) is None
-    np.testing.assert_array_equal(neuron_orders(bf.Network((np.zeros((2, 3)), np.ones((1, 2)))))[0], [0, 1])
-
-
-@pytest.mark.parametrize("orders", [[], [[0, 1, 2]], [[0, 1, 1, 2]], [[0, 1, 2, 3], [0]], [[0.0, 1, 2, 3]]])
-def test_orders_must_be_permutations(orders):
-    with pytest.raises(ValueError, match=r"one permutation per hidden layer, of lengths \[4\]"):
-        sorted_by_sign(bf.networks.gaussian((3, 4, 1), scale=1), orders)
-
-
-@settings(deadline=None)
-@given(
-    seed=integers(0, 2**31),
-    leak=sampled_from([0.0, 1.0]),
-    widths=sampled_from([(4,), (3, 5), (6, 4, 5)]),
-    scale=floats(1e-80, 1e80),
-)
-def test_rows_of_the_structure_are_aligned_with_their_inputs(seed, leak, widths, scale):
-    """Eq. 40: every row of a middle layer is along one input and not the other; Eq. 39: along ±r₁."""
-    vectors = drawn(np.random.default_rng(seed), widths)
-    network = bf.Network(tuple(scale * w for w in structured(vectors, leak)), leak=leak)
-    for layer in range(2, network.depth + 1):
-        found = row_alignment(network, layer=layer)
-        middle = layer < network.depth or leak == 1
-        # the last row of a ReLU network is along r_{L−1}, whose halves are of equal length: 45° from both
-        np.testing.assert_allclose(found.share, 1.0 if middle else 0.5, atol=1e-12)
-        if middle and leak == 0:
-            np.testing.assert_allclose(
-                np.sort(found.cosines, axis=1), [[0, 1]] * len(found.cosines), atol=1e-7
-            )
-
-
-def test_row_alignment_by_hand():
-    """W₁ depends on x₁ alone, with opposite signs in its two neurons: rows (3, 4) and (−1, 0)."""
-    network = bf.Network((np.array([[2.0, 0], [-1, 0]]), np.array([[3.0, 4], [-1, 0]]), np.ones((1, 2))))
-    found = row_alignment(network)
-    np.testing.assert_allclose(np.sort(found.cosines[0]), [0.6, 0.8])
-    assert np.sort(found.cosines[1]).tolist() == [-1, 0]
-    assert found.share == pytest.approx((25 * 0.64 + 0) / 26)
-    assert row_alignment(bf.Network((np.eye(2), np.zeros((2, 2)), np.ones((1, 2))))).share == 0
-    assert row_alignment(bf.Network((np.zeros((2, 2)), np.eye(2), np.ones((1, 2))))).share == 0
-
-
-@pytest.mark.parametrize(
-    ("network", "layer", "message"),
-    [
-        (bf.Network((np.eye(2), np.ones((1, 2)))), 3, "layer must be from 2 to 2"),
-        (bf.Network((np.eye(2), np.ones((1, 2)))), 1, "layer must be a whole number of at least 2"),
-        (bf.Network((np.eye(1), np.eye(1)), biases=(np.ones(1), np.ones(1))), 2, "without biases"),
-    ],
-)
-def test_row_alignment_refuses(network, layer, message):
-    with pytest.raises(ValueError, match=message):
-        row_alignment(network, layer=layer)
+    zero = bf.Network((np.zeros((2, 3)), np.array([[1.0, 2.0]])))
+    np.testing.assert_array_equal(sorted_by_sign(zero).weights[1], zero.weights[1])

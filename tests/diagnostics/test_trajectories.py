@@ -1,4 +1,4 @@
-"""Plateaus, alignment and divergence times, conserved quantities and margins."""
+"""Plateaus, alignment times, conserved quantities and margins."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ from biasfree.diagnostics._trajectories import (
     AlignmentTime,
     alignment_time,
     conserved_drift,
-    divergence_time,
     margins,
     plateaus,
 )
@@ -228,33 +227,6 @@ def test_small_random_weights_align_as_they_grow(seed):
     assert found.rank_one is not None
     assert found.target is not None
     assert 0 < found.rank_one <= found.target
-
-
-def test_twins_diverge_at_the_constructed_times():
-    network = bf.networks.gaussian((3, 4, 1), scale=1, leak=0.5, seed=0)
-    twin, c = bf.theory.linear_twin(network), 0.75
-    off = [0, 0.04, 0.06, 0.2]
-    moved = [bf.Network(tuple((1 + e) * w for w in network.weights), leak=0.5) for e in off]
-    ts = np.array([0.0, 1, 2, 4])
-    one = path(*moved, ts=ts, loss=np.array([2.0, 1.0, 1.0, 1.0]))
-    other = path(*[twin] * 4, ts=c * ts, loss=np.array([2.0, 1.0, 1.09, 0.8]))
-    found = divergence_time(one, other)
-    assert (found.weights, found.loss) == (2.0, 4.0)
-    found = divergence_time(one, other, tolerance=0.3)
-    assert (found.weights, found.loss) == (None, None)
-    with pytest.raises(ValueError, match=r"run it with ts=c\*trajectory.ts"):
-        divergence_time(one, one)
-
-
-def test_twins_on_symmetric_data_never_part():
-    data = white()
-    network = bf.networks.rank_one([1.0, 1, 0, 0], width=6, scale=0.1, seed=0)
-    ts = np.linspace(0, 30, 30)
-    relu = bf.theory.reduced_flow(network, data, ts)
-    linear = bf.theory.reduced_flow(bf.theory.linear_twin(network), data, ts / 2)
-    # both integrated to 1e-10 a step
-    found = divergence_time(relu, linear, tolerance=1e-6)
-    assert (found.weights, found.loss) == (None, None)
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.1])

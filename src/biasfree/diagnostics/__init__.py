@@ -5,8 +5,7 @@ Most are functions of one network; `trajectory.map` applies them at every saved 
 """
 
 from biasfree.arguments import exported
-from biasfree.diagnostics._boundary import boundary_distance
-from biasfree.diagnostics._equivalence import weight_error, weight_errors
+from biasfree.diagnostics._comparison import overlaps, weight_error, weight_errors
 from biasfree.diagnostics._function import (
     even_fraction,
     homogeneity_defect,
@@ -16,22 +15,16 @@ from biasfree.diagnostics._function import (
     outputs,
     square_loss,
 )
+from biasfree.diagnostics._geometry import boundary_distance, largest_cosine, near_orthogonality
 from biasfree.diagnostics._layers import layer_linearity
 from biasfree.diagnostics._lazy import kernel_movement, laziness, weight_movement
 from biasfree.diagnostics._mirror_test import symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor
-from biasfree.diagnostics._orthogonality import (
-    largest_cosine,
-    near_orthogonality,
-    orthogonal_separability,
-)
-from biasfree.diagnostics._overlaps import overlaps
-from biasfree.diagnostics._structure import row_alignment, sorted_by_sign, structure_distance
+from biasfree.diagnostics._structure import sorted_by_sign, structure_distance
 from biasfree.diagnostics._targets import preparation, target_shares
 from biasfree.diagnostics._trajectories import (
     alignment_time,
     conserved_drift,
-    divergence_time,
     margins,
     plateaus,
 )
@@ -54,7 +47,6 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "preparation",
     "largest_cosine",
     "near_orthogonality",
-    "orthogonal_separability",
     # function
     "outputs",
     "square_loss",
@@ -72,7 +64,6 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "stable_rank_of_gram",
     "assumption_distance",
     "structure_distance",
-    "row_alignment",
     "sorted_by_sign",
     "path_norm",
     "direction_clusters",
@@ -84,7 +75,6 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     # trajectories
     "plateaus",
     "alignment_time",
-    "divergence_time",
     "laziness",
     "conserved_drift",
     "margins",

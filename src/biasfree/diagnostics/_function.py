@@ -1,4 +1,4 @@
-"""Measurements of a function: its even part, linear maps, homogeneity and linear regions.
+"""Measurements of a function: its even part, linear maps and homogeneity.
 
 A model is a `Network` or any function that maps an array (P, D) to (P,) or (P, K), row by row.
 """
@@ -18,7 +18,6 @@ from biasfree.networks import Network
 from biasfree.theory import (
     AssumptionError,
     _expressivity,
-    activation_patterns,
     even_part,
     least_squares_fit,
     max_margin,
@@ -49,14 +48,6 @@ class MapDistances:
     distance: Float[np.ndarray, "K"]
     angle: Float[np.ndarray, "K"]
     margin_angle: float | None
-
-
-@dataclass(frozen=True)
-class LinearRegions:
-    """The number of linear regions that contain samples, and the share of samples in the largest."""
-
-    count: int
-    largest: float
 
 
 def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
@@ -192,22 +183,6 @@ def homogeneity_defect(
     Reference: [ZSL25] Sec. 3, g(ax) = a·g(x) for a > 0.
     """
     return _expressivity.homogeneity_defect(lambda z: outputs(model, z), samples(model, x), factors)
-
-
-def linear_regions(network: Network, x: ArrayLike) -> LinearRegions:
-    """The number of linear regions that contain samples: distinct activation patterns of the hidden neurons.
-
-    Samples with the same pattern share one linear map (affine with biases); a linear network has one region.
-
-    Reference: derived here; patterns as in `bf.theory.gated_flow`.
-    """
-
-    def packed(block: np.ndarray) -> np.ndarray:
-        rows = np.ones((len(block), 1), dtype=bool)  # one region for a network without hidden layers
-        return np.packbits(np.hstack([rows, *activation_patterns(network, block)]), axis=1)
-
-    _, counts = np.unique(_by_blocks(packed, network, samples(network, x)), axis=0, return_counts=True)
-    return LinearRegions(len(counts), float(counts.max() / counts.sum()))
 
 
 def degrees(one: Float[np.ndarray, "D"], other: Float[np.ndarray, "D"]) -> float:

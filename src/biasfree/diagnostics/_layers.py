@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree import pages, tables
+from biasfree import tables
 from biasfree.arrays import as_array, generator, positive, real, whole
 from biasfree.diagnostics._hooks import Call, dtype_of, watch
-from biasfree.diagnostics._linear_rest import SPARE, LinearFit, linear_fit
-from biasfree.diagnostics._module_function import directional, measured_rows, switching
-from biasfree.files import replacing
+from biasfree.diagnostics._module_function import SPARE, directional, linear_fit, measured_rows
 from biasfree.networks import is_module
 from biasfree.tables import Table
 from biasfree.ties import EPS, share_side
@@ -25,12 +22,11 @@ if TYPE_CHECKING:
 
 _INPUTS = 2**23  # numbers of the inputs of which a sample is measured
 _FEWEST = 20
-_COLUMNS = ("layer", "kind", "shape", "acts as", "N", "affine N", "additivity", "scale", "switch", "N from x")
+_COLUMNS = ("layer", "kind", "shape", "acts as", "N", "affine N", "additivity", "scale")
 _LEGEND = (
     "N: the share of the outputs that the best linear map of the layer's inputs leaves unexplained; affine "
     "N: the same with an intercept, of the variance; both corrected for the number of inputs.",
     "additivity: |f(x±x′) − f(x) ∓ f(x′)|², scale: |f(cx)/c − f(x)|², relative to |f|²; 0 if linear.",
-    "switch: share of the units whose input takes both signs; N from x: N of the model's inputs.",
 )
 
 
@@ -46,8 +42,6 @@ class LayerLinearity:
     - `additivity`: ⟨|f(x±x′) − f(x) ∓ f(x′)|²⟩/⟨|f|²⟩, the mean of sums and differences of two samples;
       `affine_additivity`: the same for f − f(0), which is 0 for an affine map.
     - `scale`: ⟨|f(cx)/c − f(x)|²⟩/⟨|f|²⟩, the mean of c = ½ and c = 2.
-    - `switching`: for an activation, the share of its units whose input takes both signs.
-    - `from_input`: N of the best linear map of the *model's* inputs to the outputs of the module.
     """
 
     name: str
@@ -59,8 +53,6 @@ class LayerLinearity:
     additivity: float | None = None
     affine_additivity: float | None = None
     scale: float | None = None
-    switching: float | None = None
-    from_input: float | None = None
     acts: str = "cannot tell"
     note: str = ""
 
@@ -90,20 +82,9 @@ class LayerTable:
         rows = []
         for row in self.rows:
             names = (row.name or "(model)", row.kind, _shape(row), row.acts)
-            numbers = (row.nonlinear, row.nonaffine, row.additivity, row.scale, row.switching, row.from_input)
+            numbers = (row.nonlinear, row.nonaffine, row.additivity, row.scale)
             rows.append((*names, *map(_rounded, numbers)))
         return Table("Layers as functions of their inputs, on the data", _COLUMNS, tuple(rows))
-
-    def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as an HTML page."""
-        parts = [
-            pages.heading(self._headline(), level=1),
-            pages.rows(self.table()),
-            *map(pages.note, (*_LEGEND, *self.notes)),
-        ]
-        text = pages.page("biasfree: layers", parts)
-        with replacing(path) as file:
-            file.write(text.encode())
 
     def __str__(self) -> str:
         lines = (*_LEGEND, *(f"Note: {note}" for note in self.notes))
@@ -156,10 +137,9 @@ def _rows(model: Any, x: np.ndarray, samples: int, above: float) -> tuple[LayerL
     names = {module: name for name, module in model.named_modules()}
     blank = {module: LayerLinearity(name, type(module).__name__) for module, name in names.items()}
     order: dict[Any, LayerLinearity] = {}
-    fits = _Fits(x, rounding)
 
     def see(call: Call) -> None:
-        order[call.module] = _row(blank[call.module], call, fits, samples, above)
+        order[call.module] = _row(blank[call.module], call, rounding, samples, above)
 
     calls = watch(model, x, see, began=lambda module: order.setdefault(module, blank[module]))
     for module, count in calls.items():
@@ -174,34 +154,16 @@ def _rows(model: Any, x: np.ndarray, samples: int, above: float) -> tuple[LayerL
     return tuple((order | never).values())
 
 
-class _Fits:
-    """Linear maps of the model's inputs, made when first needed."""
-
-    def __init__(self, x: np.ndarray, rounding: float):
-        self.rounding = rounding
-        self._x: np.ndarray | None = x.reshape(len(x), -1) if x.dtype.kind == "f" else None
-        self._made: LinearFit | None = None
-        self._rows = len(x)
-
-    def of_model(self, f: np.ndarray) -> float | None:
-        """N of the model's inputs to f, None if they are token numbers or f has other rows."""
-        if self._x is None or len(f) != self._rows:
-            return None
-        self._made = self._made or linear_fit(self._x, rounding=self.rounding)
-        return self._made.unexplained(f)
-
-
-def _row(blank: LayerLinearity, call: Call, fits: _Fits, samples: int, above: float) -> LayerLinearity:
+def _row(blank: LayerLinearity, call: Call, rounding: float, samples: int, above: float) -> LayerLinearity:
     try:
         inputs, f, positions = measured_rows(call, samples)
     except ValueError as error:
         return replace(blank, note=str(error))
     numbers: dict[str, Any] = {"inputs": inputs.shape[1:], "outputs": f.shape[1:]}
     flat = positions if positions is not None else (inputs.reshape(len(inputs), -1), f.reshape(len(f), -1))
-    linear = linear_fit(flat[0], rounding=fits.rounding)
+    linear = linear_fit(flat[0], rounding=rounding)
     affine = linear.with_intercept()
     numbers |= {"nonlinear": linear.unexplained(flat[1]), "nonaffine": affine.unexplained(flat[1])}
-    numbers |= {"from_input": fits.of_model(f.reshape(len(f), -1)), "switching": switching(call)}
     notes = []
     if not linear.known:
         notes.append(f"{len(flat[0])} samples for {linear.rank} independent inputs are too few for N")
@@ -209,7 +171,7 @@ def _row(blank: LayerLinearity, call: Call, fits: _Fits, samples: int, above: fl
         numbers |= directional(call)
     except Exception as error:  # a user's module may raise anything on inputs that it has not met
         notes.append(f"it fails on sums and multiples of its inputs ({type(error).__name__}: {error})")
-    acts = _acts(numbers, above, fits.rounding)
+    acts = _acts(numbers, above, rounding)
     return replace(blank, **numbers, acts=acts, note="; ".join(notes))
 
 

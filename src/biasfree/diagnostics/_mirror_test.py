@@ -25,10 +25,6 @@ class Mirrors:
     Samples are matched one to one, those at x = 0 with themselves. `share` is 1 if and only if p(x) = p(−x).
     """
 
-    first: Int[np.ndarray, "M"]
-    """Indices of the first sample of each pair."""
-    second: Int[np.ndarray, "M"]
-    """Indices of the second sample of each pair, the mirror input of the first."""
     share: float
     """The fraction of samples that have a mirror input."""
     mismatch: float
@@ -200,8 +196,6 @@ def mirror_inputs(data: Dataset) -> Mirrors:
     off = np.concatenate([data.targets[first] + data.targets[second], data.targets[zero]])
     size = np.abs(data.targets).max() or 1.0
     return Mirrors(
-        first=first,
-        second=second,
         share=(2 * len(first) + len(zero)) / len(data),
         mismatch=float(np.abs(off).max() / size) if len(off) else np.nan,
     )

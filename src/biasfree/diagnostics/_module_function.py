@@ -1,22 +1,89 @@
-"""A module of a PyTorch model as a function: its samples, its additivity and its behavior under scaling."""
+"""A module of a PyTorch model as a function: its samples, N, additivity and behavior under scaling."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.arrays import as_array
 from biasfree.diagnostics._hooks import Call, first_tensor
+from biasfree.ties import EPS
 
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+#: Samples more than independent inputs that an estimate of N needs: its relative error is then √(2/10), 45 %.
+SPARE = 10
 _PAIRS = 200  # rows on which additivity and scale are measured
 _TRIED = 8  # rows on which a module is tried at single positions
-_SWITCHES = (
-    "ReLU", "ReLU6", "LeakyReLU", "PReLU", "RReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish",
-    "Hardswish", "Softplus", "Threshold",
-)  # fmt: skip
+_ROUNDINGS = 8  # roundings after which a singular value counts as zero
+_BLOCK = 2**22  # numbers per block of outputs
 
 Rows = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Linear maps of given inputs, fitted to any outputs; affine maps if there is an `intercept`.
+
+    `basis` has orthonormal columns that span the inputs and, for affine maps, the constant.
+    """
+
+    basis: Float[np.ndarray, "P R"]
+    intercept: bool = False
+
+    @property
+    def rank(self) -> int:
+        """The number of independent inputs, the constant included."""
+        return self.basis.shape[1]
+
+    @property
+    def known(self) -> bool:
+        """Whether there are enough samples to tell a linear function from another."""
+        return len(self.basis) - self.rank >= SPARE
+
+    def with_intercept(self) -> LinearFit:
+        """Affine maps of the same inputs."""
+        constant = np.full(len(self.basis), 1 / np.sqrt(len(self.basis)))
+        constant -= self.basis @ (self.basis.T @ constant)
+        size = np.linalg.norm(constant)
+        if size < 1e-6:  # the inputs hold a constant already
+            return LinearFit(self.basis, intercept=True)
+        return LinearFit(np.column_stack([self.basis, constant / size]), intercept=True)
+
+    def unexplained(self, f: Float[np.ndarray, "P M"]) -> float | None:
+        """The share of ⟨|f|²⟩, or of the variance for affine maps, that the best map leaves; None if unknown.
+
+        Squares are divided by their degrees of freedom: the share does not fall as inputs become many.
+        """
+        if not self.known:
+            return None
+        largest = float(np.abs(f).max(initial=0)) or 1.0
+        columns = max(1, _BLOCK // len(f))
+        rest = energy = 0.0
+        for i in range(0, f.shape[1], columns):
+            part = np.asarray(f[:, i : i + columns], dtype=np.float64) / largest
+            rest += float(np.sum((part - self.basis @ (self.basis.T @ part)) ** 2))
+            energy += float(np.sum((part - part.mean(axis=0) if self.intercept else part) ** 2))
+        if energy <= (len(f) * EPS) ** 2:  # zero or a constant, to rounding
+            return 0.0
+        return min(1.0, rest / (len(f) - self.rank) * (len(f) - self.intercept) / energy)
+
+
+def linear_fit(x: Float[np.ndarray, "P D"], *, rounding: float) -> LinearFit:
+    """Linear maps of the inputs x, whose entries have a relative rounding error of size `rounding`."""
+    x = np.asarray(x, dtype=np.float64)
+    x = x / (np.abs(x).max(initial=0) or 1.0)
+    if x.shape[1] <= len(x):
+        u, s, _ = np.linalg.svd(x, full_matrices=False)
+        least = _ROUNDINGS * rounding
+    else:  # as many dimensions as samples: the basis comes from the small matrix of inner products
+        squares, u = np.linalg.eigh(x @ x.T)
+        s = np.sqrt(np.maximum(squares, 0))
+        least = max(_ROUNDINGS * rounding, np.sqrt(len(x) * EPS))
+    return LinearFit(u[:, s > least * s.max(initial=0)])
 
 
 def measured_rows(call: Call, samples: int) -> tuple[np.ndarray, np.ndarray, Rows | None]:
@@ -55,17 +122,6 @@ def directional(call: Call) -> dict[str, float]:
         "affine_additivity": _share([found - f - s * (other - zero) for found, s in both], f - zero),
         "scale": _share([found - f for found in scaled], f),
     }
-
-
-def switching(call: Call) -> float | None:
-    """The share of an activation's units whose input takes both signs; None for other modules."""
-    import torch
-
-    kinds = tuple(getattr(torch.nn, name) for name in _SWITCHES)
-    if not isinstance(call.module, kinds) or len(call.inputs) != 1:
-        return None
-    x = call.at(call.inputs[0])
-    return float(((x > 0).any(dim=0) & (x < 0).any(dim=0)).double().mean())
 
 
 def _share(gaps: list[np.ndarray], f: np.ndarray) -> float:

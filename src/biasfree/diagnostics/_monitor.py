@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from biasfree.arrays import generator, positive, real, whole
-from biasfree.diagnostics._callback import TrainerCallback
 from biasfree.diagnostics._training_log import CsvLog, check_writer
 from biasfree.networks import function_of, is_module
 from biasfree.threads import one_blas_thread
@@ -41,7 +40,7 @@ class Reading(NamedTuple):
     residual: float
 
 
-class LinearityMonitor(TrainerCallback):
+class LinearityMonitor:
     """Measures, at every call, how linear a model's outputs are, and records when they cease to be linear.
 
         monitor = bf.diagnostics.LinearityMonitor(model, x, y)
@@ -103,6 +102,7 @@ class LinearityMonitor(TrainerCallback):
         self._calls = 0
         self.failures = 0
         self.every = whole("every", every)
+        self._last_step: int | None = None
         self._csv = None if csv is None else CsvLog(csv, Reading._fields)
         self._writer = None if writer is None else check_writer(writer)
 
@@ -191,6 +191,51 @@ class LinearityMonitor(TrainerCallback):
                 self.history[::2] if len(self.history) % 2 else [*self.history[::2], self.history[-1]]
             )
             self._stride *= 2
+
+    @property
+    def state_key(self) -> str:
+        """The name under which a trainer would store the state of the callback."""
+        return type(self).__name__
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing is stored in checkpoints."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing is read from checkpoints."""
+
+    def on_train_batch_end(self, trainer: Any, *_: Any, **__: Any) -> None:
+        """Measure if the number of steps is a multiple of `every`."""
+        step = _global_step(trainer)
+        if step is not None and step % self.every == 0:
+            self._measure(trainer, step)
+
+    def on_validation_end(self, trainer: Any, *_: Any, **__: Any) -> None:
+        """Measure, except in the check before training."""
+        if not getattr(trainer, "sanity_checking", False):
+            self._measure(trainer, _global_step(trainer))
+
+    def on_train_end(self, trainer: Any, *_: Any, **__: Any) -> None:
+        """Measure the last step."""
+        self._measure(trainer, _global_step(trainer))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("on_") or name in ("setup", "teardown"):
+            return lambda *_args, **_options: None
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
+    def _measure(self, trainer: Any, step: int | None) -> None:
+        """Measure once per step, in the first of several processes only."""
+        if step is None or step == self._last_step or not getattr(trainer, "is_global_zero", True):
+            return
+        self._last_step = step
+        self(step)
+
+
+def _global_step(trainer: Any) -> int | None:
+    """The number of optimizer steps, None if the trainer does not tell it."""
+    step = getattr(trainer, "global_step", None)
+    return None if step is None else int(step)
 
 
 def _basis(x: np.ndarray) -> np.ndarray:

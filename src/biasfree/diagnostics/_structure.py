@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms, whole
 from biasfree.networks import Network
 from biasfree.theory import DeepParts
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,72 +54,18 @@ def structure_distance(network: Network) -> Structure | None:
     return Structure(linear, relu, parts.r, parts.neurons, parts.imbalance, _orders(parts))
 
 
-@dataclass(frozen=True, eq=False)
-class RowAlignment:
-    """The alignment of the rows of a layer with its two inputs, those at x = r and at x = −r.
+def sorted_by_sign(network: Network) -> Network:
+    """The same network with the neurons of every hidden layer in the order of `structure_distance`.
 
-    `cosines` are those of every row with both inputs, 0 if a vector is zero. `share` is the fraction of
-    |W_l|² along the nearer input, Σ|w_j|²max(cos_j⁺, cos_j⁻, 0)²/Σ|w_j|², from 0 to 1; 0 for a zero layer.
-    """
-
-    cosines: Float[np.ndarray, "H 2"]
-    share: float
-
-
-def row_alignment(network: Network, *, layer: int = 2) -> RowAlignment:
-    """The cosines between the rows of W_l and the inputs of that layer for x = ±r, σ(h_{l−1}(±r)).
-
-    r is the leading right singular vector of W₁. In the structure of Eq. 40 W₁ = u r₁rᵀ, so the inputs of W₂
-    are [r₁⁺; 0] and [0; r₁⁻], each of its rows is along one of them, and `share` is 1. In linear networks the
-    inputs are ±r₁.
-
-    Assumes: no biases, a layer from the second on.
-    Reference: [ZSL25] App. F.1 of v1, the reason given for Eq. 40 (TMLR Conjecture 11).
-    """
-    if network.biases is not None:
-        raise ValueError("row_alignment needs a network without biases.")
-    if whole("layer", layer, at_least=2) > network.depth:
-        raise ValueError(f"layer must be from 2 to {network.depth}, the number of layers, got {layer}.")
-    # the scales of the layers do not matter; without them nothing under- or overflows
-    scaled = Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)
-    r, w = np.linalg.svd(scaled.weights[0], full_matrices=False)[2][0], scaled.weights[layer - 1]
-    below = scaled.preactivations(np.stack([r, -r]))[layer - 2]
-    inputs = np.where(below > 0, below, network.leak * below)
-    cosines, sizes = _units(w) @ _units(inputs).T, row_norms(w) ** 2
-    nearer = np.maximum(cosines.max(axis=1), 0.0)
-    return RowAlignment(cosines, float(sizes @ nearer**2 / (sizes.sum() or 1.0)))
-
-
-def _units(rows: Float[np.ndarray, "_ _"]) -> Float[np.ndarray, "_ _"]:
-    sizes = row_norms(rows)
-    return rows / np.where(sizes > 0, sizes, 1.0)[:, None]
-
-
-def neuron_orders(network: Network) -> tuple[Int[np.ndarray, "_"], ...]:
-    """The order of the neurons of every hidden layer of `structure_distance`, for any network.
-
-    Several outputs are projected on the leading left singular vector of the last layer; biases are ignored.
-    If the structure is undefined, the order is unchanged.
+    W_l → W_l[order_l][:, order_{l−1}], b_l → b_l[order_l]. For the orders, several outputs are projected
+    on the leading left singular vector of the last layer. Without the structure nothing changes.
 
     Reference: [ZSL25] Fig. 3 (TMLR 5), neurons permuted by sign.
     """
     *below, last = network.weights
     along = np.linalg.svd(last)[0][:, 0] if len(last) > 1 else np.ones(1)
     structure = structure_distance(Network((*below, (along @ last)[None]), leak=network.leak))
-    if structure is None:
-        return tuple(np.arange(width) for width in network.sizes[1:-1])
-    return structure.orders
-
-
-def sorted_by_sign(network: Network, orders: Sequence[ArrayLike] | None = None) -> Network:
-    """The same network with the neurons of every hidden layer in another order, by default `neuron_orders`.
-
-    W_l → W_l[order_l][:, order_{l−1}], b_l → b_l[order_l].
-
-    Reference: [ZSL25] Fig. 3 (TMLR 5), neurons permuted by sign.
-    """
-    hidden = neuron_orders(network) if orders is None else [np.asarray(order) for order in orders]
-    _check(hidden, network)
+    hidden = [np.arange(width) for width in network.sizes[1:-1]] if structure is None else structure.orders
     every = [np.arange(network.sizes[0]), *hidden, np.arange(network.sizes[-1])]
     moved = zip(network.weights, pairwise(every), strict=True)
     weights = tuple(w[np.ix_(rows, columns)] for w, (columns, rows) in moved)
@@ -138,16 +81,3 @@ def _fitted(weights: tuple[np.ndarray, ...], leak: float) -> tuple[DeepParts, fl
 
 def _orders(parts: DeepParts) -> tuple[np.ndarray, ...]:
     return tuple(np.argsort(-v, kind="stable") for v in parts.neurons)
-
-
-def _check(orders: Sequence[np.ndarray], network: Network) -> None:
-    widths = network.sizes[1:-1]
-    if [order.shape for order in orders] != [(width,) for width in widths] or any(
-        order.dtype.kind not in "iu" or not np.array_equal(np.sort(order), np.arange(width))
-        for order, width in zip(orders, widths, strict=True)
-    ):
-        raise ValueError(
-            f"orders must be one permutation per hidden layer, of lengths {list(widths)}, "
-            f"got shapes {[order.shape for order in orders]}; take them from "
-            "bf.diagnostics.structure_distance(network).orders."
-        )

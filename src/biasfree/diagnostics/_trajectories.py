@@ -1,4 +1,4 @@
-"""Measurements along a trajectory: plateaus, alignment and divergence times, conserved drift, margins."""
+"""Measurements along a trajectory: plateaus, alignment times, conserved drift, margins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from biasfree.arrays import non_negative, positive
 from biasfree.data import Dataset, Population
-from biasfree.diagnostics._equivalence import weight_errors
 from biasfree.diagnostics._function import Model, effective_map, nonlinear_share, outputs
 from biasfree.diagnostics._infinite_data import distance_from_map
 from biasfree.diagnostics._weights import conserved
@@ -54,14 +53,6 @@ class AlignmentTime:
 
     rank_one: float | None
     target: float | None
-
-
-@dataclass(frozen=True)
-class DivergenceTime:
-    """The first saved times at which the weights and the losses of two networks differ; None if never."""
-
-    weights: float | None
-    loss: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,20 +119,6 @@ def alignment_time(
     basis = _row_space(data.beta.reshape(data.outputs, -1))
     turned = trajectory.map(lambda network: _away_from(basis, network.weights[0]))
     return AlignmentTime(_first(trajectory, away <= tolerance), _first(trajectory, turned <= tolerance))
-
-
-def divergence_time(trajectory: Trajectory, twin: Trajectory, *, tolerance: float = 0.05) -> DivergenceTime:
-    """The time at which a network diverges from its linear twin, in the time of the network.
-
-    The first saved times at which `weight_error` exceeds the tolerance, and at which |L − L_twin| exceeds the
-    tolerance times L(0). The twin is saved at c times the times of the network, as in `weight_errors`.
-
-    Reference: [ZSL25] Thm. 5 (TMLR 8), by which they never do on symmetric data.
-    """
-    tolerance = non_negative("tolerance", tolerance)
-    weights = weight_errors(trajectory, twin) > tolerance
-    loss = np.abs(trajectory.loss - twin.loss) > tolerance * trajectory.loss[0]
-    return DivergenceTime(_first(trajectory, weights), _first(trajectory, loss))
 
 
 def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndarray, "T"]:

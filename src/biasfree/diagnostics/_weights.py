@@ -50,19 +50,6 @@ class AssumptionDistance:
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
-    """The balance of a hidden layer between its incoming weights W and outgoing weights V.
-
-    `matrix` = |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|), `neurons` = |w_h|² − |v_h|² of every neuron, and `neuron` =
-    √Σ(|w_h|² − |v_h|²)²/√Σ(|w_h|² + |v_h|²)²; the two ratios lie between 0 and 1, and are 0 for zero weights.
-    """
-
-    matrix: float
-    neurons: Float[np.ndarray, "H"]
-    neuron: float
-
-
-@dataclass(frozen=True, eq=False)
 class Clusters:
     """Neurons of the first layer by direction, the heaviest cluster first.
 
@@ -143,16 +130,20 @@ def half_norm(network: Network) -> float:
     return float(np.sum(network.norms**2) / 2)
 
 
-def balance_defect(network: Network) -> tuple[Balance, ...]:
-    """The deviation of adjacent layers from W_lW_lᵀ = W_{l+1}ᵀW_{l+1}, for every hidden layer.
+def balance_defect(network: Network) -> tuple[float, ...]:
+    """|WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|) of every hidden layer, W into it and V out of it; 0 for zero weights.
 
-    Gradient flow conserves W_lW_lᵀ − W_{l+1}ᵀW_{l+1} in linear networks, and its diagonal |w_h|² − |v_h|² in
-    (leaky) ReLU networks; so training from small initial weights ends balanced. A bias counts as one more
-    incoming weight of its neuron.
+    Gradient flow conserves `conserved`, so training from small initial weights ends balanced. A bias counts
+    as one more incoming weight of its neuron.
 
     Reference: [ZSL25] Eq. 36 for two linear layers.
     """
-    return tuple(_balance(*pair) for pair in _layer_pairs(network))
+    found = []
+    for w, v in _layer_pairs(network):
+        size = max(np.abs(w).max(), np.abs(v).max()) or 1.0  # no square under- or overflows
+        into, out = (w / size) @ (w / size).T, (v / size).T @ (v / size)
+        found.append(float(np.linalg.norm(into - out) / (np.linalg.norm(into) + np.linalg.norm(out) or 1.0)))
+    return tuple(found)
 
 
 def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
@@ -235,19 +226,6 @@ def _layer_pairs(network: Network) -> list[tuple[np.ndarray, np.ndarray]]:
     if network.biases is not None:
         into = [np.column_stack([w, b]) for w, b in zip(into, network.biases, strict=True)]
     return [(w, v) for w, (_, v) in zip(into, pairwise(network.weights), strict=False)]
-
-
-def _balance(w: np.ndarray, v: np.ndarray) -> Balance:
-    size = max(np.abs(w).max(), np.abs(v).max()) or 1.0
-    w, v = w / size, v / size
-    into, out = w @ w.T, v.T @ v
-    one, other = np.diag(into), np.diag(out)
-    matrix = _ratio(into - out, np.linalg.norm(into) + np.linalg.norm(out))
-    return Balance(matrix, size**2 * (one - other), _ratio(one - other, np.linalg.norm(one + other)))
-
-
-def _ratio(part: np.ndarray, whole: np.floating) -> float:
-    return float(np.linalg.norm(part) / whole) if whole > 0 else 0.0
 
 
 def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:

@@ -38,7 +38,7 @@ def test_infinite_data_have_exact_means_beside_the_scores_of_samples():
 
 
 def test_infinite_data_without_formulas_are_sampled_and_say_so(monkeypatch):
-    monkeypatch.setattr("biasfree.diagnostics.advice._infinite_data.SAMPLED", 100)
+    monkeypatch.setattr("biasfree.diagnostics.advice._diagnose._SAMPLED", 100)
     law = bf.data.Population.odd_sine(3, seed=0)
     deep = bf.networks.gaussian((3, 4, 4, 1), scale=1.0, seed=1)
     for report in (bf.diagnose(deep, law), bf.diagnose(None, law)):

@@ -1,4 +1,4 @@
-"""The report as a self-contained HTML page: answer, reasons, pictures, tables, and the words used."""
+"""The report as a self-contained HTML page: answer, reasons, pictures and tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from biasfree import pages, plots
 from biasfree.diagnostics.advice._report import Report
-from biasfree.diagnostics.advice._wording import Reason
-from biasfree.diagnostics.advice._words import WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,16 +23,14 @@ def page(report: Report) -> str:
         *_answer(report.answer),
         pages.table(report.tables["scores"]) if "scores" in report.tables else "",
         pages.heading("Why"),
-        pages.bullets(_linked(reason) for reason in report.reasons),
+        pages.bullets(f"{reason[0].upper()}{reason[1:]} [{reason.page}]" for reason in report.reasons),
         pages.tag("p", "In the words of the theory: ", pages.tag("strong", report.verdict), "."),
         *(pages.note(note) for note in report.notes),
         pages.heading("Pictures"),
         *(figure(caption, draw) for caption, draw in _pictures(report)),
         pages.heading("All numbers"),
         *(pages.folded(table.title, pages.rows(table)) for table in rest.values()),
-        pages.note(f"Thresholds: {_thresholds(report)}"),
-        pages.heading("What the words mean"),
-        *_words(report),
+        pages.note(f"Thresholds: {report.limits}"),
     ]
     return pages.page(f"biasfree: {report.verdict}", parts)
 
@@ -45,27 +41,6 @@ def _answer(text: str) -> Iterator[pages.Markup]:
     yield pages.heading(first + dot.strip(), level=1)
     if rest:
         yield pages.tag("p", pages.tag("strong", rest))
-
-
-def _linked(reason: Reason) -> pages.Markup:
-    """The sentence, with a link to the explanation of its words on this page."""
-    text = f"{reason[0].upper()}{reason[1:]} "
-    return pages.joined([text, pages.tag("a", WORDS[reason.page][0], href=f"#{_anchor(reason.page)}")])
-
-
-def _words(report: Report) -> Iterator[pages.Markup]:
-    for name in dict.fromkeys(reason.page for reason in report.reasons):
-        title, text = WORDS[name]
-        yield pages.heading(title, level=3, id=_anchor(name))
-        yield pages.tag("p", text, " More in ", pages.tag("code", name), ".")
-
-
-def _anchor(name: str) -> str:
-    return name.rpartition("/")[2].removesuffix(".md")
-
-
-def _thresholds(report: Report) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in report.thresholds.items())
 
 
 def _pictures(report: Report) -> Iterator[tuple[str, Callable[[Axes], Any]]]:

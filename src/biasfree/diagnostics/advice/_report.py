@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from biasfree.cards import card, scatter
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from biasfree.data import Dataset
     from biasfree.diagnostics.advice._subject import Subject
     from biasfree.diagnostics.advice._wording import Reason
-
-VERDICTS = ("effectively linear", "effectively affine", "linear so far", "nonlinear")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +40,20 @@ class Report:
     subject: Subject | None = field(default=None, repr=False)
     data: Dataset | None = field(default=None, repr=False)
 
-    def __post_init__(self):
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"a verdict is one of {', '.join(VERDICTS)}, got {self.verdict!r}.")
-
-    def with_table(self, name: str, table: Table) -> Report:
-        """The same report with one more table."""
-        return replace(self, tables={**self.tables, name: table})
+    @property
+    def limits(self) -> str:
+        """The thresholds in words."""
+        return ", ".join(f"{name} = {value:g}" for name, value in self.thresholds.items())
 
     def to_json(self) -> str:
         """The report without pictures, as JSON."""
-        tables = {name: table.record() for name, table in self.tables.items()}
         record = {
             "answer": self.answer,
             "case": self.case,
             "verdict": self.verdict,
             "reasons": list(self.reasons),
             "pages": [reason.page for reason in self.reasons],
-            "tables": tables,
+            "tables": {name: table.record() for name, table in self.tables.items()},
             "thresholds": dict(self.thresholds),
             "notes": list(self.notes),
         }
@@ -100,8 +94,7 @@ class Report:
                     drawn.add_row(*(Text(shown(cell)) for cell in row))
                 console.print()
                 console.print(drawn)
-            thresholds = ", ".join(f"{name} = {value:g}" for name, value in self.thresholds.items())
-            console.print(Text(f"\nThresholds: {thresholds}"))
+            console.print(Text(f"\nThresholds: {self.limits}"))
             for note in self.notes:
                 console.print(Text(f"Note: {note}"))
         return captured.get()

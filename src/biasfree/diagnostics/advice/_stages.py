@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 
 from biasfree.diagnostics.advice._answer import answer
 from biasfree.diagnostics.advice._measurements import PROBES, Measurements
-from biasfree.diagnostics.advice._progress import PARTS, Progress
 from biasfree.diagnostics.advice._reasons import reasons
 from biasfree.diagnostics.advice._report import Report
 from biasfree.diagnostics.advice._samples import Samples
@@ -21,6 +21,17 @@ from biasfree.diagnostics.advice._task import Task, task_of
 
 FIRST = 200  # samples of the first answer
 _DIRECT = 1000  # samples up to which there is no first answer
+#: The costly measurements, in their order, and what a terminal calls them.
+_PARTS = {
+    "score": "the model's outputs",
+    "nonlinear": "nonlinear share",
+    "competitors": "linear maps and a kernel machine",
+    "symmetry": "symmetry of the data",
+    "shares": "parts of the targets",
+    "preparation": "preparation",
+    "coverage": "theory",
+    "peers": "networks trained for comparison",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +49,14 @@ class Request:
     compare: bool
 
 
-def refined(
-    request: Request, watch: Callable[[Report], object] | None = None, progress: Progress | None = None
-) -> Report:
+def refined(request: Request, watch: Callable[[Report], object] | None = None) -> Report:
     """The report on all samples; the last complete one if Ctrl-C ends it before."""
-    progress = Progress() if progress is None else progress
     report: Report | None = None
     try:
-        for one, last in _stages(request, progress):
+        for one, last in _stages(request):
             report = one
-            if not last:
-                progress.answer(report, 0 if report.data is None else len(report.data))
+            if not last and report.data is not None:
+                _show("", f"From {len(report.data):,} samples: {report.answer}\n")
             if watch is not None:
                 watch(report)
     except KeyboardInterrupt:
@@ -57,12 +65,12 @@ def refined(
         note = "interrupted: this is the last report that was complete."
         report = replace(report, notes=(note, *report.notes))
     finally:
-        progress.end()
+        _show("")
     assert report is not None
     return report
 
 
-def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool]]:
+def _stages(request: Request) -> Iterator[tuple[Report, bool]]:
     """Reports on some samples and on all, then with the networks of `compare`; and whether it is the last."""
     samples = request.samples
     given = None if samples is None else task_for(request.subject, samples, request)
@@ -70,40 +78,44 @@ def _stages(request: Request, progress: Progress) -> Iterator[tuple[Report, bool
         flips = max(39, int(1 / request.thresholds.rejected_below) + 1)
         few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
         part = task_for(request.subject, few.samples, request, given)
-        measured = _measured(few, part, progress, brief=True)
+        measured = _measured(few, part, brief=True)
         assert few.samples is not None
         note = f"from {len(few.samples):,} of the {len(samples):,} samples, chosen at random "
         note += f"(seed {request.seed})."
         yield _report(few, measured, note), False
-    measured = _measured(request, given, progress)
+    measured = _measured(request, given)
     yield _report(request, measured), not request.compare
     if request.compare:
         more = replace(measured, compare=True)
         known = {name: value for name, value in vars(measured).items() if name not in ("compare", "peers")}
         vars(more).update(known)
-        _measure(more, progress)
+        _measure(more)
         yield _report(request, more), True
 
 
-def _measured(
-    request: Request, task: Task | None, progress: Progress, *, brief: bool = False
-) -> Measurements:
+def _measured(request: Request, task: Task | None, *, brief: bool = False) -> Measurements:
     subject, samples = request.subject, request.samples
     data = None
     if samples is not None and task is not None:
         data = task.dataset(samples.x, _outputs(subject, samples))
     measured = Measurements(subject, data, request.flips, request.seed, task, brief=brief)
-    progress.begin(PROBES if samples is None else len(samples))
-    _measure(measured, progress)
+    _measure(measured)
     return measured
 
 
-def _measure(measured: Measurements, progress: Progress) -> None:
+def _measure(measured: Measurements) -> None:
     """Make the costly measurements one after the other; what follows reads them."""
-    for name in PARTS:
-        progress.part(name)
+    samples = PROBES if measured.data is None else len(measured.data)
+    for name, what in _PARTS.items():
+        _show(f"measuring {what} on {samples:,} samples; Ctrl-C ends it")
         getattr(measured, name)
-        progress.done(name)
+
+
+def _show(line: str, above: str = "") -> None:
+    """Show a line in place of the last one, where stderr is a terminal, and text above it that stays."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{above}{line[:110]}")
+        sys.stderr.flush()
 
 
 def _report(request: Request, measured: Measurements, note: str | None = None) -> Report:
@@ -114,7 +126,7 @@ def _report(request: Request, measured: Measurements, note: str | None = None) -
         verdict=state.verdict,
         reasons=reasons(state, measured, request.thresholds),
         tables=tables(measured),
-        thresholds=request.thresholds.named(),
+        thresholds=vars(request.thresholds),
         notes=(*([] if note is None else [note]), *_notes(measured, request.samples)),
         subject=request.subject,
         data=measured.data,

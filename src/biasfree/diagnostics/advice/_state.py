@@ -38,10 +38,6 @@ class Thresholds:
     residual_above: float
     gain_above: float = 0.005
 
-    def named(self) -> dict[str, float]:
-        """The thresholds by the names of the arguments."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class State:

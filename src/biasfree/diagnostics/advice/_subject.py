@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import as_array, real
-from biasfree.diagnostics.advice._estimators import as_estimator
 from biasfree.diagnostics.advice._samples import Samples
 from biasfree.diagnostics.advice._task import Kind
 from biasfree.networks import Network, function_of, is_module, network_of
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
 
 _NUMBERS = 2**20  # numbers per call of a function
 _BATCH = 2**18  # numbers per call of a PyTorch module, whose activations may be much larger than its inputs
+_METHODS: tuple[tuple[str, Kind], ...] = (
+    ("predict_proba", "probabilities"),
+    ("decision_function", "logits"),
+    ("predict", "labels"),
+)
+_SLOPES = {"relu": 0.0, "identity": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +51,8 @@ def subject_of(
         return _of_network(_agreed(model, leak), ())
     if is_module(model):
         return _of_module(model, samples, leak, output)
-    if (estimator := as_estimator(model, None if samples is None else samples.columns)) is not None:
-        _check_no_output(estimator.name, output)
-        if estimator.network is None:
-            _check_no_leak(estimator.name, leak)
-            note = f"only the outputs of {estimator.name} are measured: it has no layers to read."
-        else:
-            _agreed(estimator.network, leak)
-            note = None
-        function = estimator.network or _shaped(estimator.function, samples, None, _NUMBERS)
-        return Subject(
-            estimator.name,
-            function,
-            estimator.network,
-            (note,) if note else (),
-            estimator.kind,
-            estimator.classes,
-        )
+    if hasattr(model, "predict") and hasattr(model, "fit") and not isinstance(model, type):
+        return _of_estimator(model, samples, leak, output)
     if isinstance(model, Sequence) and not isinstance(model, str):
         _check_no_output("a list of weights", output)
         return _of_weights(model, leak)
@@ -81,6 +71,55 @@ def subject_of(
 
 def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
     return Subject(repr(network), network, network, notes)
+
+
+def _of_estimator(
+    model: Any, samples: Samples | None, leak: float | None, output: int | str | None
+) -> Subject:
+    """An estimator or a pipeline of scikit-learn, or another model with its methods."""
+    name, classes = type(model).__name__, getattr(model, "classes_", None)
+    _check_no_output(name, output)
+    if isinstance(classes, list):
+        raise ValueError(f"{name} predicts several labels per sample; diagnose one of them.")
+    classes = None if classes is None else tuple(np.asarray(classes).tolist())
+    network = _network_of_estimator(model)
+    if network is not None:
+        return Subject(
+            name, _agreed(network, leak), network, (), "numbers" if classes is None else "logits", classes
+        )
+    _check_no_leak(name, leak)
+    method = "predict"
+    kind: Kind = "numbers"
+    if classes is not None:
+        method, kind = next(pair for pair in _METHODS if hasattr(model, pair[0]))
+    called, framed = getattr(model, method), _framed(model, None if samples is None else samples.columns)
+
+    def function(x: np.ndarray) -> Any:
+        found = np.asarray(called(framed(x)))
+        return np.equal.outer(found, np.asarray(classes)).astype(float) if kind == "labels" else found
+
+    note = f"only the outputs of {name} are measured: it has no layers to read."
+    return Subject(name, _shaped(function, samples, None, _NUMBERS), None, (note,), kind, classes)
+
+
+def _network_of_estimator(model: Any) -> Network | None:
+    """The network of an `MLPRegressor` or `MLPClassifier` with ReLU or no activation; None for others."""
+    weights, slope = getattr(model, "coefs_", None), _SLOPES.get(getattr(model, "activation", ""))
+    if not isinstance(weights, list) or slope is None or not hasattr(model, "intercepts_"):
+        return None
+    if getattr(model, "out_activation_", "") not in ("identity", "softmax", "logistic"):
+        return None
+    return Network(tuple(np.asarray(w).T for w in weights), leak=slope, biases=model.intercepts_)
+
+
+def _framed(model: Any, columns: Sequence[str] | None) -> Callable[[np.ndarray], Any]:
+    """Rows as the estimator was given them: as a data frame if it knows the names of its columns."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return lambda x: x
+    import pandas
+
+    return lambda x: pandas.DataFrame(x, columns=list(names if columns is None else columns))
 
 
 def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:

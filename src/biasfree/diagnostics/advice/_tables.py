@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnostics._function import even_fraction, homogeneity_defect, linear_regions, map_distances
+from biasfree.diagnostics._function import even_fraction, homogeneity_defect, map_distances
 from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import Part, Shares
 from biasfree.diagnostics._weights import (
@@ -149,9 +149,6 @@ def _function(measured: Measurements) -> Table:
     rows += [("even fraction of the outputs", even_fraction(measured.function, some))]
     scaled = some[: 200 if every else 20]
     rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(measured.function, scaled))]
-    if subject.network is not None:
-        met = linear_regions(subject.network, x)
-        rows += [("linear regions with samples", met.count), ("share of samples in the largest", met.largest)]
     if data is not None and measured.outputs is not None and measured.outputs.shape[1] == data.outputs:
         study = measured.study
         assert study is not None
@@ -194,7 +191,7 @@ def _structure(network: Network) -> Iterator[tuple[str, Any]]:
     yield "distance to Eq. 39 (rank one)", None if deep is None else deep.linear
     yield "distance to Eq. 40 (TMLR Conjecture 11, rank two)", None if deep is None else deep.relu
     for i, one in enumerate(balance_defect(network), 1):
-        yield f"balance of hidden layer {i}: |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|)", one.matrix
+        yield f"balance of hidden layer {i}: |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|)", one
     clusters = direction_clusters(network)
     yield "clusters of neuron directions (10°)", len(clusters)
     heaviest = float(clusters.weights[0]) if len(clusters) else None

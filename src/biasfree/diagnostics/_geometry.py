@@ -1,4 +1,4 @@
-"""Distances in the plane from samples to the decision boundary f = 0 of a two-layer network."""
+"""Geometry of samples: their distances from the decision boundary f = 0 in the plane, and their angles."""
 
 from __future__ import annotations
 
@@ -36,6 +36,36 @@ def boundary_distance(network: Network, data: Dataset | ArrayLike) -> Float[np.n
     unit = float(np.abs(x).max()) or 1.0
     plane = _Plane.of(network, unit)
     return unit * np.array([plane.distance(one) for one in x / unit])
+
+
+def largest_cosine(data: Dataset) -> float:
+    """The largest |cos(x_i, x_j)| of two different samples: 0 for orthogonal inputs, NaN if an input is zero.
+
+    At most max(2000, D + 1) samples are compared: more than D cannot all be orthogonal.
+
+    Reference: Boursier et al. (2022), Frei et al. (2022): what orthogonal inputs are.
+    """
+    size = row_norms(data.x)
+    if not size.all():
+        return np.nan
+    few = max(data.dimensions + 1, 2000)
+    unit = data.x[:few] / size[:few, None]
+    return float(np.abs(unit @ unit.T - np.diag(np.sum(unit**2, axis=1))).max())
+
+
+def near_orthogonality(data: Dataset) -> float:
+    """The deviation of the inputs from orthogonality, ε = n·max|x_i·x_j|/min|x_i|² over i ≠ j.
+
+    |Σ c_i x_i|² = (1 ± ε)Σ c_i²|x_i|² for any c. ε is 0 for orthogonal inputs, and theorems on nearly
+    orthogonal inputs need it to be small. It is infinite if an input is zero.
+
+    Reference: Frei et al. (2022), Kou et al. (2023).
+    """
+    x = data.x / (np.abs(data.x).max() or 1.0)  # no square under- or overflows
+    gram = x @ x.T
+    least = float(np.diag(gram).min())
+    apart = float(np.abs(gram - np.diag(np.diag(gram))).max())
+    return len(data) * apart / least if least > 0 else np.inf
 
 
 @dataclass(frozen=True, eq=False)
