@@ -15,8 +15,8 @@ def cache_compilation(folder: str | os.PathLike[str] | None = None) -> Path:
 
     The default is the folder that JAX_COMPILATION_CACHE_DIR names, or `biasfree` in the user's cache folder.
     JAX has one such folder per process, which a caller's own JAX programs would share, so the package never
-    sets it by itself; the command `biasfree` does. Descents of small networks need no such folder: they run
-    in a native program that Numba stores. Returns the folder.
+    sets it by itself; the command `biasfree` does. Only `optimize` compiles with JAX; flows and descents are
+    native programs that Numba stores. Returns the folder.
     """
     chosen = folder or os.environ.get("JAX_COMPILATION_CACHE_DIR") or _default()
     path = Path(chosen).expanduser().resolve()
