@@ -1,4 +1,5 @@
-"""Settings of all tests: EXAMPLES times as many examples per property; compiled programs are kept."""
+"""Settings of all tests: EXAMPLES times as many examples per property, no deadline for any of them; compiled
+programs are kept."""
 
 import gc
 import os
@@ -12,6 +13,8 @@ pytest.register_assert_rewrite("edges")  # its assertions show their values, as 
 #: How many times as many examples property tests try: about a third in `make test`; `EXAMPLES=10` sets it.
 MORE = float(os.environ.get("EXAMPLES", "1"))
 _SETTINGS: Any = hypothesis.settings
+_SETTINGS.register_profile("tests", deadline=None, max_examples=max(round(100 * MORE), 2))
+_SETTINGS.load_profile("tests")
 
 
 def _thorough(*args: Any, max_examples: int = 100, **options: Any) -> Any:

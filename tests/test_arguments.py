@@ -11,6 +11,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.arguments import public
+from refusals import invalid
 
 PACKAGE = str(Path(bf.__file__).parent)
 DATA = bf.data.odd_sine(20, 3)
@@ -114,8 +115,7 @@ def test_a_wrong_argument_is_never_an_error_from_inside(function):
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    invalid(message, call)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,7 @@ def test_arguments_without_annotation_are_not_checked():
     ],
 )
 def test_sizes_beyond_the_memory_are_refused(call, many):
-    with pytest.raises(
-        ValueError, match=r"need [\d,]+ GB, but this machine has \d+ GB of memory; choose smaller"
-    ):
-        call(many)
+    invalid(r"need [\d,]+ GB, but this machine has \d+ GB of memory; choose smaller", call, many)
 
 
 def test_a_call_that_runs_out_of_memory_says_so_in_one_sentence():

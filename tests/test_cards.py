@@ -135,7 +135,7 @@ def test_signs_have_colors_and_shapes():
     np.testing.assert_allclose(points(picture, 2), [[90, 45]])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(x=arrays(float, (4, 2), elements=floats(-1e308, 1e308)), n=integers(1, 4))
 @example(x=1e308 * np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]), n=4)  # differences overflow
 def test_any_numbers_stay_in_the_picture(x, n):

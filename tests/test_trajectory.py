@@ -11,8 +11,9 @@ from hypothesis.strategies import booleans, floats, integers
 
 import biasfree as bf
 from biasfree.trajectory import Factored, Stats
+from refusals import invalid
 
-per_example = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+per_example = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def trajectory(times=3, seed=0, leak=0.2, biased=False, **changes):
@@ -111,8 +112,7 @@ def test_a_run_that_saved_a_measurement_knows_only_its_last_network():
     assert run[2] is run[-1] is run.last
     with pytest.raises(ValueError, match=r"stored a measurement instead of weights .* without save="):
         run[0]
-    with pytest.raises(ValueError, match="stored a measurement"):
-        run.map(lambda network: network.norms)
+    invalid("stored a measurement", run.map, lambda network: network.norms)
 
 
 def test_repr_summarizes_the_run():
@@ -155,8 +155,7 @@ def test_arrays_are_copied_and_read_only():
     ],
 )
 def test_trajectories_refuse_bad_input(changes, message):
-    with pytest.raises(ValueError, match=message):
-        trajectory(**changes)
+    invalid(message, trajectory, **changes)
 
 
 def test_records_of_numpy_numbers_are_plain_and_survive_json():
@@ -189,8 +188,7 @@ def test_records_of_numpy_numbers_are_plain_and_survive_json():
     ids=range(11),
 )
 def test_unreadable_records_are_refused(text, tmp_path):
-    with pytest.raises(ValueError, match="statistics of the trajectory are not readable"):
-        Stats.from_json(text)
+    invalid("statistics of the trajectory are not readable", Stats.from_json, text)
     trajectory().save(tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", **{**np.load(tmp_path / "a.npz"), "stats": text})
     with pytest.raises(
@@ -280,8 +278,7 @@ def test_deep_nonlinear_networks_have_no_map_of_their_weights():
 def test_only_the_last_time_may_be_infinite():
     lazy, _ = factored(times=2)
     for ts in ([np.inf, 1.0], [np.inf, np.inf], [np.nan, np.inf], [-np.inf, 1.0]):
-        with pytest.raises(ValueError, match="ts must"):
-            bf.Trajectory(ts, lazy.weights, [1, 1], [1, 1], 0.0, Stats("solved"))
+        invalid("ts must", bf.Trajectory, ts, lazy.weights, [1, 1], [1, 1], 0.0, Stats("solved"))
     with pytest.raises(ValueError, match="ts must be finite"):
         bf.gradient_flow(bf.networks.gaussian((2, 3, 1), scale=1.0), bf.data.six_points(), [0, np.inf])
 
@@ -298,8 +295,7 @@ def test_map_trajectory(tmp_path):
     assert len(again) == 3
     assert "4→2, 3 times in [0, inf]" in repr(again)
     np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
-    with pytest.raises(ValueError, match="one matrix per time"):
-        bf.MapTrajectory([0, 1], maps, [3.0, 2.0], stats)
+    invalid("one matrix per time", bf.MapTrajectory, [0, 1], maps, [3.0, 2.0], stats)
 
 
 def test_time_of_a_level_is_on_straight_lines_between_saved_times():
@@ -336,7 +332,6 @@ def test_time_of_a_level_below_the_last_finite_loss_is_infinite():
 
 
 @given(times=integers(1, 12), seed=integers(0, 99), level=floats(-0.1, 1.1))
-@settings(deadline=None)
 def test_before_the_time_of_a_level_the_loss_is_above_it(times, seed, level):
     run = trajectory(times, seed)
     t = run.time_of(level)
@@ -350,8 +345,7 @@ def test_before_the_time_of_a_level_the_loss_is_above_it(times, seed, level):
 
 @pytest.mark.parametrize("level", [np.nan, np.inf, "low", None, [0.1, np.nan]])
 def test_time_of_refuses_what_is_no_level(level):
-    with pytest.raises(ValueError, match="level must"):
-        trajectory().time_of(level)
+    invalid("level must", trajectory().time_of, level)
 
 
 def test_a_trajectory_has_labels():

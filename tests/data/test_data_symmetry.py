@@ -1,7 +1,7 @@
 """Mirror pairs are found exactly, for any order, multiplicity and sign of zero."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import integers, permutations, sampled_from
 
@@ -14,7 +14,6 @@ coarse = sampled_from([-2.0, -1.0, -0.0, 0.0, 1.0, 2.0])  # many repeats and zer
     data=integers(1, 8).flatmap(lambda p: arrays(float, (p, 3), elements=coarse)),
     order=permutations(range(16)),
 )
-@settings(deadline=None)
 def test_every_sample_of_symmetric_data_is_paired_with_its_mirror_image(data, order):
     rows = np.concatenate([data, -data])[[i for i in order if i < 2 * len(data)]]
     symmetric = bf.Dataset(rows[:, :2], rows[:, 2])
@@ -27,7 +26,6 @@ def test_every_sample_of_symmetric_data_is_paired_with_its_mirror_image(data, or
 
 
 @given(data=arrays(float, (5, 3), elements=coarse))
-@settings(deadline=None)
 def test_pairs_are_found_exactly_when_the_multisets_agree(data):
     found = bf.data.mirror_pairs(bf.Dataset(data[:, :2], data[:, 2]))
     rows, mirrored = (sorted(map(tuple, a + 0.0)) for a in (data, -data))

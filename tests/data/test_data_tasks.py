@@ -4,16 +4,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
+from refusals import invalid
 
 counts, dimensions, seeds = integers(1, 17), integers(1, 9), integers(0, 2**31)
 
 
 @given(task=sampled_from([bf.data.odd_sine, bf.data.linear_teacher]), n=counts, d=dimensions, seed=seeds)
-@settings(deadline=None)
 def test_mirrored_tasks_are_mirrored_to_the_last_bit(task, n, d, seed):
     data = task(n, d, seed=seed)
     assert (len(data), data.dimensions) == (2 * n, d)
@@ -23,7 +23,6 @@ def test_mirrored_tasks_are_mirrored_to_the_last_bit(task, n, d, seed):
 
 
 @given(n=counts, d=dimensions, seed=seeds)
-@settings(deadline=None)
 def test_odd_sine_is_the_sine_of_its_linear_teacher(n, d, seed):
     linear, sine = bf.data.linear_teacher(n, d, seed=seed), bf.data.odd_sine(n, d, seed=seed)
     assert np.array_equal(linear.x, sine.x)
@@ -119,7 +118,6 @@ def test_separation_target_is_a_three_layer_bias_free_network():
 
 
 @given(n=integers(1, 60))
-@settings(deadline=None)
 def test_circle_is_evenly_spaced_and_exactly_antipodal(n):
     data = bf.data.circle(n)
     angles = np.unwrap(np.arctan2(data.x[:, 1], data.x[:, 0]))
@@ -143,7 +141,6 @@ def test_circle_of_constant_target_zero_and_of_several_outputs():
 
 
 @given(n=counts, d=integers(1, 20), separation=floats(0, 50), seed=seeds)
-@settings(deadline=None)
 def test_gaussian_mixture_has_balanced_labels(n, d, separation, seed):
     data = bf.data.gaussian_mixture(n, d, separation, seed=seed)
     assert data.y.sum() == n % 2
@@ -159,7 +156,6 @@ def test_gaussian_mixture_has_the_given_separation_and_unit_variance():
 
 
 @given(n=counts, extra=integers(0, 5), seed=seeds, norm=floats(1e-3, 1e3))
-@settings(deadline=None)
 def test_orthogonal_inputs_are_orthogonal_with_equal_norms_and_counts(n, extra, seed, norm):
     data = bf.data.orthogonal(n, n + extra, seed=seed, norms=norm)
     # QR is orthogonal to a modest multiple of n·eps
@@ -174,7 +170,6 @@ def test_orthogonal_takes_norms_and_targets():
 
 
 @given(n=counts, d=dimensions, seed=seeds, radius=floats(1e-3, 1e3), mirrored=sampled_from([False, True]))
-@settings(deadline=None)
 def test_sphere_has_its_radius_and_mirror_images_on_request(n, d, seed, radius, mirrored):
     data = bf.data.sphere(n, d, radius=radius, mirrored=mirrored, seed=seed)
     assert (len(data), data.dimensions) == (2 * n if mirrored else n, d)
@@ -222,7 +217,6 @@ def test_xor_clusters_turn_labels_over(flipped):
 
 
 @given(n=counts, d=dimensions, seed=seeds)
-@settings(deadline=None)
 def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed):
     data = bf.data.orthogonally_separable(n, d, seed=seed)
     for one in (data, bf.data.symmetrize(data)):
@@ -262,5 +256,4 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
     ],
 )
 def test_tasks_refuse_impossible_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    invalid(message, call)

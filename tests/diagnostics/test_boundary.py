@@ -9,6 +9,7 @@ from hypothesis.strategies import integers, sampled_from
 
 import biasfree as bf
 from biasfree.diagnostics import boundary_distance
+from refusals import invalid
 
 leaks, seeds, widths = sampled_from([0.0, 0.2, 0.9, 1.0]), integers(0, 2**31), integers(1, 17)
 CIRCLE = np.exp(2j * np.pi * np.arange(2000) / 2000)
@@ -46,14 +47,14 @@ def by_cones(network, x):
 @given(seed=seeds, width=widths, leak=leaks)
 @example(seed=443284206, width=17, leak=0.2)
 @example(seed=4, width=2, leak=0.0)  # the nearest zero is the origin alone
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_without_biases_it_is_the_distance_to_the_rays_on_which_f_is_zero(seed, width, leak):
     network, x = drawn(seed, (2, width, 1), leak)
     np.testing.assert_allclose(boundary_distance(network, x), by_cones(network, x), rtol=1e-12, atol=1e-12)
 
 
 @given(seed=seeds, width=widths, leak=leaks)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_with_biases_the_sign_changes_there_and_not_before(seed, width, leak):
     """On circles of 2000 points: f has the sign of their center within the distance, and none at it.
 
@@ -117,7 +118,5 @@ def test_units_and_duplicate_neurons_do_not_matter(size):
 @pytest.mark.parametrize("sizes", [(3, 4, 1), (2, 4, 2), (2, 4, 4, 1), (2, 1)])
 def test_refusals(sizes):
     network, x = drawn(0, sizes)
-    with pytest.raises(ValueError, match="needs two layers, two inputs and one output"):
-        boundary_distance(network, x)
-    with pytest.raises(ValueError, match=r"x must have shape \(samples, 2\)"):
-        boundary_distance(drawn(0, (2, 4, 1))[0], [[1.0]])
+    invalid("needs two layers, two inputs and one output", boundary_distance, network, x)
+    invalid(r"x must have shape \(samples, 2\)", boundary_distance, drawn(0, (2, 4, 1))[0], [[1.0]])

@@ -7,6 +7,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.diagnostics import _lazy, kernel_movement, laziness, weight_movement
+from refusals import invalid
 
 DATA = bf.data.six_points(0.1)
 
@@ -96,12 +97,8 @@ def test_refusals():
     network: Any = pairs(1.0)
     population: Any = bf.data.Population(2, linear=[1.0, 0.0])
     run = bf.gradient_flow(network, DATA, [0.0, 1.0], save=lambda _: 0.0)
-    with pytest.raises(ValueError, match="this run stored a measurement instead of weights"):
-        laziness(run, DATA)
-    with pytest.raises(ValueError, match=r"trajectory must be a bf\.Trajectory, got a Network"):
-        laziness(network, DATA)
+    invalid("this run stored a measurement instead of weights", laziness, run, DATA)
+    invalid(r"trajectory must be a bf\.Trajectory, got a Network", laziness, network, DATA)
     whole = bf.gradient_flow(network, DATA, [0.0, 1.0])
-    with pytest.raises(ValueError, match=r"got a Population; use samples of it, population\.sample"):
-        laziness(whole, population)
-    with pytest.raises(ValueError, match="match their sizes"):
-        laziness(whole, bf.data.odd_sine(4, 3, seed=0))
+    invalid(r"got a Population; use samples of it, population\.sample", laziness, whole, population)
+    invalid("match their sizes", laziness, whole, bf.data.odd_sine(4, 3, seed=0))

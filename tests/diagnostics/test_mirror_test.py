@@ -15,6 +15,7 @@ from biasfree.theory.hypotheses._symmetry_defect import (
     symmetry_defect,
     worst_half_spaces,
 )
+from refusals import invalid
 
 SINE = bf.data.odd_sine(n=30, d=3, seed=0)
 
@@ -72,7 +73,7 @@ def test_a_turn_finds_the_best_of_its_circle():
         assert np.sign(along[i]) @ c[i] == pytest.approx(np.abs(every).max(), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(p=integers(1, 17), seed=integers(0, 2**31), d=integers(1, 2), outputs=integers(1, 3))
 def test_lines_and_planes_are_exact(p, seed, d, outputs):
     """Every half-space of the plane: one direction in each gap between the samples' hyperplanes."""
@@ -246,10 +247,8 @@ def test_degenerate_data():
 
 
 def test_wrong_calls():
-    with pytest.raises(ValueError, match="flips must be a whole number of at least 1"):
-        symmetry(SINE, flips=0)
-    with pytest.raises(ValueError, match="seed must be a whole number"):
-        symmetry(SINE, seed=-1)
+    invalid("flips must be a whole number of at least 1", symmetry, SINE, flips=0)
+    invalid("seed must be a whole number", symmetry, SINE, seed=-1)
 
 
 @pytest.mark.slow

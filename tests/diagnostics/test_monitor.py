@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from refusals import invalid
 
 LinearityMonitor: Any = bf.diagnostics.LinearityMonitor
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
@@ -90,10 +91,8 @@ def test_torch_models_are_read_as_they_train_and_left_as_found():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="x and y must have one row per sample"):
-        LinearityMonitor(lambda x: x, DATA.x, DATA.y[:3])
-    with pytest.raises(ValueError, match=r"torch\.nn\.Module or a function"):
-        LinearityMonitor(3, DATA.x, DATA.y)
+    invalid("x and y must have one row per sample", LinearityMonitor, lambda x: x, DATA.x, DATA.y[:3])
+    invalid(r"torch\.nn\.Module or a function", LinearityMonitor, 3, DATA.x, DATA.y)
     with pytest.raises(ValueError, match=r"the 3 samples are linearly independent, .* pass more than 3"):
         LinearityMonitor(lambda x: x, DATA.x[:3], DATA.y[:3])
     with pytest.raises(ValueError, match=r"writer must have add_scalar\(name, value, step\).* got a int"):

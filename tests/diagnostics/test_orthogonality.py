@@ -17,7 +17,7 @@ def test_by_hand():
     assert near_orthogonality(bf.Dataset(x[:1], np.ones(1))) == 0
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(n=integers(1, 6), d=integers(1, 9), seed=integers(0, 2**31))
 def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
     """| |Σcx|² − Σc²|x|² | ≤ ε·Σc²|x|², to the rounding of n² products."""

@@ -13,7 +13,7 @@ from biasfree.diagnostics import overlaps
 seeds = integers(0, 2**31)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(width=integers(1, 6), outputs=integers(1, 3), seed=seeds)
 def test_a_permuted_and_rescaled_copy_overlaps_fully(width, outputs, seed):
     rng = np.random.default_rng(seed)
@@ -27,7 +27,7 @@ def test_a_permuted_and_rescaled_copy_overlaps_fully(width, outputs, seed):
     assert np.abs(found.values).max() <= 1 + 1e-14
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(students=integers(1, 5), teachers=integers(1, 5), seed=seeds)
 def test_the_matching_has_the_largest_sum(students, teachers, seed):
     """Against all one-to-one matchings."""

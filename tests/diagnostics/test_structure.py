@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
@@ -34,7 +34,6 @@ def drawn(rng, widths):
     return [v / np.sqrt(2) for v in vectors]
 
 
-@settings(deadline=None)
 @given(
     seed=integers(0, 2**31),
     leak=sampled_from([0.0, 1.0]),
@@ -58,7 +57,6 @@ def test_the_structure_is_found_in_any_order(seed, leak, widths, scale):
         assert found.imbalance < 1e-14
 
 
-@settings(deadline=None)
 @given(seed=integers(0, 2**31))
 def test_the_two_structures_differ_by_half_of_the_middle_layers(seed):
     """|W_l| = u in both; Eq. 39 keeps all four sign blocks of r_lr_{l−1}ᵀ/1, Eq. 40 √2 times two of them.
@@ -74,7 +72,6 @@ def test_the_two_structures_differ_by_half_of_the_middle_layers(seed):
     assert found.linear == pytest.approx(np.sqrt(1 - u**2), rel=1e-12)
 
 
-@settings(deadline=None)
 @given(seed=integers(0, 2**31), stretch=floats(1.5, 5))
 def test_signs_need_not_balance(seed, stretch):
     """The r_l of Eq. 40 are recovered for |r_l⁺| = stretch·|r_l⁻|; Eq. 39 would give others."""
@@ -89,7 +86,6 @@ def test_signs_need_not_balance(seed, stretch):
     assert found.imbalance == pytest.approx((stretch**2 - 1) / (stretch**2 + 1), rel=1e-13)
 
 
-@settings(deadline=None)
 @given(seed=integers(0, 2**31), noise=floats(1e-6, 1e-2))
 def test_noise_is_a_distance_of_its_size(seed, noise):
     rng = np.random.default_rng(seed)
@@ -114,7 +110,6 @@ def test_sorted_layers_show_blocks():
     assert (middle[above:, up:] > 0).all()
 
 
-@settings(deadline=None)
 @given(
     seed=integers(0, 2**31),
     leak=floats(0, 1),

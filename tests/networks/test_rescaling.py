@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers
 
 import biasfree as bf
@@ -10,7 +10,6 @@ import biasfree as bf
 seeds = integers(0, 2**31)
 
 
-@settings(deadline=None)
 @given(width=integers(1, 9), outputs=integers(1, 3), leak=floats(0, 1), biased=booleans(), seed=seeds)
 def test_it_is_the_same_function_balanced(width, outputs, leak, biased, seed):
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.networks import load_network, load_state
+from refusals import invalid
 
 WEIGHTS = {"0.weight": np.arange(6.0).reshape(3, 2) / 7, "2.weight": np.ones((1, 3))}
 
@@ -37,8 +38,7 @@ def test_npz_of_a_network(tmp_path):
     network.save(tmp_path / "n.npz")
     assert load_network(tmp_path / "n.npz").leak == 0.2
     assert load_network(tmp_path / "n.npz", leak=0.2).leak == 0.2
-    with pytest.raises(ValueError, match=r"the leak in .* is 0\.2, but leak=0 was given"):
-        load_network(tmp_path / "n.npz", leak=0.0)
+    invalid(r"the leak in .* is 0\.2, but leak=0 was given", load_network, tmp_path / "n.npz", leak=0.0)
 
 
 @pytest.mark.parametrize("leak", [None, 0.3])
@@ -75,8 +75,7 @@ def test_state_dict(tmp_path):
     with pytest.raises(ValueError, match=r"is not a state dict.*torch\.save\(model\.state_dict\(\), path\)"):
         load_network(tmp_path / "whole.pt")
     torch.save([1, 2], tmp_path / "list.pt")
-    with pytest.raises(ValueError, match="contains a list, not a state dict"):
-        load_network(tmp_path / "list.pt")
+    invalid("contains a list, not a state dict", load_network, tmp_path / "list.pt")
     torch.save({"model": model.state_dict(), "epoch": 3}, tmp_path / "checkpoint.pt")
     with pytest.raises(ValueError, match="contains 'model', a OrderedDict, so it is not a state dict"):
         load_network(tmp_path / "checkpoint.pt")
@@ -117,8 +116,7 @@ def test_floating_point_weights_of_a_state_dict_are_exact(tmp_path, kind):
 def test_no_tensor_of_a_state_dict_is_dropped(tmp_path, change, message):
     torch = pytest.importorskip("torch")
     torch.save(change(torch), tmp_path / "m.pt")
-    with pytest.raises(ValueError, match=message):
-        load_network(tmp_path / "m.pt")
+    invalid(message, load_network, tmp_path / "m.pt")
 
 
 def with_header(header, body=b"\0" * 64):
@@ -149,16 +147,14 @@ def entry(**change):
 )
 def test_damaged_safetensors_give_one_sentence(tmp_path, content, message):
     (tmp_path / "a.safetensors").write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        load_network(tmp_path / "a.safetensors")
+    invalid(message, load_network, tmp_path / "a.safetensors")
 
 
 def test_safetensors_that_share_their_numbers_do_not_fill_the_memory(tmp_path):
     """300 entries that refer to the same megabyte."""
     whole = {"dtype": "F64", "shape": [2**17, 1], "data_offsets": [0, 2**20]}
     (tmp_path / "a.safetensors").write_bytes(with_header({str(i): whole for i in range(300)}, b"\0" * 2**20))
-    with pytest.raises(ValueError, match="needs 314,572,800 in memory"):
-        load_network(tmp_path / "a.safetensors")
+    invalid("needs 314,572,800 in memory", load_network, tmp_path / "a.safetensors")
 
 
 class Trap:
@@ -181,11 +177,9 @@ def test_bad_files_give_one_sentence(tmp_path, capsys, name, content, message):
     (tmp_path / name).write_bytes(content)
     if name.endswith(".pt"):
         pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=message):
-        load_network(tmp_path / name)
+    invalid(message, load_network, tmp_path / name)
     assert "unpickled" not in capsys.readouterr().out
-    with pytest.raises(ValueError, match="no file"):
-        load_network(tmp_path / "missing.pt")
+    invalid("no file", load_network, tmp_path / "missing.pt")
 
 
 def test_files_other_than_a_chain_of_linear_layers_are_refused(tmp_path):
@@ -194,8 +188,7 @@ def test_files_other_than_a_chain_of_linear_layers_are_refused(tmp_path):
         load_network(safetensors(tmp_path / "a.safetensors", conv))
     with pytest.raises(ValueError, match="not a chain of Linear layers: W_1 has 3 outputs but W_2 takes 2"):
         load_network(safetensors(tmp_path / "b.safetensors", {"w1": np.ones((3, 2)), "w2": np.ones((1, 2))}))
-    with pytest.raises(ValueError, match="contains no weights"):
-        load_network(safetensors(tmp_path / "c.safetensors", {}))
+    invalid("contains no weights", load_network, safetensors(tmp_path / "c.safetensors", {}))
 
 
 def square(*names):
@@ -224,8 +217,7 @@ def square(*names):
 )
 def test_what_is_no_chain_of_linear_layers_is_not_read_as_one(tmp_path, arrays, message):
     """Recurrent layers, attention and blocks beside each other, whose shapes could be those of a chain."""
-    with pytest.raises(ValueError, match=message):
-        load_network(safetensors(tmp_path / "a.safetensors", arrays))
+    invalid(message, load_network, safetensors(tmp_path / "a.safetensors", arrays))
 
 
 @pytest.mark.parametrize(
@@ -250,8 +242,7 @@ def test_a_state_dict_keeps_the_order_in_which_layers_were_defined(tmp_path):
     torch.save(codes, tmp_path / "a.pt")
     assert load_network(tmp_path / "a.pt").sizes == (5, 2, 5)
     torch.save({f"{part}.weight": torch.ones(4, 4) for part in "qkvo"}, tmp_path / "b.pt")
-    with pytest.raises(ValueError, match=r"q\.weight, k\.weight, v\.weight, o\.weight do not say which"):
-        load_network(tmp_path / "b.pt")
+    invalid(r"q\.weight, k\.weight, v\.weight, o\.weight do not say which", load_network, tmp_path / "b.pt")
 
 
 def test_checkpoints_have_counters_and_may_hold_an_optimizer(tmp_path):
@@ -285,12 +276,9 @@ class Unpickled:
 def test_checkpoints_are_never_unpickled(tmp_path, capsys):
     torch = pytest.importorskip("torch")
     torch.save({"state_dict": Unpickled()}, tmp_path / "bad.ckpt")
-    with pytest.raises(ValueError, match="is not a state dict, and no other"):
-        load_state(tmp_path / "bad.ckpt")
+    invalid("is not a state dict, and no other", load_state, tmp_path / "bad.ckpt")
     assert capsys.readouterr().out == ""
     torch.save({"epoch": 3, "loss": 0.1}, tmp_path / "none.pt")
-    with pytest.raises(ValueError, match="has no state dict of a model, only epoch, loss; save one with"):
-        load_state(tmp_path / "none.pt")
+    invalid("has no state dict of a model, only epoch, loss; save one with", load_state, tmp_path / "none.pt")
     (tmp_path / "a.bin").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"a checkpoint is a \.pt, \.pth, \.ckpt or \.safetensors file"):
-        load_state(tmp_path / "a.bin")
+    invalid(r"a checkpoint is a \.pt, \.pth, \.ckpt or \.safetensors file", load_state, tmp_path / "a.bin")

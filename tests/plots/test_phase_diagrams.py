@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from refusals import invalid
 
 
 @pytest.fixture
@@ -49,5 +50,4 @@ def test_brackets_reach_from_low_to_high(axes):
     ],
 )
 def test_wrong_arrays_are_refused(axes, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(axes)
+    invalid(message, call, axes)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from refusals import invalid
 
 NETWORK = bf.networks.gaussian((3, 5, 1), scale=1.0, seed=0)
 PLANE = bf.networks.gaussian((2, 6, 1), scale=1.0, seed=1)
@@ -89,8 +90,7 @@ def test_one_of_several_outputs_is_chosen(axes):
     ],
 )  # fmt: skip
 def test_maps_that_cannot_be_drawn_are_refused(blank, function, options, message):
-    with pytest.raises(ValueError, match=message):
-        bf.plots.output_map(blank, function, **options)
+    invalid(message, bf.plots.output_map, blank, function, **options)
 
 
 def test_two_layers_leave_the_diagonal_by_their_even_part(axes):
@@ -156,11 +156,7 @@ def test_a_function_that_is_zero_can_be_drawn(axes):
 
 @pytest.mark.parametrize("draw", [bf.plots.parity, bf.plots.energies])
 def test_parities_that_cannot_be_drawn_are_refused(blank, draw):
-    with pytest.raises(ValueError, match=r"x must have shape \(samples, dimensions\), got \(3,\)"):
-        draw(blank, NETWORK, np.ones(3))
-    with pytest.raises(ValueError, match=r"x must have shape \(samples, 3\), got \(4, 2\)"):
-        draw(blank, NETWORK, np.ones((4, 2)))
-    with pytest.raises(ValueError, match="x must be finite"):
-        draw(blank, NETWORK, np.full((4, 3), np.nan))
-    with pytest.raises(ValueError, match=r"a bf\.Network or a function"):
-        draw(blank, None, CLOUD)
+    invalid(r"x must have shape \(samples, dimensions\), got \(3,\)", draw, blank, NETWORK, np.ones(3))
+    invalid(r"x must have shape \(samples, 3\), got \(4, 2\)", draw, blank, NETWORK, np.ones((4, 2)))
+    invalid("x must be finite", draw, blank, NETWORK, np.full((4, 3), np.nan))
+    invalid(r"a bf\.Network or a function", draw, blank, None, CLOUD)

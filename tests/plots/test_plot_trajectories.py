@@ -7,6 +7,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.trajectory import MapTrajectory, Stats, Trajectory
+from refusals import invalid
 
 NETWORK = bf.networks.gaussian((3, 5, 1), scale=1.0, seed=0)
 DATA = bf.data.linear_teacher(n=20, d=3, seed=0)
@@ -88,10 +89,8 @@ def test_losses_that_cannot_be_drawn_are_refused(blank):
         ValueError, match=r"trajectory must be a bf\.Trajectory or bf\.MapTrajectory, got a list"
     ):
         bf.plots.loss(blank, [run(np.zeros(1), np.ones(1))])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="has no finite time"):
-        bf.plots.loss(blank, run(np.array([np.inf]), np.ones(1)))
-    with pytest.raises(ValueError, match="no point of Trajectory"):
-        bf.plots.loss(blank, run(np.zeros(1), np.ones(1)), log_time=True)
+    invalid("has no finite time", bf.plots.loss, blank, run(np.array([np.inf]), np.ones(1)))
+    invalid("no point of Trajectory", bf.plots.loss, blank, run(np.zeros(1), np.ones(1)), log_time=True)
 
 
 def test_a_run_chooses_its_axes(axes):

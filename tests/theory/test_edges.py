@@ -91,7 +91,7 @@ LOSSES = sampled_from(["square", "logistic"])
 ONCE: dict[str, Any] = {"suppress_health_check": list(HealthCheck), "phases": (Phase.generate,)}
 
 
-@settings(deadline=None, max_examples=15, derandomize=True, **ONCE)
+@settings(max_examples=15, derandomize=True, **ONCE)
 @given(problem=problems.problems(), loss=LOSSES)
 def test_problems_are_right_or_refused(problem, loss):
     """Some 600 calls; the slow test below makes thirty times as many."""
@@ -105,7 +105,7 @@ SMALL_NETWORKS = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=10, derandomize=True, **ONCE)
+@settings(max_examples=10, derandomize=True, **ONCE)
 @given(
     problem=problems.problems(
         ("mirror pairs", "white mirror pairs", "labels on mirror pairs", "axes and their mirror images"),
@@ -121,14 +121,14 @@ def test_small_initial_weights(problem, loss):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400, **ONCE)
+@settings(max_examples=400, **ONCE)
 @given(problem=problems.problems(), loss=LOSSES)
 def test_problems_are_right_or_refused_at_length(problem, loss):
     run(problem, loss)
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150, **ONCE)
+@settings(max_examples=150, **ONCE)
 @given(
     problem=problems.problems(
         ("mirror pairs", "white mirror pairs", "labels on mirror pairs", "mirror pairs in three dimensions"),

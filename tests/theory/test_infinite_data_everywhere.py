@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from refusals import invalid
 
 POPULATION = bf.data.Population(3, linear=[1.0, 0.5, 0], odd=([0, 1, 0], np.tanh), noise=0.1)
 SMALL = bf.networks.gaussian((3, 30, 1), scale=1e-4, seed=1)
@@ -46,8 +47,7 @@ def test_it_works_or_says_that_samples_help(path):
     parameters = inspect.signature(function).parameters.values()
     if not any("Population" in str(parameter.annotation) for parameter in parameters):
         sampled = r"got a Population; use samples of it, population\.sample\(n, seed\)"
-        with pytest.raises(ValueError, match=sampled):
-            called(function, RANK_ONE)
+        invalid(sampled, called, function, RANK_ONE)
         return
     for network in NETWORKS:
         try:
@@ -72,13 +72,10 @@ def test_what_needs_two_layers_says_so():
     deep, wide = bf.networks.gaussian((3, 4, 4, 1), scale=1.0), bf.networks.gaussian((3, 4, 2), scale=1.0)
     biased = bf.Network(RANK_ONE.weights, biases=(np.ones(4), np.ones(1)))
     sampled = r"use samples of the population, population\.sample\(n, seed\)"
+    needed = "infinite data needs a network"
     for model, message in {deep: "of two layers", wide: "of one output", biased: "without biases"}.items():
         for function in (bf.diagnostics.nonlinear_share, bf.diagnostics.square_loss):
-            with pytest.raises(
-                ValueError, match=f"infinite data needs a network {message}, got .*; {sampled}"
-            ):
-                function(model, POPULATION)
-    with pytest.raises(ValueError, match=f"needs a bf.Network, got a ufunc; {sampled}"):
-        bf.diagnostics.even_fraction(np.sin, POPULATION)
+            invalid(f"{needed} {message}, got .*; {sampled}", function, model, POPULATION)
+    invalid(f"needs a bf.Network, got a ufunc; {sampled}", bf.diagnostics.even_fraction, np.sin, POPULATION)
     with pytest.raises(ValueError, match="but the data have 3 dimensions"):
         bf.diagnostics.square_loss(bf.networks.gaussian((4, 2, 1), scale=1.0), POPULATION)

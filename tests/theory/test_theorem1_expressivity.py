@@ -37,7 +37,7 @@ def mirrored(count, d, seed):
     return np.concatenate([x, -x])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     leak=leaks, width=integers(1, 17), d=small, outputs=integers(1, 3), seed=seeds, scale=floats(1e-6, 1e3)
 )
@@ -52,7 +52,7 @@ def test_two_layers_are_a_linear_map_and_an_even_function(leak, width, d, output
     np.testing.assert_allclose(even - linear, output(network, -x), **bound)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(shape=shapes, leak=leaks, seed=seeds, biased=sampled_from([False, True]))
 def test_parts_of_any_network(shape, leak, seed, biased):
     """Even and odd parts by their definition, for any depth, with and without biases."""
@@ -67,7 +67,7 @@ def test_parts_of_any_network(shape, leak, seed, biased):
     assert np.shape(even_part(network, x)) == np.shape(odd_part(network, x)) == network(x).shape
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(shape=shapes, leak=leaks, seed=seeds, factor=floats(1e-6, 1e6))
 def test_bias_free_networks_are_positively_homogeneous(shape, leak, seed, factor):
     leak = leak if leak > 1e-100 else 0.0  # numbers below 1e-308 have fewer digits, and would round
@@ -92,7 +92,7 @@ def test_the_separation_network_is_g_to_the_last_bit():
     np.testing.assert_array_equal(separation_network()(-x), -found)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(d=integers(2, 6), width=integers(1, 9), leak=leaks, seed=seeds)
 def test_odd_networks_are_their_second_form(d, width, leak, seed):
     """Σ v_j[2c²(a_j−b_j)·x + 2k² sgn((a_j−b_j)·x)(|a_j·x| − |b_j·x|)], and odd to rounding."""
@@ -109,7 +109,7 @@ def test_odd_networks_are_their_second_form(d, width, leak, seed):
     np.testing.assert_allclose(network(-x), -network(x), **bound)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(leak=leaks, width=integers(1, 40), d=small, outputs=integers(1, 3), seed=seeds)
 def test_two_layers_have_no_gap(leak, width, d, outputs, seed):
     """Corollary 2: the odd part of two layers is linear, here found by differences and least squares."""
@@ -122,7 +122,7 @@ def test_two_layers_have_no_gap(leak, width, d, outputs, seed):
         np.testing.assert_allclose(found.linear, linear_part(network), atol=1e6 * EPS * terms(network, x))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(leak=floats(0, 0.9), d=integers(2, 4), outputs=integers(1, 2), seed=seeds)
 def test_the_bound_is_attained_and_never_passed(leak, d, outputs, seed):
     """Wide random first layers with the best second layer: at the bound, whatever f; narrow ones above it."""
@@ -146,7 +146,7 @@ def test_the_bound_is_attained_and_never_passed(leak, d, outputs, seed):
     assert error <= found.bound + 1e-9 * np.mean(f**2)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(leak=floats(0, 0.9), width=integers(1, 9), d=integers(2, 5), seed=seeds, learners=seeds)
 def test_no_two_layer_network_comes_closer(leak, width, d, seed, learners):
     """The bound of an odd three-layer function is positive, and random two-layer networks stay above it."""

@@ -10,6 +10,7 @@ import biasfree as bf
 from biasfree.cli._command import app
 from biasfree.diagnostics.advice._checkpoints import Checkpoint, Trend
 from biasfree.networks import checkpoint_files, checkpoint_steps
+from refusals import invalid
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -158,18 +159,13 @@ def test_refusals(run, tmp_path):
         (smaller, r"0\.weight in .* has shape \(8, 3\), the model's has \(7, 3\)"),
         (3, r"must be a torch\.nn\.Module, a function that builds one, or None, got a int"),
     ):
-        with pytest.raises(ValueError, match=message):
-            bf.diagnose_checkpoints(wrong, folder, data)
-    with pytest.raises(ValueError, match="layers=True needs a torch"):
-        bf.diagnose_checkpoints(None, folder, data, layers=True)
+        invalid(message, bf.diagnose_checkpoints, wrong, folder, data)
+    invalid("layers=True needs a torch", bf.diagnose_checkpoints, None, folder, data, layers=True)
     with pytest.raises(ValueError, match="leak is only for checkpoints without a model"):
         bf.diagnose_checkpoints(model, folder, data, leak=0.1)
-    with pytest.raises(ValueError, match=r"no folder .*absent; check the path"):
-        bf.diagnose_checkpoints(model, tmp_path / "absent", data)
+    invalid(r"no folder .*absent; check the path", bf.diagnose_checkpoints, model, tmp_path / "absent", data)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match=r"has no checkpoints; they end in \.pt"):
-        bf.diagnose_checkpoints(model, tmp_path / "empty", data)
+    invalid(r"has no checkpoints; they end in \.pt", bf.diagnose_checkpoints, model, tmp_path / "empty", data)
     with pytest.raises(ValueError, match="checkpoints must be a folder or a list of files, got a NoneType"):
         bf.diagnose_checkpoints(model, None, data)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the list of checkpoints is empty"):
-        bf.diagnose_checkpoints(model, [], data)
+    invalid("the list of checkpoints is empty", bf.diagnose_checkpoints, model, [], data)

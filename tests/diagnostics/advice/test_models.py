@@ -8,6 +8,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.diagnostics.advice._subject import picked
+from refusals import invalid
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(60, 4))
@@ -92,10 +93,8 @@ def test_tuples_and_dicts():
         ((array, array), None, "a tuple with the entries 0, 1; choose one with output="),
         (array, 0, "returns one array, so output=0 has no meaning"),
     ):
-        with pytest.raises(ValueError, match=message):
-            picked(found, output)
-        with pytest.raises(ValueError, match=f"^[^:]*{message}"):
-            bf.diagnose(lambda _, found=found: found, X[:3], Y[:3], output=output)
+        invalid(message, picked, found, output)
+        invalid(f"^[^:]*{message}", bf.diagnose, lambda _, found=found: found, X[:3], Y[:3], output=output)
     report = bf.diagnose(lambda x: {"f": x @ np.ones(4), "x": x}, X, Y, output="f", flips=20)
     assert report.case == "not trained"
 
@@ -104,8 +103,7 @@ def test_outputs_of_any_shape():
     images = RNG.normal(size=(60, 1, 2, 2))
     report = bf.diagnose(lambda x: x, images, images, flips=20)
     assert (report.case, report.verdict) == ("needs none", "effectively linear")
-    with pytest.raises(ValueError, match="has 4 outputs, but the data have 1 targets per sample"):
-        bf.diagnose(lambda x: x, images, Y)
+    invalid("has 4 outputs, but the data have 1 targets per sample", bf.diagnose, lambda x: x, images, Y)
 
 
 def test_any_precision_and_bfloat16_of_jax():
@@ -141,8 +139,7 @@ def test_modules_of_any_precision_are_left_as_they_were():
         report = bf.diagnose(model, X, THREE, flips=20)
         assert report.tables["scores"].columns[1] == "accuracy"
         model.fail = True
-        with pytest.raises(ValueError, match=r"fails on samples of shape \(4,\): out of luck"):
-            bf.diagnose(model, X, THREE)
+        invalid(r"fails on samples of shape \(4,\): out of luck", bf.diagnose, model, X, THREE)
         assert [model.training, model.norm.training, model.second.training] == [True, True, False]
         assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
@@ -157,8 +154,7 @@ def test_labels_and_outputs_that_do_not_fit():
         ([None, *Y[1:]], {}, "got missing values; remove these samples"),
     ):
         given: Any = options
-        with pytest.raises(ValueError, match=message):
-            bf.diagnose(four, X, y, flips=20, **given)
+        invalid(message, bf.diagnose, four, X, y, flips=20, **given)
     ordered = bf.diagnose(
         lambda x: np.stack([-x @ np.ones(4), x @ np.ones(4)], axis=1),
         X,

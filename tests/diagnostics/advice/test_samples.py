@@ -8,6 +8,7 @@ import pytest
 
 import biasfree as bf
 from biasfree.diagnostics.advice._samples import samples_of
+from refusals import invalid
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(40, 3))
@@ -23,12 +24,9 @@ def test_pairs_and_three_arguments_give_the_same():
         bf.diagnose(model, *data, flips=20) for data in ((X, Y), ((X, Y),), (bf.Dataset(X, Y),), ([X, Y],))
     ]
     assert len({report.to_json() for report in reports}) == 1
-    with pytest.raises(ValueError, match="y was given twice"):
-        bf.diagnose(model, bf.Dataset(X, Y), Y)
-    with pytest.raises(ValueError, match="targets are missing: pass them as y"):
-        bf.diagnose(model, X)
-    with pytest.raises(ValueError, match="x and y must have the same length, got 40 and 3"):
-        bf.diagnose(model, X, Y[:3])
+    invalid("y was given twice", bf.diagnose, model, bf.Dataset(X, Y), Y)
+    invalid("targets are missing: pass them as y", bf.diagnose, model, X)
+    invalid("x and y must have the same length, got 40 and 3", bf.diagnose, model, X, Y[:3])
 
 
 def test_data_frames():
@@ -48,8 +46,7 @@ def test_data_frames():
         (None, "pass the name of their column as y, one of a, b, c, y, kind"),
         ("y", "columns kind of the data frame do not hold numbers; encode them"),
     ):
-        with pytest.raises(ValueError, match=message):
-            samples_of(frame, y)
+        invalid(message, samples_of, frame, y)
 
 
 def test_files(tmp_path):
@@ -69,8 +66,7 @@ def test_files(tmp_path):
         ("a.csv", 3, "must be the name of a column"),
     ):
         (tmp_path / "a.txt").touch()
-        with pytest.raises(ValueError, match=message):
-            samples_of(tmp_path / name, y)
+        invalid(message, samples_of, tmp_path / name, y)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +80,7 @@ def test_files(tmp_path):
 )
 def test_a_missing_target_does_not_make_numbers_labels(targets, message, tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(["x,y", *(f"{i},{y}" for i, y in enumerate(targets))]))
-    with pytest.raises(ValueError, match=message):
-        samples_of(tmp_path / "a.csv")
+    invalid(message, samples_of, tmp_path / "a.csv")
 
 
 def test_labels_may_be_whole_numbers_and_words(tmp_path):
@@ -103,11 +98,9 @@ def test_a_folder_of_images(tmp_path):
     assert found.shape == (1, 2, 3)
     assert found.x[:, 0].tolist() == [0, 170 / 255, 85 / 255]
     image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "dog" / "9.png")
-    with pytest.raises(ValueError, match=r"all images must have one size, got \(2, 3\) for .* and \(4, 4\)"):
-        samples_of(tmp_path)
+    invalid(r"all images must have one size, got \(2, 3\) for .* and \(4, 4\)", samples_of, tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match="has no images in folders, one per class"):
-        samples_of(tmp_path / "empty")
+    invalid("has no images in folders, one per class", samples_of, tmp_path / "empty")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +143,7 @@ def test_images_that_cannot_be_read_are_named(content, message, tmp_path):
     pytest.importorskip("PIL.Image")
     (tmp_path / "cat").mkdir()
     (tmp_path / "cat" / "0.png").write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        samples_of(tmp_path)
+    invalid(message, samples_of, tmp_path)
 
 
 def test_datasets_and_loaders_of_pytorch_are_sampled_by_seed():
@@ -210,5 +202,4 @@ def test_arrays_larger_than_memory_are_sampled(tmp_path):
     ],
 )
 def test_other_data_are_refused(data, message):
-    with pytest.raises(ValueError, match=message):
-        samples_of(data)
+    invalid(message, samples_of, data)

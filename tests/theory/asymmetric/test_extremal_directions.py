@@ -12,6 +12,7 @@ from biasfree.theory import extremal_directions
 from biasfree.theory.asymmetric._early_force import early_force
 from biasfree.theory.asymmetric._extremal_directions import _climbs
 from biasfree.theory.asymmetric._planar_extrema import planar_maxima
+from refusals import invalid
 
 seeds = integers(0, 2**31)
 
@@ -36,7 +37,7 @@ def generic(seed, *, samples=8, dimensions=2):
     return bf.Dataset(rng.normal(size=(samples, dimensions)), rng.normal(size=samples))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(samples=integers(1, 9), leak=sampled_from([0.0, 0.1, 0.7, 1.0]), seed=seeds)
 def test_the_plane_against_a_grid(samples, leak, seed):
     """Every maximum of a grid is beside one that is returned, and near each of those nothing is higher."""
@@ -56,7 +57,7 @@ def test_the_plane_against_a_grid(samples, leak, seed):
             assert (around < rate + 1e-14).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(samples=integers(1, 8), leak=just(0.0) | floats(1e-6, 1), seed=seeds)
 def test_ascents_find_what_the_plane_has(samples, leak, seed):
     """Two ways that share the force only: enumeration of sectors, and certified ascents."""
@@ -74,7 +75,7 @@ def test_ascents_find_what_the_plane_has(samples, leak, seed):
                 assert np.abs(climbed - direction).max(axis=1).min(initial=1) < 1e-14 / way(direction) + 1e-11
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(dimensions=integers(3, 6), samples=integers(1, 14), leak=sampled_from([0.0, 0.4, 1.0]), seed=seeds)
 def test_certified_extrema_are_extrema(dimensions, samples, leak, seed):
     """No tangent leads up from any of them, to first order and to second."""
@@ -244,19 +245,15 @@ def test_refusals():
     data = generic(0)
     with pytest.raises(ValueError, match=r"one output, got 2; pass each y\[:, k\]"):
         extremal_directions(bf.Dataset(data.x, np.ones((8, 2))))
-    with pytest.raises(ValueError, match=r"leak must lie in \[0, 1\], got 1.5"):
-        extremal_directions(data, leak=1.5)
-    with pytest.raises(ValueError, match="unknown loss 'hinge'"):
-        extremal_directions(data, loss="hinge")
-    with pytest.raises(ValueError, match="labels -1 and \\+1"):
-        extremal_directions(data, loss="logistic")
-    with pytest.raises(ValueError, match="starts must be a whole number of at least 1"):
-        extremal_directions(data, starts=0)
+    invalid(r"leak must lie in \[0, 1\], got 1.5", extremal_directions, data, leak=1.5)
+    invalid("unknown loss 'hinge'", extremal_directions, data, loss="hinge")
+    invalid("labels -1 and \\+1", extremal_directions, data, loss="logistic")
+    invalid("starts must be a whole number of at least 1", extremal_directions, data, starts=0)
     with pytest.raises(ValueError, match="these have 3 dimensions; use `directions`"):
         extremal_directions(generic(0, dimensions=3)).angles  # noqa: B018
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds)
 def test_a_plane_in_space_is_a_plane(seed):
     """Inputs that span two of four dimensions: all extrema, in the span."""

@@ -27,7 +27,7 @@ def drawn(widths, d, outputs, leak, samples, seed, *, scale=1.0):
     return network, oracles.random_data(samples, d, outputs=outputs, seed=seed + 1)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     widths=hidden, d=integers(1, 5), outputs=integers(1, 3), leak=leaks, samples=integers(1, 17), seed=seeds
 )
@@ -43,7 +43,7 @@ def test_gated_velocity_is_the_gradient(widths, d, outputs, leak, samples, seed)
         np.testing.assert_allclose(v, -g, rtol=0, atol=1e-13 * max(size, 1))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     widths=hidden, d=integers(1, 5), outputs=integers(1, 3), leak=leaks, samples=integers(1, 17), seed=seeds
 )
@@ -91,7 +91,7 @@ def until_a_gate_changes(network, data, end):
     return run.t, [np.array(layer) for layer in zip(*(layers(state) for state in run.y.T), strict=True)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     widths=hidden, d=integers(1, 4), outputs=integers(1, 2), leak=leaks, samples=integers(1, 6), seed=seeds
 )
@@ -121,7 +121,7 @@ def test_gated_flow_is_the_simulated_flow_while_patterns_hold():
         np.testing.assert_allclose(gated.loss, simulated.loss, rtol=1e-7)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(leak=floats(0, 0.9), width=integers(2, 9), seed=seeds, scale=floats(1e-6, 0.5))
 def test_symmetric_data_and_one_direction_make_two_classes(leak, width, seed, scale):
     """Thm. 5 as a case: exact for all times, whatever samples the turning hyperplane passes (Lemma 10)."""
@@ -139,7 +139,7 @@ def test_symmetric_data_and_one_direction_make_two_classes(leak, width, seed, sc
     )
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(seed=seeds, scale=sampled_from([1e-20, 1e-4, 0.3]))
 def test_independent_points_are_a_class_each(seed, scale):
     data = bf.data.xor()

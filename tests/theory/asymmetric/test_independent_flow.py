@@ -31,7 +31,7 @@ def rates(data):
     return np.abs(data.y) * np.linalg.norm(data.x, axis=1) / len(data)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     count=integers(1, 4),
     d=integers(2, 4),
@@ -56,7 +56,7 @@ def test_from_its_network_the_solution_is_the_raw_flow(count, d, width, scale, l
     np.testing.assert_allclose(solved.loss, losses, rtol=1e-11, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(count=integers(1, 4), d=integers(2, 4), width=integers(1, 12), logistic=booleans(), seed=seeds)
 def test_turned_points_give_the_turned_solution(count, d, width, logistic, seed):
     data = independent_points(count, d, seed, labels=logistic)
@@ -78,7 +78,7 @@ def test_turned_points_give_the_turned_solution(count, d, width, logistic, seed)
     np.testing.assert_allclose(other.loss, one.loss, rtol=1e-8, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(count=integers(1, 4), d=integers(2, 4), logistic=booleans(), seed=seeds)
 @example(count=2, d=4, logistic=False, seed=2**31)
 def test_the_network_has_the_outputs_of_the_equations(count, d, logistic, seed):
@@ -157,7 +157,7 @@ def early(w, a, data, until):
     return state[:-1], state[-1]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(count=integers(1, 4), d=integers(2, 3), seed=seeds)
 def test_sorted_weights_are_those_that_the_early_flow_grows_into(count, d, seed):
     """ρ_i(0) = lim e^{−2s_it}Σ(w·x̂_i + |a|)²/4 over the neurons that end on point i."""
@@ -204,7 +204,7 @@ def test_random_weights_agree_to_the_square_of_their_scale(points, loss):
             assert np.abs(simulated - solved).max() < scale**2 * 4 + 1e-7
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(points=sampled_from(sorted(SETS)), share=floats(0.01, 0.99), seed=seeds, scale=floats(1e-150, 1e-2))
 def test_learning_times_are_when_the_share_is_reached(points, share, seed, scale):
     data = SETS[points]

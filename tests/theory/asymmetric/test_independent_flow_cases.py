@@ -7,6 +7,7 @@ import biasfree as bf
 import oracles
 from biasfree.theory import independent_flow, independent_network, learning_times
 from biasfree.theory.asymmetric._independent_flow import ASSUMES
+from refusals import invalid, refused
 
 PAIR, XOR = bf.data.orthogonal_pair(), bf.data.xor()
 NET = bf.networks.gaussian((2, 30, 1), scale=1e-4, seed=0)
@@ -21,10 +22,8 @@ def test_times_zero_and_infinity():
     np.testing.assert_allclose(run.objective, run.loss)
     assert run.stats.method == "independent_flow"
     assert set(run.stats.defects) == {hypothesis.key for hypothesis in ASSUMES}
-    with pytest.raises(ValueError, match="finite"):
-        independent_flow(NET, XOR, [0.0, np.inf], loss="logistic")
-    with pytest.raises(ValueError, match="end ts earlier"):
-        independent_flow(NET, XOR, [1e308], loss="logistic")
+    invalid("finite", independent_flow, NET, XOR, [0.0, np.inf], loss="logistic")
+    invalid("end ts earlier", independent_flow, NET, XOR, [1e308], loss="logistic")
 
 
 def test_logistic_outputs_grow_like_the_logarithm_of_time():
@@ -95,12 +94,10 @@ def test_neurons_change_their_point_where_the_inner_weights_win():
 def test_other_points_are_refused():
     for x, y in [([[1, 0.0], [1, 1]], [1, -1]), ([[1, 0.0], [0, 1]], [1, 1]), ([[1, 0.0], [2, 0]], [1, 1])]:
         message = r"independent points \(TMLR Figs. 4 and 8\).*bf.data.xor.*bf.theory.gated_flow"
-        with pytest.raises(bf.AssumptionError, match=message) as refusal:
-            independent_flow(NET, bf.Dataset(np.array(x), np.array(y)), [1.0])
-        assert refusal.value.defect > 0.7
+        refusal = refused(message, independent_flow, NET, bf.Dataset(np.array(x), np.array(y)), [1.0])
+        assert refusal.defect > 0.7
     nearly = bf.Dataset(PAIR.x + np.array([[1e-6, 0], [0, 0]]), PAIR.y)
-    with pytest.raises(bf.AssumptionError, match="independent points"):
-        independent_flow(NET, nearly, [1.0])
+    refused("independent points", independent_flow, NET, nearly, [1.0])
     independent_flow(NET, nearly, [1.0], independent_tolerance=1e-5)
     for x, y in [([[1, 0.0], [0, 0]], [1, -1]), ([[1, 0.0], [0, 1]], [1, 0])]:
         with pytest.raises(bf.AssumptionError, match=r"independent points.* is nan"):
@@ -109,21 +106,14 @@ def test_other_points_are_refused():
 
 def test_large_weights_and_other_networks_are_refused():
     large = bf.networks.gaussian((2, 30, 1), scale=0.5, seed=0)
-    with pytest.raises(
-        bf.AssumptionError,
-        match=r"already sorted.*bf.theory.independent_network",
-    ):
-        independent_flow(large, XOR, [1.0])
+    refused(r"already sorted.*bf.theory.independent_network", independent_flow, large, XOR, [1.0])
     independent_flow(large, XOR, [1.0], small_tolerance=np.inf)
     # a layer of zeros grows from the other: what counts is the larger of the two
     for first, second in ((large.weights[0], np.zeros((1, 30))), (np.zeros((30, 2)), large.weights[1])):
         for call in (lambda net: independent_flow(net, XOR, [1.0]), lambda net: learning_times(net, XOR)):
-            with pytest.raises(bf.AssumptionError, match=r"already sorted|exactly on the hyperplane"):
-                call(bf.Network((first, second)))
-    with pytest.raises(bf.AssumptionError, match=r"a ReLU network, α = 0"):
-        independent_flow(bf.Network(NET.weights, leak=0.1), XOR, [1.0])
-    with pytest.raises(bf.AssumptionError, match="two layers"):
-        learning_times(bf.networks.gaussian((2, 3, 3, 1), scale=1e-3), XOR)
+            refused(r"already sorted|exactly on the hyperplane", call, bf.Network((first, second)))
+    refused(r"a ReLU network, α = 0", independent_flow, bf.Network(NET.weights, leak=0.1), XOR, [1.0])
+    refused("two layers", learning_times, bf.networks.gaussian((2, 3, 3, 1), scale=1e-3), XOR)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -147,10 +137,8 @@ def test_the_defect_bounds_the_error(seed):
 
 
 def test_wrong_calls_say_what_to_do():
-    with pytest.raises(ValueError, match=r"share must lie between 0 and 1, got 1.0"):
-        learning_times(NET, XOR, share=1.0)
-    with pytest.raises(ValueError, match="unknown loss"):
-        independent_flow(NET, XOR, [1.0], loss="hinge")
+    invalid(r"share must lie between 0 and 1, got 1.0", learning_times, NET, XOR, share=1.0)
+    invalid("unknown loss", independent_flow, NET, XOR, [1.0], loss="hinge")
     with pytest.raises(ValueError, match=r"needs labels -1 and \+1"):
         independent_flow(NET, bf.Dataset(XOR.x, 2 * XOR.y), [1.0], loss="logistic")
     with pytest.raises(TypeError, match=r"small_tolerance=0.01"):

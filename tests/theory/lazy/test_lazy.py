@@ -11,6 +11,7 @@ from biasfree.theory import infinite_width_kernel, kernel, lazy_flow
 from biasfree.theory.lazy import _lazy_flow
 from biasfree.theory.lazy._lazy_flow import LAZY
 from biasfree.theory.lazy._tangents import Tangents
+from refusals import invalid
 
 DEPTHS = st.sampled_from([(2, 5, 1), (3, 4, 2), (2, 4, 3, 1)])
 
@@ -50,7 +51,7 @@ def jacobian(network, x, step=1e-6):
     return np.array(columns).T
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(DEPTHS, st.floats(0, 1), st.booleans(), st.integers(0, 2**31))
 def test_the_kernel_is_that_of_finite_differences(sizes, leak, biased, seed):
     """To the error of central differences; a kink within a step of 1e-6 would spoil them, and is rare."""
@@ -60,7 +61,7 @@ def test_the_kernel_is_that_of_finite_differences(sizes, leak, biased, seed):
     np.testing.assert_allclose(found, j @ j.T, atol=1e-6 * np.abs(found).max())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(0, 1), st.integers(1, 12), st.integers(0, 2**31))
 def test_the_odd_part_of_every_kernel_of_two_layers_is_linear(leak, width, seed):
     """Θ(x, x′) − Θ(x, −x′), over 2, is linear in x′ for fixed x: a fit by a linear map leaves rounding."""
@@ -72,7 +73,7 @@ def test_the_odd_part_of_every_kernel_of_two_layers_is_linear(leak, width, seed)
     np.testing.assert_allclose(odd.T, fit, atol=1e-12 * max(1.0, np.abs(both).max()))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(0, 1), st.floats(0, 2), st.floats(0, 2), st.integers(0, 2**31))
 def test_the_odd_part_at_infinite_width(leak, sigma_w, sigma_a, seed):
     """c²(σ_w² + σ_a²) x·x′, also for x′ = x and −x."""
@@ -114,7 +115,7 @@ def test_angles_near_zero_and_pi_keep_their_digits():
         assert abs(found - float(exact)) <= 1e-15
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(DEPTHS, st.floats(0, 1), st.booleans(), st.integers(0, 2**31))
 def test_lazy_flow_solves_the_linearized_equations(sizes, leak, biased, seed):
     """θ̇ = −Jᵀ(f₀ + J(θ − θ₀) − y)/P, J by finite differences, by SciPy."""
@@ -209,7 +210,7 @@ def test_zero_weights_do_not_move():
     assert run.loss[0] == run.loss[1]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(0, 1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30), st.integers(0, 2**31))
 def test_the_kernel_of_two_layers_has_rank_at_most_the_number_of_first_weights(leak, h, d, samples, seed):
     """w_h·∂f/∂w_h = a_h·∂f/∂a_h for every neuron, so HD of the H(D+1) derivatives are independent at most."""
@@ -249,7 +250,7 @@ def test_it_is_exact_for_one_layer(leak):
     np.testing.assert_allclose(kernel(network, data), data.x @ data.x.T, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 6), st.integers(0, 2**31))
 def test_the_kernel_of_two_linear_layers_is_bilinear_and_moves(width, seed):
     """Leak 1: Θ = xᵀ(W₁ᵀW₁ + |W₂|²)x′, of rank D at most; it is not constant, since weights move."""
@@ -342,10 +343,8 @@ def test_wrong_calls():
     x = np.ones((2, 3))
     with pytest.raises(ValueError, match="x and x2 must have shapes"):
         infinite_width_kernel(x, np.ones((2, 2)), leak=0.0, sigma_w=1.0, sigma_a=1.0)
-    with pytest.raises(ValueError, match="leak must lie in"):
-        infinite_width_kernel(x, x, leak=2.0, sigma_w=1.0, sigma_a=1.0)
-    with pytest.raises(ValueError, match="sigma_w must not be negative"):
-        infinite_width_kernel(x, x, leak=0.0, sigma_w=-1.0, sigma_a=1.0)
+    invalid("leak must lie in", infinite_width_kernel, x, x, leak=2.0, sigma_w=1.0, sigma_a=1.0)
+    invalid("sigma_w must not be negative", infinite_width_kernel, x, x, leak=0.0, sigma_w=-1.0, sigma_a=1.0)
     with pytest.raises(ValueError, match="match their sizes"):
         kernel(bf.networks.gaussian((2, 3, 1), scale=1.0), bf.Dataset(x, [1.0, 2.0]))
 

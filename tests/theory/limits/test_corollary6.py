@@ -26,7 +26,7 @@ def long_enough(data, w, leak, l2=0.0):
     return 30 / (c * s - l2) + 30 / slowest
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(leak=leaks, d=dimensions, seed=seeds)
 def test_square_loss_ends_at_least_squares(leak, d, seed):
     data = bf.data.odd_sine(n=30, d=d, seed=seed)
@@ -40,7 +40,7 @@ def test_square_loss_ends_at_least_squares(leak, d, seed):
     np.testing.assert_allclose(run[-1].norms, final_norm(w, leak=leak), rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(leak=leaks, d=dimensions, seed=seeds, share=floats(0.02, 0.8))
 def test_square_loss_with_l2_ends_at_its_minimum(leak, d, seed, share):
     data = bf.data.odd_sine(n=30, d=d, seed=seed)
@@ -53,7 +53,7 @@ def test_square_loss_with_l2_ends_at_its_minimum(leak, d, seed, share):
     np.testing.assert_allclose(run[-1].norms, final_norm(w, leak=leak), rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(leak=leaks, width=integers(2, 9), seed=seeds, share=floats(0, 1.5), size=floats(0.01, 2))
 @example(leak=0.0, width=2, seed=124535, share=1 - 2**-53, size=1.0)  # λ/c is s to the last bit
 def test_no_network_is_below_the_limit(leak, width, seed, share, size):

@@ -8,11 +8,12 @@ from scipy.optimize import minimize
 
 import biasfree as bf
 from biasfree.theory import final_norm, l2_solution, least_squares
+from refusals import invalid
 
 seeds = integers(0, 2**31)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(samples=integers(1, 12), d=integers(1, 6), seed=seeds, share=floats(0, 0.999), leak=floats(0, 1))
 def test_l2_solution_is_stationary(samples, d, seed, share, leak):
     """Σw + (λ/c)w/|w| = β, also where Σ is singular; then w lies in the span of the inputs."""
@@ -27,7 +28,7 @@ def test_l2_solution_is_stationary(samples, d, seed, share, leak):
     np.testing.assert_allclose(outside, 0, atol=float(1e-10 * np.linalg.norm(w)))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=seeds, size=floats(1e-3, 1e3), share=floats(0, 2))
 def test_l2_solution_on_white_inputs(seed, size, share):
     white = bf.data.whiten(bf.data.odd_sine(n=9, d=4, seed=seed))
@@ -61,17 +62,13 @@ def test_shapes_follow_the_targets():
     column = bf.Dataset(x, y[:, :1])
     assert least_squares(column).shape == l2_solution(column, 1e-3).shape == (1, 3)
     np.testing.assert_array_equal(l2_solution(column, 0.0), least_squares(column))
-    with pytest.raises(ValueError, match=r"one output, got 3; call it for each y\[:, k\]"):
-        l2_solution(bf.Dataset(x, y), 0.1)
+    invalid(r"one output, got 3; call it for each y\[:, k\]", l2_solution, bf.Dataset(x, y), 0.1)
 
 
 def test_final_norm():
     assert final_norm([3.0, 4.0]) == pytest.approx(np.sqrt(10))
     assert final_norm([[3.0, 4.0]], leak=1.0) == pytest.approx(np.sqrt(5))
     assert final_norm([0.0]) == 0
-    with pytest.raises(ValueError, match=r"shape \(D,\) or \(1, D\), got \(2, 2\)"):
-        final_norm(np.eye(2))
-    with pytest.raises(ValueError, match=r"leak must lie in \[0, 1\], got 2"):
-        final_norm([1.0], leak=2.0)
-    with pytest.raises(ValueError, match="l2 must not be negative"):
-        l2_solution(bf.Dataset([[1.0]], [1.0]), -1.0)
+    invalid(r"shape \(D,\) or \(1, D\), got \(2, 2\)", final_norm, np.eye(2))
+    invalid(r"leak must lie in \[0, 1\], got 2", final_norm, [1.0], leak=2.0)
+    invalid("l2 must not be negative", l2_solution, bf.Dataset([[1.0]], [1.0]), -1.0)

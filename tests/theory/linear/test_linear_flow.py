@@ -79,7 +79,7 @@ def overlap(network, data):
     return np.linalg.cond(network.weights[1].T @ u + network.weights[0] @ vt.T)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     shape=sampled_from(SHAPES),
     balance=balances,
@@ -102,7 +102,7 @@ def test_fifty_digits(shape, balance, seed, exponent, size, st):
     assert relative(solved.maps[0], expected[d:, :d]) < 1e-10
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(shape=sampled_from(SHAPES), balance=balances, seed=seeds, scale=floats(0.05, 1.5), size=floats(0.4, 2))
 def test_it_is_the_flow_of_the_raw_network(shape, balance, seed, scale, size):
     """DOP853 on the weights, from the gradients of the samples."""
@@ -117,7 +117,7 @@ def test_it_is_the_flow_of_the_raw_network(shape, balance, seed, scale, size):
     np.testing.assert_allclose(solved.loss, losses, rtol=1e-8)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(
     shape=sampled_from([(3, 2, 4), (3, 6, 2)]),
     balance=balances,
@@ -155,7 +155,7 @@ def printed(network, data, t):
     return z @ inverse(m) @ z.T
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     shape=sampled_from([(2, 2, 2), (4, 3, 3), (3, 3, 5)]), seed=seeds, scale=floats(0.1, 1), t=floats(0, 5)
 )
@@ -168,7 +168,7 @@ def test_it_is_the_printed_formula_where_that_applies(shape, seed, scale, t):
     assert relative(gram, printed(network, data, t)) < 1e-13 * condition**4
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(d=integers(1, 6), width=integers(2, 9), seed=seeds, exponent=floats(-150, 0), size=floats(0.3, 3))
 def test_one_output_of_one_direction_is_corollary_14(d, width, seed, exponent, size):
     data = task(d, 1, seed, size=size)
@@ -183,7 +183,7 @@ def test_one_output_of_one_direction_is_corollary_14(d, width, seed, exponent, s
     assert (np.linalg.norm(one.maps - other.maps, axis=(1, 2)) <= error * np.maximum(sizes, 1e-300)).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     shape=sampled_from(SHAPES), balance=balances, seed=seeds, exponent=floats(-8, 0.3), size=floats(0.3, 3)
 )
@@ -202,7 +202,7 @@ def test_the_balance_is_conserved(shape, balance, seed, exponent, size):
         assert np.abs(gram @ j @ gram - lam * gram).max() <= 1e-13 * np.linalg.norm(gram) ** 2
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(shape=sampled_from(SHAPES), balance=balances, seed=seeds, scale=floats(0.1, 1), t=floats(0.1, 3))
 def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
     data, network = task(shape[0], shape[2], seed), start(shape, balance, scale=scale, seed=seed)
@@ -217,7 +217,7 @@ def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
     assert relative(then, whole) < 1e-13 * growth
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     shape=sampled_from(SHAPES), balance=balances, seed=seeds, exponent=floats(-150, 0.3), size=floats(0.3, 3)
 )

@@ -35,7 +35,7 @@ def exact_clock(a, s, depth):
     return value / (depth * s**p)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(depth=depths, exponent=floats(-300, 6), s=floats(0.05, 20), share=floats(0.001, 0.999))
 def test_course_to_fifty_digits(depth, exponent, s, share):
     """From 1e-300 to 1e6: a(t) is the exact solution at a time that differs from t by rounding.
@@ -58,7 +58,7 @@ def test_course_to_fifty_digits(depth, exponent, s, share):
         assert float(abs(missed)) / scale < 1e-12
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(depth=depths, exponent=floats(-100, 6), s=floats(0.05, 20), share=floats(0.01, 0.99))
 @example(depth=2, exponent=4.0, s=1.0, share=0.0625)  # ln b and ln|1 − b| cancel four digits of five
 def test_time_to_fifty_digits(depth, exponent, s, share):
@@ -72,7 +72,7 @@ def test_time_to_fifty_digits(depth, exponent, s, share):
         assert abs(found / exact - 1) < 2000 * EPS * (1 + abs(np.log(start / s)))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(depth=integers(3, 12), exponent=floats(-6, 2), s=floats(0.1, 5))
 def test_course_obeys_its_equation(depth, exponent, s):
     """Central differences: (h²/6)·|a‴| with h = 1e-4 of the time scale, and rounding eps/h."""
@@ -89,7 +89,7 @@ def test_course_obeys_its_equation(depth, exponent, s):
     assert abs((after - before) / (2 * h) - rate) < 1e-7 * abs(rate) + rounding
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     depth=integers(1, 5),
     d=integers(1, 5),
@@ -110,7 +110,7 @@ def test_modes_are_the_flow_of_the_raw_network(depth, d, k, seed, low, size):
     np.testing.assert_allclose(solved.loss, [oracles.loss(n, data) for n in solved], rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=9)
+@settings(max_examples=9)
 @given(depth=sampled_from([2, 3, 4]), seed=seeds, exponent=sampled_from([-1, -2, -3]))
 def test_simulator_agrees(depth, seed, exponent):
     data = task(3, 2, seed)
@@ -126,7 +126,7 @@ def test_simulator_agrees(depth, seed, exponent):
     np.testing.assert_allclose(solved.loss, simulated.loss, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(d=integers(1, 6), k=integers(1, 6), seed=seeds, exponent=floats(-12, 0), size=floats(0.3, 3))
 def test_two_layers_are_the_general_solution(d, k, seed, exponent, size):
     data = task(d, k, seed, size=size)

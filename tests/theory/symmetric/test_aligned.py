@@ -12,7 +12,7 @@ from biasfree.theory.hypotheses import EQUIVALENCE
 from biasfree.theory.symmetric._aligned import growing_part
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(leak=floats(0, 1), width=integers(4, 17), d=integers(2, 6), seed=integers(0, 2**31))
 def test_growing_part_of_the_early_flow(leak, width, d, seed):
     """d/dt (W₁, W₂) = c(W₂ᵀβᵀ, βᵀW₁ᵀ) leaves r₁β̄ᵀe^{cst} and r₁ᵀe^{cst} once the rest has decayed."""

@@ -8,7 +8,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 import biasfree as bf
 import oracles
 
-settings_ = settings(deadline=None, max_examples=30)
+settings_ = settings(max_examples=30)
 
 
 def symmetric(loss, seed):

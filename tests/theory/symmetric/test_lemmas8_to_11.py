@@ -38,7 +38,7 @@ def trace_of_covariance(x):
     return np.sum(x**2) / len(x)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(leak=leaks, d=small, width=widths, seed=seeds, size=sizes)
 def test_lemma_8(leak, d, width, seed, size):
     """|⟨σσᵀ⟩| ≤ |W₁|² Tr Σ, in its sharpest form: trace norm on the left, spectral norm on the right."""
@@ -49,7 +49,7 @@ def test_lemma_8(leak, d, width, seed, size):
     assert left <= np.linalg.norm(w, ord=2) ** 2 * trace_of_covariance(x) * (1 + 200 * EPS)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(leak=leaks, d=small, width=widths, seed=seeds, size=sizes)
 def test_lemma_9_with_its_missing_factor(leak, d, width, seed, size):
     """|⟨σ ⊙ σ′ xᵀ⟩| ≤ |W₁| Tr Σ, and as it is used in Theorem 13: |⟨σ′ ⊙ W₂ᵀW₂σ xᵀ⟩| ≤ |W₂|²|W₁| Tr Σ."""
@@ -72,7 +72,7 @@ def test_lemma_9_as_printed_fails_for_small_inputs():
     assert np.linalg.norm((sigma * slope).T @ x / 2) <= right
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(d=small, seed=seeds)
 def test_lemma_10_with_its_factor(d, seed):
     """The mean over the half space r·x > 0, 2∫_{S⁺}, has the moments of the whole; ½∫_{S⁺} a quarter of them.
@@ -108,7 +108,7 @@ def test_lemma_10_fails_with_samples_on_the_hyperplane():
     np.testing.assert_array_equal(x.T @ x / 4, np.diag([0.5, 0.5]))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(leak=leaks, d=small, width=widths, seed=seeds)
 def test_lemma_11(leak, d, width, seed):
     """⟨σ′ ⊙ W₂ᵀ y xᵀ⟩ = c·W₂ᵀβᵀ and ⟨yσᵀ⟩ = c·βᵀW₁ᵀ, at any weights."""
@@ -138,7 +138,7 @@ def test_lemma_11_on_the_hyperplane():
     np.testing.assert_allclose(y @ sigma / 4, 0.6 * w @ beta, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(leak=floats(0, 0.9), d=small, width=integers(2, 9), seed=seeds)
 def test_the_halves_of_the_logistic_proof(leak, d, width, seed):
     """Erratum 5: on S⁺ a positive W₂ has slope 1, where the proof prints α; the sum of the halves is right.

@@ -31,7 +31,7 @@ def integrated(network, data, ts):
     return solve_ivp(field, span, start, t_eval=c * ts, method="DOP853", rtol=1e-13, atol=1e-18).y.T
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     leak=leaks,
     width=integers(2, 17),
@@ -52,7 +52,7 @@ def test_closed_form_is_the_flow(leak, width, d, seed, scale, size):
     np.testing.assert_allclose(maps, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(leak=leaks, d=integers(1, 6), seed=seeds, scale=floats(1e-8, 1), size=floats(0.3, 3))
 def test_closed_form_is_the_reduced_flow(leak, d, seed, scale, size):
     data = white_data(d, seed, size=size)
@@ -138,7 +138,7 @@ def distance(found, exact):
     return gap / mp.sqrt(sum(b**2 for b in exact))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     leak=leaks,
     d=integers(1, 5),
@@ -170,7 +170,7 @@ def test_twelve_digits(leak, d, seed, exponent, size, toward):
             assert distance(found, exact) < 1e-12
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds, exponent=floats(-150, 0), near=floats(-15, -1))
 def test_near_the_opposite_direction_errors_are_the_inputs(seed, exponent, near):
     """For r·β̄ < −0.9 the error is at most 1e-15 times the condition number, and nothing is NaN."""
