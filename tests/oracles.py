@@ -65,7 +65,7 @@ def descended(network, data, *, step, steps, kind="square", l2=0.0):
 
 
 class TooLong(RuntimeError):
-    """A reference flow took more evaluations than it was given."""
+    """A reference flow took more evaluations than it was given, or had to give up."""
 
 
 def flow(network, data, ts, *, kind="square", l2=0.0, rtol=1e-12, trained=None, most=10**6):
@@ -99,7 +99,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
 
     One array per layer, with a leading time axis. Biases are not trained. The problem is stiff, hence BDF;
     LSODA also has a method for problems that are not, and the last bits decide whether it stays with it.
-    Raises `TooLong` after `most` evaluations.
+    Raises `TooLong` after `most` evaluations, or where steps become too short for floating-point times.
     """
     shapes = [w.shape for w in network.weights]
     ends = np.cumsum([0, *(w.size for w in network.weights)])
@@ -152,7 +152,8 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
     start = np.concatenate([w.ravel() for w in network.weights])
     floor = rtol * (np.abs(start).max() or 1.0) * 1e-3  # from zero weights too
     found = solve_ivp(field, (0, ts[-1]), start, "BDF", t_eval=ts, jac=jacobian, rtol=rtol, atol=floor)
-    assert found.success, found.message
+    if not found.success:
+        raise TooLong(found.message)
     return unpacked(found.y.T)
 
 

@@ -16,7 +16,10 @@ from biasfree.markup import Markup, tag
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_WIDTH, _HEIGHT, _MARGIN = 180, 90, 8  # pixels of a picture
+#: Pixels of a picture.
+_WIDTH = 180
+_HEIGHT = 90
+_MARGIN = 8
 _SHOWN = 200  # points or bars of a picture
 _ITEMS = 12  # items of a list
 _LETTERS = 400  # of one text

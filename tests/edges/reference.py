@@ -21,10 +21,7 @@ MOST = 3_000  # evaluations of a reference flow
 def kinked_flow(network, data, ts, **more):
     if not any(w.any() for w in network.weights):
         return [np.repeat(w[None], len(ts), axis=0) for w in network.weights]  # at rest
-    try:
-        return oracles.kinked_flow(network, data, ts, most=MOST, **more)
-    except UserWarning:  # LSODA gave up
-        raise oracles.TooLong from None
+    return oracles.kinked_flow(network, data, ts, most=MOST, **more)
 
 
 def fits(ref):

@@ -137,7 +137,9 @@ def sphere(
 
     Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
     """
-    (n, d), radius, rng = counts(n, d), positive("radius", radius), generator(seed)
+    n, d = counts(n, d)
+    radius = positive("radius", radius)
+    rng = generator(seed)
     w = rng.uniform(-0.5, 0.5, size=d)
     x = rng.normal(size=(n, d))
     x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
@@ -235,7 +237,9 @@ def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) 
 
     Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
     """
-    (n, d), neurons, rng = counts(n, d), whole("neurons", neurons), generator(seed)
+    n, d = counts(n, d)
+    neurons = whole("neurons", neurons)
+    rng = generator(seed)
     affordable(f"the weights of {neurons} neurons", neurons * (n + d))
     teacher = rng.normal(size=(neurons, d))
     x = rng.normal(size=(n, d))

@@ -78,7 +78,9 @@ def laziness(trajectory: Trajectory, data: Dataset) -> Laziness:
 
     Reference: Jacot et al. (2018); Cristianini et al. (2001) for the alignment.
     """
-    first, last, some = trajectory[0], trajectory[-1], _some(data)
+    first = trajectory[0]
+    last = trajectory[-1]
+    some = _some(data)
     return Laziness(
         weight_movement(last, first),
         kernel_movement(last, first, some),

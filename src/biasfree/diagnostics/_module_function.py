@@ -114,7 +114,9 @@ def directional(call: Call) -> dict[str, float]:
             raise ValueError("outputs are not finite")
         return found
 
-    f, other, zero = at(lambda x: x.clone()), at(lambda x: x.roll(1, 0)), at(lambda x: x * 0)
+    f = at(lambda x: x.clone())
+    other = at(lambda x: x.roll(1, 0))
+    zero = at(lambda x: x * 0)
     both = [(at(lambda x, s=s: x + s * x.roll(1, 0)), s) for s in (1, -1)]
     scaled = [at(lambda x, c=c: c * x) / c for c in (0.5, 2.0)]
     return {

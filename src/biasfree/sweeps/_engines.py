@@ -91,7 +91,9 @@ class Processes:
     def __init__(self, job: Job, workers: int):
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        self.slots, self.deaths, self._job = workers, (BrokenProcessPool,), job
+        self.slots = workers
+        self.deaths = (BrokenProcessPool,)
+        self._job = job
         self._executors: dict[int, Any] = {}
 
     def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
@@ -126,7 +128,9 @@ class Cluster:
             kind = type(client).__name__
             raise ValueError(f"client must be a synchronous dask.distributed.Client, got a {kind}.")
         self.deaths = (KilledWorker,)
-        self._client, self._slots, self._counted = client, _PARTS, 0.0
+        self._client = client
+        self._slots = _PARTS
+        self._counted = 0.0
         self._executor = client.get_executor(pure=False)
         self._job = client.submit(_same, job, pure=False)
 

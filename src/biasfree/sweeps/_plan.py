@@ -73,7 +73,9 @@ class Plan:
 
 def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
-    grid, store, version = sweep.grid, sweep.store, sweep.version()
+    grid = sweep.grid
+    store = sweep.store
+    version = sweep.version()
     content = store.content()
     done, broken = _counted(grid.calls(version.digest), content)
     older = [*stale_versions(sweep, grid.calls, version)]

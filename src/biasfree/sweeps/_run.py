@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 #: Seconds that the calls of one part take together, and the most calls in a part.
 _PART, _MOST = 0.2, 256
 #: Seconds between two looks at the engine; between two messages on a terminal, and elsewhere.
-_BEAT, _TERMINAL, _ELSEWHERE = 0.1, 0.2, 30.0
+_BEAT = 0.1
+_TERMINAL = 0.2
+_ELSEWHERE = 30.0
 
 
 def run(
@@ -44,7 +46,9 @@ def run(
         if value is not None:
             whole(name, value)
     mine = _belongs(shard)
-    version, function, store = sweep.version(), pickled(sweep.function), sweep.store
+    version = sweep.version()
+    function = pickled(sweep.function)
+    store = sweep.store
     store.prepare()
     note(store, sweep.name, sweep.grid, version)
     _report_stale(sweep, calls, version, keep_stale, progress)
@@ -91,8 +95,13 @@ class _Making:
     def __init__(
         self, sweep: Sweep, version: Version, total: int, progress: bool, stopped: Callable[[], object]
     ):
-        self._name, self._store, self._per_call = sweep.name, sweep.store, sweep.grid.per_call
-        self._version, self._total, self._progress, self._stopped = version, total, progress, stopped
+        self._name = sweep.name
+        self._store = sweep.store
+        self._per_call = sweep.grid.per_call
+        self._version = version
+        self._total = total
+        self._progress = progress
+        self._stopped = stopped
         self._computed: list[str] = []
         self._failed = 0
         self._pace = 0.0

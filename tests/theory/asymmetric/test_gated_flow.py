@@ -175,3 +175,12 @@ def test_a_stiff_flow_ends_and_names_the_method_that_solves_it():
         bf.theory.gated_flow(network, data, [0, 1e3])
     end = bf.theory.gated_flow(network, data, [0, 1e3], method="Radau")[-1]
     np.testing.assert_allclose(end.weights[0] * end.weights[1], 1e-3, rtol=1e-6)
+
+
+def test_derivatives_that_overflow_are_said_in_a_sentence():
+    """Three layers of 1e60 have a velocity of 1e300, and an implicit method differentiates it."""
+    network = bf.networks.gaussian((2, 3, 3, 1), scale=1e60, leak=0.3, seed=0)
+    with pytest.raises(
+        RuntimeError, match="before the last of ts: derivatives of the velocity overflow; use"
+    ):
+        gated_flow(network, bf.data.six_points(), [0.0, 1.0], method="Radau")

@@ -202,7 +202,9 @@ def diagnose_checkpoints(
     samples = samples_of(data, y, seed=seed)
     known = checkpoint_steps(files)
     limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
-    rows, last, versus = [], None, None
+    rows = []
+    last = None
+    versus = None
     with _each(model, leak) as load:
         for i, file in enumerate(files):
             subject = subject_of(load(file), samples, output=output)

@@ -82,7 +82,9 @@ def _predicted(
     watched = folds(sample_lines(x)[0], 0, 10)[0]
     train, wanted = np.setdiff1d(np.arange(len(x)), watched), task.rows(watched)
     model, rng = _Model(task, hidden, seed), np.random.default_rng([seed, 8])
-    best, since, kept = np.inf, 0, np.empty(0)
+    best = np.inf
+    since = 0
+    kept = np.empty(0)
     for step in range(1, _STEPS + 1):
         chosen = rng.permutation(train)[:_BATCH]
         model.fit(z[chosen], y[chosen], biased=biased)
@@ -92,7 +94,9 @@ def _predicted(
         loss = -score.value if score.cross_entropy is None else score.cross_entropy
         since += 1
         if loss < best:
-            best, since, kept = loss, 0, unit * model(there)
+            best = loss
+            since = 0
+            kept = unit * model(there)
         if since > _PATIENCE:
             break
     return kept

@@ -220,7 +220,9 @@ def _of_stream(batches: Iterator[Any], seed: int, numbers: int) -> Samples:
         raise ValueError("the iterable of batches (x, y) is empty.")
     x, y = _arrays(_pair(begun))
     kept = max(1, numbers // max(1, x[0].size))
-    keys, read, ended = rng.random(len(x)), len(x), True
+    keys = rng.random(len(x))
+    read = len(x)
+    ended = True
     for batch in batches:
         more_x, more_y = _arrays(_pair(batch))
         x, y = np.concatenate([x, more_x]), np.concatenate([y, more_y])

@@ -185,7 +185,9 @@ def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
     notes = [] if samples is None else list(samples.notes)
     notes += [] if measured.subject is None else measured.subject.notes
     notes += [] if measured.task is None else measured.task.notes
-    data, seen, shares = measured.data, measured.symmetry, measured.shares
+    data = measured.data
+    seen = measured.symmetry
+    shares = measured.shares
     if data is None:
         return (
             *notes,

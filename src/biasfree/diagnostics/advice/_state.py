@@ -84,7 +84,9 @@ def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = F
     small, close = sides["N"] <= 0, sides["affine N"] <= 0
     linear = small
     affine = not linear and not measured.bias_free and close
-    seen, versus, gain = measured.symmetry, measured.competitors, thresholds.gain_above
+    seen = measured.symmetry
+    versus = measured.competitors
+    gain = thresholds.gain_above
     if _matters(measured, linear, affine, gain):
         linear = affine = False
     rejected = (
@@ -189,7 +191,9 @@ def _peers_gain(measured: Measurements, gain: float) -> bool:
 
 def _signal(measured: Measurements, unseen: bool) -> bool:
     """Whether anything predicts targets of samples that it has not seen better than a constant does."""
-    task, versus, peers = measured.task, measured.competitors, measured.peers
+    task = measured.task
+    versus = measured.competitors
+    peers = measured.peers
     assert task is not None
     assert versus is not None
     tried = [versus.linear, versus.affine, versus.flexible]

@@ -51,7 +51,9 @@ def tables(measured: Measurements) -> dict[str, Table]:
 
 def _scores(measured: Measurements) -> Table:
     """How well the model and its competitors do, and on which samples."""
-    task, versus, peers = measured.task, measured.competitors, measured.peers
+    task = measured.task
+    versus = measured.competitors
+    peers = measured.peers
     assert task is not None
     rows: list[tuple[Any, ...]] = []
 
@@ -137,7 +139,9 @@ def _preparation(measured: Measurements) -> Table:
 
 
 def _function(measured: Measurements) -> Table:
-    subject, x, data = measured.subject, measured.x, measured.data
+    subject = measured.subject
+    x = measured.x
+    data = measured.data
     assert subject is not None
     assert x is not None
     assert measured.nonlinear is not None

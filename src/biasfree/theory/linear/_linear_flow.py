@@ -105,7 +105,9 @@ def _eigenvectors(
     (v cos θ, u sin θ) has f = √(s² + λ²/4), (−v sin θ, u cos θ) has −f; cos θ ≪ 1 for λ ≫ s.
     """
     u, s, vt = np.linalg.svd(target)
-    (k, d), m, v = target.shape, len(s), vt.T
+    k, d = target.shape
+    m = len(s)
+    v = vt.T
     s = np.where(s > max(k, d) * _EPS * s[0], s, 0.0)
     f = np.hypot(s, lam / 2)
     safe = np.where(f > 0, f, 1.0)  # at s = λ = 0 the angle is arbitrary

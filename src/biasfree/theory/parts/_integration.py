@@ -14,7 +14,8 @@ from biasfree.trajectory import Stats
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+_IMPLICIT = ("Radau", "BDF", "LSODA")
+_METHODS = ("DOP853", "RK45", "RK23", *_IMPLICIT)
 #: The most evaluations of a velocity: an explicit method would follow a stiff flow for hours.
 _MOST = 1_000_000
 Field = Callable[[np.ndarray], np.ndarray]
@@ -38,6 +39,7 @@ def integrated(
 
     if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of SciPy's, {', '.join(_METHODS)}.")
+    advice = "Use smaller weights" if method in _IMPLICIT else 'Try method="Radau"'
     evaluations = 0
 
     def counted(t: float, state: np.ndarray) -> np.ndarray:
@@ -46,23 +48,29 @@ def integrated(
         if evaluations > _MOST:
             raise RuntimeError(
                 f"{name} stopped before the last of ts: too stiff for {method}, it was at t = {t:.3g} after "
-                f'{_MOST:,} evaluations of the velocity. Try method="Radau" or end ts earlier.'
+                f"{_MOST:,} evaluations of the velocity. {advice} or end ts earlier."
             )
         return field(state)
 
     began = time.perf_counter()
     if ts[-1] == 0:  # solve_ivp takes no empty interval
         return start[None], Stats(name, rtol=rtol)
-    with np.errstate(over="ignore", invalid="ignore"):  # a trial step may overshoot the transition
-        found = solve_ivp(
-            counted,
-            (0.0, float(ts[-1])),
-            start,
-            method=method,
-            t_eval=ts,
-            rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's minimum
-            atol=np.divide(atol, 10),
-        )
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial step may overshoot the transition
+            found = solve_ivp(
+                counted,
+                (0.0, float(ts[-1])),
+                start,
+                method=method,
+                t_eval=ts,
+                rtol=max(rtol / 10, 100 * np.finfo(float).eps),  # SciPy's minimum
+                atol=np.divide(atol, 10),
+            )
+    except ValueError as error:  # an implicit method has no factors of a Jacobian that overflows
+        raise RuntimeError(
+            f"{name} stopped before the last of ts: derivatives of the velocity overflow; use smaller "
+            "weights or data, or end ts earlier."
+        ) from error
     if not (found.success and np.isfinite(found.y).all()):
         raise RuntimeError(
             f'{name} stopped before the last of ts: {found.message} Try method="Radau" or a larger rtol '

@@ -81,7 +81,9 @@ def norm_course(
     Both are kept as logarithms; while the first dominates, the result is û₀ times a factor, since ln û₀ would
     lose digits.
     """
-    (log_q1, log_q2), log_start, decay = log_q, 2 * np.log(start), -2 * s * t
+    log_q1, log_q2 = log_q
+    log_start = 2 * np.log(start)
+    decay = -2 * s * t
     with np.errstate(divide="ignore", invalid="ignore"):  # ln 0 at t = 0, ∞ − ∞ at t = ∞
         turned = 2 * np.logaddexp(log_q2, log_q1 + decay)
         first = np.log(4) + np.logaddexp(0, log_start + log_q1 + log_q2 + np.log(t)) + decay - turned
