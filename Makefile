@@ -82,13 +82,13 @@ test-machines: $(VENV)/.dev
 	for i in 1 2; do while kill -0 $$$$ 2> /dev/null; do :; done & done; \
 	  $(call as,Prescott,$(MAKE) --no-print-directory suite)
 
+# every test, two more kinds of processor, two threads with older instructions, and ten times as many examples
 test-all: lint
 	$(SUITE) -m ""
 	$(call as,SandyBridge,$(SUITE))
 	$(call as,SkylakeX,$(SUITE))
-	XLA_FLAGS=--xla_cpu_max_isa=AVX $(SUITE)
-	OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -n auto --dist worksteal
-	EXAMPLES=10 $(SUITE)
+	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -n auto --dist worksteal
+	EXAMPLES=10 $(SUITE) -m "hypothesis and not slow"
 
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev
