@@ -11,8 +11,6 @@ from mpmath import mp
 
 import biasfree as bf
 from biasfree.data import AbsoluteProducts, Polar, Population, _two_ridges
-from biasfree.data._ridge import ridge_moments
-from biasfree.data._two_ridges import Ridge, mean_product
 from refusals import invalid
 
 SIGMA = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.7]])
@@ -87,15 +85,13 @@ def test_sines_of_two_projections_have_their_closed_form(angle):
 
 @pytest.mark.parametrize("dimensions", [2, 3, 4, 50, 100_000])
 def test_cubes_of_two_projections_on_a_sphere(dimensions):
-    """E[x₁³x₂³] = 0, and E[x₁³(x₁ + x₂)³] = E[x₁⁶] + 3E[x₁⁴x₂²] = 18D²/((D+2)(D+4)) at |x|² = D."""
+    """E[x₁³x₂³] = 0, and E[x₁³(x₁ + x₂)³] = E[x₁⁶] + 3E[x₁⁴x₂²] = 24D²/((D+2)(D+4)) at |x|² = D."""
     d = dimensions
     first, second = np.eye(2, d)
-    found = mean_product(Ridge(first, cube), Ridge(second, cube), d)
-    size = 15 * d**2 / ((d + 2) * (d + 4))
-    assert abs(found) <= 1e-11 * size
-    found = mean_product(Ridge(first, cube), Ridge(first + second, cube), d)
-    expected = size + 3 * 3 * d**2 / ((d + 2) * (d + 4))
-    assert found == pytest.approx(expected, rel=1e-10)
+    unit = d**2 / ((d + 2) * (d + 4))  # E[x₁⁶] is 15 of it, and E[(x₁ + x₂)⁶] eight times as much
+    for other, squares, product in ((second, 15 + 15, 0), (first + second, 15 + 8 * 15, 24)):
+        both = Population(d, radius=np.sqrt(d), odd=[(first, cube), (other, cube)])
+        assert both.mean_square == pytest.approx((squares + 2 * product) * unit, rel=1e-11)
 
 
 def test_one_pair_is_a_list_of_one():
@@ -114,10 +110,10 @@ def test_odd_sine_has_the_targets_of_the_task():
 @pytest.mark.parametrize("dimensions", [2, 3, 7, 100, 100_000])
 def test_cubes_on_a_sphere_have_their_closed_form(dimensions):
     """z = √D x₁/R: E[z⁴] = 3D/(D+2), so κ = 3D/(D+2) for g = z³; E[z⁶] = 15D²/((D+2)(D+4))."""
-    found, d = ridge_moments(cube, 1.0, dimensions), dimensions
-    slope = 3 * d / (d + 2)
-    assert found.slope == pytest.approx(slope, rel=1e-12)
-    assert found.rest == pytest.approx(15 * d**2 / ((d + 2) * (d + 4)) - slope**2, rel=1e-10)
+    d, slope = dimensions, 3 * dimensions / (dimensions + 2)
+    population = Population(d, radius=np.sqrt(d), odd=(np.eye(1, d)[0], cube))
+    assert population.beta[0] == pytest.approx(slope, rel=1e-12)
+    assert population.odd_rest == pytest.approx(15 * d**2 / ((d + 2) * (d + 4)) - slope**2, rel=1e-10)
 
 
 def test_a_function_needs_to_be_defined_on_the_sphere_only():
@@ -247,11 +243,10 @@ def test_wrong_populations_are_refused(given, message):
 
 def test_a_product_that_does_not_converge_is_refused(monkeypatch):
     monkeypatch.setattr(_two_ridges, "_MOST", 2**17)
-    one, kinked = (
-        Ridge(np.eye(3)[0], np.tanh),
-        Ridge(np.array([0.3, 1.0, 0]), lambda z: np.clip(z, -0.3, 0.3)),
-    )
-    invalid("product of two functions of odd= does not converge", mean_product, one, kinked, None)
+    one = _two_ridges.Ridge(np.eye(3)[0], np.tanh)
+    kinked = _two_ridges.Ridge(np.array([0.3, 1.0, 0]), lambda z: np.clip(z, -0.3, 0.3))
+    message = "product of two functions of odd= does not converge"
+    invalid(message, _two_ridges.mean_product, one, kinked, None)
 
 
 def test_a_function_that_jumps_is_refused_where_its_moments_are_needed():

@@ -8,13 +8,9 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 import biasfree as bf
-from biasfree.diagnostics._mirror_test import mirror_inputs, symmetry
-from biasfree.theory.hypotheses._symmetry_defect import (
-    _rotated,
-    half_space_defect,
-    symmetry_defect,
-    worst_half_spaces,
-)
+from biasfree.diagnostics import symmetry, symmetry_defect
+from biasfree.diagnostics._mirror_test import mirror_inputs
+from biasfree.theory import half_space_defect, worst_half_spaces
 from refusals import invalid
 
 SINE = bf.data.odd_sine(n=30, d=3, seed=0)
@@ -51,26 +47,6 @@ def test_samples_on_the_hyperplane_to_rounding_are_on_neither_side():
     assert half_space_defect(alone, np.array([1e15, -3e15]), "inputs") == 0
     expected = 5 / 2 / np.linalg.norm(data.sigma, ord=2)  # |(1, 2)|² over two samples
     assert half_space_defect(data, np.array([1.0, -3]), "inputs") == pytest.approx(expected, rel=1e-14)
-
-
-def test_a_turn_finds_the_best_of_its_circle():
-    rng = np.random.default_rng(0)
-    z, c, r, g = (
-        rng.normal(size=(50, 4)),
-        rng.normal(size=(6, 50)),
-        rng.normal(size=(6, 4)),
-        rng.normal(size=(6, 4)),
-    )
-    r /= np.linalg.norm(r, axis=1)[:, None]
-    turned, along = _rotated(r, r @ z.T, z, g, c)
-    np.testing.assert_allclose(along, turned @ z.T, atol=1e-13)
-    np.testing.assert_allclose(np.linalg.norm(turned, axis=1), 1)
-    g -= np.sum(g * r, axis=1)[:, None] * r
-    g /= np.linalg.norm(g, axis=1)[:, None]
-    for i in range(6):
-        w = np.linspace(-1, 1, 257)[:, None]
-        every = np.sign(((1 - np.abs(w)) * r[i] + w * g[i]) @ z.T) @ c[i]
-        assert np.sign(along[i]) @ c[i] == pytest.approx(np.abs(every).max(), rel=1e-12)
 
 
 @settings(max_examples=30)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.diagnostics import _targets as targets
-from biasfree.diagnostics._targets import preparation, target_shares
+from biasfree.diagnostics import preparation, target_shares
 
 
 def mirrored(n=40, d=3):
@@ -83,23 +82,6 @@ def test_estimates_cover_known_shares():
         assert truth * 0.9 - 4 * error <= values.mean() <= truth + 4 * error
         assert all(getattr(s, part).identified == "estimate" for s in found)
     assert all(0 <= s.noise <= 0.15 for s in found)  # 0.09/1.83 = 0.05, and what is not learned
-
-
-def test_a_share_is_by_how_much_a_prediction_lowers_the_error(monkeypatch):
-    """With the prediction x₁³ instead of the regression, on a target whose linear map is 0 in every fold."""
-    x = np.tile([[1.0], [-0.5]], (20, 1))
-    y = np.tile([1.0, 2.0], 20)  # ⟨yx⟩ = 0 over every fold of eight
-    monkeypatch.setattr(targets, "_ridge", lambda x, e, at, rng: (at**3, 0 * at))  # noqa: ARG005
-    monkeypatch.setattr(targets, "generator", lambda seed: Unshuffled())  # noqa: ARG005
-    odd = target_shares(bf.Dataset(x, y)).total.odd
-    linear = (1 + 0.5**4) / (1 + 0.5**2)  # the best linear map of x³, which is no nonlinear part of it
-    before, after = ((1 - linear) ** 2 + (2 + linear / 2) ** 2) / 2, (0**2 + 2.125**2) / 2
-    assert odd.value == pytest.approx((before - after) / 2.5, rel=1e-12)
-
-
-class Unshuffled:
-    def permutation(self, n):
-        return np.arange(n)
 
 
 def test_noise_is_not_identified():

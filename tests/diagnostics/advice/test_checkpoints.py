@@ -1,6 +1,7 @@
 """The trend over the checkpoints of a training run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from typer.testing import CliRunner
 
 import biasfree as bf
 from biasfree.cli._command import app
-from biasfree.diagnostics.advice._checkpoints import Checkpoint, Trend
 from biasfree.networks import checkpoint_files, checkpoint_steps
 from refusals import invalid
 
@@ -133,14 +133,16 @@ def test_steps_are_read_from_names_in_natural_order(names, expected, tmp_path):
         ([0.5, 0, 0.5], [0.7, 0.2, 0.9], ("nonlinear since step 20", "a gain is seen since step 20")),
     ],
 )
-def test_the_answer_of_a_trend(shares, scores, said):
-    rows = [
-        Checkpoint(10 * i, f"{i}.pt", score, score - 0.6, 0.04, share, share)
+def test_the_answer_of_a_trend(run, shares, scores, said):
+    _, folder, data = run
+    trend = bf.diagnose_checkpoints(run[0], [folder / "step_9.pt"], data)
+    rows = tuple(
+        replace(trend.rows[0], step=10 * i, score=score, gain=score - 0.6, error=0.04, nonlinear=share)
         for i, (share, score) in enumerate(zip(shares, scores, strict=True))
-    ]
-    trend = Trend(tuple(rows), "R²", 0.6, 0.01)
-    assert all(words in trend.answer for words in said)
-    assert "linear map" not in Trend(tuple(rows), "R²", None, 0.01).answer
+    )
+    made = replace(trend, rows=rows, linear=0.6)
+    assert all(words in made.answer for words in said)
+    assert "linear map" not in replace(made, linear=None).answer
 
 
 def test_weights_of_wrappers_fit(run):

@@ -37,10 +37,9 @@ def test_infinite_data_have_exact_means_beside_the_scores_of_samples():
     assert "2,000 of its samples (seed 0)" in report.notes[0]
 
 
-def test_infinite_data_without_formulas_are_sampled_and_say_so(monkeypatch):
-    monkeypatch.setattr("biasfree.diagnostics.advice._diagnose._SAMPLED", 100)
+def test_infinite_data_without_formulas_are_sampled_and_say_so():
     law = bf.data.Population.odd_sine(3, seed=0)
     deep = bf.networks.gaussian((3, 4, 4, 1), scale=1.0, seed=1)
     for report in (bf.diagnose(deep, law), bf.diagnose(None, law)):
         assert "infinite data" not in report.tables
-        assert report.notes[0] == "the data are infinite: scores and tests use 100 of its samples (seed 0)."
+        assert report.notes[0] == "the data are infinite: scores and tests use 2,000 of its samples (seed 0)."

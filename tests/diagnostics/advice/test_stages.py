@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,7 @@ def watched():
         seen.append(report)
         before.append(asked)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stderr", terminal := Terminal())
+    with redirect_stderr(terminal := Terminal()):
         report = bf.diagnose(counted, X, Y, flips=20, watch=watch)
     return Watched(report, seen, before, terminal.getvalue())
 
@@ -93,9 +93,9 @@ def test_a_terminal_shows_progress(watched):
 
 
 @pytest.mark.parametrize("stream", [Terminal, io.StringIO])
-def test_only_a_terminal_shows_progress(monkeypatch, stream):
-    monkeypatch.setattr(sys, "stderr", shown := stream())
-    bf.diagnose(lambda x: x[:, 0], X[:50], Y[:50], flips=20)
+def test_only_a_terminal_shows_progress(stream):
+    with redirect_stderr(shown := stream()):
+        bf.diagnose(lambda x: x[:, 0], X[:50], Y[:50], flips=20)
     assert bool(shown.getvalue()) is (stream is Terminal)
 
 

@@ -5,13 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis.strategies import floats, integers, just, sampled_from
+from hypothesis.strategies import integers, sampled_from
 
 import biasfree as bf
 from biasfree.theory import extremal_directions
-from biasfree.theory.asymmetric._early_force import early_force
-from biasfree.theory.asymmetric._extremal_directions import _climbs
-from biasfree.theory.asymmetric._planar_extrema import planar_maxima
 from refusals import invalid
 
 seeds = integers(0, 2**31)
@@ -55,24 +52,6 @@ def test_the_plane_against_a_grid(samples, leak, seed):
             # sums of at most 9 products of order 1 are rounded; a slope of 1e-8 would show
             assert rate == pytest.approx(sign * force(circle(angle), data.x, data.y, leak), abs=1e-14)
             assert (around < rate + 1e-14).all()
-
-
-@settings(max_examples=25)
-@given(samples=integers(1, 8), leak=just(0.0) | floats(1e-6, 1), seed=seeds)
-def test_ascents_find_what_the_plane_has(samples, leak, seed):
-    """Two ways that share the force only: enumeration of sectors, and certified ascents."""
-    data = generic(seed, samples=samples)
-    one = early_force(data.x, data.y, leak, samples)
-    for way in (one, one.negative):
-        listed, climbed = planar_maxima(way), _climbs(way, 40, np.random.default_rng(0))
-        for end, rate in zip(climbed, way(climbed), strict=True):
-            # a moment is rounded by some 1e-15, and its direction by that over its size
-            assert np.abs(listed - end).max(axis=1).min(initial=1) < 1e-14 / rate + 1e-11
-        # 40 ascents miss a basin of 0.75 to both sides with probability (1 − 1.5/2π)⁴⁰ < 2e-5
-        for direction in listed:
-            beside = np.arctan2(direction[1], direction[0]) + np.linspace(-0.75, 0.75, 61)
-            if (np.diff(way(circle(beside))) * np.repeat([1, -1], 30) > 0).all():
-                assert np.abs(climbed - direction).max(axis=1).min(initial=1) < 1e-14 / way(direction) + 1e-11
 
 
 @settings(max_examples=30)
@@ -170,16 +149,6 @@ def test_edges(dimensions):
     np.testing.assert_allclose(found.rates, (1 + leak) / 2 * np.linalg.norm(odd.beta), rtol=1e-13)
 
 
-def test_an_even_force_has_opposite_pairs():
-    """Samples (x, y) and (−x, y): directions come in opposite pairs of one sign."""
-    data = generic(3, samples=5)
-    found = extremal_directions(bf.Dataset(np.vstack([data.x, -data.x]), np.append(data.y, data.y)))
-    assert len(found)
-    for sign in (1, -1):
-        own = found.of_sign(sign)
-        assert all(np.abs(own + r).max(axis=1).min() < 1e-12 for r in own)
-
-
 def test_symmetric_data_have_the_direction_of_the_aligned_network():
     data = bf.data.odd_sine(n=40, d=4, seed=3)
     network = bf.networks.gaussian((4, 12, 1), scale=1e-6, leak=0.2, seed=0)
@@ -190,14 +159,6 @@ def test_symmetric_data_have_the_direction_of_the_aligned_network():
     np.testing.assert_allclose(np.abs(cosines), 1, rtol=1e-12)
     np.testing.assert_allclose(other, -row, atol=1e-13)
     np.testing.assert_allclose(found.rates, bf.theory.growth_rate(network, data), rtol=1e-12)
-
-
-def test_orthogonal_data_have_the_alignment_directions():
-    data = bf.data.orthogonal(4, 5, seed=2, norms=[1, 2, 0.5, 1], y=[1, -1, 2, -0.5])
-    found = extremal_directions(data)
-    plus, minus = (np.maximum(sign * data.y, 0) @ data.x for sign in (1, -1))
-    np.testing.assert_allclose(found.of_sign(1), [plus / np.linalg.norm(plus)], atol=1e-12)
-    np.testing.assert_allclose(found.of_sign(-1), [minus / np.linalg.norm(minus)], atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])

@@ -151,12 +151,6 @@ def test_independent_points_are_a_class_each(seed, scale):
     assert oracles.distance(gated, independent_flow(network, data, ts)) < 1e-7
 
 
-def test_linear_networks_are_one_class_and_follow_their_flow():
-    network, data = drawn((6, 4), 3, 2, 1.0, 12, 5)
-    ts = np.linspace(0, 20, 6)
-    assert oracles.distance(gated_flow(network, data, ts), oracles.flow(network, data, ts)) < 1e-8
-
-
 @pytest.mark.parametrize("count", [4, 4000])
 def test_cost_does_not_depend_on_the_number_of_samples(count):
     """The state is moved by Σ_q and β_q alone: repeated samples change nothing but rounding."""

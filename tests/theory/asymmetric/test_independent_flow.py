@@ -229,9 +229,3 @@ def test_sorting_shifts_times_by_a_constant():
     # 2st of some hundred, held to eps
     np.testing.assert_allclose(shifts[0], shifts[1], atol=1e-10)
     assert np.abs(shifts[0]).max() > 1e-3
-
-
-def test_points_are_learned_in_the_order_of_their_rates():
-    data = SETS["xor"]
-    network = bf.networks.gaussian((2, 60, 1), scale=1e-6, seed=0)
-    assert list(np.argsort(learning_times(network, data))) == list(np.argsort(-rates(data)))

@@ -6,7 +6,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.theory import independent_flow, independent_network, learning_times
-from biasfree.theory.asymmetric._independent_flow import ASSUMES
 from refusals import invalid, refused
 
 PAIR, XOR = bf.data.orthogonal_pair(), bf.data.xor()
@@ -21,7 +20,6 @@ def test_times_zero_and_infinity():
     assert run.loss[-1] < 1e-28
     np.testing.assert_allclose(run.objective, run.loss)
     assert run.stats.method == "independent_flow"
-    assert set(run.stats.defects) == {hypothesis.key for hypothesis in ASSUMES}
     invalid("finite", independent_flow, NET, XOR, [0.0, np.inf], loss="logistic")
     invalid("end ts earlier", independent_flow, NET, XOR, [1e308], loss="logistic")
 
@@ -32,12 +30,6 @@ def test_logistic_outputs_grow_like_the_logarithm_of_time():
     z = independent_flow(NET, PAIR, ts, loss="logistic").map(lambda net: net(PAIR.x) * PAIR.y)
     s = np.linalg.norm(PAIR.x, axis=1) / 2
     np.testing.assert_allclose(z - np.log(z), np.log(2 * s * ts[:, None]), atol=1.5 / z.min())
-
-
-def test_linear_part_is_the_map_of_two_layers():
-    run = independent_flow(NET, PAIR, [0.0, 20.0, np.inf])
-    expected = run.map(lambda net: bf.diagnostics.linear_map(net, bf.data.symmetrize(PAIR).x))
-    np.testing.assert_allclose(run.maps[-1, 0], expected[-1], rtol=1e-12)
 
 
 def test_a_point_without_neurons_is_never_learned():
@@ -123,7 +115,7 @@ def test_the_defect_bounds_the_error(seed):
     network = bf.networks.gaussian((2, 5, 1), scale=10 ** rng.uniform(-3, -1), seed=seed)
     if seed > 3:
         network = bf.Network((network.weights[0], 0 * network.weights[1]))
-    defect = ASSUMES[-1].defect(network, data)
+    defect = independent_flow(network, data, [0.0], small_tolerance=np.inf).stats.defects["small"]
     due = learning_times(network, data, small_tolerance=np.inf)
     ts = np.linspace(0, 1.3 * due[np.isfinite(due)].max() + 1, 400)
     flow = oracles.kinked_flow(network, data, ts, rounding=1e-8)

@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 
 import biasfree as bf
 import oracles
-from biasfree.theory.asymmetric._six_point_escape import HALVES
 from refusals import invalid, refused
 
 escape_of = bf.theory.six_point_escape
@@ -305,7 +304,9 @@ def test_relaxed_tolerances_answer_beyond():
 
 def test_lopsided_halves_are_measured():
     """|r₁⁺|² is e⁶ times |r₁⁻|²: the halves are learned 18 apart, which turns wedge neurons by 1."""
-    assert HALVES.defect(of_neurons((1, 0, 1), (-np.exp(-3), 0, -np.exp(-3))), None) == pytest.approx(1)
+    network = of_neurons((1, 0, 1), (-np.exp(-3), 0, -np.exp(-3)))
+    row = bf.theory.coverage(network, bf.data.six_points(0.1))["six_point_escape"]
+    assert {one.hypothesis.key: one.defect for one in row.findings}["halves"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05, 0.25, 0.26, 0.9, 1.0, 1.5])

@@ -5,7 +5,6 @@ import pytest
 
 import biasfree as bf
 from biasfree.theory import aligned_modes, mode_course, mode_time, modes_flow
-from biasfree.theory.linear._modes_flow import ASSUMES
 from refusals import invalid, refused
 
 RNG = np.random.default_rng(3)
@@ -96,7 +95,6 @@ def test_network_of_given_modes(depth):
     # the third mode starts at 0: a single layer learns it, more layers never do
     last = S if depth == 1 else [S[0], S[1], 0]
     np.testing.assert_allclose(u.T @ solved.maps[-1] @ vt.T, np.diag(last), atol=1e-14)
-    assert set(solved.stats.defects) == {h.key for h in ASSUMES}
 
 
 @pytest.mark.parametrize("depth", [2, 3, 5])
