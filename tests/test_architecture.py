@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import biasfree
+import biasfree.theory
 import biasfree_papers
 
 ROOT, PAPERS = (Path(str(package.__file__)).parent for package in (biasfree, biasfree_papers))
@@ -135,13 +136,27 @@ def _graph(root, package):
     return graph
 
 
+def _in_cycles(graph):
+    """What is left of a graph after taking away all that needs none of the others."""
+    while free := [one for one, needs in graph.items() if not needs & graph.keys()]:
+        for one in free:
+            del graph[one]
+    return graph
+
+
 @pytest.mark.parametrize(
     ("root", "package"), [(ROOT, "biasfree"), (PAPERS, "biasfree_papers")], ids=["biasfree", "papers"]
 )
 def test_no_module_needs_itself(root, package):
-    """The import graph has no cycle: taking away modules that need none of the others leaves nothing."""
-    graph = _graph(root, package)
-    while free := [module for module, needs in graph.items() if not needs & graph.keys()]:
-        for module in free:
-            del graph[module]
-    assert not graph
+    assert not _in_cycles(_graph(root, package))
+
+
+def test_folders_of_the_theory_say_what_they_hold_and_do_not_need_each_other():
+    graph = {}
+    for path in (ROOT / "theory").glob("*/__init__.py"):
+        assert ast.get_docstring(_tree(path)), path
+        found = [one for file in path.parent.glob("*.py") for one in imports(file)]
+        parts = [f"{module}.{name}".split(".") for module, name in found]
+        graph[path.parent.name] = {part[2] for part in parts if part[1:2] == ["theory"]} - {path.parent.name}
+    assert len(graph) > 5
+    assert not _in_cycles(graph)

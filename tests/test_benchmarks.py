@@ -6,6 +6,7 @@ from subprocess import CalledProcessError, CompletedProcess
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 
@@ -86,7 +87,7 @@ def test_every_peer_computes_our_gradient(problem, leak):
     in_torch = [(w - v) / step for w, v in zip(trained, network.weights, strict=True)]
     for found in (by_hand, in_torch):
         for mine, theirs in zip(ours, found, strict=True):
-            np.testing.assert_allclose(theirs, mine, atol=1e-13)
+            assert_allclose(theirs, mine, atol=1e-13)
 
 
 @pytest.mark.slow  # `make bench` reports this error too

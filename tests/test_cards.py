@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.cards import bars, card, curve, scatter
@@ -111,14 +112,14 @@ def points(picture, i=0):
 def test_a_curve_falls_from_the_upper_left_to_the_lower_right():
     t, picture = np.linspace(0, 1, 5), curve(np.linspace(0, 1, 5), 1 - np.linspace(0, 1, 5) / 2, "loss")
     assert picture is not None
-    np.testing.assert_allclose(points(picture), np.column_stack([8 + t * 164, 8 + t * 74]), atol=0.051)
+    assert_allclose(points(picture), np.column_stack([8 + t * 164, 8 + t * 74]), atol=0.051)
     assert "loss over time, 1 to 0.5" in picture
 
 
 def test_a_curve_over_decades_is_logarithmic():
     picture = curve(np.arange(5.0), 10.0 ** -np.arange(5), "loss")
     assert picture is not None
-    np.testing.assert_allclose(points(picture)[:, 1], 8 + np.arange(5) / 4 * 74, atol=0.051)
+    assert_allclose(points(picture)[:, 1], 8 + np.arange(5) / 4 * 74, atol=0.051)
     assert "logarithmic" in picture
     assert curve(np.array([np.inf]), np.ones(1), "loss") is None
     limited = curve(np.array([0.0, 1.0, np.inf]), np.array([2.0, 1.5, 1.0]), "loss")
@@ -131,8 +132,8 @@ def test_signs_have_colors_and_shapes():
     paths = list(ElementTree.fromstring(picture).iter(f"{SVG}path"))
     assert [path.get("stroke-linecap") for path in paths] == ["round", "round", "square"]
     assert len({path.get("stroke") for path in paths}) == 3
-    np.testing.assert_allclose(points(picture), [[8, 82]])
-    np.testing.assert_allclose(points(picture, 2), [[90, 45]])
+    assert_allclose(points(picture), [[8, 82]])
+    assert_allclose(points(picture, 2), [[90, 45]])
 
 
 @settings(max_examples=60)

@@ -261,7 +261,7 @@ def test_links_of_the_equations_lead_somewhere(equations):
 def test_equations_lead_to_tests_figures_and_pages(equations):
     """By the room and the name; `fig4` has no formula in its folder, and runs what shared/xor defines."""
     digits = equations["users"]("biasfree.data.digits", equations["test_texts"]())
-    assert [path.stem for path in digits] == ["test_data_digits"]
+    assert [path.stem for path in digits] == ["test_data_loading"]
     figures = equations["figure_texts"]()
     assert "fig4" in [path.name for path in equations["users"]("biasfree.data.xor", figures)]
     gap = equations["users"]("biasfree.theory.two_layer_gap", figures)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import biasfree as bf
@@ -112,4 +113,4 @@ def test_the_stored_flow_is_the_limit_of_rounded_kinks():
     )
     limit = near + (near - far) / 9
     # what is left is O(ε²) and the tolerance of the implicit integrator
-    np.testing.assert_allclose(list(examinations.STORED.values()), limit, rtol=0, atol=1e-8)
+    assert_allclose(list(examinations.STORED.values()), limit, rtol=0, atol=1e-8)

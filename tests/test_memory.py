@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree import arrays
@@ -56,14 +57,14 @@ def test_blocks_give_the_same_as_the_whole(large, monkeypatch):
     condition = singular[0] / singular[-1]
     # rounding of QR and SVD: a small multiple of D·ε relative to the largest singular value
     close = 100 * 20 * np.finfo(float).eps
-    np.testing.assert_allclose(np.linalg.svd(x, compute_uv=False), singular, rtol=0, atol=close * singular[0])
+    assert_allclose(np.linalg.svd(x, compute_uv=False), singular, rtol=0, atol=close * singular[0])
     white, fitted = bf.data.whiten(large), least_squares_fit(large)[0]
-    np.testing.assert_allclose(white.sigma, np.eye(20), rtol=0, atol=close)
+    assert_allclose(white.sigma, np.eye(20), rtol=0, atol=close)
     monkeypatch.setattr(arrays, "_BLOCK", 2**40)
     again = bf.Dataset(X, Y)
     whole = least_squares_fit(again)[0]
-    np.testing.assert_allclose(fitted, whole, rtol=0, atol=close * condition * np.abs(whole).max())
+    assert_allclose(fitted, whole, rtol=0, atol=close * condition * np.abs(whole).max())
     most = np.abs(white.x).max()
-    np.testing.assert_allclose(bf.data.whiten(again).x, white.x, rtol=0, atol=close * condition * most)
+    assert_allclose(bf.data.whiten(again).x, white.x, rtol=0, atol=close * condition * most)
     # sums of twenty squares, each rounded, and a division
-    np.testing.assert_allclose(arrays.row_norms(X), np.linalg.norm(X, axis=1), rtol=40 * np.finfo(float).eps)
+    assert_allclose(arrays.row_norms(X), np.linalg.norm(X, axis=1), rtol=40 * np.finfo(float).eps)

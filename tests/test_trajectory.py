@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import booleans, floats, integers
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 from biasfree.trajectory import Factored, Stats
@@ -90,7 +91,7 @@ def test_states_are_networks_in_order():
 def test_map_adds_the_time_axis():
     run = trajectory()
     assert run.map(lambda network: network.norms).shape == (3, 2)
-    np.testing.assert_allclose(
+    assert_allclose(
         run.map(lambda network: network.norms[0]), np.linalg.norm(run.weights[0], axis=(1, 2)), rtol=1e-15
     )
 
@@ -220,12 +221,12 @@ def test_factors_are_the_weights_they_multiply_to():
     lazy, full = factored()
     assert len(lazy.weights) == 2
     for one, other in zip(lazy.weights, full.weights, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-15)
+        assert_allclose(one, other, rtol=1e-15)
         assert one.shape == other.shape
         assert not one.flags.writeable
     for one, other in zip(lazy, full, strict=True):
-        np.testing.assert_allclose(one.weights[0], other.weights[0], rtol=1e-15)
-    np.testing.assert_allclose(lazy.weights[-1], full.weights[-1], rtol=1e-15)
+        assert_allclose(one.weights[0], other.weights[0], rtol=1e-15)
+    assert_allclose(lazy.weights[-1], full.weights[-1], rtol=1e-15)
     assert len(lazy.weights[:1]) == 1
 
 
@@ -243,7 +244,7 @@ def test_maps_are_the_linear_part(leak):
         x = np.random.default_rng(1).normal(size=(9, 3))
         expected = [bf.diagnostics.linear_map(network, x) for network in trajectory]
         assert trajectory.maps.shape == (4, 1, 3)
-        np.testing.assert_allclose(trajectory.maps[:, 0], expected, rtol=1e-12, atol=1e-13)
+        assert_allclose(trajectory.maps[:, 0], expected, rtol=1e-12, atol=1e-13)
 
 
 def test_a_solution_travels_through_a_file(tmp_path):
@@ -260,8 +261,8 @@ def test_a_solution_travels_through_a_file(tmp_path):
     known.save(tmp_path / "a.npz")
     again = bf.Trajectory.load(tmp_path / "a.npz")
     assert again.ts[-1] == np.inf
-    np.testing.assert_array_equal(again.maps, lazy.maps)
-    np.testing.assert_array_equal(again.weights[0], lazy.weights[0])
+    assert_array_equal(again.maps, lazy.maps)
+    assert_array_equal(again.weights[0], lazy.weights[0])
 
 
 def test_deep_nonlinear_networks_have_no_map_of_their_weights():
@@ -272,7 +273,7 @@ def test_deep_nonlinear_networks_have_no_map_of_their_weights():
         _ = trajectory.maps
     linear = bf.Trajectory([0.0], weights, [1.0], [1.0], 1.0, Stats("by hand"))
     w1, w2, w3 = network.weights
-    np.testing.assert_allclose(linear.maps[0], w3 @ w2 @ w1, rtol=1e-13)
+    assert_allclose(linear.maps[0], w3 @ w2 @ w1, rtol=1e-13)
 
 
 def test_only_the_last_time_may_be_infinite():
@@ -289,12 +290,12 @@ def test_map_trajectory(tmp_path):
     one = bf.MapTrajectory([0, 1, np.inf], maps, [3.0, 2.0, 1.0], stats, gram=np.ones((3, 6, 6)))
     one.save(tmp_path / "m.npz")
     again = bf.MapTrajectory.load(tmp_path / "m.npz")
-    np.testing.assert_array_equal(again.maps, maps)
-    np.testing.assert_array_equal(again.gram, one.gram)
+    assert_array_equal(again.maps, maps)
+    assert_array_equal(again.gram, one.gram)
     assert again.stats.defects == {"white": 1e-9}
     assert len(again) == 3
     assert "4→2, 3 times in [0, inf]" in repr(again)
-    np.testing.assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
+    assert_allclose(one.map(np.linalg.norm), np.linalg.norm(maps, axis=(1, 2)))
     invalid("one matrix per time", bf.MapTrajectory, [0, 1], maps, [3.0, 2.0], stats)
 
 
@@ -354,8 +355,8 @@ def test_a_trajectory_has_labels():
     found = run.to_xarray()
     assert found["W1"].dims == ("t", "layer1", "layer0")
     assert found["W2"].dims == ("t", "layer2", "layer1")
-    np.testing.assert_array_equal(found["W1"].sel(t=run.ts[2]), run.weights[0][2])
-    np.testing.assert_array_equal(found["loss"], run.loss)
+    assert_array_equal(found["W1"].sel(t=run.ts[2]), run.weights[0][2])
+    assert_array_equal(found["loss"], run.loss)
     assert (
         bf.Trajectory(run.ts, run.weights, run.loss, run.objective, 0.0, run.stats).to_xarray().equals(found)
     )

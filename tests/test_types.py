@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree import arrays
@@ -77,9 +78,9 @@ def test_real_numbers_of_any_kind_become_float64(kind):
 
 def test_moments_have_their_shapes_and_values():
     data, double = bf.Dataset(x, y), bf.Dataset(x, np.column_stack([y, 2 * y]))
-    np.testing.assert_allclose(data.sigma, sum(np.outer(v, v) for v in x) / 3, rtol=1e-15)
-    np.testing.assert_allclose(data.beta, sum(t * v for t, v in zip(y, x, strict=True)) / 3, rtol=1e-15)
-    np.testing.assert_allclose(double.beta, [data.beta, 2 * data.beta], rtol=1e-15)
+    assert_allclose(data.sigma, sum(np.outer(v, v) for v in x) / 3, rtol=1e-15)
+    assert_allclose(data.beta, sum(t * v for t, v in zip(y, x, strict=True)) / 3, rtol=1e-15)
+    assert_allclose(double.beta, [data.beta, 2 * data.beta], rtol=1e-15)
     assert (data.outputs, double.outputs, data.targets.shape) == (1, 2, (3, 1))
 
 
@@ -191,14 +192,14 @@ def test_outputs_agree_with_a_network_written_out(sizes, p, leak, seed):
     expected = np.array([forward(network, sample) for sample in x])
     expected = expected[:, 0] if sizes[-1] == 1 else expected
     # sums of at most 6 terms over 4 layers, in another order
-    np.testing.assert_allclose(network(x), expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(network(x[0]), expected[0], rtol=1e-12, atol=1e-12)
+    assert_allclose(network(x), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(network(x[0]), expected[0], rtol=1e-12, atol=1e-12)
 
 
 def test_depth_sizes_and_norms():
     network = bf.Network((w1, w2))
     assert (network.depth, network.sizes) == (2, (2, 4, 1))
-    np.testing.assert_allclose(network.norms, [np.sqrt((w1**2).sum()), np.sqrt(6.25)], rtol=1e-15)
+    assert_allclose(network.norms, [np.sqrt((w1**2).sum()), np.sqrt(6.25)], rtol=1e-15)
 
 
 def test_layers_may_have_one_output_and_samples_one_axis():

@@ -1,12 +1,14 @@
 """Datasets survive saving and loading, and bad files raise one-sentence errors."""
 
 import pickle
+from importlib.resources import files
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import floats, integers
+from sklearn.datasets import load_digits
 
 import biasfree as bf
 from refusals import invalid
@@ -123,3 +125,17 @@ def test_pickles_are_never_loaded(tmp_path):
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Bomb()))
     for name in ("a.npz", "b.npz"):
         invalid("pickled objects, which are never loaded", bf.data.load, tmp_path / name)
+
+
+def test_digits_are_those_of_scikit_learn_to_the_last_bit():
+    x, y = load_digits(return_X_y=True)
+    pair = (y == 3) | (y == 5)
+    data = bf.data.digits()
+    assert np.array_equal(data.x, x[pair] / 16)
+    assert np.array_equal(data.y, np.where(y[pair] == 3, 1.0, -1.0))
+
+
+def test_the_file_names_its_source_and_licence():
+    first = (files("biasfree.data") / "digits_3_5.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("# ")
+    assert all(word in first for word in ("Optical Recognition of Handwritten Digits", "UCI", "CC BY 4.0"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from refusals import invalid
@@ -27,20 +28,20 @@ def test_odd_sine_is_the_sine_of_its_linear_teacher(n, d, seed):
     linear, sine = bf.data.linear_teacher(n, d, seed=seed), bf.data.odd_sine(n, d, seed=seed)
     assert np.array_equal(linear.x, sine.x)
     # y = z + sin 4z is the same expression on both sides; 1e-14 allows for another order of rounding
-    np.testing.assert_allclose(sine.y, linear.y + np.sin(4 * linear.y), rtol=0, atol=1e-14)
+    assert_allclose(sine.y, linear.y + np.sin(4 * linear.y), rtol=0, atol=1e-14)
 
 
 def test_linear_teacher_is_linear_with_weights_between_minus_and_plus_one_half():
     data = bf.data.linear_teacher(100, 20, seed=3)
     w, *_ = np.linalg.lstsq(data.x, data.y)
-    np.testing.assert_allclose(data.x @ w, data.y, atol=1e-13)
+    assert_allclose(data.x @ w, data.y, atol=1e-13)
     assert np.abs(w).max() <= 0.5
 
 
 def test_gaussian_inputs_have_unit_variance():
     data = bf.data.odd_sine(20_000, 3, seed=1)
     # Entries of Σ have standard deviation at most √(2/n) = 0.01; five of those
-    np.testing.assert_allclose(data.sigma, np.eye(3), atol=0.05)
+    assert_allclose(data.sigma, np.eye(3), atol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_six_points_at_delta_zero_are_odd_and_have_the_least_squares_loss_of_the
     data = bf.data.six_points(delta=0)
     assert bf.data.mirror_pairs(data) is not None
     w = np.linalg.solve(data.sigma, data.beta)
-    np.testing.assert_allclose(w, [1 / 3, 0], atol=1e-15)
+    assert_allclose(w, [1 / 3, 0], atol=1e-15)
     assert np.mean((data.y - data.x @ w) ** 2) / 2 == pytest.approx(4 / 9, rel=1e-14)
 
 
@@ -97,7 +98,7 @@ def test_relu_teacher_is_a_network_of_few_neurons():
     teacher = np.random.default_rng(5).normal(size=(3, 4))
     teacher /= np.linalg.norm(teacher, axis=1)[:, None]
     network = bf.Network((teacher, np.array([[1.0, -1, 1]])))
-    np.testing.assert_allclose(network(data.x), data.y, atol=1e-14)
+    assert_allclose(network(data.x), data.y, atol=1e-14)
     assert (len(bf.data.relu_teacher()), bf.data.relu_teacher().dimensions) == (75, 150)
 
 
@@ -114,15 +115,15 @@ def test_separation_target_is_a_three_layer_bias_free_network():
     up = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
     network = bf.Network((up, np.array([[1, -1, 0, 0], [0, 0, 1, -1]]), np.array([[1, -1]])))
     data = bf.data.circle(40)
-    np.testing.assert_allclose(network(data.x), data.y, atol=1e-15)
+    assert_allclose(network(data.x), data.y, atol=1e-15)
 
 
 @given(n=integers(1, 60))
 def test_circle_is_evenly_spaced_and_exactly_antipodal(n):
     data = bf.data.circle(n)
     angles = np.unwrap(np.arctan2(data.x[:, 1], data.x[:, 0]))
-    np.testing.assert_allclose(angles, 2 * np.pi * np.arange(n) / n, atol=1e-13)
-    np.testing.assert_allclose(np.linalg.norm(data.x, axis=1), 1, rtol=1e-15)
+    assert_allclose(angles, 2 * np.pi * np.arange(n) / n, atol=1e-13)
+    assert_allclose(np.linalg.norm(data.x, axis=1), 1, rtol=1e-15)
     assert not np.signbit(data.x[data.x == 0]).any()
     if n % 2 == 0:
         assert bf.data.mirror_pairs(data) is not None
@@ -132,7 +133,7 @@ def test_circle_is_evenly_spaced_and_exactly_antipodal(n):
 def test_circle_makes_odd_targets_odd_to_the_last_bit_and_leaves_even_ones(k, odd):
     data = bf.data.circle(24, lambda x: np.cos(k * np.arctan2(x[:, 1], x[:, 0])))
     assert (bf.data.mirror_pairs(data) is not None) is odd
-    np.testing.assert_allclose(data.y, np.cos(2 * np.pi * k * np.arange(24) / 24), atol=1e-13)
+    assert_allclose(data.y, np.cos(2 * np.pi * k * np.arange(24) / 24), atol=1e-13)
 
 
 def test_circle_of_constant_target_zero_and_of_several_outputs():
@@ -152,20 +153,20 @@ def test_gaussian_mixture_has_the_given_separation_and_unit_variance():
     means = [data.x[data.y == s].mean(axis=0) for s in (1, -1)]
     # Each mean has standard deviation 1/√20000 = 0.007 an axis; five of √2·that
     assert np.linalg.norm(means[0] - means[1]) == pytest.approx(6, abs=0.05)
-    np.testing.assert_allclose((data.x[data.y == 1] - means[0]).var(axis=0), 1, atol=0.05)
+    assert_allclose((data.x[data.y == 1] - means[0]).var(axis=0), 1, atol=0.05)
 
 
 @given(n=counts, extra=integers(0, 5), seed=seeds, norm=floats(1e-3, 1e3))
 def test_orthogonal_inputs_are_orthogonal_with_equal_norms_and_counts(n, extra, seed, norm):
     data = bf.data.orthogonal(n, n + extra, seed=seed, norms=norm)
     # QR is orthogonal to a modest multiple of n·eps
-    np.testing.assert_allclose(data.x @ data.x.T / norm**2, np.eye(n), atol=1e-14)
+    assert_allclose(data.x @ data.x.T / norm**2, np.eye(n), atol=1e-14)
     assert data.y.sum() == n % 2
 
 
 def test_orthogonal_takes_norms_and_targets():
     data = bf.data.orthogonal(3, 5, norms=[1, 2, 3], y=[0.5, -1, 2])
-    np.testing.assert_allclose(np.linalg.norm(data.x, axis=1), [1, 2, 3], rtol=1e-14)
+    assert_allclose(np.linalg.norm(data.x, axis=1), [1, 2, 3], rtol=1e-14)
     assert data.y.tolist() == [0.5, -1, 2]
 
 
@@ -174,18 +175,18 @@ def test_sphere_has_its_radius_and_mirror_images_on_request(n, d, seed, radius, 
     data = bf.data.sphere(n, d, radius=radius, mirrored=mirrored, seed=seed)
     assert (len(data), data.dimensions) == (2 * n if mirrored else n, d)
     # a square root, a division and d products
-    np.testing.assert_allclose(np.linalg.norm(data.x, axis=1), radius, rtol=1e-14)
+    assert_allclose(np.linalg.norm(data.x, axis=1), radius, rtol=1e-14)
     assert not mirrored or bf.data.mirror_pairs(data) is not None
     w = np.linalg.lstsq(data.x, data.y)[0]
-    np.testing.assert_allclose(data.x @ w, data.y, atol=1e-12 * radius * d)
+    assert_allclose(data.x @ w, data.y, atol=1e-12 * radius * d)
 
 
 def test_sphere_is_uniform():
     """⟨xxᵀ⟩ = I/d and fourth moments 3/(d(d+2)), unlike those of a cube or a Gaussian."""
     x = bf.data.sphere(40_000, 3, seed=1).x
     # products of components have standard deviations below 1/3: five of those over √40 000
-    np.testing.assert_allclose(x.T @ x / len(x), np.eye(3) / 3, atol=0.009)
-    np.testing.assert_allclose(np.mean(x**4, axis=0), 3 / 15, atol=0.009)
+    assert_allclose(x.T @ x / len(x), np.eye(3) / 3, atol=0.009)
+    assert_allclose(np.mean(x**4, axis=0), 3 / 15, atol=0.009)
 
 
 def test_sphere_takes_targets_of_any_parity():
@@ -200,9 +201,9 @@ def test_xor_clusters_have_their_means_labels_and_counts():
     data = bf.data.xor_clusters(40_000, 5, 8.0, seed=2)
     means = np.array([data.x[i::4].mean(axis=0) for i in range(4)])
     # each mean has standard deviation 1/√10000 = 0.01 an axis; five of those
-    np.testing.assert_allclose(means[:2], -means[2:], atol=0.1)
-    np.testing.assert_allclose(means[:2] @ means[:2].T, 16 * np.eye(2), atol=0.5)
-    np.testing.assert_allclose((data.x[::4] - means[0]).var(axis=0), 1, atol=0.07)
+    assert_allclose(means[:2], -means[2:], atol=0.1)
+    assert_allclose(means[:2] @ means[:2].T, 16 * np.eye(2), atol=0.5)
+    assert_allclose((data.x[::4] - means[0]).var(axis=0), 1, atol=0.07)
     assert data.y[:5].tolist() == [1, -1, 1, -1, 1]
     # no linear map helps: |β| is a mean of 40 000 terms of standard deviation up to 5 on 5 axes
     assert np.linalg.norm(data.beta) < 5 * 5 * np.sqrt(5 / 40_000)

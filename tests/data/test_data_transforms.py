@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import booleans, composite, floats, integers
+from hypothesis.extra.numpy import arrays
+from hypothesis.strategies import booleans, composite, floats, integers, permutations, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from refusals import invalid
@@ -26,8 +28,8 @@ def test_symmetrize_mirrors_exactly_and_keeps_the_moments(data):
     assert bf.data.mirror_pairs(both) is not None
     assert np.array_equal(both.x[len(data) :], -data.x)
     # the same products in another order of summation
-    np.testing.assert_allclose(both.sigma, data.sigma, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(both.beta, data.beta, rtol=1e-13, atol=1e-13)
+    assert_allclose(both.sigma, data.sigma, rtol=1e-13, atol=1e-13)
+    assert_allclose(both.beta, data.beta, rtol=1e-13, atol=1e-13)
 
 
 @given(data=datasets(), amount=floats(0, 1), seed=seeds)
@@ -102,7 +104,7 @@ def test_whiten_gives_the_identity_however_ill_conditioned(n, d, seed, spread, m
     white = bf.data.whiten(data)
     # Singular vectors are products of at most n·d rotations and reflections, each orthogonal to a few
     # roundings, whatever the singular values; two products follow.
-    np.testing.assert_allclose(white.sigma, np.eye(d), rtol=0, atol=10 * n * d * np.finfo(float).eps)
+    assert_allclose(white.sigma, np.eye(d), rtol=0, atol=10 * n * d * np.finfo(float).eps)
     assert np.array_equal(white.y, data.y)
     assert (bf.data.mirror_pairs(white) is not None) is mirrored
 
@@ -111,7 +113,7 @@ def test_whiten_of_mirrored_data_counts_samples_at_the_origin():
     """A sample (0, 0) is its own mirror image: it stays there and counts in Σ = ⟨xxᵀ⟩."""
     x = np.array([[2.0, 1.0], [-2.0, -1.0], [0.0, 0.0], [1.0, -3.0], [-1.0, 3.0]])
     white = bf.data.whiten(bf.Dataset(x, x @ [1.0, 2.0]))
-    np.testing.assert_allclose(white.sigma, np.eye(2), rtol=0, atol=1e-14)  # a few roundings
+    assert_allclose(white.sigma, np.eye(2), rtol=0, atol=1e-14)  # a few roundings
     assert not white.x[2].any()
 
 
@@ -121,7 +123,7 @@ def test_whiten_uses_the_symmetric_root():
     values, vectors = np.linalg.eigh(data.sigma)
     root = vectors / np.sqrt(values) @ vectors.T
     # the condition number of the root is below 1e2
-    np.testing.assert_allclose(bf.data.whiten(data).x, data.x @ root, atol=1e-12)
+    assert_allclose(bf.data.whiten(data).x, data.x @ root, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +138,56 @@ def test_whiten_refuses_a_singular_covariance(x, rank):
 @given(data=datasets())
 def test_center_removes_the_means_it_is_asked_to(data):
     inputs, both = bf.data.center(data), bf.data.center(data, targets=True)
-    np.testing.assert_allclose(inputs.x.mean(axis=0), 0, atol=1e-14)
+    assert_allclose(inputs.x.mean(axis=0), 0, atol=1e-14)
     assert np.array_equal(inputs.y, data.y)
     assert np.array_equal(both.x, inputs.x)
-    np.testing.assert_allclose(both.y.mean(axis=0), 0, atol=1e-14)
+    assert_allclose(both.y.mean(axis=0), 0, atol=1e-14)
 
 
 @given(data=datasets())
 def test_center_keeps_mirror_images_exact(data):
     symmetric = bf.data.symmetrize(data)
     assert bf.data.mirror_pairs(bf.data.center(symmetric, targets=True)) is not None
+
+
+coarse = sampled_from([-2.0, -1.0, -0.0, 0.0, 1.0, 2.0])  # many repeats and zeros
+
+
+@given(
+    data=integers(1, 8).flatmap(lambda p: arrays(float, (p, 3), elements=coarse)),
+    order=permutations(range(16)),
+)
+def test_every_sample_of_symmetric_data_is_paired_with_its_mirror_image(data, order):
+    rows = np.concatenate([data, -data])[[i for i in order if i < 2 * len(data)]]
+    symmetric = bf.Dataset(rows[:, :2], rows[:, 2])
+    pairs = bf.data.mirror_pairs(symmetric)
+    assert pairs is not None
+    i, j = pairs
+    assert np.array_equal(rows[i], -rows[j])
+    paired = np.sort(np.concatenate([i, j]))
+    assert np.array_equal(paired, np.flatnonzero(rows.any(axis=1)))
+
+
+@given(data=arrays(float, (5, 3), elements=coarse))
+def test_pairs_are_found_exactly_when_the_multisets_agree(data):
+    found = bf.data.mirror_pairs(bf.Dataset(data[:, :2], data[:, 2]))
+    rows, mirrored = (sorted(map(tuple, a + 0.0)) for a in (data, -data))
+    assert (found is not None) == (rows == mirrored)
+
+
+def test_one_bit_of_difference_is_enough():
+    x = np.array([[1.0], [-1.0]])
+    assert bf.data.mirror_pairs(bf.Dataset(x, np.array([0.5, -0.5]))) is not None
+    assert bf.data.mirror_pairs(bf.Dataset(x, np.array([0.5, -np.nextafter(0.5, 1)]))) is None
+    assert bf.data.mirror_pairs(bf.Dataset(x, np.array([0.5, 0.5]))) is None
+
+
+def test_several_outputs_must_all_be_mirrored():
+    x = np.array([[1.0], [-1.0]])
+    assert bf.data.mirror_pairs(bf.Dataset(x, np.array([[1.0, 2], [-1, -2]]))) is not None
+    assert bf.data.mirror_pairs(bf.Dataset(x, np.array([[1.0, 2], [-1, 2]]))) is None
+
+
+def test_an_input_of_zero_needs_a_target_of_zero():
+    assert bf.data.mirror_pairs(bf.Dataset(np.zeros((1, 2)), np.array([1.0]))) is None
+    assert bf.data.mirror_pairs(bf.Dataset(np.zeros((1, 2)), np.array([0.0]))) is not None

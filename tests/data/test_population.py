@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 from mpmath import mp
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 from biasfree.data import AbsoluteProducts, Polar, Population, _two_ridges
@@ -58,7 +59,7 @@ def test_moments_are_those_of_many_samples(name):
 def test_best_map_is_least_squares(name):
     population = POPULATIONS[name]
     best = np.linalg.solve(population.sigma, population.beta)
-    np.testing.assert_allclose(population.best_map, best, rtol=0, atol=1e-13 * np.abs(best).max())
+    assert_allclose(population.best_map, best, rtol=0, atol=1e-13 * np.abs(best).max())
 
 
 def test_moments_of_odd_sine_have_their_closed_form():
@@ -68,7 +69,7 @@ def test_moments_of_odd_sine_have_their_closed_form():
         w = population.linear
         assert w is not None
         size = w @ w
-        np.testing.assert_allclose(population.beta, w * (1 + 4 * np.exp(-8 * size)), rtol=1e-12)
+        assert_allclose(population.beta, w * (1 + 4 * np.exp(-8 * size)), rtol=1e-12)
         square = size + 8 * np.exp(-8 * size) * size + (1 - np.exp(-32 * size)) / 2
         assert population.mean_square == pytest.approx(square, rel=1e-12)
 
@@ -102,9 +103,9 @@ def test_one_pair_is_a_list_of_one():
 
 def test_odd_sine_has_the_targets_of_the_task():
     data, population = bf.data.odd_sine(50, 6, seed=3), Population.odd_sine(6, seed=3)
-    np.testing.assert_array_equal(population.target(data.x[:50]), data.y[:50])
+    assert_array_equal(population.target(data.x[:50]), data.y[:50])
     data, population = bf.data.linear_teacher(50, 6, seed=3), Population.linear_teacher(6, seed=3)
-    np.testing.assert_array_equal(population.target(data.x[:50]), data.y[:50])
+    assert_array_equal(population.target(data.x[:50]), data.y[:50])
 
 
 @pytest.mark.parametrize("dimensions", [2, 3, 7, 100, 100_000])
@@ -119,7 +120,7 @@ def test_cubes_on_a_sphere_have_their_closed_form(dimensions):
 def test_a_function_needs_to_be_defined_on_the_sphere_only():
     """In three dimensions x₁ is uniform on [−1, 1], and E[x₁·arcsin x₁] = π/8."""
     population = Population(3, radius=1.0, odd=([1.0, 0, 0], np.arcsin))
-    np.testing.assert_allclose(population.beta, [np.pi / 8, 0, 0], rtol=1e-10, atol=1e-15)
+    assert_allclose(population.beta, [np.pi / 8, 0, 0], rtol=1e-10, atol=1e-15)
 
 
 def exact_product(p, q):
@@ -155,7 +156,7 @@ def test_angles_keep_relative_digits_near_zero_and_pi():
     angle = 1e-9
     p, q = np.array([[1.0, 0.0]]), np.array([[1.0, angle], [-1.0, angle]])
     found = AbsoluteProducts.of(Polar.of(p), Polar.of(q)).sines[0]
-    np.testing.assert_allclose(found, angle, rtol=1e-7)
+    assert_allclose(found, angle, rtol=1e-7)
 
 
 def test_a_zero_vector_has_zero_products_and_no_nan():
@@ -182,7 +183,7 @@ def test_values_survive_pickle_and_copy():
     for population in POPULATIONS.values():
         for other in (pickle.loads(pickle.dumps(population)), copy.deepcopy(population)):
             assert other.mean_square == population.mean_square
-            np.testing.assert_array_equal(other.sample(3, 1).y, population.sample(3, 1).y)
+            assert_array_equal(other.sample(3, 1).y, population.sample(3, 1).y)
 
 
 def test_a_large_isotropic_population_writes_no_matrix():

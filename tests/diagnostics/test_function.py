@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -31,7 +32,7 @@ def test_two_layers_are_a_linear_map_and_an_even_part(leak, width, seed, scale):
     network = bf.networks.gaussian((3, width, 1), scale=scale, leak=leak, seed=seed)
     first, second = network.weights
     expected = (1 + leak) / 2 * (second @ first)[0]
-    np.testing.assert_allclose(linear_map(network, X), expected, rtol=0, atol=1e-12 * scale**2)
+    assert_allclose(linear_map(network, X), expected, rtol=0, atol=1e-12 * scale**2)
     even = (1 - leak) / 2 * (np.abs(X @ first.T) / scale) @ second[0] / scale
     energy = np.mean(even**2) / (np.mean(even**2) + np.mean((X @ (expected / scale**2)) ** 2))
     assert even_fraction(network, X) == pytest.approx(energy, abs=1e-11)
@@ -46,9 +47,7 @@ def test_ends_of_the_scale():
 
 def test_several_outputs_have_a_matrix():
     network = bf.networks.gaussian((3, 5, 2), scale=1)
-    np.testing.assert_allclose(
-        linear_map(network, X), network.weights[1] @ network.weights[0] / 2, rtol=1e-10
-    )
+    assert_allclose(linear_map(network, X), network.weights[1] @ network.weights[0] / 2, rtol=1e-10)
 
 
 def test_one_sample_is_refused():
@@ -69,17 +68,17 @@ def test_a_mixture_of_known_shares(seed, even, scale):
     share = energies[1] / sum(energies)
     # the maps are known to the condition of 20 Gaussian samples, below 10, times some tens of roundings
     assert even_fraction(function, X) == pytest.approx(share, rel=1e-12, abs=1e-14)
-    np.testing.assert_allclose(nonlinear_share(function, x), [share], rtol=1e-12, atol=1e-14)
+    assert_allclose(nonlinear_share(function, x), [share], rtol=1e-12, atol=1e-14)
     for found in (linear_map(function, X), linear_map(function, x), effective_map(function, x)):
-        np.testing.assert_allclose(found / scale, w, rtol=0, atol=1e-13)
+        assert_allclose(found / scale, w, rtol=0, atol=1e-13)
 
 
 def test_the_effective_map_sees_the_even_part():
     """On samples with x₁ > 0 only, the even function |x₁| equals x₁ and is linear."""
     x = np.abs(X)
     even = bf.Network((np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.ones((1, 2))))
-    np.testing.assert_allclose(effective_map(even, x), [1, 0, 0], rtol=0, atol=1e-14)
-    np.testing.assert_allclose(linear_map(even, x), 0, rtol=0, atol=1e-14)
+    assert_allclose(effective_map(even, x), [1, 0, 0], rtol=0, atol=1e-14)
+    assert_allclose(linear_map(even, x), 0, rtol=0, atol=1e-14)
     assert nonlinear_share(even, x)[0] < 1e-28
     assert even_fraction(even, x) == 1
 
@@ -88,7 +87,7 @@ def test_shares_are_by_output():
     found = nonlinear_share(lambda x: np.column_stack([x[:, 0], np.ones(len(x)), 0 * x[:, 1]]), X)
     mean = X.mean(axis=0)
     constant = 1 - mean @ np.linalg.solve(X.T @ X / len(X), mean)
-    np.testing.assert_allclose(found, [0, constant, 0], rtol=1e-12, atol=1e-28)
+    assert_allclose(found, [0, constant, 0], rtol=1e-12, atol=1e-28)
 
 
 def test_blocks_do_not_matter():
@@ -96,7 +95,7 @@ def test_blocks_do_not_matter():
     network = bf.networks.gaussian((3, 2**18, 1), scale=1, seed=1)
     here, there = (oracles.forward(*oracles.layers(network), 0, sign * X)[-1] for sign in (1, -1))
     # sums of 2¹⁸ terms of size 1e-6, in another order
-    np.testing.assert_allclose(outputs(network, X), here, rtol=0, atol=1e-13)
+    assert_allclose(outputs(network, X), here, rtol=0, atol=1e-13)
     even = np.sum((here + there) ** 2) / (np.sum((here + there) ** 2) + np.sum((here - there) ** 2))
     assert even_fraction(network, X) == pytest.approx(even, rel=1e-10)
 
@@ -119,7 +118,7 @@ def test_distances_of_a_stretched_and_turned_map():
 def test_zero_maps_have_no_angle():
     data = bf.Dataset(np.eye(2), np.array([[1.0, 0.0], [0.0, 0.0]]))
     found = map_distances(lambda x: np.column_stack([0 * x[:, 0], x[:, 0]]), data)
-    np.testing.assert_array_equal(found.distance, [1, np.inf])
+    assert_array_equal(found.distance, [1, np.inf])
     assert np.isnan(found.angle).all()
     invalid("the model has 1 outputs, but the data have 2", map_distances, lambda x: x[:, 0], data)
 
@@ -172,5 +171,5 @@ def test_a_model_may_write_to_its_input():
         x *= 2
         return x[:, 0]
 
-    np.testing.assert_array_equal(outputs(careless, X)[:, 0], 2 * X[:, 0])
-    np.testing.assert_allclose(effective_map(careless, X), [2, 0, 0], rtol=0, atol=1e-14)
+    assert_array_equal(outputs(careless, X)[:, 0], 2 * X[:, 0])
+    assert_allclose(effective_map(careless, X), [2, 0, 0], rtol=0, atol=1e-14)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.diagnostics import symmetry, symmetry_defect
@@ -36,7 +37,7 @@ def moments(data, r):
 def test_a_half_space_is_measured_as_defined(outputs):
     data, r = cloud(17, 4, 0, outputs), np.array([1.0, -0.5, 0.2, 2.0])
     found = [half_space_defect(data, r, "inputs"), half_space_defect(data, r, "targets")]
-    np.testing.assert_allclose(found, moments(data, r), rtol=1e-13)  # sums of 17 terms
+    assert_allclose(found, moments(data, r), rtol=1e-13)  # sums of 17 terms
     assert symmetry_defect(data) <= 1
 
 

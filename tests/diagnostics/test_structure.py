@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -50,10 +51,10 @@ def test_the_structure_is_found_in_any_order(seed, leak, widths, scale):
         assert found is not None
         # products of at most three vectors of at most six entries: some ten roundings
         assert (found.linear if leak == 1 else found.relu) < 1e-14
-        np.testing.assert_allclose(found.r, R / np.linalg.norm(R), rtol=0, atol=1e-14)
+        assert_allclose(found.r, R / np.linalg.norm(R), rtol=0, atol=1e-14)
         for v, neurons, order in zip(vectors, found.neurons, found.orders, strict=True):
-            np.testing.assert_allclose(neurons, v, rtol=0, atol=1e-14)
-            np.testing.assert_array_equal(order, np.argsort(-v))
+            assert_allclose(neurons, v, rtol=0, atol=1e-14)
+            assert_array_equal(order, np.argsort(-v))
         assert found.imbalance < 1e-14
 
 
@@ -82,7 +83,7 @@ def test_signs_need_not_balance(seed, stretch):
     assert found is not None
     assert found.relu < 1e-14 < 0.1 < found.linear
     for v, neurons in zip(vectors, found.neurons, strict=True):
-        np.testing.assert_allclose(neurons, v, rtol=0, atol=1e-14)
+        assert_allclose(neurons, v, rtol=0, atol=1e-14)
     assert found.imbalance == pytest.approx((stretch**2 - 1) / (stretch**2 + 1), rel=1e-13)
 
 
@@ -120,7 +121,7 @@ def test_sorting_does_not_change_the_function(seed, leak, sizes, biased):
     network = bf.networks.gaussian(sizes, scale=1, leak=leak, seed=seed)
     network = oracles.with_biases(network, seed=seed) if biased else network
     # the same terms in another order: rounding of sums of at most six
-    np.testing.assert_allclose(sorted_by_sign(network)(X), network(X), rtol=0, atol=1e-13)
+    assert_allclose(sorted_by_sign(network)(X), network(X), rtol=0, atol=1e-13)
 
 
 def test_several_outputs_are_sorted_by_their_leading_one():
@@ -142,4 +143,4 @@ def test_networks_without_the_structure():
     ):
         assert structure_distance(network) is None
     zero = bf.Network((np.zeros((2, 3)), np.array([[1.0, 2.0]])))
-    np.testing.assert_array_equal(sorted_by_sign(zero).weights[1], zero.weights[1])
+    assert_array_equal(sorted_by_sign(zero).weights[1], zero.weights[1])

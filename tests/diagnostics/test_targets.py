@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.diagnostics import preparation, target_shares
@@ -28,7 +29,7 @@ def test_shares_of_mirrored_inputs_are_exact(amounts):
     expected = np.square(amounts) / np.sum(np.square(amounts))
     total = found.total
     # means of 80 products of numbers of order one
-    np.testing.assert_allclose([total.linear, total.odd.value, total.even.value], expected, atol=1e-12)
+    assert_allclose([total.linear, total.odd.value, total.even.value], expected, atol=1e-12)
     assert total.noise < 1e-24
     assert {total.odd.identified, total.even.identified} == {"exact"}
     assert found.outputs[0] == total
@@ -40,7 +41,7 @@ def test_equal_inputs_with_different_targets_are_noise():
     scatter = np.tile([0.3, -0.3], 80)
     y = np.repeat(linear + odd + even, 2) + scatter
     found = target_shares(bf.Dataset(np.repeat(x, 2, axis=0), y)).total
-    np.testing.assert_allclose(
+    assert_allclose(
         [found.linear, found.odd.value, found.even.value, found.noise],
         np.array([1, 1, 1, 0.09]) / 3.09,
         atol=1e-12,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -85,7 +86,7 @@ def test_a_loss_that_rises_for_a_while():
     ts = np.arange(300)
     loss = np.where(ts < 100, 1.0, np.where(ts < 200, 0.5, 0.0)) + 0.05 * (ts % 2)
     found = plateaus(curve(ts, loss))
-    np.testing.assert_allclose([p.start for p in found], [0, 100, 200], atol=1)
+    assert_allclose([p.start for p in found], [0, 100, 200], atol=1)
     assert [p.finished for p in found] == [True, True, False]
 
 
@@ -119,7 +120,7 @@ def test_white_flow_goes_from_zero_to_least_squares(scale, leak, n, run):
     assert last.map is not None
     assert last.nonlinear_share is not None
     assert last.nonlinear_share < 1e-12
-    np.testing.assert_allclose(last.map, bf.theory.least_squares(data), rtol=0, atol=float(0.05 * s))
+    assert_allclose(last.map, bf.theory.least_squares(data), rtol=0, atol=float(0.05 * s))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -131,7 +132,7 @@ def test_xor_is_learned_in_four_steps(seed):
     trajectory = bf.theory.independent_flow(network, data, np.linspace(0, 1.5 * times[-1], 1000))
     found = plateaus(trajectory, data)
     # the window of 2 % of the drop 1/2 lies anywhere about a level, and its middle in time is flat
-    np.testing.assert_allclose([p.level for p in found], [0.5, 0.375, 0.25, 0.125, 0], rtol=0, atol=0.01)
+    assert_allclose([p.level for p in found], [0.5, 0.375, 0.25, 0.125, 0], rtol=0, atol=0.01)
     assert [p.finished for p in found] == [True] * 4 + [False]
     for before, time, after in zip(found, times, found[1:], strict=False):
         assert before.end < time < after.start
@@ -145,7 +146,7 @@ def test_orthogonal_pair_is_learned_in_two_steps():
     network = bf.networks.gaussian((2, 60, 1), scale=1e-9, seed=0)
     end = 1.5 * bf.theory.learning_times(network, data).max()
     found = plateaus(bf.theory.independent_flow(network, data, np.linspace(0, end, 500)))
-    np.testing.assert_allclose([p.level for p in found], [0.5, 0.25, 0], rtol=0, atol=0.01)
+    assert_allclose([p.level for p in found], [0.5, 0.25, 0], rtol=0, atol=0.01)
 
 
 def test_maps_without_weights():
@@ -242,7 +243,7 @@ def test_drift_of_known_size():
     """W₁ is doubled: 3|W₁|² more in its neuron, relative to the largest |W₁|² + |W₂|², 4 + 1."""
     one = bf.Network((np.array([[1.0]]), np.array([[1.0]])))
     two = bf.Network((np.array([[2.0]]), np.array([[1.0]])))
-    np.testing.assert_allclose(conserved_drift(path(one, two)), [0, 3 / 5], rtol=1e-15)
+    assert_allclose(conserved_drift(path(one, two)), [0, 3 / 5], rtol=1e-15)
     # off the diagonal only linear networks conserve
     turned = [bf.Network((q, np.ones((1, 2))), leak=0.0) for q in (np.eye(2), np.array([[1.0, 0], [1, 0]]))]
     assert conserved_drift(path(*turned))[1] == 0
@@ -270,22 +271,22 @@ def test_normalized_margins_know_no_scale(seed, leak, sizes, stretch):
     found = margins(network, data)
     f = oracles.forward(*oracles.layers(network), leak, data.x)[-1].reshape(data.y.shape)
     size = np.sqrt(sum(np.sum(w**2) for w in network.weights)) ** network.depth
-    np.testing.assert_allclose(found.values, data.y * f, rtol=0, atol=1e-13)
+    assert_allclose(found.values, data.y * f, rtol=0, atol=1e-13)
     assert found.normalized is not None
-    np.testing.assert_allclose(found.normalized, data.y * f / size, rtol=0, atol=1e-13)
+    assert_allclose(found.normalized, data.y * f / size, rtol=0, atol=1e-13)
     assert found.smallest == found.values.min()
     spread = (found.values.max() - found.values.min()) / np.abs(found.values).max()
     assert found.spread == pytest.approx(spread, rel=1e-14)
     other = margins(bf.Network(tuple(stretch * w for w in network.weights), leak=leak), data)
     assert other.normalized is not None
-    np.testing.assert_allclose(other.normalized, found.normalized, rtol=0, atol=1e-13)
+    assert_allclose(other.normalized, found.normalized, rtol=0, atol=1e-13)
     assert other.spread == pytest.approx(found.spread, rel=1e-10)
 
 
 def test_margins_of_other_models():
     data = bf.Dataset(np.array([[1.0, 0], [0, -2.0]]), np.array([1.0, -1.0]))
     found = margins(lambda x: x.sum(axis=1), data)
-    np.testing.assert_array_equal(found.values, [1, 2])
+    assert_array_equal(found.values, [1, 2])
     assert (found.smallest, found.spread, found.normalized) == (1, 0.5, None)
     for network in (
         bf.Network((np.zeros((2, 2)), np.zeros((1, 2)))),
@@ -300,4 +301,4 @@ def test_margins_over_time():
     data = bf.Dataset(np.array([[1.0, 0], [0, -2.0]]), np.array([1.0, -1.0]))
     networks = [bf.Network((a * np.ones((1, 2)),), leak=1.0) for a in (1.0, 3.0)]
     found = path(*networks).map(lambda network: margins(network, data).smallest)
-    np.testing.assert_array_equal(found, [1, 3])
+    assert_array_equal(found, [1, 3])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -37,7 +38,7 @@ def test_a_layer_of_known_singular_values(seed, scale):
     first, last = layer_summary(bf.Network((w, np.zeros((2, 5)))))
     assert (first.name, first.shape, first.rank) == ("W_1", (5, 4), 3)
     # an orthogonal factor of size 5 and one of size 4: some ten roundings of the largest
-    np.testing.assert_allclose(first.spectrum / scale, values, rtol=0, atol=1e-14)
+    assert_allclose(first.spectrum / scale, values, rtol=0, atol=1e-14)
     assert first.norm / scale == pytest.approx(np.sqrt(14), rel=1e-14)
     assert first.stable_rank == pytest.approx(14 / 9, rel=1e-14)
     assert (last.name, last.norm, last.stable_rank, last.rank) == ("W_2", 0, 0, 0)
@@ -50,7 +51,7 @@ def test_distance_to_the_assumption(seed, leak, scale, away):
     found = assumption_distance(exact)
     assert found is not None
     # r from a sum of six products, residual and imbalance from sums of squares: a few roundings each
-    np.testing.assert_allclose(found.r, np.array([1, 2, 2]) / 3, rtol=0, atol=1e-15)
+    assert_allclose(found.r, np.array([1, 2, 2]) / 3, rtol=0, atol=1e-15)
     assert found.residual < 2e-15
     assert abs(found.imbalance) < 2e-15
     across = np.outer(np.random.default_rng(seed).normal(size=6), [2.0, -1.0, 0.0])
@@ -132,14 +133,14 @@ def test_known_clusters(seed, scale):
     found = direction_clusters(bf.Network((scale * w[order], np.ones((1, 12)))))
     assert len(found) == 3
     assert found.negligible == 3
-    np.testing.assert_array_equal(found.sizes, [4, 3, 2])
-    np.testing.assert_array_equal(found.cluster_of, np.append(owner, [-1, -1, -1])[order])
+    assert_array_equal(found.sizes, [4, 3, 2])
+    assert_array_equal(found.cluster_of, np.append(owner, [-1, -1, -1])[order])
     for i, direction in enumerate(found.directions):
         mean = w[:9][owner == i].sum(axis=0)
-        np.testing.assert_allclose(direction, mean / np.linalg.norm(mean), rtol=0, atol=1e-14)
+        assert_allclose(direction, mean / np.linalg.norm(mean), rtol=0, atol=1e-14)
     energy = np.sum(w**2, axis=1)
     expected = [energy[:9][owner == i].sum() / energy.sum() for i in range(3)]
-    np.testing.assert_allclose(found.weights, expected, rtol=1e-12)
+    assert_allclose(found.weights, expected, rtol=1e-12)
 
 
 def test_a_rank_one_network_has_two_opposite_clusters():
@@ -147,8 +148,8 @@ def test_a_rank_one_network_has_two_opposite_clusters():
     found = direction_clusters(network, negligible=0.0)
     assert len(found) == 2
     # |W₂⁺| = |W₂⁻|: half of |W₁|² each
-    np.testing.assert_allclose(found.weights, 0.5, rtol=1e-14)
-    np.testing.assert_allclose(found.directions[0], -found.directions[1], rtol=0, atol=1e-15)
+    assert_allclose(found.weights, 0.5, rtol=1e-14)
+    assert_allclose(found.directions[0], -found.directions[1], rtol=0, atol=1e-15)
 
 
 def test_the_angle_decides():

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -14,17 +15,15 @@ from edges.cases import Case, anything, on_case, planar, points, some_network, u
 def check_patterns(case, found):
     h = case.network.preactivations(case.data.x)[:-1]
     for gate, values in zip(found, h, strict=True):
-        np.testing.assert_array_equal(gate, (values > 0) | (case.network.leak == 1))
+        assert_array_equal(gate, (values > 0) | (case.network.leak == 1))
 
 
 def check_classes(case, found):
-    np.testing.assert_allclose(found.share.sum(), 1)
+    assert_allclose(found.share.sum(), 1)
     size = np.abs(case.data.x).max()
-    np.testing.assert_allclose(found.sigma.sum(axis=0), case.data.sigma, atol=1e-12 * size**2 + 1e-308)
+    assert_allclose(found.sigma.sum(axis=0), case.data.sigma, atol=1e-12 * size**2 + 1e-308)
     beta = case.data.targets.T @ case.data.x / len(case.data)
-    np.testing.assert_allclose(
-        found.beta.sum(axis=0), beta, atol=1e-12 * size * np.abs(case.data.y).max() + 1e-308
-    )
+    assert_allclose(found.beta.sum(axis=0), beta, atol=1e-12 * size * np.abs(case.data.y).max() + 1e-308)
 
 
 def mirrored(case):
@@ -92,7 +91,7 @@ def check_independent(case, found):
 def check_independent_network(case, found):
     again = theory.independent_network(found, case.data)
     for one, other in zip(found.weights, again.weights, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(one).max())
+        assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(one).max())
 
 
 def asked_escape(case):

@@ -1,6 +1,7 @@
 """Checks of logistic training with fixed activation patterns, and of its first step."""
 
 import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from biasfree.theory import activation_patterns
@@ -24,7 +25,7 @@ def check_max_margin(case, found):
     rows, factor = gradient_rows(case, found.patterns[0])
     w, multipliers = found.network.weights[0].ravel() * factor, found.multipliers * factor * factor
     assert (multipliers >= 0).all()
-    np.testing.assert_allclose(rows.T @ multipliers, w, atol=float(1e-6 * np.linalg.norm(w)))
+    assert_allclose(rows.T @ multipliers, w, atol=float(1e-6 * np.linalg.norm(w)))
     margins = rows @ w
     assert margins.min() > 1 - 1e-9
     assert np.abs(multipliers * (margins - 1)).max() < 1e-6 * multipliers.sum()
@@ -35,7 +36,7 @@ def check_final_patterns(case, found):
     now = case.data.x @ case.network.weights[0].T > 0
     leak = case.network.leak
     expected = np.ones_like(now) if leak == 1 else np.where(pull == 0, now, (pull > 0) & (now | (leak > 0)))
-    np.testing.assert_array_equal(found[0], expected)
+    assert_array_equal(found[0], expected)
 
 
 def check_slope(case, found):
@@ -43,7 +44,7 @@ def check_slope(case, found):
         by_weight, _ = oracles.gradients(
             *oracles.layers(case.network), case.network.leak, case.data, "logistic"
         )
-    np.testing.assert_allclose(found, -by_weight[0], rtol=1e-9, atol=1e-12 * np.abs(by_weight[0]).max())
+    assert_allclose(found, -by_weight[0], rtol=1e-9, atol=1e-12 * np.abs(by_weight[0]).max())
 
 
 def check_descent_margins(case, found):

@@ -1,6 +1,7 @@
 """The lazy regime and other optimizers at their edges: kernels against derivatives with fixed patterns."""
 
 import numpy as np
+from numpy.testing import assert_allclose
 
 from edges.reference import T
 
@@ -47,7 +48,7 @@ def judge_kernel(ref, value):
     if np.abs(j).max(initial=0.0) < UNDERFLOW:
         return "underflow"
     size = ref.data.y.size
-    np.testing.assert_allclose(
+    assert_allclose(
         value.reshape(size, size), j @ j.T, atol=1e-12 * np.abs(j).max(initial=0.0) ** 2 * j.shape[1]
     )
     return None
@@ -74,7 +75,7 @@ def judge_lazy(ref, value):
     best = j @ np.linalg.lstsq(j, missing, rcond=np.sqrt(rounding))[0]
     left, size = np.sum((missing - best) ** 2) / (2 * len(ref.data)), np.sum(missing**2)
     known = 1e-8 + rounding / rates[rates > rounding].min()
-    np.testing.assert_allclose(value[0][-1], left, rtol=1e-6, atol=known * size)
+    assert_allclose(value[0][-1], left, rtol=1e-6, atol=known * size)
     return None
 
 
@@ -82,8 +83,8 @@ def judge_twin(ref, value):
     twin, values = value
     c = (1 + ref.network.leak) / 2
     for a, b in zip(twin.weights, ref.network.weights, strict=True):
-        np.testing.assert_allclose(a, np.sqrt(c) * b, rtol=1e-14)
-    np.testing.assert_allclose(values["learning_rate"], 0.1 * np.sqrt(c), rtol=1e-14)
+        assert_allclose(a, np.sqrt(c) * b, rtol=1e-14)
+    assert_allclose(values["learning_rate"], 0.1 * np.sqrt(c), rtol=1e-14)
 
 
 def lazy(ref, **tolerance):

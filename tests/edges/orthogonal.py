@@ -6,6 +6,7 @@ from math import comb
 import mpmath
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -31,7 +32,7 @@ def check_directions(case, found):
             (max(sign * y, 0) * sign * x for x, y in zip(case.data.x, case.data.targets[:, 0], strict=True)),
             np.zeros(case.data.dimensions),
         )
-        np.testing.assert_allclose(direction * len(case.data), total, rtol=1e-13)
+        assert_allclose(direction * len(case.data), total, rtol=1e-13)
 
 
 def uncovered(case):
@@ -41,7 +42,7 @@ def uncovered(case):
 
 
 def check_uncovered(case, found):
-    np.testing.assert_array_equal(found, uncovered(case))
+    assert_array_equal(found, uncovered(case))
 
 
 def check_covers(case, found):
@@ -75,7 +76,7 @@ def can_be_followed(case, last):
 def check_escapes(case, found):
     y, data = case.data.targets[:, 0], case.data
     assert (found > 0).all()
-    np.testing.assert_array_equal(np.isinf(found), [not (sign * y > 0).any() for sign in (1, -1)])
+    assert_array_equal(np.isinf(found), [not (sign * y > 0).any() for sign in (1, -1)])
     last = found[np.isfinite(found)].max()
     if not can_be_followed(case, last):
         return
@@ -101,9 +102,7 @@ def check_vanishing(case, found):
     assert (found.times > 0).all()
     assert (np.diff(found.times) >= 0).all()
     left = found.left[-1] if len(found.left) else np.mean(y**2) / 2
-    np.testing.assert_allclose(
-        left, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), atol=1e-12 * np.mean(y**2)
-    )
+    assert_allclose(left, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), atol=1e-12 * np.mean(y**2))
     if not len(found.times) or not can_be_followed(case, found.times[-1]):
         return
     ts = np.linspace(0, 1.1 * found.times[-1] + 10, 3000)
@@ -118,7 +117,7 @@ def check_vanishing(case, found):
 
 def check_floor(case, found):
     y = case.data.targets[:, 0]
-    np.testing.assert_allclose(found, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), rtol=1e-12)
+    assert_allclose(found, np.sum(y[uncovered(case)] ** 2) / (2 * len(y)), rtol=1e-12)
     inner, outer = unit(case.network.weights[0])[1], np.abs(case.network.weights[1][0])
     if (outer >= 1.2 * inner).all() and can_be_followed(case, 0) and len(y) > 1:
         descent = oracles.descended(case.network, case.data, step=0.02, steps=500)[0]
@@ -150,7 +149,7 @@ def check_sign_interpolator(case, found):
         slack = float(
             1e-6 * (1 + np.linalg.norm(v))
         )  # error is of order 1e-8 and less where inputs are well apart
-        np.testing.assert_allclose(reach[own], sign * y[own] / largest, atol=slack)
+        assert_allclose(reach[own], sign * y[own] / largest, atol=slack)
         assert (reach[~own] <= slack).all()
         weights = np.linalg.lstsq(x.T, v, rcond=None)[0]
         condition = np.linalg.cond(x)
@@ -165,7 +164,7 @@ TABLE = {
     "interpolator_norm": (
         orthogonal,
         on_data(interpolator_norm),
-        lambda case, found: np.testing.assert_allclose(found, sum(sign_norms(case.data)), rtol=1e-12),
+        lambda case, found: assert_allclose(found, sum(sign_norms(case.data)), rtol=1e-12),
     ),
     "escape_times": (dominated(1e-160, 1e-8, 1e-8, 1e-4), on_case(escape_times), check_escapes),
     "escape_sequence": (

@@ -1,6 +1,7 @@
 """Checks of the bounds on the minima at which descent can settle."""
 
 import numpy as np
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 import oracles
@@ -78,13 +79,13 @@ def check_gradients(case, found):
         by_weight, _ = oracles.gradients(*layers, 0.0, bf.Dataset(x, case.network(x) - 1))
         expected = size * np.concatenate([by_weight[1].ravel(), by_weight[0].ravel()])
         # f − y is 1 to εf, f ≤ 1e4 for weights of 10; entries of x cancel in w·x
-        np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max())
+        assert_allclose(row, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max())
 
 
 def check_distances(case, found):
     (directions, lengths), (inputs, sizes) = unit(case.network.weights[0]), unit(case.data.x)
     expected = np.where(sizes > 0, np.abs(directions @ inputs.T) * lengths[:, None], np.inf)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * lengths.max())
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * lengths.max())
 
 
 TABLE = {

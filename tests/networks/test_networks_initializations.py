@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis.strategies import floats, integers, lists
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from refusals import invalid
@@ -50,16 +51,16 @@ def test_rank_one_satisfies_the_assumption_of_theorem_5(direction, width, scale,
     peak = np.array(direction) / np.abs(direction).max()
     r = peak / np.linalg.norm(peak)
     # products and norms of at most 17 numbers: a few rounding errors of 1e-16
-    np.testing.assert_allclose(w1, w2.T * r, rtol=1e-14, atol=1e-15 * scale)
+    assert_allclose(w1, w2.T * r, rtol=1e-14, atol=1e-15 * scale)
     positive, negative = (np.linalg.norm(np.maximum(s * w2, 0)) for s in (1, -1))
     assert positive == pytest.approx(negative, rel=1e-14)
-    np.testing.assert_allclose(network.norms, scale, rtol=1e-14)
+    assert_allclose(network.norms, scale, rtol=1e-14)
 
 
 def test_rank_one_takes_directions_of_any_length():
     for size in (1e-300, 1.0, 1e300):
         w1 = bf.networks.rank_one([3 * size, 4 * size], width=2, scale=1.0).weights[0]
-        np.testing.assert_allclose(np.abs(w1), np.full((2, 1), np.sqrt(0.5)) * [0.6, 0.8], rtol=1e-14)
+        assert_allclose(np.abs(w1), np.full((2, 1), np.sqrt(0.5)) * [0.6, 0.8], rtol=1e-14)
 
 
 @given(sizes=lists(integers(1, 9), min_size=3, max_size=5), scale=scales, leak=leaks, seed=seeds)
@@ -67,8 +68,8 @@ def test_balanced_neurons_have_equal_norms_on_both_sides(sizes, scale, leak, see
     network = bf.networks.balanced(sizes, scale=scale, leak=leak, seed=seed)
     for below, above in zip(network.weights, network.weights[1:], strict=False):
         incoming, outgoing = np.linalg.norm(below, axis=1), np.linalg.norm(above, axis=0)
-        np.testing.assert_allclose(outgoing, incoming, rtol=1e-14)
-    np.testing.assert_allclose(network.norms, network.norms[0], rtol=1e-13)
+        assert_allclose(outgoing, incoming, rtol=1e-14)
+    assert_allclose(network.norms, network.norms[0], rtol=1e-13)
     first = bf.networks.gaussian(sizes, scale=scale, seed=seed).weights[0]
     assert np.array_equal(network.weights[0], first)
 
@@ -89,9 +90,9 @@ def test_opposite_neurons_have_no_even_part(d, pairs, k, scale, leak, seed):
     x = np.random.default_rng(seed).normal(size=(7, d))
     # sums of 16 terms a·σ(w·x), of 9 roundings each, and none of them above the product of the norms
     atol = 1e-14 * network.norms.prod() * np.linalg.norm(x, axis=1).max()
-    np.testing.assert_allclose(network(x), -network(-x), atol=atol)
+    assert_allclose(network(x), -network(-x), atol=atol)
     linear = (1 + leak) / 2 * x @ (network.weights[1] @ network.weights[0]).T
-    np.testing.assert_allclose(network(x), linear.reshape(network(x).shape), atol=atol)
+    assert_allclose(network(x), linear.reshape(network(x).shape), atol=atol)
 
 
 def test_opposite_pairs_are_gaussian_and_have_the_scale_as_norm():
@@ -100,7 +101,7 @@ def test_opposite_pairs_are_gaussian_and_have_the_scale_as_norm():
     assert np.array_equal(network.weights[0][:2000], half.weights[0])
     assert np.array_equal(network.weights[1][:, :2000], half.weights[1])
     # 2000 independent Gaussians in the second layer: the norm has relative error 1/√(2·2000); five of those
-    np.testing.assert_allclose(network.norms, 0.1, rtol=5 / np.sqrt(4000))
+    assert_allclose(network.norms, 0.1, rtol=5 / np.sqrt(4000))
 
 
 def test_opposite_pairs_learn_as_their_linear_twin():
@@ -111,7 +112,7 @@ def test_opposite_pairs_learn_as_their_linear_twin():
     twin = bf.gradient_descent(bf.theory.linear_twin(network), data, step=0.05, steps=50)
     for one, other in zip(run, twin, strict=True):
         # 50 steps, each a sum of 30 samples: rounding of 1e-16 a term
-        np.testing.assert_allclose(one(data.x), other(data.x), atol=1e-12)
+        assert_allclose(one(data.x), other(data.x), atol=1e-12)
 
 
 @given(
@@ -122,12 +123,10 @@ def test_lambda_balanced_layers_differ_by_lambda_times_identity(d, h, k, balance
     w1, w2 = bf.networks.lambda_balanced((d, h, k), scale=scale, balance=balance, seed=seed).weights
     size = scale**2 + abs(balance)
     # products of 8×8 orthogonal matrices: a few rounding errors of the largest term
-    np.testing.assert_allclose(w2.T @ w2 - w1 @ w1.T, balance * np.eye(h), atol=1e-14 * size)
+    assert_allclose(w2.T @ w2 - w1 @ w1.T, balance * np.eye(h), atol=1e-14 * size)
     smaller, larger = (w1, w2) if balance > 0 else (w2, w1)
     squares = np.sum(smaller**2), np.sum(larger**2)
-    np.testing.assert_allclose(
-        squares, [scale**2, scale**2 + abs(balance) * h], rtol=1e-11, atol=1e-14 * size
-    )
+    assert_allclose(squares, [scale**2, scale**2 + abs(balance) * h], rtol=1e-11, atol=1e-14 * size)
 
 
 def test_lambda_balanced_zero_has_full_rank_and_any_width():
@@ -149,7 +148,7 @@ def test_xavier_with_signs_has_the_fixed_layer_of_frei(width, seed):
     plain = bf.networks.xavier((5, width, 1), factor=0.2, seed=seed)
     signed = bf.networks.xavier((5, width, 1), factor=0.2, seed=seed, signs=True)
     assert np.array_equal(signed.weights[0], plain.weights[0])
-    np.testing.assert_allclose(np.abs(signed.weights[1]), 1 / np.sqrt(width), rtol=1e-15)
+    assert_allclose(np.abs(signed.weights[1]), 1 / np.sqrt(width), rtol=1e-15)
     assert np.sign(signed.weights[1]).sum() == width % 2
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, sampled_from
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 from refusals import invalid
@@ -37,7 +38,7 @@ def test_round_trip_and_equal_outputs(sizes, leak, biased, seed):
     x = rng.normal(size=(7, sizes[0]))
     outputs = model(torch.from_numpy(x)).detach().numpy()
     # the same sums of at most 6 terms over at most 4 layers, in another order
-    np.testing.assert_allclose(outputs.reshape(7, -1), network.preactivations(x)[-1], rtol=1e-12, atol=1e-12)
+    assert_allclose(outputs.reshape(7, -1), network.preactivations(x)[-1], rtol=1e-12, atol=1e-12)
 
 
 def test_to_torch_is_float64_trainable_and_draws_no_random_numbers():
@@ -71,7 +72,7 @@ def test_nesting_and_modules_that_do_nothing_are_passed_over():
     network = bf.Network.from_torch(model)
     assert (network.sizes, network.leak) == ((3, 4, 2), 0.25)
     x = torch.randn(5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    np.testing.assert_allclose(network(x.numpy()), model(x).detach().numpy(), rtol=1e-13, atol=1e-14)
+    assert_allclose(network(x.numpy()), model(x).detach().numpy(), rtol=1e-13, atol=1e-14)
 
 
 def test_missing_biases_become_zeros():
@@ -199,7 +200,7 @@ def test_weights_that_are_computed_are_read_as_they_are():
     model = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
     with torch.no_grad():
         model.parametrizations.weight.original0.mul_(3)
-    np.testing.assert_array_equal(bf.Network.from_torch(model).weights[0], model.weight.detach().double())
+    assert_array_equal(bf.Network.from_torch(model).weights[0], model.weight.detach().double())
 
 
 def tensors():

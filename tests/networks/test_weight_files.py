@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 import biasfree as bf
 from biasfree.networks import load_network, load_state
@@ -46,7 +47,7 @@ def test_safetensors(tmp_path, leak):
     biased = WEIGHTS | {"2.bias": np.array([0.5])}
     network = load_network(safetensors(tmp_path / "a.safetensors", biased), leak=leak)
     assert (network.sizes, network.leak) == ((2, 3, 1), leak or 0.0)
-    np.testing.assert_array_equal(network.weights[0], WEIGHTS["0.weight"])
+    assert_array_equal(network.weights[0], WEIGHTS["0.weight"])
     assert network.biases is not None
     assert [b.tolist() for b in network.biases] == [[0, 0, 0], [0.5]]
 
@@ -70,7 +71,7 @@ def test_state_dict(tmp_path):
     assert network.biases is not None
     assert expected.biases is not None
     for one, other in zip(network.weights + network.biases, expected.weights + expected.biases, strict=True):
-        np.testing.assert_array_equal(one, other)
+        assert_array_equal(one, other)
     torch.save(model, tmp_path / "whole.pt")
     with pytest.raises(ValueError, match=r"is not a state dict.*torch\.save\(model\.state_dict\(\), path\)"):
         load_network(tmp_path / "whole.pt")
@@ -263,7 +264,7 @@ def test_checkpoints_have_counters_and_may_hold_an_optimizer(tmp_path):
         tmp_path / "a.safetensors", WEIGHTS | {"n": np.array(7)}, kinds={"n": ("I64", "<i8")}
     )
     assert load_state(counted)["n"] == 7
-    np.testing.assert_array_equal(load_state(counted)["0.weight"], WEIGHTS["0.weight"])
+    assert_array_equal(load_state(counted)["0.weight"], WEIGHTS["0.weight"])
 
 
 class Unpickled:

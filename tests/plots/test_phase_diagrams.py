@@ -5,6 +5,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from refusals import invalid
@@ -22,8 +23,8 @@ def test_tiles_meet_halfway_also_in_logarithms(axes):
     z[0, 0] = np.nan
     mesh: Any = bf.plots.phase_diagram(axes, [1, 10, 100], [0, 2], z, log_x=True, cmap="gray")
     corners = mesh.get_coordinates()
-    np.testing.assert_allclose(corners[0, :, 0], 10.0 ** np.array([-0.5, 0.5, 1.5, 2.5]), rtol=1e-14)
-    np.testing.assert_allclose(corners[:, 0, 1], [-1, 1, 3])
+    assert_allclose(corners[0, :, 0], 10.0 ** np.array([-0.5, 0.5, 1.5, 2.5]), rtol=1e-14)
+    assert_allclose(corners[:, 0, 1], [-1, 1, 3])
     assert np.ma.getmaskarray(mesh.get_array()).ravel().tolist() == [True] + 5 * [False]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
     single: Any = bf.plots.phase_diagram(axes, [1], [2], [[3]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.trajectory import Stats, Trajectory
@@ -33,12 +34,10 @@ def test_angles_in_the_plane(axes):
     ]
     up, down = bf.plots.directions(axes, course(first, [[1.0, -1.0, 1.0]]))
     one, three = curves(up)
-    np.testing.assert_allclose(one, [[0, 0], [1, 45], [2, 90]])
-    np.testing.assert_allclose(three, [[1, 0], [2, -90]])
+    assert_allclose(one, [[0, 0], [1, 45], [2, 90]])
+    assert_allclose(three, [[1, 0], [2, -90]])
     (two,) = curves(down)
-    np.testing.assert_allclose(
-        two, [[0, 180 - np.degrees(np.arctan(0.1))], [2, -135]]
-    )  # a gap at the passage
+    assert_allclose(two, [[0, 180 - np.degrees(np.arctan(0.1))], [2, -135]])  # a gap at the passage
     assert up.get_color() == bf.plots.POSITIVE
     assert down.get_color() == bf.plots.NEGATIVE
     assert (up.get_label(), down.get_label()) == ("$a_h$$>0$", "$a_h$$<0$")
@@ -50,7 +49,7 @@ def test_hyperplanes_of_few_samples_are_levels(axes):
     levels = sorted(
         float(np.asarray(line.get_ydata())[0]) for line in axes.lines if line.get_linestyle() == ":"
     )
-    np.testing.assert_allclose(levels, [-45, 135])
+    assert_allclose(levels, [-45, 135])
 
 
 def test_cosines_above_the_plane(axes):
@@ -67,13 +66,13 @@ def test_cosines_above_the_plane(axes):
         (line,) = bf.plots.directions(axes, run, data=set_, reference=reference)
         expected = unit @ r / np.linalg.norm(r)
         for h, one in enumerate(curves(line)):
-            np.testing.assert_allclose(one[:, 1], expected[:, h], atol=1e-14)
+            assert_allclose(one[:, 1], expected[:, h], atol=1e-14)
         assert name in axes.get_ylabel()
 
 
 def test_a_reference_in_the_plane_gives_cosines(axes):
     (line,) = bf.plots.directions(axes, course(np.ones((3, 1, 2)), [[1.0]]), reference=[0.0, 1.0], color="g")
-    np.testing.assert_allclose(curves(line)[0][:, 1], np.sqrt(0.5))
+    assert_allclose(curves(line)[0][:, 1], np.sqrt(0.5))
     assert line.get_color() == "g"
 
 

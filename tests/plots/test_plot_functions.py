@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 from refusals import invalid
@@ -31,8 +32,8 @@ def test_samples_share_the_colors_of_the_map(axes):
     assert image.get_clim() == (-1, 1)
     assert axes.get_xlim() == (-1.2, 1.2)
     *_, plus, minus = axes.collections
-    np.testing.assert_array_equal(plus.get_offsets(), data.x[data.y > 0])
-    np.testing.assert_array_equal(minus.get_array(), data.y[data.y < 0])
+    assert_array_equal(plus.get_offsets(), data.x[data.y > 0])
+    assert_array_equal(minus.get_array(), data.y[data.y < 0])
 
 
 def test_samples_keep_to_the_colors_asked_for(axes):
@@ -47,7 +48,7 @@ def test_the_zero_line_is_where_f_changes_sign(axes):
     bf.plots.output_map(axes, lambda x: x[:, 0] - x[:, 1], resolution=11)
     ((contour),) = axes.collections
     (path,) = contour.get_paths()
-    np.testing.assert_allclose(path.vertices[:, 0], path.vertices[:, 1], atol=1e-12)
+    assert_allclose(path.vertices[:, 0], path.vertices[:, 1], atol=1e-12)
 
 
 def test_where_f_vanishes_over_an_area_there_is_no_line(axes):
@@ -60,7 +61,7 @@ def test_where_f_vanishes_over_an_area_there_is_no_line(axes):
     bf.plots.output_map(axes, function, resolution=41)
     (contour,) = axes.collections
     line = np.concatenate([path.vertices for path in contour.get_paths()])
-    np.testing.assert_allclose(line[:, 1], 0, atol=1e-12)
+    assert_allclose(line[:, 1], 0, atol=1e-12)
     assert line[:, 0].min() == -1
     assert 0.4 < line[:, 0].max() < 0.6
 
@@ -72,7 +73,7 @@ def test_a_function_of_one_sign_has_no_zero_line(axes):
 
 def test_one_of_several_outputs_is_chosen(axes):
     image = bf.plots.output_map(axes, lambda x: x, output=1, resolution=3)
-    np.testing.assert_array_equal(np.asarray(image.get_array())[:, 0], [-1, 0, 1])
+    assert_array_equal(np.asarray(image.get_array())[:, 0], [-1, 0, 1])
 
 
 @pytest.mark.parametrize(
@@ -96,10 +97,8 @@ def test_maps_that_cannot_be_drawn_are_refused(blank, function, options, message
 def test_two_layers_leave_the_diagonal_by_their_even_part(axes):
     f, odd = bf.plots.parity(axes, NETWORK, CLOUD)
     w = NETWORK.weights[1][0] @ NETWORK.weights[0] / 2
-    np.testing.assert_allclose(
-        np.asarray(f.get_xydata()), np.stack([CLOUD @ w, NETWORK(CLOUD)], axis=1), atol=1e-13
-    )
-    np.testing.assert_allclose(np.asarray(odd.get_ydata()), CLOUD @ w, atol=1e-13)
+    assert_allclose(np.asarray(f.get_xydata()), np.stack([CLOUD @ w, NETWORK(CLOUD)], axis=1), atol=1e-13)
+    assert_allclose(np.asarray(odd.get_ydata()), CLOUD @ w, atol=1e-13)
 
 
 def mixture(x):
@@ -114,7 +113,7 @@ def test_energies_of_a_known_mixture(axes):
     """On the cube the products of coordinates are orthogonal, so the shares are exact."""
     bars = bf.plots.energies(axes, mixture, CUBE)
     heights = np.array([[bar.get_height() for bar in kind] for kind in bars])
-    np.testing.assert_allclose(heights, 100 * np.array([[9 / 14, 1], [4 / 14, 0], [1 / 14, 0]]), atol=1e-12)
+    assert_allclose(heights, 100 * np.array([[9 / 14, 1], [4 / 14, 0], [1 / 14, 0]]), atol=1e-12)
     assert [kind.get_label() for kind in bars] == ["linear", "odd, not linear", "even"]
     assert axes.get_legend() is not None
 
@@ -132,7 +131,7 @@ def test_a_network_and_its_function_have_the_same_parity(axes):
         [bar.get_height() for kind in bf.plots.energies(axes, function, CLOUD) for bar in kind]
         for function in (network, lambda x: network(x))
     ]
-    np.testing.assert_allclose(heights[0], heights[1], atol=1e-10)
+    assert_allclose(heights[0], heights[1], atol=1e-10)
 
 
 def test_many_samples_are_thinned_but_all_are_counted(axes):

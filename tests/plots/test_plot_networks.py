@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 
@@ -27,13 +28,13 @@ def test_two_layers_are_sorted_by_their_outer_weights(axes, leak):
     w1, w2 = network.weights
     order = sorted(range(5), key=lambda h: -w2[0, h])
     first = bf.plots.weights(axes, network)
-    np.testing.assert_array_equal(first.get_array(), w1[order])
+    assert_array_equal(first.get_array(), w1[order])
     assert first.get_clim() == (-np.abs(w1).max(), np.abs(w1).max())
     assert [text.get_text() for text in axes.get_yticklabels()] == [str(h + 1) for h in order]
     second = bf.plots.weights(Figure().subplots(), network, layer=-1)
-    np.testing.assert_array_equal(second.get_array(), w2[:, order])
+    assert_array_equal(second.get_array(), w2[:, order])
     plain = bf.plots.weights(Figure().subplots(), network, sort=False)
-    np.testing.assert_array_equal(plain.get_array(), w1)
+    assert_array_equal(plain.get_array(), w1)
 
 
 def test_the_line_between_the_signs(axes):
@@ -65,7 +66,7 @@ def test_several_outputs_count_by_their_leading_direction(axes):
     network = bf.Network((np.eye(4), np.outer(b, a)))
     mesh = bf.plots.weights(axes, network)
     order = sorted(range(4), key=lambda h: a[h])
-    np.testing.assert_array_equal(mesh.get_array(), np.eye(4)[order])
+    assert_array_equal(mesh.get_array(), np.eye(4)[order])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_degenerate_layers_can_be_drawn(axes, weights):
 def test_biases_do_not_matter_to_the_map(axes):
     biased = bf.Network(NETWORK.weights, biases=(np.ones(5), np.ones(1)))
     bare = bf.plots.weights(Figure().subplots(), NETWORK)
-    np.testing.assert_array_equal(bf.plots.weights(axes, biased).get_array(), bare.get_array())
+    assert_array_equal(bf.plots.weights(axes, biased).get_array(), bare.get_array())
 
 
 def test_the_look_of_a_map_is_the_callers(axes):
@@ -107,13 +108,13 @@ def test_neurons_of_the_plane_lie_at_their_weights(axes):
     w, a = PLANE.weights[0], PLANE.weights[1][0]
     positive, negative = bf.plots.directions(axes, PLANE, data=data)
     assert (positive.get_label(), negative.get_label()) == ("$a_h$$>0$", "$a_h$$<0$")
-    np.testing.assert_array_equal(positive.get_offsets(), w[a > 0])
-    np.testing.assert_array_equal(negative.get_offsets(), w[a < 0])
+    assert_array_equal(positive.get_offsets(), w[a > 0])
+    assert_array_equal(negative.get_offsets(), w[a < 0])
     assert len(positive.get_paths()[0]) != len(negative.get_paths()[0])  # signs differ in shape too
     size = np.linalg.norm(w, axis=1) * np.abs(a)
     found = np.concatenate([positive.get_sizes(), negative.get_sizes()])
     expected = 4 + 80 * np.concatenate([size[a > 0], size[a < 0]]) / size.max()
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert_allclose(found, expected, rtol=1e-15)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("$w_{h1}$", "$w_{h2}$")
 
 
@@ -122,8 +123,8 @@ def test_samples_lie_beneath_by_sign_and_to_scale(axes):
     bf.plots.directions(axes, PLANE, data=data)
     plus, minus = axes.collections[:2]
     factor = np.abs(PLANE.weights[0]).max() / np.abs(data.x).max()
-    np.testing.assert_allclose(plus.get_offsets(), factor * data.x[data.y > 0], rtol=1e-14)
-    np.testing.assert_allclose(minus.get_offsets(), factor * data.x[data.y < 0], rtol=1e-14)
+    assert_allclose(plus.get_offsets(), factor * data.x[data.y > 0], rtol=1e-14)
+    assert_allclose(minus.get_offsets(), factor * data.x[data.y < 0], rtol=1e-14)
     assert f"{factor:.2g}" in plus.get_label()
 
 
@@ -133,7 +134,7 @@ def test_more_inputs_are_projected_on_beta_and_across(axes):
     at = np.concatenate([artist.get_offsets() for artist in artists])
     w = np.concatenate([w[a > 0], w[a < 0]])
     b = DATA.beta / np.linalg.norm(DATA.beta)
-    np.testing.assert_allclose(at[:, 0], w @ b, atol=1e-14)
+    assert_allclose(at[:, 0], w @ b, atol=1e-14)
     rest = w - np.outer(w @ b, b)
     # The leading direction across b holds the largest possible share of what is left.
     assert np.linalg.norm(at[:, 1]) == pytest.approx(np.linalg.norm(rest, 2), rel=1e-12)
@@ -143,14 +144,14 @@ def test_more_inputs_are_projected_on_beta_and_across(axes):
 def test_neurons_along_beta_have_no_other_coordinate(axes):
     network = bf.networks.rank_one(DATA.beta, width=8, scale=1.0)
     at = np.concatenate([artist.get_offsets() for artist in bf.plots.directions(axes, network, data=DATA)])
-    np.testing.assert_allclose(at[:, 1], 0, atol=1e-15)
-    np.testing.assert_allclose(np.linalg.norm(at[:, 0]), 1, rtol=1e-14)
+    assert_allclose(at[:, 1], 0, atol=1e-15)
+    assert_allclose(np.linalg.norm(at[:, 0]), 1, rtol=1e-14)
 
 
 def test_without_data_the_plane_is_that_of_the_weights(axes):
     at = np.concatenate([artist.get_offsets() for artist in bf.plots.directions(axes, NETWORK)])
     expected = np.linalg.svd(NETWORK.weights[0], compute_uv=False)[:2]
-    np.testing.assert_allclose(np.linalg.norm(at, axis=0), expected, rtol=1e-13)
+    assert_allclose(np.linalg.norm(at, axis=0), expected, rtol=1e-13)
     assert "singular vectors of $W_1$" in axes.get_ylabel()
 
 
@@ -165,7 +166,7 @@ def test_a_zero_network_has_neurons_at_the_origin(axes):
     (artist,) = bf.plots.directions(
         axes, bf.Network((np.zeros((4, 2)), np.zeros((1, 4)))), data=bf.data.xor()
     )
-    np.testing.assert_array_equal(artist.get_offsets(), np.zeros((4, 2)))
+    assert_array_equal(artist.get_offsets(), np.zeros((4, 2)))
 
 
 def test_directions_that_are_not_there_are_refused(blank):
@@ -180,7 +181,7 @@ def test_directions_that_are_not_there_are_refused(blank):
 def test_spectra_are_the_singular_values(axes):
     lines = bf.plots.spectra(axes, NETWORK, relative=False)
     for line, w in zip(lines, NETWORK.weights, strict=True):
-        np.testing.assert_allclose(
+        assert_allclose(
             np.asarray(line.get_ydata()),
             np.sqrt(np.linalg.eigvalsh(w @ w.T)[::-1][: min(w.shape)]),
             rtol=1e-12,
@@ -197,7 +198,7 @@ def test_values_that_are_zero_to_rounding_are_clipped_and_marked(axes):
     assert [np.size(line.get_ydata()) for line in clipped] == [2, 4, 3, 0]
     for line, w in zip(clipped, DEEP.weights, strict=True):
         assert line.get_marker() == "v"
-        np.testing.assert_array_equal(line.get_ydata(), max(w.shape) * 2.0**-52)
+        assert_array_equal(line.get_ydata(), max(w.shape) * 2.0**-52)
 
 
 @pytest.mark.parametrize("relative", [True, False])

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 import biasfree as bf
 from biasfree.trajectory import MapTrajectory, Stats, Trajectory
@@ -31,7 +32,7 @@ def test_a_solution_is_a_line_and_a_simulation_markers(axes):
     )
     assert points.get_color() == "k"
     for artist in (line, points):
-        np.testing.assert_array_equal(artist.get_xydata(), np.stack([ts, np.exp(-ts)], axis=1))
+        assert_array_equal(artist.get_xydata(), np.stack([ts, np.exp(-ts)], axis=1))
     marked: Any = points.get_markevery()
     assert 10 < len(marked) <= 25
 
@@ -57,15 +58,15 @@ def test_infinite_time_is_a_level(axes):
         bf.networks.rank_one((1.0, 1, 0), width=4, scale=0.1), white, [0, 1, 9, np.inf]
     )
     line = bf.plots.loss(axes, solved)
-    np.testing.assert_array_equal(line.get_xdata(), [0, 1, 9])
+    assert_array_equal(line.get_xdata(), [0, 1, 9])
     (level,) = [other for other in axes.lines if other is not line]
-    np.testing.assert_array_equal(level.get_ydata(), [solved.loss[-1]] * 2)
+    assert_array_equal(level.get_ydata(), [solved.loss[-1]] * 2)
 
 
 def test_a_map_trajectory_has_a_loss_too(axes):
     ts, maps = np.array([0.0, 1.0, 2.0]), np.zeros((3, 1, 2))
     line = bf.plots.loss(axes, MapTrajectory(ts, maps, [3.0, 2.0, 1.0], Stats("linear_flow")))
-    np.testing.assert_array_equal(line.get_ydata(), [3, 2, 1])
+    assert_array_equal(line.get_ydata(), [3, 2, 1])
 
 
 def test_logarithmic_axes_omit_points_without_logarithm(axes):
@@ -73,7 +74,7 @@ def test_logarithmic_axes_omit_points_without_logarithm(axes):
     loss = np.append(1 / (1 + ts[:-1]), 0.0)
     line = bf.plots.loss(axes, run(ts, loss), log_time=True, log_loss=True, shown=20)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    np.testing.assert_array_equal(line.get_xydata(), np.stack([ts, loss], axis=1)[1:-1])
+    assert_array_equal(line.get_xydata(), np.stack([ts, loss], axis=1)[1:-1])
     # Evenly along a curve of which each half covers three of six decades of time: about half of the markers
     # lie before t = 1; on plain axes nearly all would lie after it.
     early = sum(ts[1:][i] < 1 for i in np.asarray(line.get_markevery()))

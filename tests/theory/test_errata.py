@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 import oracles
@@ -38,7 +39,7 @@ def test_erratum_1_the_logistic_slope(leak):
     moved = [(new - old) / step for new, old in zip(after.weights, network.weights, strict=True)]
     ours, theirs = slopes(network, data, printed=False), slopes(network, data, printed=True)
     for seen, right, wrong in zip(moved, ours, theirs, strict=True):
-        np.testing.assert_allclose(seen, right, rtol=1e-11, atol=1e-13)
+        assert_allclose(seen, right, rtol=1e-11, atol=1e-13)
         assert np.linalg.norm(seen - wrong) > 0.3 * np.linalg.norm(seen)
 
 
@@ -48,7 +49,7 @@ def test_erratum_1_the_logistic_loss():
     path = bf.gradient_descent(network, data, step=0.1, steps=20, save_every=5, loss="logistic")
     right = [np.log1p(np.exp(-data.y * net(data.x))).mean() for net in path]
     wrong = [np.log1p(np.exp(data.y * net(data.x))).mean() for net in path]
-    np.testing.assert_allclose(path.loss, right, rtol=1e-13)
+    assert_allclose(path.loss, right, rtol=1e-13)
     assert (np.diff(right) < 0).all()
     assert (np.diff(wrong) > 0).all()
 
@@ -61,10 +62,10 @@ def test_erratum_3_the_axis_on_which_curves_collapse():
         c, network = (1 + leak) / 2, bf.theory.from_linear_twin(linear, leak=leak)
         expected = oracles.flow(linear, data, rescaled)
         simulated = bf.gradient_descent(network, data, step=1e-3 / c, steps=6000, save_every=1000)
-        np.testing.assert_allclose(c * simulated.ts, rescaled, rtol=1e-12)
+        assert_allclose(c * simulated.ts, rescaled, rtol=1e-12)
         twin = [oracles.loss(bf.Network(w, leak=1.0), data) for w in zip(*expected, strict=True)]
         # forward Euler at cη = 1e-3 is off by its first order, s²·t·η ~ 1e-2 in the logarithm of the weights
-        np.testing.assert_allclose(simulated.loss, twin, rtol=0.02)
+        assert_allclose(simulated.loss, twin, rtol=0.02)
         wrong = bf.theory.reduced_flow(network, data, c * rescaled)
         assert np.abs(wrong.loss / twin - 1).max() > 0.1
 
@@ -125,9 +126,7 @@ def test_erratum_8_the_early_error_is_not_of_the_order_of_the_weights():
             ratios[s, start] = np.sqrt(2) * gap / start  # both layers
             # ours is a bound at every scale: the cubic term, integrated
             assert np.sqrt(2) * gap <= bf.theory.early_error(network, data, [t])[0]
-    np.testing.assert_allclose(
-        [ratios[10.0, w] / np.sqrt(2) for w in (1e-4, 1e-6, 1e-8)], [40, 1146, 32761], rtol=0.02
-    )
+    assert_allclose([ratios[10.0, w] / np.sqrt(2) for w in (1e-4, 1e-6, 1e-8)], [40, 1146, 32761], rtol=0.02)
     assert ratios[1.0, 1e-8] < ratios[1.0, 1e-6] < ratios[1.0, 1e-4] < 0.01
     power = np.log(ratios[10.0, 1e-8] / ratios[10.0, 1e-6]) / np.log(1e-2) + 1
     assert power == pytest.approx(3 * (1 - 10 / 11), abs=0.01)  # w_init^{3(1 − cs/(s + TrΣ))}
@@ -174,7 +173,7 @@ def test_erratum_9_the_scale_of_the_twin():
         found = [oracles.loss(bf.Network(w, leak=leak), data) for w in zip(*path, strict=True)]
         assert np.allclose(found, twin, rtol=1e-5) == right
     for ours, w in zip(bf.theory.from_linear_twin(linear, leak=leak).weights, linear.weights, strict=True):
-        np.testing.assert_allclose(ours, np.sqrt(2 / (1 + leak)) * w, rtol=1e-14)
+        assert_allclose(ours, np.sqrt(2 / (1 + leak)) * w, rtol=1e-14)
 
 
 def test_erratum_9_weights_grow():
@@ -266,9 +265,7 @@ def test_erratum_11_weights_of_one_sign(leak, width):
     # its linear part is (1+α)²/(2(1+α²)) of least squares
     end = bf.Network([w[-1] for w in ours], leak=leak)
     share = (1 + leak) ** 2 / (2 * (1 + leak**2))
-    np.testing.assert_allclose(
-        bf.theory.linear_part(end)[0], share * bf.theory.least_squares(data), rtol=1e-4
-    )
+    assert_allclose(bf.theory.linear_part(end)[0], share * bf.theory.least_squares(data), rtol=1e-4)
 
 
 def test_erratum_11_the_plateau_of_one_sign_ends_sooner():

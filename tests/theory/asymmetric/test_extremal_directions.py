@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis.strategies import integers, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.theory import extremal_directions
@@ -84,7 +85,7 @@ def test_ascents_are_many_where_they_are_cheap():
     data = generic(0, samples=12, dimensions=5)
     found, other = extremal_directions(data), extremal_directions(data, starts=1000, seed=1)
     assert not found.complete
-    np.testing.assert_allclose(found.rates, other.rates, rtol=1e-12)
+    assert_allclose(found.rates, other.rates, rtol=1e-12)
     assert len(extremal_directions(data, starts=50)) < len(found)
 
 
@@ -93,16 +94,16 @@ def test_signs_and_rates():
     x, y = np.array([[3.0, 4.0]]), np.array([2.0])
     found = extremal_directions(bf.Dataset(x, y))
     assert found.signs.tolist() == [1.0]
-    np.testing.assert_allclose(found.directions, [[0.6, 0.8]], rtol=1e-15)
-    np.testing.assert_allclose(found.rates, [10.0], rtol=1e-15)
+    assert_allclose(found.directions, [[0.6, 0.8]], rtol=1e-15)
+    assert_allclose(found.rates, [10.0], rtol=1e-15)
     assert extremal_directions(bf.Dataset(x, -y)).signs.tolist() == [-1.0]
     leaky = extremal_directions(bf.Dataset(x, y), leak=0.2)
     assert leaky.signs.tolist() == [1.0, -1.0]
-    np.testing.assert_allclose(leaky.directions, [[0.6, 0.8], [-0.6, -0.8]], rtol=1e-15)
-    np.testing.assert_allclose(leaky.rates, [10.0, 2.0], rtol=1e-14)
-    np.testing.assert_allclose(leaky.of_sign(-1), [[-0.6, -0.8]], rtol=1e-15)
+    assert_allclose(leaky.directions, [[0.6, 0.8], [-0.6, -0.8]], rtol=1e-15)
+    assert_allclose(leaky.rates, [10.0, 2.0], rtol=1e-14)
+    assert_allclose(leaky.of_sign(-1), [[-0.6, -0.8]], rtol=1e-15)
     logistic = extremal_directions(bf.Dataset(x, y / 2), loss="logistic")
-    np.testing.assert_allclose(logistic.rates, [2.5], rtol=1e-15)  # e = y/2, y = 1
+    assert_allclose(logistic.rates, [2.5], rtol=1e-15)  # e = y/2, y = 1
 
 
 def test_a_kink_can_be_the_extremum():
@@ -110,7 +111,7 @@ def test_a_kink_can_be_the_extremum():
     data = bf.Dataset([[1.0, 0.0], [0.2, 1.0]], [1.0, -1.0])
     found = extremal_directions(data)
     kink = np.array([1.0, -0.2]) / np.hypot(1, 0.2)
-    np.testing.assert_allclose(found.of_sign(1), [kink], rtol=1e-15)
+    assert_allclose(found.of_sign(1), [kink], rtol=1e-15)
     assert found.sliding[found.signs == 1].tolist() == [[False, True]]
     assert found.active[found.signs == 1].tolist() == [[True, False]]
 
@@ -120,8 +121,8 @@ def test_maxima_at_which_neurons_shrink_are_left_out():
     data = bf.Dataset([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0, -1.0])
     found = extremal_directions(data)
     assert found.signs.tolist() == [-1.0, -1.0]
-    np.testing.assert_allclose(found.rates, np.sqrt(2) / 3, rtol=1e-14)
-    np.testing.assert_allclose(np.sort(np.degrees(found.angles)), [45, 135], rtol=1e-14)
+    assert_allclose(found.rates, np.sqrt(2) / 3, rtol=1e-14)
+    assert_allclose(np.sort(np.degrees(found.angles)), [45, 135], rtol=1e-14)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 5])
@@ -134,19 +135,19 @@ def test_edges(dimensions):
     assert none.complete
     assert len(extremal_directions(bf.Dataset(0 * x, y))) == 0
     one = extremal_directions(bf.Dataset(x[:1], [1.0]))
-    np.testing.assert_allclose(one.directions, x[:1] / np.linalg.norm(x[:1]), rtol=1e-14)
+    assert_allclose(one.directions, x[:1] / np.linalg.norm(x[:1]), rtol=1e-14)
     assert one.complete
     plain, leak = extremal_directions(bf.Dataset(x, y)), 0.3
     twice = extremal_directions(bf.Dataset(np.vstack([x, x]), np.append(y, y)))
     zeros = extremal_directions(bf.Dataset(np.vstack([x, x, 0 * x]), np.r_[y, 0 * y, y]))
     for other, share in ((twice, 1), (zeros, 1 / 3)):
-        np.testing.assert_allclose(other.directions, plain.directions, atol=1e-13)
-        np.testing.assert_allclose(other.rates, share * plain.rates, rtol=1e-12)
+        assert_allclose(other.directions, plain.directions, atol=1e-13)
+        assert_allclose(other.rates, share * plain.rates, rtol=1e-12)
     odd = bf.Dataset(np.vstack([x, -x]), np.append(y, -y))
     found, beta = extremal_directions(odd, leak=leak), odd.beta / np.linalg.norm(odd.beta)
     assert found.signs.tolist() == [1.0, -1.0]
-    np.testing.assert_allclose(found.directions, [beta, -beta], atol=1e-12)
-    np.testing.assert_allclose(found.rates, (1 + leak) / 2 * np.linalg.norm(odd.beta), rtol=1e-13)
+    assert_allclose(found.directions, [beta, -beta], atol=1e-12)
+    assert_allclose(found.rates, (1 + leak) / 2 * np.linalg.norm(odd.beta), rtol=1e-13)
 
 
 def test_symmetric_data_have_the_direction_of_the_aligned_network():
@@ -156,9 +157,9 @@ def test_symmetric_data_have_the_direction_of_the_aligned_network():
     (row, other) = found.directions
     first = bf.theory.aligned(network, data).weights[0]
     cosines = first @ row / np.linalg.norm(first, axis=1)
-    np.testing.assert_allclose(np.abs(cosines), 1, rtol=1e-12)
-    np.testing.assert_allclose(other, -row, atol=1e-13)
-    np.testing.assert_allclose(found.rates, bf.theory.growth_rate(network, data), rtol=1e-12)
+    assert_allclose(np.abs(cosines), 1, rtol=1e-12)
+    assert_allclose(other, -row, atol=1e-13)
+    assert_allclose(found.rates, bf.theory.growth_rate(network, data), rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])
@@ -166,8 +167,8 @@ def test_units(size):
     """Large and small inputs turn nothing."""
     data = generic(7)
     plain, scaled = extremal_directions(data), extremal_directions(bf.Dataset(size * data.x, data.y))
-    np.testing.assert_allclose(scaled.directions, plain.directions, rtol=1e-12)
-    np.testing.assert_allclose(scaled.rates, size * plain.rates, rtol=1e-12)
+    assert_allclose(scaled.directions, plain.directions, rtol=1e-12)
+    assert_allclose(scaled.rates, size * plain.rates, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +224,4 @@ def test_a_plane_in_space_is_a_plane(seed):
     flat, turned = extremal_directions(data), extremal_directions(bf.Dataset(data.x @ axes.T, data.y))
     assert turned.complete
     assume(np.diff(flat.rates, append=-1).max(initial=-1) < -1e-9)  # otherwise the order is rounding
-    np.testing.assert_allclose(turned.directions, flat.directions @ axes.T, atol=1e-9)
+    assert_allclose(turned.directions, flat.directions @ axes.T, atol=1e-9)

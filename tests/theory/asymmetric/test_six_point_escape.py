@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import biasfree as bf
@@ -69,7 +70,7 @@ def test_descent_escapes_as_predicted(delta, rate, duration):
         save=lambda network: kappa_of(network, delta),
     )  # fmt: skip
     found = compared(run, escape)
-    np.testing.assert_allclose(found, (rate, duration), rtol=0.005)  # of the window that is fitted
+    assert_allclose(found, (rate, duration), rtol=0.005)  # of the window that is fitted
 
 
 @pytest.mark.slow
@@ -97,7 +98,7 @@ def test_networks_escape_or_not_as_predicted():
     assert 0 < escaped.sum() < 6
     # 0.2 δ as above, and a factor of two in κ₀, which moves the end by ln 2/rate
     found, expected = (ends - begins)[escaped], np.array([e.duration() for e in predicted])[escaped]
-    np.testing.assert_allclose(found, expected, rtol=0.2 * delta, atol=np.log(2) / predicted[0].rate)
+    assert_allclose(found, expected, rtol=0.2 * delta, atol=np.log(2) / predicted[0].rate)
 
 
 @pytest.mark.parametrize("wedge", [(), (UP,), (DOWN,)], ids=["none", "a > 0", "a < 0"])
@@ -134,7 +135,7 @@ def test_kappa_solves_its_equation_and_loss_follows(delta, seed, scale):
             lambda _, log: escape.rate * (1 - np.exp(log) / 4), (escape.begins, ts[-1]),
             [np.log(escape.initial)], t_eval=ts[late], rtol=1e-10, atol=1e-10, method="DOP853",
         )  # fmt: skip
-        np.testing.assert_allclose(np.log(kappa[late]), solved.y[0], atol=1e-7)  # some hundred steps
+        assert_allclose(np.log(kappa[late]), solved.y[0], atol=1e-7)  # some hundred steps
     rest = loss - 4 / 9 * (1 - kappa / 4) ** 2
     assert (rest >= -1e-15).all()
     # of the first fall e^{−2(t − begins)/3}/18 (1 + √2)² is left
@@ -230,11 +231,11 @@ def test_r_and_l_return_to_their_least_squares_at_a_ninth():
         return -np.concatenate([g.ravel() for g in found])
 
     step = 1e-6  # steps along either axis keep the activation patterns
-    np.testing.assert_allclose(velocity(weights), 0, atol=1e-15)
+    assert_allclose(velocity(weights), 0, atol=1e-15)
     columns = [(velocity(weights + step * e) - velocity(weights - step * e)) / (2 * step) for e in np.eye(6)]
     rates = np.sort(-np.linalg.eigvals(np.array(columns)).real)
     # two of zero, along |w|² − a²; central differences to step²
-    np.testing.assert_allclose(rates, [0, 0, 1 / 9, 1 / 9, 1 / 3, 1 / 3], atol=1e-9)
+    assert_allclose(rates, [0, 0, 1 / 9, 1 / 9, 1 / 3, 1 / 3], atol=1e-9)
 
 
 @pytest.mark.parametrize("first", ["R", "L"])

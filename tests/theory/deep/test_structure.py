@@ -6,6 +6,7 @@ the squared norm of the trained weights lies outside the structure. A seed sets 
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 import oracles
@@ -73,7 +74,7 @@ def test_the_halves_are_two_linear_networks(depth):
     ]
     expected = sum(deep_flow(half, data, ts / 2).loss for half in linear) / 2
     # 1e-10 per step, a hundred times that between steps, grown up to (v/v₀)² ~ 20-fold
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    assert_allclose(found, expected, rtol=0, atol=1e-6)
     assert DeepParts.of(network).imbalance > 0.5
     assert DeepParts.of(bf.Network(tuple(w[-1] for w in raw))).imbalance < 1e-3
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 import biasfree as bf
@@ -55,7 +56,7 @@ def test_the_kernel_is_that_of_finite_differences(sizes, leak, biased, seed):
     network, data = problem(sizes, leak, seed, biased)
     j = jacobian(network, data.x)
     found = kernel(network, data).reshape(data.y.size, data.y.size)
-    np.testing.assert_allclose(found, j @ j.T, atol=1e-6 * np.abs(found).max())
+    assert_allclose(found, j @ j.T, atol=1e-6 * np.abs(found).max())
 
 
 @settings(max_examples=50)
@@ -67,7 +68,7 @@ def test_the_odd_part_of_every_kernel_of_two_layers_is_linear(leak, width, seed)
     both = kernel(network, bf.Dataset(np.concatenate([x, -x]), np.zeros(18)))[:9]
     odd = (both[:, :9] - both[:, 9:]) / 2
     fit = x @ np.linalg.lstsq(x, odd.T, rcond=None)[0]
-    np.testing.assert_allclose(odd.T, fit, atol=1e-12 * max(1.0, np.abs(both).max()))
+    assert_allclose(odd.T, fit, atol=1e-12 * max(1.0, np.abs(both).max()))
 
 
 @settings(max_examples=50)
@@ -78,7 +79,7 @@ def test_the_odd_part_at_infinite_width(leak, sigma_w, sigma_a, seed):
     options = {"leak": leak, "sigma_w": sigma_w, "sigma_a": sigma_a}
     odd = (infinite_width_kernel(x, x, **options) - infinite_width_kernel(x, -x, **options)) / 2
     expected = ((1 + leak) / 2) ** 2 * (sigma_w**2 + sigma_a**2) * x @ x.T
-    np.testing.assert_allclose(odd, expected, atol=1e-13 * max(1.0, np.abs(expected).max()))
+    assert_allclose(odd, expected, atol=1e-13 * max(1.0, np.abs(expected).max()))
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.4, 1.0])
@@ -130,9 +131,9 @@ def test_lazy_flow_solves_the_linearized_equations(sizes, leak, biased, seed):
         atol=1e-12,
     )
     for i, moved in enumerate(solved.y.T):
-        np.testing.assert_allclose(vector(run[i]) - theta, moved, atol=1e-5)
-        np.testing.assert_allclose(np.ravel(saved[i]), f0 + j @ moved, atol=1e-5)
-    np.testing.assert_allclose(run.loss, np.mean((data.targets - saved) ** 2, axis=1).sum(axis=1) / 2)
+        assert_allclose(vector(run[i]) - theta, moved, atol=1e-5)
+        assert_allclose(np.ravel(saved[i]), f0 + j @ moved, atol=1e-5)
+    assert_allclose(run.loss, np.mean((data.targets - saved) ** 2, axis=1).sum(axis=1) / 2)
 
 
 def test_large_networks_follow_it_and_small_ones_are_refused():
@@ -155,10 +156,10 @@ def test_it_ends_at_the_nearest_fit():
     """At infinity: the least displacement whose outputs are the targets."""
     network, data = problem((3, 6, 1), 0.3, 5)
     run = lazy_flow(network, data, [0.0, np.inf], lazy_tolerance=np.inf)
-    np.testing.assert_allclose(np.asarray(run.saved)[-1].ravel(), data.y, atol=1e-10)
+    assert_allclose(np.asarray(run.saved)[-1].ravel(), data.y, atol=1e-10)
     j = jacobian(network, data.x)
     nearest = np.linalg.pinv(j) @ (data.y - network(data.x))
-    np.testing.assert_allclose(vector(run[-1]) - vector(network), nearest, atol=1e-6)
+    assert_allclose(vector(run[-1]) - vector(network), nearest, atol=1e-6)
 
 
 @pytest.mark.parametrize("hidden", [(4,), (4, 2)])
@@ -196,7 +197,7 @@ def test_kernels_of_tiny_times_huge_have_all_their_digits(weights, inputs):
     network, data = problem((3, 4, 1), 0.2, 0)
     scaled = bf.Network([2.0**weights * w for w in network.weights], leak=0.2)
     found = kernel(scaled, bf.Dataset(2.0**inputs * data.x, data.y))
-    np.testing.assert_allclose(found, 2.0 ** (2 * (weights + inputs)) * kernel(network, data), rtol=1e-14)
+    assert_allclose(found, 2.0 ** (2 * (weights + inputs)) * kernel(network, data), rtol=1e-14)
 
 
 def test_zero_weights_do_not_move():
@@ -224,7 +225,7 @@ def test_it_fits_few_samples_and_not_many(samples):
     j = jacobian(network, data.x)
     missing = data.y - network(data.x)
     left = missing - j @ np.linalg.lstsq(j, missing, rcond=1e-8)[0]
-    np.testing.assert_allclose(last, np.mean(left**2) / 2, atol=1e-8)
+    assert_allclose(last, np.mean(left**2) / 2, atol=1e-8)
     assert (last < 1e-20) == (samples == 3)
 
 
@@ -232,9 +233,9 @@ def test_one_neuron():
     """Width 1: the kernel of a sample on which it is inactive is zero, and nothing is learned there."""
     network = bf.Network((np.array([[1.0, 0.0]]), np.array([[2.0]])))
     data = bf.Dataset([[1.0, 0.0], [-1.0, 0.0]], [3.0, 5.0])
-    np.testing.assert_array_equal(kernel(network, data), [[1.0 + 4.0, 0.0], [0.0, 0.0]])
+    assert_array_equal(kernel(network, data), [[1.0 + 4.0, 0.0], [0.0, 0.0]])
     run = lazy_flow(network, data, [0.0, np.inf], lazy_tolerance=np.inf)
-    np.testing.assert_allclose(np.ravel(np.asarray(run.saved)[-1]), [3.0, 0.0])
+    assert_allclose(np.ravel(np.asarray(run.saved)[-1]), [3.0, 0.0])
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.0])
@@ -243,8 +244,8 @@ def test_it_is_exact_for_one_layer(leak):
     data, ts = bf.data.six_points(0.1), np.linspace(0, 5, 6)
     network = bf.networks.gaussian((2, 1), scale=1.0, leak=leak, seed=0)
     exact, lazy = bf.gradient_flow(network, data, ts), lazy_flow(network, data, ts, lazy_tolerance=np.inf)
-    np.testing.assert_allclose(lazy.loss, exact.loss, atol=1e-7)
-    np.testing.assert_allclose(kernel(network, data), data.x @ data.x.T, atol=1e-15)
+    assert_allclose(lazy.loss, exact.loss, atol=1e-7)
+    assert_allclose(kernel(network, data), data.x @ data.x.T, atol=1e-15)
 
 
 @settings(max_examples=20)
@@ -253,7 +254,7 @@ def test_the_kernel_of_two_linear_layers_is_bilinear_and_moves(width, seed):
     """Leak 1: Θ = xᵀ(W₁ᵀW₁ + |W₂|²)x′, of rank D at most; it is not constant, since weights move."""
     network, data = problem((3, width, 1), 1.0, seed, samples=7)
     w, a = network.weights
-    np.testing.assert_allclose(
+    assert_allclose(
         kernel(network, data), data.x @ (w.T @ w + np.sum(a**2) * np.eye(3)) @ data.x.T, atol=1e-10
     )
     run = bf.gradient_flow(network, data, [0.0, 1.0])
@@ -266,7 +267,7 @@ def test_a_large_scale_is_followed_with_a_small_tolerance():
     network, data = bf.Network((np.vstack([w, w]), np.hstack([a, -a]))), bf.data.six_points(0.1)
     ts = np.linspace(0, 3e-5, 7)
     exact, lazy = bf.gradient_flow(network, data, ts, rtol=1e-12), lazy_flow(network, data, ts)
-    np.testing.assert_allclose(lazy.loss, exact.loss, atol=1e-5)
+    assert_allclose(lazy.loss, exact.loss, atol=1e-5)
     assert exact.loss[-1] < 0.95 * exact.loss[0]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose
 from scipy.linalg import expm
 
 import biasfree as bf
@@ -29,7 +30,7 @@ def test_growing_part_of_the_early_flow(leak, width, d, seed):
     growing = stand_in[0]
     expected = np.hstack([growing.weights[0], growing.weights[1].T]) * np.exp(c * s * t)
     # what does not grow is e^{−18} = 1.5e-8 of what does, times √D for initial weights that point elsewhere
-    np.testing.assert_allclose(late, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    assert_allclose(late, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 @given(leak=floats(0, 1), width=integers(6, 17), seed=integers(0, 2**31), scale=floats(1e-150, 1e-2))
@@ -53,7 +54,7 @@ def test_a_linear_network_keeps_its_imbalance():
     network = bf.networks.gaussian((3, 7, 1), scale=1e-6, leak=1.0, seed=1)
     first, second = network.weights
     r1 = (first @ data.beta / np.linalg.norm(data.beta) + second[0]) / 2
-    np.testing.assert_allclose(bf.theory.aligned(network, data).weights[1][0], r1, rtol=1e-13)
+    assert_allclose(bf.theory.aligned(network, data).weights[1][0], r1, rtol=1e-13)
 
 
 def test_refusals():

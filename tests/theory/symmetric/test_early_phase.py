@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import booleans, floats, integers
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 import oracles
@@ -119,7 +120,7 @@ def test_rates_of_both_losses_and_l2(kind, l2):
     for state, net in zip(flow(network, data, ts, kind=kind, l2=l2), solved, strict=True):
         for w, ours in zip(state, net.weights, strict=True):
             # outputs of 1e-14·e^{2κt} < 1e-10 are left out; the rest is the integrator's error at kinks
-            np.testing.assert_allclose(ours, w, rtol=0, atol=1e-3 * np.abs(w).max())
+            assert_allclose(ours, w, rtol=0, atol=1e-3 * np.abs(w).max())
     assert solved.loss[0] == pytest.approx(oracles.loss(network, data, kind), rel=1e-13)
     penalty = oracles.penalty(solved[-1], l2)
     assert solved.objective[-1] == pytest.approx(oracles.loss(solved[-1], data, kind) + penalty, rel=1e-13)

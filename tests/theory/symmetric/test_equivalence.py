@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 import biasfree as bf
@@ -49,7 +50,7 @@ def test_descent_of_relu_is_descent_of_its_twin(leak, width, d, seed, scale, los
     linear = descended(bf.theory.linear_twin(network), data, 0.1 * c, 30, loss)
     # 30 steps, each adding rounding of a few eps, amplified by at most (1 + 0.1·s)^30 with s of order 5
     for w, lin in zip(relu, linear, strict=True):
-        np.testing.assert_allclose(np.sqrt(c) * w, lin, rtol=1e-9, atol=1e-11 * np.abs(lin).max())
+        assert_allclose(np.sqrt(c) * w, lin, rtol=1e-9, atol=1e-11 * np.abs(lin).max())
 
 
 @settings(max_examples=25)
@@ -78,7 +79,7 @@ def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, lo
     solved = bf.theory.reduced_flow(network, data, ts, loss=loss, l2=l2)
     states = np.concatenate([w.reshape(3, -1) for w in solved.weights], axis=1)
     # both integrators keep 1e-10 per step; over tens of steps and a growth of e^{2s} that is 1e-7
-    np.testing.assert_allclose(states, found, rtol=0, atol=1e-7 * np.abs(found).max())
+    assert_allclose(states, found, rtol=0, atol=1e-7 * np.abs(found).max())
 
 
 @settings(max_examples=50)
@@ -92,10 +93,8 @@ def test_weights_and_function_on_rescaled_time(leak, width, seed, scale):
     linear = bf.theory.reduced_flow(bf.theory.linear_twin(network), data, c * ts)
     # the same equations from initial weights that differ by rounding
     assert bf.diagnostics.weight_errors(relu, linear).max() < 1e-11
-    np.testing.assert_allclose(relu[-1](data.x), linear[-1](data.x), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(
-        relu.loss, [np.mean((data.y - net(data.x)) ** 2) / 2 for net in relu], rtol=1e-12
-    )
+    assert_allclose(relu[-1](data.x), linear[-1](data.x), rtol=1e-10, atol=1e-12)
+    assert_allclose(relu.loss, [np.mean((data.y - net(data.x)) ** 2) / 2 for net in relu], rtol=1e-12)
 
 
 @given(leak=leaks, seed=seeds)
@@ -104,7 +103,7 @@ def test_twins_are_inverse(leak, seed):
     back = bf.theory.from_linear_twin(bf.theory.linear_twin(network), leak=leak)
     assert back.leak == leak
     for w, again in zip(network.weights, back.weights, strict=True):
-        np.testing.assert_allclose(again, w, rtol=4e-16)
+        assert_allclose(again, w, rtol=4e-16)
 
 
 def test_a_sample_on_the_hyperplane_breaks_it():
@@ -112,7 +111,7 @@ def test_a_sample_on_the_hyperplane_breaks_it():
     data = bf.data.symmetrize(bf.Dataset(np.eye(2), [1.0, 1.0]))
     network = bf.networks.rank_one([1.0, 0.0], width=2, scale=0.1)
     w1, w2 = descended(network, data, 0.1, 2000, "square")
-    np.testing.assert_allclose((w2 @ w1)[0] / 2, [1, 0], atol=1e-6)
+    assert_allclose((w2 @ w1)[0] / 2, [1, 0], atol=1e-6)
     refused("r·x ≠ 0 on the samples", bf.theory.reduced_flow, network, data, [1.0])
 
 
@@ -142,8 +141,8 @@ def test_solved_flows_are_the_simulated_one(leak, shape, seed, scale, loss, l2):
     for solver in (bf.theory.equivalent_flow, bf.theory.reduced_flow):
         solved = solver(network, data, ts, loss=loss, l2=l2)
         assert oracles.distance(simulated.weights, solved.weights) < 1e-7
-        np.testing.assert_allclose(solved.loss, simulated.loss, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(solved.objective, simulated.objective, rtol=1e-7, atol=1e-9)
+        assert_allclose(solved.loss, simulated.loss, rtol=1e-7, atol=1e-9)
+        assert_allclose(solved.objective, simulated.objective, rtol=1e-7, atol=1e-9)
         assert set(solved.stats.defects) >= {"symmetry", "rank_one", "signs", "hyperplane"}
 
 
@@ -171,9 +170,9 @@ def test_solved_descent_is_the_simulated_one(leak, shape, seed, scale, step, los
     options = {"save_every": 7, "loss": loss, "l2": l2}
     simulated = bf.gradient_descent(network, data, step=step, steps=40, **options)
     solved = bf.theory.equivalent_descent(network, data, step, 40, **options)
-    np.testing.assert_array_equal(solved.ts, simulated.ts)
+    assert_array_equal(solved.ts, simulated.ts)
     assert oracles.distance(simulated.weights, solved.weights) < 1e-12
-    np.testing.assert_allclose(solved.objective, simulated.objective, rtol=1e-12)
+    assert_allclose(solved.objective, simulated.objective, rtol=1e-12)
 
 
 def test_relaxed_tolerances_give_the_twin_of_random_weights():
@@ -194,3 +193,59 @@ def test_diverging_descent_says_so():
     network = bf.networks.rank_one([1.0, 0.5], width=4, scale=1.0)
     with pytest.raises(RuntimeError, match=r"linear network diverged within .* use a smaller step"):
         bf.theory.equivalent_descent(network, data, 50.0, 100)
+
+
+@settings(max_examples=30)
+@given(
+    leak=floats(0, 1),
+    width=sampled_from([2, 9]),
+    seed=integers(0, 2**31),
+    scale=floats(1e-4, 1),
+    step=floats(0.001, 0.1),
+    l2=sampled_from([0.0, 0.03]),
+    loss=sampled_from(["square", "logistic"]),
+)
+def test_relu_with_a_step_is_linear_with_c_times_the_step(leak, width, seed, scale, step, l2, loss):
+    """W(0) = √(1/c)·W_lin(0), steps η and cη, l2 λ and λ/c: √c·W = W_lin after every step."""
+    data, c = symmetric_data(3, seed, loss), (1 + leak) / 2
+    direction = np.random.default_rng(seed).normal(size=3)
+    relu = bf.networks.rank_one(direction, width=width, scale=scale, leak=leak, seed=seed)
+    ours = bf.gradient_descent(relu, data, step=step, steps=60, save_every=20, loss=loss, l2=l2)
+    twin = bf.theory.linear_twin(relu)
+    linear = bf.gradient_descent(twin, data, step=c * step, steps=60, save_every=20, loss=loss, l2=l2 / c)
+    # 60 steps of a few eps, 2e-14; they grow no faster than the weights, by which they are divided
+    scaled = [np.sqrt(c) * w for w in ours.weights]
+    assert oracles.distance(scaled, linear.weights) < 1e-12
+    assert_allclose(ours.loss, linear.loss, rtol=1e-11)
+
+
+def test_the_same_step_for_both_is_not_the_same_path():
+    """At equal η and rescaled time the two differ by a first-order error: what the theorem is about is cη."""
+    data = symmetric_data(3, 0, "square")
+    relu = bf.networks.rank_one([1.0, 0.5, -0.3], width=7, scale=0.1)
+    ours = bf.gradient_descent(relu, data, step=0.1, steps=60)
+    linear = bf.gradient_descent(bf.theory.linear_twin(relu), data, step=0.1, steps=30)
+    gap = oracles.distance([w[::2] / np.sqrt(2) for w in ours.weights], linear.weights)
+    assert 1e-3 < gap < 0.3
+
+
+def test_unequal_signs_break_it():
+    """The positive and negative parts of W_2 must have equal norms; a network of one sign learns half."""
+    data = symmetric_data(3, 0, "square")
+    one_sided = bf.Network((np.outer([0.1, 0.2], [0.6, 0.8, 0.0]), [[0.1, 0.2]]))
+    ours = bf.gradient_descent(one_sided, data, step=0.1, steps=60)
+    linear = bf.gradient_descent(bf.theory.linear_twin(one_sided), data, step=0.05, steps=60)
+    assert oracles.distance([w / np.sqrt(2) for w in ours.weights], linear.weights) > 0.01
+    assert ours.loss[-1] > linear.loss[-1]
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.4])
+def test_the_form_persists(leak):
+    """W_1 = W_2ᵀvᵀ with |W_2⁺| = |W_2⁻| after any number of steps, also when descent rotates v."""
+    data = symmetric_data(3, 3, "square")
+    start = bf.networks.rank_one([1.0, 0.5, -0.3], width=12, scale=0.1, leak=leak)
+    last = bf.gradient_descent(start, data, step=0.1, steps=500, save_every=500)[-1]
+    w1, a = last.weights[0], last.weights[1][0]
+    singular = np.linalg.svd(w1, compute_uv=False)
+    assert singular[1] < 1e-12 * singular[0]  # eps a step, and contraction at the end of learning
+    assert_allclose(np.linalg.norm(a[a > 0]), np.linalg.norm(a[a < 0]), rtol=1e-12)

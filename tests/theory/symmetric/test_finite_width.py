@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 import oracles
@@ -41,7 +42,7 @@ def test_wide_networks_have_a_half_normal_error():
     assert law.quantile(0.5) == pytest.approx(0.674490 * law.sigma, rel=1e-3)
     assert law.sigma == pytest.approx(np.sqrt(3 / 20_000) / 2)
     assert bf.theory.final_weight_error_law(500).cdf(0.01) == pytest.approx(0.20, abs=0.005)
-    np.testing.assert_array_equal(law.cdf([0.0, 1.0]), [0, 1])
+    assert_array_equal(law.cdf([0.0, 1.0]), [0, 1])
     invalid("share must lie in", law.quantile, 1.5)
     invalid("width must be a whole number", bf.theory.final_weight_error_law, 0)
 
@@ -50,10 +51,10 @@ def test_split_loss_is_the_mean_over_halves_which_are_equal_for_balanced_weights
     white = bf.data.whiten(DATA)
     network = bf.networks.rank_one(white.beta, width=8, scale=1e-4)
     positive, negative = bf.theory.halves(network, white)
-    np.testing.assert_allclose(positive.weights[0], negative.weights[0], rtol=1e-12)
+    assert_allclose(positive.weights[0], negative.weights[0], rtol=1e-12)
     ts = np.linspace(0, 40, 9)
     expected = bf.theory.reduced_flow(network, white, ts).loss
-    np.testing.assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-8)
+    assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-8)
     refused("a ReLU network, α = 0", bf.theory.split_loss, bf.theory.linear_twin(network), white, ts)
     with pytest.raises(bf.AssumptionError, match="white input"):
         bf.theory.split_loss(bf.networks.rank_one(DATA.beta, width=8, scale=1e-4), DATA, ts)
@@ -70,7 +71,7 @@ def test_split_loss_of_imbalanced_weights_on_white_data():
     sides = [s / (1 + (s / start - 1) * np.exp(-s * ts)) for start in (5e-8, 1e-8)]
     expected = floor + np.mean([(s - side) ** 2 / 2 for side in sides], axis=0)
     # the reduced flow's rtol of 1e-10 over a growth by 1e4
-    np.testing.assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-7)
+    assert_allclose(bf.theory.split_loss(network, white, ts), expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3, 1.0])
@@ -80,7 +81,7 @@ def test_the_law_has_its_atom_where_one_sign_ends(leak):
     for width in (1, 2, 5):
         law = bf.theory.final_weight_error_law(width, leak=leak)
         if leak == 1:
-            np.testing.assert_array_equal(law.cdf([-1e-9, 0.0, 0.5]), [0, 1, 1])
+            assert_array_equal(law.cdf([-1e-9, 0.0, 0.5]), [0, 1, 1])
             assert law.quantile(1.0) == 0
             continue
         jump = law.cdf(atom + 1e-12) - law.cdf(atom - 1e-12)

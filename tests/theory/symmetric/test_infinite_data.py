@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.data import Population
@@ -77,7 +78,7 @@ def test_other_covariances_and_l2(leak, l2):
         bf.theory.equivalent_flow(network, population, ts, l2=l2, rtol=1e-12),
     ):
         assert gap(flow, solved) <= 1e-8
-        np.testing.assert_allclose(flow.objective, solved.objective, rtol=1e-8)
+        assert_allclose(flow.objective, solved.objective, rtol=1e-8)
     refused("white input", bf.theory.white_flow, network, population, ts)
 
 
@@ -112,7 +113,7 @@ def test_least_squares_is_where_training_ends():
         Population(3, radius=2.0, linear=LINEAR),
     ):
         best = bf.theory.least_squares(population)
-        np.testing.assert_allclose(best, np.linalg.solve(population.sigma, population.beta), rtol=1e-12)
+        assert_allclose(best, np.linalg.solve(population.sigma, population.beta), rtol=1e-12)
         network = bf.networks.gaussian((3, 20, 1), scale=0.5, seed=0)
         run = bf.gradient_flow(network, population, [0.0, 100.0, 1000.0])
         away = np.abs(run.maps[1:, 0] - best).max(axis=1)
@@ -121,7 +122,7 @@ def test_least_squares_is_where_training_ends():
         assert run.loss[-1] == pytest.approx(population.odd_rest / 2, abs=1e-5)
         l2 = 0.1
         decayed = bf.gradient_flow(network, population, [0.0, 1000.0], l2=l2)
-        np.testing.assert_allclose(decayed.maps[-1, 0], bf.theory.l2_solution(population, l2), atol=1e-6)
+        assert_allclose(decayed.maps[-1, 0], bf.theory.l2_solution(population, l2), atol=1e-6)
 
 
 def test_the_escape_times_and_the_bounds_hold():
@@ -194,8 +195,8 @@ def test_theory_in_many_dimensions_writes_no_matrix():
     ts = np.linspace(0, 20, 11)
     solved, reduced = (f(network, population, ts) for f in (bf.theory.white_flow, bf.theory.reduced_flow))
     flow = bf.gradient_flow(network, population, ts)
-    np.testing.assert_allclose(flow.loss, solved.loss, rtol=0, atol=1e-7)
-    np.testing.assert_allclose(reduced.loss, solved.loss, rtol=0, atol=1e-8)
+    assert_allclose(flow.loss, solved.loss, rtol=0, atol=1e-7)
+    assert_allclose(reduced.loss, solved.loss, rtol=0, atol=1e-8)
 
 
 def test_linear_networks_in_closed_form():
@@ -235,7 +236,7 @@ def test_the_loss_splits_and_so_does_the_velocity(leak, width, seed, sphere):
     )  # fmt: skip
     found = bf.theory.symmetric_slope(network, population)
     for one, other in zip(found, velocity(network, population), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-10)  # roundings of the weights over the step
+        assert_allclose(one, other, atol=1e-10)  # roundings of the weights over the step
 
 
 def test_a_neuron_at_zero_has_the_slope_of_descent():
@@ -243,7 +244,7 @@ def test_a_neuron_at_zero_has_the_slope_of_descent():
     network = bf.Network(([[0.0, 0, 0], [1.0, 0.5, 0]], [[0.7, -0.2]]), leak=0.3)
     found = bf.theory.symmetric_slope(network, population)
     for one, other in zip(found, velocity(network, population), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-11)
+        assert_allclose(one, other, atol=1e-11)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.5])
@@ -268,5 +269,5 @@ def test_the_early_phase_is_linear_within_its_bound():
         sum(np.sum((a - b) ** 2, axis=(1, 2)) for a, b in zip(solved.weights, run.weights, strict=True))
     )
     assert (away <= bf.theory.early_error(network, population, ts) + 1e-9).all()
-    np.testing.assert_allclose(solved.loss, run.loss, rtol=1e-3)
+    assert_allclose(solved.loss, run.loss, rtol=1e-3)
     assert solved.loss[0] == pytest.approx(run.loss[0], rel=1e-13)

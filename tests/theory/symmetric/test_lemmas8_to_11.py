@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 
@@ -85,8 +86,8 @@ def test_lemma_10_with_its_factor(d, seed):
         integral = np.squeeze((inside * integrand).T @ data.x / len(data))  # ∫_{S⁺}, p the empirical measure
         whole = np.squeeze(moment)
         bound = {"rtol": 0, "atol": 50 * EPS * np.max(np.abs(integrand).T @ np.abs(data.x)) / len(data)}
-        np.testing.assert_allclose(2 * integral, whole, **bound)  # 18 terms, added in another order
-        np.testing.assert_allclose(integral / 2, whole / 4, **bound)
+        assert_allclose(2 * integral, whole, **bound)  # 18 terms, added in another order
+        assert_allclose(integral / 2, whole / 4, **bound)
         assert np.linalg.norm(integral / 2 - whole) > 0.7 * np.linalg.norm(whole)  # as printed: ¾ is missing
 
 
@@ -95,7 +96,7 @@ def test_lemma_10_needs_both_halves_of_condition_3():
     data, r = symmetric(3, 0), np.array([1.0, -2, 0.5])
     inside = (data.x @ r > 0)[:, None]
     lopsided = np.random.default_rng(5).normal(size=len(data))
-    np.testing.assert_allclose(2 * (inside * data.x).T @ data.x / len(data), data.sigma, rtol=1e-13)
+    assert_allclose(2 * (inside * data.x).T @ data.x / len(data), data.sigma, rtol=1e-13)
     beta = lopsided @ data.x / len(data)
     assert np.linalg.norm(2 * (inside[:, 0] * lopsided) @ data.x / len(data) - beta) > 0.1
 
@@ -104,8 +105,8 @@ def test_lemma_10_fails_with_samples_on_the_hyperplane():
     """±e₁, ±e₂ and r = e₁: the half space holds nothing of the second axis."""
     x = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     inside = (x @ [1.0, 0] > 0)[:, None]
-    np.testing.assert_array_equal(2 * (inside * x).T @ x / 4, np.diag([0.5, 0.0]))
-    np.testing.assert_array_equal(x.T @ x / 4, np.diag([0.5, 0.5]))
+    assert_array_equal(2 * (inside * x).T @ x / 4, np.diag([0.5, 0.0]))
+    assert_array_equal(x.T @ x / 4, np.diag([0.5, 0.5]))
 
 
 @settings(max_examples=100)
@@ -117,13 +118,13 @@ def test_lemma_11(leak, d, width, seed):
     sigma, slope = activated(w, data.x, leak)
     size = np.abs(data.y) @ np.abs(data.x) / len(data)
     # 18 terms, then at most 6 products
-    np.testing.assert_allclose(
+    assert_allclose(
         (slope * a * data.y[:, None]).T @ data.x / len(data),
         c * np.outer(a, data.beta),
         rtol=0,
         atol=50 * EPS * np.abs(a).max() * size.max(),
     )
-    np.testing.assert_allclose(
+    assert_allclose(
         data.y @ sigma / len(data), c * w @ data.beta, rtol=0, atol=50 * EPS * (np.abs(w) @ size).max()
     )
 
@@ -134,8 +135,8 @@ def test_lemma_11_on_the_hyperplane():
     y, w, a = np.array([1.0, -1, 2, -2]), np.array([[1.0, 0]]), np.array([3.0])
     beta, (sigma, slope) = y @ x / 4, activated(w, x, leak)
     first = (slope * a * y[:, None]).T @ x / 4
-    np.testing.assert_allclose(first - 0.6 * np.outer(a, beta), [[0, -0.4 * 3 * 1]], atol=1e-15)
-    np.testing.assert_allclose(y @ sigma / 4, 0.6 * w @ beta, atol=1e-15)
+    assert_allclose(first - 0.6 * np.outer(a, beta), [[0, -0.4 * 3 * 1]], atol=1e-15)
+    assert_allclose(y @ sigma / 4, 0.6 * w @ beta, atol=1e-15)
 
 
 @settings(max_examples=50)
@@ -158,7 +159,7 @@ def test_the_halves_of_the_logistic_proof(leak, d, width, seed):
         halves.append((side[:, 0] * weight) @ data.x / len(data))
     ours, printed = (np.outer(np.where(pick, 1.0, leak) * a, halves[0]) for pick in (a > 0, a < 0))
     bound = {"rtol": 0, "atol": 50 * EPS * np.abs(a).max() * np.max(np.abs(weight) @ np.abs(data.x)) / 18}
-    np.testing.assert_allclose(parts[0], ours, **bound)
+    assert_allclose(parts[0], ours, **bound)
     # every entry is off by 1 − α ≥ 0.1 of what a slope of 1 makes it
     assert np.linalg.norm(parts[0] - printed) >= 0.09 * np.linalg.norm(ours)
-    np.testing.assert_allclose(parts[0] + parts[1], c * np.outer(a, halves[0] + halves[1]), **bound)
+    assert_allclose(parts[0] + parts[1], c * np.outer(a, halves[0] + halves[1]), **bound)

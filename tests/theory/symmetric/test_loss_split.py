@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
+from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
 from biasfree.theory import loss_split, symmetric_slope
@@ -63,7 +64,7 @@ def test_gradient_is_linear_plus_even(leak, n, width, d, k, seed, scale):
         symmetric_slope(network, data), raw, slope_size(network, data), strict=True
     ):
         # some hundred roundings of the terms, as above
-        np.testing.assert_allclose(found, -expected, rtol=0, atol=100 * EPS * size)
+        assert_allclose(found, -expected, rtol=0, atol=100 * EPS * size)
 
 
 @settings(max_examples=50)
@@ -81,7 +82,7 @@ def test_gradient_at_kinks(leak, width, seed, duplicates):
     for found, expected, size in zip(
         symmetric_slope(network, data), raw, slope_size(network, data), strict=True
     ):
-        np.testing.assert_allclose(found, -expected, rtol=0, atol=100 * EPS * size)
+        assert_allclose(found, -expected, rtol=0, atol=100 * EPS * size)
 
 
 def test_on_a_kink_the_formula_without_its_last_term_is_wrong():
@@ -92,7 +93,7 @@ def test_on_a_kink_the_formula_without_its_last_term_is_wrong():
     linear = (
         0.5 * network.weights[1].T @ (data.beta - 0.5 * network.weights[1] @ network.weights[0] @ data.sigma)
     )
-    np.testing.assert_array_equal(found[:, 1], 0)
+    assert_array_equal(found[:, 1], 0)
     assert np.abs(linear[:, 1]).max() > 0.01  # where the linear twin would go, and where it would turn r
 
 
@@ -157,7 +158,7 @@ def test_training_follows_the_slope():
     network = bf.networks.gaussian((4, 12, 1), scale=2.0, seed=1)
     after = bf.gradient_descent(network, data, step=0.05, steps=1)[-1]
     for one, start, slope in zip(after.weights, network.weights, symmetric_slope(network, data), strict=True):
-        np.testing.assert_allclose(one, start + 0.05 * slope, rtol=0, atol=1e-14)
+        assert_allclose(one, start + 0.05 * slope, rtol=0, atol=1e-14)
 
 
 def test_refusals():
@@ -180,4 +181,4 @@ def test_linear_networks_need_no_symmetry():
     assert loss_split(network, data).total == pytest.approx(loss(network, data), rel=1e-14)
     raw, _ = gradients(*layers(network), 1.0, data)
     for found, expected in zip(symmetric_slope(network, data), raw, strict=True):
-        np.testing.assert_allclose(found, -expected, rtol=0, atol=1e-14)
+        assert_allclose(found, -expected, rtol=0, atol=1e-14)

@@ -8,6 +8,7 @@ import optax
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.theory import optimizer_twin, twin_hyperparameters
@@ -59,7 +60,7 @@ def test_rank_one_stays_on_its_twin_with_momentum_and_not_with_adam(case):
     twin, theirs = optimizer_twin(network, data, case[0], **case[1], **relaxed)
     run = bf.optimize(network, data, MADE[case[0]](**case[1], **case[2]), steps=STEPS, save_every=STEPS)
     linear = bf.optimize(twin, data, MADE[case[0]](**theirs, **case[2]), steps=STEPS, save_every=STEPS)
-    np.testing.assert_allclose(np.sqrt(0.5) * run.weights[0], linear.weights[0], atol=1e-12)
+    assert_allclose(np.sqrt(0.5) * run.weights[0], linear.weights[0], atol=1e-12)
     adam = bf.optimize(network, data, optax.adam(0.02), steps=STEPS, save_every=STEPS)
     theirs_adam: Any = twin_hyperparameters("adam", 0.0, learning_rate=0.02)
     twin_adam = bf.optimize(twin, data, optax.adam(**theirs_adam), steps=STEPS)

@@ -1,4 +1,4 @@
-"""Distances to the decision boundary in the plane, against cones, dense sampling and closed forms."""
+"""Distances to the decision boundary in the plane, and near-orthogonality of inputs."""
 
 from itertools import pairwise
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis.strategies import integers, sampled_from
+from numpy.testing import assert_allclose
 
 import biasfree as bf
-from biasfree.diagnostics import boundary_distance
+from biasfree.diagnostics import boundary_distance, near_orthogonality
 from refusals import invalid
 
 leaks, seeds, widths = sampled_from([0.0, 0.2, 0.9, 1.0]), integers(0, 2**31), integers(1, 17)
@@ -50,7 +51,7 @@ def by_cones(network, x):
 @settings(max_examples=50)
 def test_without_biases_it_is_the_distance_to_the_rays_on_which_f_is_zero(seed, width, leak):
     network, x = drawn(seed, (2, width, 1), leak)
-    np.testing.assert_allclose(boundary_distance(network, x), by_cones(network, x), rtol=1e-12, atol=1e-12)
+    assert_allclose(boundary_distance(network, x), by_cones(network, x), rtol=1e-12, atol=1e-12)
 
 
 @given(seed=seeds, width=widths, leak=leaks)
@@ -100,7 +101,7 @@ def test_a_network_that_is_zero_is_nothing_but_boundary():
 )
 def test_networks_whose_zeros_are_known(first, second, biases, x, distances):
     network = bf.Network((np.array(first, float), np.array([second], float)), biases=biases)
-    np.testing.assert_allclose(boundary_distance(network, x), distances, rtol=1e-12)
+    assert_allclose(boundary_distance(network, x), distances, rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e150])
@@ -110,9 +111,9 @@ def test_units_and_duplicate_neurons_do_not_matter(size):
     plain = boundary_distance(network, x)
     scaled = bf.Network((size * first, size * second))
     twice = bf.Network((np.repeat(first, 2, axis=0), np.repeat(second, 2, axis=1)))
-    np.testing.assert_allclose(boundary_distance(scaled, x), plain, rtol=1e-12)
-    np.testing.assert_allclose(boundary_distance(twice, bf.Dataset(x, x[:, 0])), plain, rtol=1e-12)
-    np.testing.assert_allclose(boundary_distance(network, size * x), size * plain, rtol=1e-12)
+    assert_allclose(boundary_distance(scaled, x), plain, rtol=1e-12)
+    assert_allclose(boundary_distance(twice, bf.Dataset(x, x[:, 0])), plain, rtol=1e-12)
+    assert_allclose(boundary_distance(network, size * x), size * plain, rtol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(3, 4, 1), (2, 4, 2), (2, 4, 4, 1), (2, 1)])
@@ -120,3 +121,27 @@ def test_refusals(sizes):
     network, x = drawn(0, sizes)
     invalid("needs two layers, two inputs and one output", boundary_distance, network, x)
     invalid(r"x must have shape \(samples, 2\)", boundary_distance, drawn(0, (2, 4, 1))[0], [[1.0]])
+
+
+def test_by_hand():
+    x = np.array([[1.0, 0, 0], [0.1, 2, 0], [0, -0.3, 3]])
+    assert near_orthogonality(bf.Dataset(x, np.ones(3))) == pytest.approx(3 * 0.6 / 1)
+    assert near_orthogonality(bf.Dataset(np.diag([1.0, 2, 3]), np.ones(3))) == 0
+    assert near_orthogonality(bf.Dataset(x * [[1], [1], [0]], np.ones(3))) == np.inf
+    assert near_orthogonality(bf.Dataset(x[:1], np.ones(1))) == 0
+
+
+@settings(max_examples=50)
+@given(n=integers(1, 6), d=integers(1, 9), seed=integers(0, 2**31))
+def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
+    """| |Σcx|² − Σc²|x|² | ≤ ε·Σc²|x|², to the rounding of n² products."""
+    rng = np.random.default_rng(seed)
+    x, c = rng.normal(size=(n, d)), rng.normal(size=n)
+    alone = np.sum(c**2 * np.sum(x**2, axis=1))
+    off = np.abs(np.sum((c @ x) ** 2) - alone)
+    assert off <= (near_orthogonality(bf.Dataset(x, np.ones(n))) + 1e-13) * alone
+
+
+def test_orthogonally_separable_data_are_separated_by_the_sum_of_inputs():
+    data = bf.data.orthogonally_separable(9, 4, seed=3)
+    assert (data.y * (data.x @ (data.y @ data.x)) > 0).all()
