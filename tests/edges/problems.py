@@ -1,13 +1,11 @@
 """Networks and data at the edge of every hypothesis, and just beyond it, each with a label.
 
-`datasets()` yields labeled data, `networks(data)` labeled networks that fit them, `problems()` both at once;
-the tables `DATASETS` and `NETWORKS` hold the makers by label. Problems are small: at most ten samples, three
-dimensions and five neurons, so that a reference flow takes milliseconds.
+`problems()` yields both at once; the tables `DATASETS` and `NETWORKS` hold the makers by label. Problems are
+small: at most ten samples, three dimensions and five neurons, so that a reference flow takes milliseconds.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 from hypothesis.strategies import SearchStrategy, builds, integers, sampled_from
@@ -17,18 +15,6 @@ from edges.data import DATASETS
 
 LEAKS = (0.0, 0.3, 1.0, 1e-300, 1 - 1e-12)
 SCALES = (1e-160, 1e-6, 1e-3, 0.3)
-Value = TypeVar("Value", bf.Network, bf.Dataset)
-
-
-@dataclass(frozen=True)
-class Labeled(Generic[Value]):
-    """A network or data, and what is special about it."""
-
-    label: str
-    value: Value
-
-    def __repr__(self) -> str:
-        return f"<{self.label}>"
 
 
 @dataclass(frozen=True)
@@ -43,131 +29,121 @@ class Problem:
         return f"<{self.label}>"
 
 
-def _direction(data):
-    """β̄, or an axis where there is no β."""
-    beta = data.beta.reshape(data.outputs, -1)[0]
-    size = np.abs(beta).max()
-    return np.eye(len(beta))[0] if size == 0 else beta / size / np.linalg.norm(beta / size)
+@dataclass(frozen=True)
+class Wanted:
+    """A network to be made: for these data, of this scale and leak, from these random numbers."""
+
+    rng: np.random.Generator
+    data: bf.Dataset
+    scale: float
+    leak: float
+
+    @property
+    def direction(self) -> np.ndarray:
+        """β̄, or an axis where there is no β."""
+        beta = self.data.beta.reshape(self.data.outputs, -1)[0]
+        size = np.abs(beta).max()
+        return np.eye(len(beta))[0] if size == 0 else beta / size / np.linalg.norm(beta / size)
 
 
-def _gaussian(rng, data, width, scale, *hidden):
-    sizes = (data.dimensions, width, *hidden, data.outputs)
-    pairs = zip(sizes[1:], sizes, strict=False)
-    return [scale * rng.normal(size=shape) / np.sqrt(np.prod(shape)) for shape in pairs]
+def _gaussian(it, width, *hidden, scale=None):
+    sizes = (it.data.dimensions, width, *hidden, it.data.outputs)
+    shapes = zip(sizes[1:], sizes, strict=False)
+    size = it.scale if scale is None else scale
+    return [size * it.rng.normal(size=shape) / np.sqrt(np.prod(shape)) for shape in shapes]
 
 
-def _along(data, neurons, scale):
-    """W₁ = vβ̄ᵀ and, for every output, W₂ = vᵀ."""
-    neurons = np.asarray(neurons, dtype=float)
-    return [
-        scale * np.outer(neurons, _direction(data)),
-        scale * np.tile(neurons, (data.outputs, 1)),
-    ]
+def _along(it, neurons, direction=None):
+    """W₁ = vrᵀ, by default r = β̄, and, for every output, W₂ = vᵀ."""
+    v = it.scale * np.asarray(neurons, dtype=float)
+    return [np.outer(v, it.direction if direction is None else direction), np.tile(v, (it.data.outputs, 1))]
 
 
-def _tilted(rng, data, neurons, scale):
-    r = _direction(data) + 0.3 * rng.normal(size=data.dimensions)
-    neurons = np.asarray(neurons, dtype=float)
-    return [scale * np.outer(neurons, r / np.linalg.norm(r)), scale * np.tile(neurons, (data.outputs, 1))]
+def _tilted(it, neurons):
+    r = it.direction + 0.3 * it.rng.normal(size=it.data.dimensions)
+    return _along(it, neurons, r / np.linalg.norm(r))
 
 
 def _changed(layers, first=1.0, second=1.0):
     return [first * layers[0], second * layers[1]]
 
 
-def _opposite(rng, data, scale):
-    first, second = _gaussian(rng, data, 2, scale)
+def _plain(it, *shapes):
+    return [it.scale * it.rng.normal(size=shape) for shape in shapes]
+
+
+def _opposite(it):
+    first, second = _gaussian(it, 2)
     return [np.concatenate([first, -first]), np.hstack([second, -second])]
 
 
-def _cancelled(rng, data, scale, rest):
+def _one_sign(it, width, size):
+    """Gaussian w_h and positive a_h, of their `size`."""
+    first = _gaussian(it, width)[0]
+    return [first, np.tile(size(first), (it.data.outputs, 1))]
+
+
+def _cancelled(it, rest):
     """W₁β̄ = −W₂ᵀ but for a share `rest`: hardly anything grows."""
-    first, _ = _gaussian(rng, data, 3, scale)
-    return [first, np.tile((rest - 1) * (first @ _direction(data)), (data.outputs, 1))]
+    first, _ = _gaussian(it, 3)
+    return [first, np.tile((rest - 1) * (first @ it.direction), (it.data.outputs, 1))]
 
 
-def _low_rank(rng, data, scale, leak):
-    return list(
-        bf.networks.low_rank(
-            _direction(data) + 0.2 * rng.normal(size=data.dimensions),
-            widths=(4, 4),
-            scale=scale,
-            leak=leak,
-            seed=int(rng.integers(2**31)),
-        ).weights
-    )
+def _equal(it):
+    first, second = _gaussian(it, 1)
+    return [np.tile(first, (3, 1)), np.tile(second, (1, 3))]
 
 
-# a maker takes (rng, data, scale, leak) and gives the layers; biases and wrong sizes are added below
+def _low_rank(it):
+    if it.data.outputs > 1 or it.leak not in (0.0, 1.0):
+        return _gaussian(it, 4, 3)
+    r = it.direction + 0.2 * it.rng.normal(size=it.data.dimensions)
+    seed = int(it.rng.integers(2**31))
+    return [*bf.networks.low_rank(r, widths=(4, 4), scale=it.scale, leak=it.leak, seed=seed).weights]
+
+
+def _zero_between(it):
+    first, second, third = _gaussian(it, 4, 3)
+    return [first, 0 * second, third]
+
+
+#: A maker gives the layers; biases are added below.
 NETWORKS = {
-    "gaussian": lambda rng, data, scale, _: _gaussian(rng, data, 5, scale),
-    "one neuron": lambda rng, data, scale, _: _gaussian(rng, data, 1, scale),
-    "two neurons": lambda rng, data, scale, _: _gaussian(rng, data, 2, scale),
-    "zero second layer": lambda rng, data, scale, _: _changed(_gaussian(rng, data, 5, scale), second=0.0),
-    "zero first layer": lambda rng, data, scale, _: _changed(_gaussian(rng, data, 5, scale), first=0.0),
-    "large first, zero second layer": lambda rng, data, _, __: _changed(
-        _gaussian(rng, data, 5, 3.0), second=0.0
-    ),
-    "large first, small second layer": lambda rng, data, scale, _: _changed(
-        _gaussian(rng, data, 5, scale), first=3 / scale
-    ),
-    "zero first, large second layer": lambda rng, data, _, __: _changed(
-        _gaussian(rng, data, 5, 3.0), first=0.0
-    ),
-    "zero weights": lambda rng, data, _, __: _gaussian(rng, data, 3, 0.0),
-    "a zero neuron": lambda _, data, scale, __: _along(data, [1, -1, 0], scale),
-    "one sign": lambda _, data, scale, __: _along(data, [1, 2], scale),
-    "one sign, gaussian first layer": lambda rng, data, scale, _: [
-        (first := _gaussian(rng, data, 3, scale)[0]),
-        np.tile(3 * np.abs(first).sum(axis=1), (data.outputs, 1)),
-    ],
-    "one sign, one neuron": lambda _, data, scale, __: _along(data, [-1], scale),
-    "one sign of a_h, both of w_h": lambda rng, data, scale, _: [
-        (first := _gaussian(rng, data, 4, scale)[0]),
-        np.tile(np.linalg.norm(first, axis=1), (data.outputs, 1)),
-    ],
-    "lopsided": lambda _, data, scale, __: _along(data, [1, -1e-4], scale),
-    "somewhat lopsided": lambda _, data, scale, __: _along(data, [1.0, -0.5, 0.3], scale),
-    "hardly lopsided": lambda _, data, scale, __: _along(data, [1.0, -0.97], scale),
-    "aligned": lambda _, data, scale, __: _along(data, [1, -1, 2, -2], scale),
-    "rank one": lambda rng, data, scale, _: _tilted(rng, data, [1, -1, 2, -2], scale),
-    "rank one against β": lambda _, data, scale, __: _changed(_along(data, [1, -1], scale), first=-1.0),
-    "nearly rank one": lambda rng, data, scale, _: _changed(
-        _tilted(rng, data, [1, -1], scale), first=1 + 1e-6
-    ),
-    "rank one, unequal layers": lambda rng, data, scale, _: _changed(
-        _tilted(rng, data, [1, -1], scale), first=2.0
-    ),
-    "opposite pairs": lambda rng, data, scale, _: _opposite(rng, data, scale),
-    "equal neurons": lambda rng, data, scale, _: [
-        np.tile((w := _gaussian(rng, data, 1, scale))[0], (3, 1)),
-        np.tile(w[1], (1, 3)),
-    ],
-    "nothing grows": lambda rng, data, scale, _: _cancelled(rng, data, scale, 0.0),
-    "hardly anything grows": lambda rng, data, scale, _: _cancelled(rng, data, scale, 1e-9),
-    "huge": lambda rng, data, _, __: _gaussian(rng, data, 3, 1e60),
-    "depth 3": lambda rng, data, scale, _: _gaussian(rng, data, 4, scale, 3),
-    "depth 3, low rank": lambda rng, data, scale, leak: (
-        _low_rank(rng, data, scale, leak)
-        if data.outputs == 1 and leak in (0.0, 1.0)
-        else _gaussian(rng, data, 4, scale, 3)
-    ),
-    "depth 3, a zero layer": lambda rng, data, scale, _: [
-        (w := _gaussian(rng, data, 4, scale, 3))[0],
-        0 * w[1],
-        w[2],
-    ],
-    "one layer": lambda rng, data, scale, _: [scale * rng.normal(size=(data.outputs, data.dimensions))],
-    "biases": lambda rng, data, scale, _: _gaussian(rng, data, 3, scale),
-    "zero biases": lambda rng, data, scale, _: _gaussian(rng, data, 3, scale),
-    "too many inputs": lambda rng, data, scale, _: [
-        scale * rng.normal(size=(3, data.dimensions + 1)),
-        scale * rng.normal(size=(data.outputs, 3)),
-    ],
-    "too many outputs": lambda rng, data, scale, _: [
-        scale * rng.normal(size=(3, data.dimensions)),
-        scale * rng.normal(size=(data.outputs + 1, 3)),
-    ],
+    "gaussian": lambda it: _gaussian(it, 5),
+    "one neuron": lambda it: _gaussian(it, 1),
+    "two neurons": lambda it: _gaussian(it, 2),
+    "zero second layer": lambda it: _changed(_gaussian(it, 5), second=0.0),
+    "zero first layer": lambda it: _changed(_gaussian(it, 5), first=0.0),
+    "large first, zero second layer": lambda it: _changed(_gaussian(it, 5, scale=3.0), second=0.0),
+    "large first, small second layer": lambda it: _changed(_gaussian(it, 5), first=3 / it.scale),
+    "zero first, large second layer": lambda it: _changed(_gaussian(it, 5, scale=3.0), first=0.0),
+    "zero weights": lambda it: _gaussian(it, 3, scale=0.0),
+    "a zero neuron": lambda it: _along(it, [1, -1, 0]),
+    "one sign": lambda it: _along(it, [1, 2]),
+    "one sign, gaussian first layer": lambda it: _one_sign(it, 3, lambda w: 3 * np.abs(w).sum(axis=1)),
+    "one sign, one neuron": lambda it: _along(it, [-1]),
+    "one sign of a_h, both of w_h": lambda it: _one_sign(it, 4, lambda w: np.linalg.norm(w, axis=1)),
+    "lopsided": lambda it: _along(it, [1, -1e-4]),
+    "somewhat lopsided": lambda it: _along(it, [1.0, -0.5, 0.3]),
+    "hardly lopsided": lambda it: _along(it, [1.0, -0.97]),
+    "aligned": lambda it: _along(it, [1, -1, 2, -2]),
+    "rank one": lambda it: _tilted(it, [1, -1, 2, -2]),
+    "rank one against β": lambda it: _changed(_along(it, [1, -1]), first=-1.0),
+    "nearly rank one": lambda it: _changed(_tilted(it, [1, -1]), first=1 + 1e-6),
+    "rank one, unequal layers": lambda it: _changed(_tilted(it, [1, -1]), first=2.0),
+    "opposite pairs": _opposite,
+    "equal neurons": _equal,
+    "nothing grows": lambda it: _cancelled(it, 0.0),
+    "hardly anything grows": lambda it: _cancelled(it, 1e-9),
+    "huge": lambda it: _gaussian(it, 3, scale=1e60),
+    "depth 3": lambda it: _gaussian(it, 4, 3),
+    "depth 3, low rank": _low_rank,
+    "depth 3, a zero layer": _zero_between,
+    "one layer": lambda it: _plain(it, (it.data.outputs, it.data.dimensions)),
+    "biases": lambda it: _gaussian(it, 3),
+    "zero biases": lambda it: _gaussian(it, 3),
+    "too many inputs": lambda it: _plain(it, (3, it.data.dimensions + 1), (it.data.outputs, 3)),
+    "too many outputs": lambda it: _plain(it, (3, it.data.dimensions), (it.data.outputs + 1, 3)),
 }
 
 
@@ -178,49 +154,26 @@ def make_data(label: str, seed: int) -> bf.Dataset:
 
 def make_network(label: str, data: bf.Dataset, leak: float, scale: float, seed: int) -> bf.Network:
     """The network of a label for these data."""
-    layers = NETWORKS[label](np.random.default_rng([seed, 2]), data, scale, leak)
+    layers = NETWORKS[label](Wanted(np.random.default_rng([seed, 2]), data, scale, leak))
     size = {"biases": 0.3, "zero biases": 0.0}.get(label)
     biases = None if size is None else tuple(np.full(len(w), size) for w in layers)
     return bf.Network(tuple(layers), leak=leak, biases=biases)
 
 
-def datasets(labels: Iterable[str] | None = None) -> SearchStrategy[Labeled[bf.Dataset]]:
-    """Labeled data, of all kinds or of those named."""
-    seeds = integers(0, 2**20)
-    return builds(lambda k, s: Labeled(k, make_data(k, s)), sampled_from(sorted(labels or DATASETS)), seeds)
-
-
-def networks(
-    data: bf.Dataset,
-    labels: Iterable[str] | None = None,
-    *,
-    leaks: Iterable[float] = LEAKS,
-    scales: Iterable[float] = SCALES,
-) -> SearchStrategy[Labeled[bf.Network]]:
-    """Labeled networks for the data, of all kinds or of those named."""
-    return builds(
-        lambda k, leak, scale, seed: Labeled(
-            f"{k}, leak {leak:g}, scale {scale:g}", make_network(k, data, leak, scale, seed)
-        ),
-        sampled_from(sorted(labels or NETWORKS)),
-        sampled_from(tuple(leaks)),
-        sampled_from(tuple(scales)),
-        integers(0, 2**20),
-    )
-
-
 def problems(
-    data_labels: Iterable[str] | None = None,
-    network_labels: Iterable[str] | None = None,
+    data_labels: Iterable[str] = DATASETS,
+    network_labels: Iterable[str] = NETWORKS,
     *,
     leaks: Iterable[float] = LEAKS,
     scales: Iterable[float] = SCALES,
 ) -> SearchStrategy[Problem]:
-    """A network and data that fit, both labeled."""
-    leaks, scales = tuple(leaks), tuple(scales)
-    names = None if network_labels is None else tuple(network_labels)
-    return datasets(data_labels).flatmap(
-        lambda d: networks(d.value, names, leaks=leaks, scales=scales).map(
-            lambda n: Problem(f"{n.label} on {d.label}", n.value, d.value)
-        )
-    )
+    """A network and data that fit, of all kinds or of those named; labels have the seeds."""
+
+    def make(data: str, network: str, leak: float, scale: float, seed: int, other: int) -> Problem:
+        samples = make_data(data, seed)
+        label = f"{network}, leak {leak!r}, scale {scale:g}, seed {other} on {data}, seed {seed}"
+        return Problem(label, make_network(network, samples, leak, scale, other), samples)
+
+    kinds = (sampled_from(sorted(labels)) for labels in (data_labels, network_labels))
+    sizes = (sampled_from(tuple(values)) for values in (leaks, scales))
+    return builds(make, *kinds, *sizes, integers(0, 2**20), integers(0, 2**20))
