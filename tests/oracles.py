@@ -165,6 +165,12 @@ def distance(one, other):
     return float(np.sqrt(gap / size).max())
 
 
+def assert_same_weights(one, other, **tolerances):
+    """Compare two networks or trajectories layer by layer."""
+    for ours, theirs in zip(one.weights, other.weights, strict=True):
+        np.testing.assert_allclose(ours, theirs, **tolerances)
+
+
 def arrays(path):
     return [*path.weights, *(path.biases or ())] if isinstance(path, bf.Trajectory) else list(path)
 

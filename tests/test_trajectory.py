@@ -299,15 +299,23 @@ def test_map_trajectory(tmp_path):
     invalid("one matrix per time", bf.MapTrajectory, [0, 1], maps, [3.0, 2.0], stats)
 
 
-def test_time_of_a_level_is_on_straight_lines_between_saved_times():
-    run = trajectory(4, ts=[0.0, 1.0, 3.0, 4.0], loss=[1.0, 0.5, 0.5, 0.1])
-    assert run.time_of(2.0) == 0
-    assert run.time_of(1.0) == 0
-    assert run.time_of(0.75) == 0.5
-    assert run.time_of(0.5) == 1  # the first of the times at which it is
-    assert run.time_of(0.3) == pytest.approx(3.5, rel=1e-15)
-    assert run.time_of(0.1) == 4
-    assert run.time_of(0.05) == np.inf
+@pytest.mark.parametrize(
+    ("ts", "loss", "times"),
+    [
+        # on straight lines between saved times, and the first of those at which the loss is
+        ([0, 1, 3, 4], [1, 0.5, 0.5, 0.1], {2: 0, 1: 0, 0.75: 0.5, 0.5: 1, 0.3: 3.5, 0.1: 4, 0.05: np.inf}),
+        ([0, 1, 2, 3], [1, 0.2, 1, 0], {0.5: 0.625, 0.1: 2.9}),
+        # between a finite time and the limit nothing is known of when the loss falls
+        ([0, 1, np.inf], [1, 0.5, 0], {0.75: 0.5, 0.5: 1, 0.25: np.inf, 0.0: np.inf}),
+    ],
+)
+def test_time_of_a_level(ts, loss, times):
+    runs = (
+        trajectory(len(ts), ts=ts, loss=loss),
+        bf.MapTrajectory(ts, np.ones((len(ts), 1, 2)), loss, Stats("a")),
+    )
+    for run in runs:
+        assert [run.time_of(level) for level in times] == pytest.approx([*times.values()], rel=1e-15)
 
 
 def test_time_of_several_levels_is_an_array():
@@ -316,20 +324,6 @@ def test_time_of_several_levels_is_an_array():
     assert run.time_of(np.array([[1.0], [0.25]])).shape == (2, 1)
     assert run.time_of([]).shape == (0,)
     assert isinstance(run.time_of(np.float64(0.5)), float)
-
-
-def test_time_of_a_level_is_the_first_where_the_loss_rises_again():
-    run = trajectory(4, ts=[0.0, 1.0, 2.0, 3.0], loss=[1.0, 0.2, 1.0, 0.0])
-    assert run.time_of(0.5) == pytest.approx(0.625, rel=1e-15)
-    assert run.time_of(0.1) == pytest.approx(2.9, rel=1e-15)
-
-
-def test_time_of_a_level_below_the_last_finite_loss_is_infinite():
-    """Between a finite time and the limit nothing is known of when the loss falls."""
-    maps = bf.MapTrajectory(
-        np.array([0, 1, np.inf]), np.ones((3, 1, 2)), np.array([1, 0.5, 0]), Stats("test")
-    )
-    assert maps.time_of([0.75, 0.5, 0.25, 0.0]).tolist() == [0.5, 1, np.inf, np.inf]
 
 
 @given(times=integers(1, 12), seed=integers(0, 99), level=floats(-0.1, 1.1))

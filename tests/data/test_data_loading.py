@@ -1,6 +1,5 @@
 """Datasets survive saving and loading, and bad files raise one-sentence errors."""
 
-import pickle
 from importlib.resources import files
 
 import numpy as np
@@ -111,20 +110,6 @@ def test_other_kinds_of_files(tmp_path):
 def test_npz_files_without_a_dataset(arrays, message, tmp_path):
     np.savez(tmp_path / "a.npz", **arrays)
     invalid(message, bf.data.load, tmp_path / "a.npz")
-
-
-class Bomb:
-    """Unpickling this raises, so a test that unpickles it fails with another message."""
-
-    def __reduce__(self):
-        return (exec, ("raise RuntimeError('unpickled')",))
-
-
-def test_pickles_are_never_loaded(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.array([[Bomb()]], dtype=object), y=np.ones(1))
-    (tmp_path / "b.npz").write_bytes(pickle.dumps(Bomb()))
-    for name in ("a.npz", "b.npz"):
-        invalid("pickled objects, which are never loaded", bf.data.load, tmp_path / name)
 
 
 def test_digits_are_those_of_scikit_learn_to_the_last_bit():

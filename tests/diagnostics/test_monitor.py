@@ -12,9 +12,13 @@ LinearityMonitor: Any = bf.diagnostics.LinearityMonitor
 DATA = bf.data.odd_sine(n=30, d=3, seed=0)
 
 
+def monitor_of(model=lambda x: x[:, 0], **options):
+    return LinearityMonitor(model, DATA.x, DATA.y, **options)
+
+
 def test_readings_are_the_nonlinear_share_and_the_residual():
     network = bf.networks.gaussian((3, 6, 1), scale=1.0, seed=0)
-    reading = LinearityMonitor(network, DATA.x, DATA.y)(7)
+    reading = monitor_of(network)(7)
     f = network(DATA.x)
     fitted = DATA.x @ np.linalg.lstsq(DATA.x, f, rcond=None)[0]
     assert reading.step == 7
@@ -24,7 +28,7 @@ def test_readings_are_the_nonlinear_share_and_the_residual():
 
 def test_it_records_when_the_model_ceases_to_be_linear():
     bend = {"now": 0.0}
-    monitor = LinearityMonitor(lambda x: x[:, 0] + bend["now"] * np.abs(x[:, 1]), DATA.x, DATA.y)
+    monitor = monitor_of(lambda x: x[:, 0] + bend["now"] * np.abs(x[:, 1]))
     assert repr(monitor) == "LinearityMonitor(not called yet)"
     for step in range(5):
         bend["now"] = 0.0 if step < 3 else 1.0
@@ -39,7 +43,7 @@ def test_it_records_when_the_model_ceases_to_be_linear():
 
 
 def test_an_initially_nonlinear_model_has_not_ceased_to_be_linear():
-    monitor = LinearityMonitor(lambda x: np.abs(x[:, 0]), DATA.x, DATA.y)
+    monitor = monitor_of(lambda x: np.abs(x[:, 0]))
     monitor(0)
     assert monitor.left_at is None
     assert "not effectively linear yet" in repr(monitor)
@@ -47,7 +51,7 @@ def test_an_initially_nonlinear_model_has_not_ceased_to_be_linear():
 
 @pytest.mark.parametrize("calls", [1, 9, 10, 11, 50, 1001])
 def test_history_stays_short_even_and_ends_with_the_last(calls):
-    monitor = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, kept=10)
+    monitor = monitor_of(kept=10)
     for step in range(calls):
         monitor(step)
     steps = [reading.step for reading in monitor.history]
@@ -60,14 +64,14 @@ def test_history_stays_short_even_and_ends_with_the_last(calls):
 def test_zero_outputs_several_outputs_and_subsamples():
     several = LinearityMonitor(lambda x: np.stack([x[:, 0], x[:, 0] ** 2], axis=1), DATA.x, np.ones((60, 2)))
     assert several(0).nonlinear > 0.5  # the worst output
-    assert LinearityMonitor(lambda x: 0 * x[:, 0], DATA.x, DATA.y)(0).nonlinear == 0
+    assert monitor_of(lambda x: 0 * x[:, 0])(0).nonlinear == 0
     seen = []
 
     def first(x):
         seen.append(len(x))
         return x[:, 0]
 
-    LinearityMonitor(first, DATA.x, DATA.y, samples=10)(0)
+    monitor_of(first, samples=10)(0)
     assert seen == [10]
 
 
@@ -96,7 +100,7 @@ def test_refusals():
     with pytest.raises(ValueError, match=r"the 3 samples are linearly independent, .* pass more than 3"):
         LinearityMonitor(lambda x: x, DATA.x[:3], DATA.y[:3])
     with pytest.raises(ValueError, match=r"writer must have add_scalar\(name, value, step\).* got a int"):
-        LinearityMonitor(lambda x: x, DATA.x, DATA.y, writer=3)
+        monitor_of(lambda x: x, writer=3)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_refusals():
     ],
 )
 def test_a_failed_measurement_is_one_warning_and_training_goes_on(model, reason):
-    monitor = LinearityMonitor(model, DATA.x, DATA.y)
+    monitor = monitor_of(model)
     with pytest.warns(RuntimeWarning, match=rf"failed at step 3, and training goes on. {reason}") as warned:
         assert [monitor(step) for step in (3, 4)] == [None, None]
     assert len(warned) == 1
@@ -120,7 +124,7 @@ def test_interrupts_pass():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        LinearityMonitor(interrupted, DATA.x, DATA.y)(0)
+        monitor_of(interrupted)(0)
 
 
 def test_labels_are_counted_and_what_softmax_does_not_see_is_not():
@@ -134,22 +138,22 @@ def test_labels_are_counted_and_what_softmax_does_not_see_is_not():
 def test_the_csv_file_has_whole_lines_and_is_continued(tmp_path):
     path = tmp_path / "log.csv"
     for step in (0, 10):
-        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)(step)
+        monitor_of(csv=path)(step)
     with path.open("a") as file:
         file.write("20,0.5")  # the disk was full
-    last = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)(30)
+    last = monitor_of(csv=path)(30)
     lines = path.read_text().split("\n")
     assert [line.split(",")[0] for line in lines] == ["step", "0", "10", "20", "30", ""]
     assert last == tuple(float(cell) for cell in lines[4].split(","))
     path.write_text("a,b\n")
     with pytest.raises(ValueError, match=r"begins with 'a,b', not 'step,nonlinear,residual'; choose another"):
-        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=path)
+        monitor_of(csv=path)
     with pytest.raises(ValueError, match=r"folder .* does not exist"):
-        LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=tmp_path / "no" / "log.csv")
+        monitor_of(csv=tmp_path / "no" / "log.csv")
 
 
 def test_a_log_that_cannot_be_written_loses_no_reading(tmp_path):
-    monitor = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, csv=tmp_path / "log")
+    monitor = monitor_of(csv=tmp_path / "log")
     (tmp_path / "log").mkdir()
     with pytest.warns(RuntimeWarning, match="IsADirectoryError"):
         assert monitor(0) == monitor.history[0]
@@ -165,7 +169,7 @@ class Writer:
 
 def test_a_writer_of_scalars_gets_every_reading():
     writer = Writer()
-    reading = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, writer=writer)(5)
+    reading = monitor_of(writer=writer)(5)
     assert reading is not None
     assert writer.scalars == [
         ("linearity/nonlinear", reading.nonlinear, 5),
@@ -204,10 +208,10 @@ class Trainer:
 
 
 def test_it_is_a_callback_of_a_trainer():
-    monitor = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, every=4)
+    monitor = monitor_of(every=4)
     Trainer(monitor).fit(10, validate=[8, 9])
     assert [reading.step for reading in monitor.history] == [0, 4, 8, 9, 10]
-    other = LinearityMonitor(lambda x: x[:, 0], DATA.x, DATA.y, every=4)
+    other = monitor_of(every=4)
     Trainer(other, rank=1).fit(10, validate=[])
     assert other.history == []
     with pytest.raises(AttributeError, match="LinearityMonitor has no attribute 'fitted'"):

@@ -267,16 +267,9 @@ def test_checkpoints_have_counters_and_may_hold_an_optimizer(tmp_path):
     assert_array_equal(load_state(counted)["0.weight"], WEIGHTS["0.weight"])
 
 
-class Unpickled:
-    """A class that a checkpoint must not bring to life."""
-
-    def __reduce__(self):
-        return print, ("unpickled",)
-
-
 def test_checkpoints_are_never_unpickled(tmp_path, capsys):
     torch = pytest.importorskip("torch")
-    torch.save({"state_dict": Unpickled()}, tmp_path / "bad.ckpt")
+    torch.save({"state_dict": Trap()}, tmp_path / "bad.ckpt")
     invalid("is not a state dict, and no other", load_state, tmp_path / "bad.ckpt")
     assert capsys.readouterr().out == ""
     torch.save({"epoch": 3, "loss": 0.1}, tmp_path / "none.pt")

@@ -87,8 +87,7 @@ def test_two_layers_are_the_reduced_flow(leak, width, scale, seed):
     data = bf.data.odd_sine(n=12, d=3, seed=seed)
     network = low_rank(data.beta + 0.1, widths=(width,), scale=scale, leak=leak, seed=seed)
     same = bf.networks.rank_one(data.beta + 0.1, width=width, scale=scale, leak=leak, seed=seed)
-    for one, other in zip(network.weights, same.weights, strict=True):
-        assert_allclose(one, other, rtol=1e-14, atol=1e-15 * scale)
+    oracles.assert_same_weights(network, same, rtol=1e-14, atol=1e-15 * scale)
     ts = np.linspace(0, 10, 4)
     # one field, one integrator, initial weights that differ by rounding
     assert oracles.distance(deep_flow(network, data, ts), bf.theory.reduced_flow(same, data, ts)) < 1e-11
@@ -292,8 +291,7 @@ def test_parts_at_any_scale(scale, leak, widths):
     assert_allclose(parts.r, DIRECTION / np.linalg.norm(DIRECTION), rtol=1e-13)
     assert parts.residual(network) < 1e-14
     assert parts.imbalance < 1e-14
-    for one, other in zip(parts.network().weights, network.weights, strict=True):
-        assert_allclose(one, other, rtol=1e-13, atol=1e-15 * scale)
+    oracles.assert_same_weights(parts.network(), network, rtol=1e-13, atol=1e-15 * scale)
 
 
 def test_parts_of_unequal_signs_are_recovered():
@@ -365,8 +363,7 @@ def test_ends_at_least_squares_with_norms_root_two_apart():
 
 def test_start_alone_and_start_left_out():
     alone = deep_flow(START, DATA, [0.0])
-    for one, other in zip(alone[0].weights, START.weights, strict=True):
-        assert_allclose(one, other, rtol=1e-13, atol=1e-16)
+    oracles.assert_same_weights(alone[0], START, rtol=1e-13, atol=1e-16)
     assert_allclose(alone.maps[0, 0], deep_map(START), rtol=1e-13)
     both = deep_flow(START, DATA, [0.0, 2.0])
     assert_allclose(deep_flow(START, DATA, [2.0]).loss, both.loss[1:], rtol=1e-9)

@@ -102,8 +102,7 @@ def test_twins_are_inverse(leak, seed):
     network = bf.networks.gaussian((3, 4, 1), scale=0.1, leak=leak, seed=seed)
     back = bf.theory.from_linear_twin(bf.theory.linear_twin(network), leak=leak)
     assert back.leak == leak
-    for w, again in zip(network.weights, back.weights, strict=True):
-        assert_allclose(again, w, rtol=4e-16)
+    oracles.assert_same_weights(back, network, rtol=4e-16)
 
 
 def test_a_sample_on_the_hyperplane_breaks_it():

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import biasfree as bf
+import oracles
 from refusals import invalid, refused
 
 DATA = bf.data.odd_sine(n=40, d=4, seed=1)
@@ -86,8 +87,7 @@ def test_two_neurons_are_the_simulated_network(leak, loss):
     # growth that delays in part: the size of a weight, or 1e-6 of the others
     assert simulated.loss[-1] < 0.6 * simulated.loss[0]
     assert np.abs(solved.loss - simulated.loss).max() < 1e-5
-    for one, other in zip(solved.weights, simulated.weights, strict=True):
-        assert_allclose(one, other, atol=1e-5)
+    oracles.assert_same_weights(solved, simulated, atol=1e-5)
 
 
 def test_on_white_input_they_are_the_two_sigmoids():
@@ -97,8 +97,7 @@ def test_on_white_input_they_are_the_two_sigmoids():
     solved = bf.theory.two_neuron_flow(network, data, TS, rtol=1e-10)
     # steps are held to 1e-11 each, some thousand of them, and ln u amplifies none of it
     assert_allclose(solved.loss, closed.loss, rtol=1e-7)
-    for one, other in zip(solved.weights, closed.weights, strict=True):
-        assert_allclose(one, other, atol=1e-7)
+    oracles.assert_same_weights(solved, closed, atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])
