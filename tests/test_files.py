@@ -222,8 +222,16 @@ def foreign_entry(path):
         archive.writestr("W1", "text")
 
 
+class Bomb:
+    """Unpickling this raises another error than the one expected."""
+
+    def __reduce__(self):
+        return (exec, ("raise RuntimeError('unpickled')",))
+
+
 def pickled(path):
-    np.savez(path, W1=np.array([{}], dtype=object), leak=0.0)
+    bombs = np.array([Bomb()], dtype=object)
+    np.savez(path, W1=bombs, x=bombs, ts=bombs, leak=0.0)
 
 
 @pytest.mark.parametrize(

@@ -313,3 +313,7 @@ def test_functions_that_are_not():
     invalid(r"f\(x\) must be finite", two_layer_gap, lambda x: np.where(x[:, 0] > 0, np.nan, 1.0), X)
     invalid("samples, dimensions", two_layer_gap, separation_network(), [1.0, 2.0])
     invalid(r"x must have shape \(samples, 2\)", two_layer_gap, separation_network(), X)
+
+
+def test_squares_that_overflow_are_refused():
+    invalid("the mean square of f overflows floating point", two_layer_gap, lambda x: 1e200 * x[:, 0] ** 3, X)

@@ -55,8 +55,6 @@ def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
     x = samples(model, x)
     if isinstance(model, Network):
         return _by_blocks(model, model, x)
-    if not callable(model):
-        raise ValueError(f"the model must be a network or a function of (samples, D), got {model!r}.")
     values = real("f(x)", model(x.copy()))  # a copy: the model may write to its argument
     if values.ndim not in (1, 2) or len(values) != len(x) or values.size == 0:
         raise ValueError(

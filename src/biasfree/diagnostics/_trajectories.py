@@ -241,11 +241,10 @@ def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:
 def _away_from_rank_one(w: Float[np.ndarray, "H D"]) -> float:
     """|W − best rank-one matrix|/|W|; infinite for W = 0."""
     singular = np.linalg.svd(w, compute_uv=False)
-    return float(np.linalg.norm(singular[1:] / singular[0]) / _size(singular)) if singular[0] > 0 else np.inf
-
-
-def _size(singular: np.ndarray) -> float:
-    return float(np.linalg.norm(singular / singular[0]))
+    if singular[0] == 0:
+        return np.inf
+    relative = singular / singular[0]
+    return float(np.linalg.norm(relative[1:]) / np.linalg.norm(relative))
 
 
 def _row_space(w: Float[np.ndarray, "K D"]) -> Float[np.ndarray, "D _"]:

@@ -212,9 +212,7 @@ def direction_clusters(network: Network, *, angle: float = 10.0, negligible: flo
 
 def _summary(name: str, w: Float[np.ndarray, "_ _"]) -> LayerSummary:
     spectrum, largest = np.linalg.svd(w, compute_uv=False), float(np.abs(w).max())
-    norm = largest * float(
-        np.linalg.norm(w / (largest or 1.0))
-    )  # avoids underflow of the squares of tiny weights
+    norm = largest * float(np.linalg.norm(w / (largest or 1.0)))  # no square of tiny weights underflows
     rank = int(np.sum(spectrum > spectrum[0] * max(w.shape) * np.finfo(float).eps))
     stable = stable_rank(w) if largest else 0.0
     return LayerSummary(name, (w.shape[0], w.shape[1]), norm, spectrum, stable, rank)

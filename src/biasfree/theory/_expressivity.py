@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import generator, real, whole
+from biasfree.arrays import generator, real, representable, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, check, result
@@ -164,7 +164,9 @@ def two_layer_gap(function: Network | Callable[[Any], Any], x: ArrayLike) -> Cer
     size = np.where(x.any(axis=0), np.abs(x).max(axis=0), 1.0)
     scaled = x / size
     linear = np.linalg.lstsq(scaled, odd, rcond=None)[0]
-    bound, energy = (float(np.sum(part**2)) / len(x) for part in (odd - scaled @ linear, odd))
+    with np.errstate(over="ignore"):
+        squares = [np.sum(part**2) / len(x) for part in (odd - scaled @ linear, odd)]
+    bound, energy = map(float, representable("the mean square of f", np.array(squares)))
     closed = mirror_pairs(Dataset(x, np.zeros(len(x)))) is not None
     return Certificate(bound, linear.T / size, energy, closed)
 

@@ -36,31 +36,22 @@ def _of_scores(state: State, measured: Measurements) -> Iterator[Reason]:
     versus, data = measured.competitors, measured.data
     if versus is None or data is None:
         return
-    how = (
-        f"in {versus.folds}-fold cross-validation"
-        if versus.folds > 1
-        else f"on {len(versus.tested):,} samples held out from their fit"
+    how = f"on {len(versus.tested):,} samples held out from their fit"
+    if versus.folds > 1:
+        how = f"in {versus.folds}-fold cross-validation"
+    kernel = (
+        f"kernel machine minus linear map: {measured_points(versus.flexible_gain)} "
+        f"({versus.flexible_samples:,} samples). A difference counts if it exceeds two standard errors, "
+        "which follow the ±."
     )
-    if state.has_model and measured.score is not None:
-        seen = (
-            "which it has not seen"
-            if state.unseen
-            else "if it was trained on them, its score is optimistic (unseen=True says that it was not)"
-        )
-        join = ", " if state.unseen else "; "
-        yield Reason(f"the model is scored on the samples given{join}{seen}. Linear maps are scored {how}.")
-        assert measured.gain is not None
-        yield Reason(
-            f"model minus linear map: {measured_points(measured.gain)}; kernel machine minus linear map: "
-            f"{measured_points(versus.flexible_gain)} ({versus.flexible_samples:,} samples). A difference "
-            "counts if it exceeds two standard errors, which follow the ±."
-        )
+    if measured.gain is None:
+        yield Reason(f"linear maps are scored {how}; {kernel}")
     else:
-        yield Reason(
-            f"linear maps are scored {how}. Kernel machine minus linear map: "
-            f"{measured_points(versus.flexible_gain)} ({versus.flexible_samples:,} samples). A difference "
-            "counts if it exceeds two standard errors, which follow the ±."
-        )
+        seen = "; if it was trained on them, its score is optimistic (unseen=True says that it was not)"
+        if state.unseen:
+            seen = ", which it has not seen"
+        yield Reason(f"the model is scored on the samples given{seen}. Linear maps are scored {how}.")
+        yield Reason(f"model minus linear map: {measured_points(measured.gain)}; {kernel}")
     if state.intercept_helps:
         yield Reason(f"an intercept adds {measured_points(versus.intercept_gain)} to the linear map.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,11 +115,9 @@ def _of_frame(frame: Any, y: Any, seed: int, numbers: int) -> Samples:
 
 def _numpy_kind(kind: Any) -> np.dtype:
     """The dtype of a column as NumPy would hold it; object for text and categories."""
-    return (
-        kind
-        if isinstance(kind, np.dtype) and kind.kind in "fiub"
-        else np.dtype(getattr(kind, "numpy_dtype", object))
-    )
+    if isinstance(kind, np.dtype) and kind.kind in "fiub":
+        return kind
+    return np.dtype(getattr(kind, "numpy_dtype", object))
 
 
 def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
@@ -134,7 +133,7 @@ def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
     notes: tuple[str, ...] = ()
     kept = max(1, numbers // max(1, x[0].size))
     if total > kept:
-        chosen = np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))
+        chosen = _chosen(total, kept, seed)
         x, y = x[chosen], y[chosen]
         notes = (
             f"{kept:,} of the {total:,} samples, chosen at random (seed {seed}), are used: more do not fit.",
@@ -148,6 +147,10 @@ def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
             raise ValueError(f"{name} has entries up to {largest:g}, whose squares {side}flow; rescale them.")
     shape = x.shape[1:] if x.ndim > 2 else None
     return Samples(x.reshape(len(x), -1), y, shape, None, total, notes)
+
+
+def _chosen(total: int, kept: int, seed: int) -> np.ndarray:
+    return np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))
 
 
 def _thin(x: Any) -> np.ndarray:
@@ -169,11 +172,8 @@ def labels_or_numbers(y: Any) -> np.ndarray:
             raise ValueError(
                 "y must hold real numbers or labels, got missing values; remove these samples first."
             )
-        array = (
-            np.array([str(item) for item in plain])
-            if any(isinstance(i, str) for i in plain)
-            else np.array(plain)
-        )
+        text = any(isinstance(item, str) for item in plain)
+        array = np.array([str(item) for item in plain] if text else plain)
     if array.dtype.kind in "ST" or str(array.dtype).startswith("Str"):
         array = array.astype(str)
     if array.dtype.kind not in "fiubU":
@@ -198,9 +198,7 @@ def _of_items(source: Any, collate: Any, seed: int, numbers: int) -> Samples:
         first = _pair(source[0] if collate is None else collate([source[0]]))
         size = max(1, as_array("x", first[0]).size)
         kept = min(total, max(1, numbers // size))
-        order = np.arange(total)
-        if kept < total:
-            order = np.sort(np.random.default_rng([seed, 4]).choice(total, kept, replace=False))
+        order = _chosen(total, kept, seed) if kept < total else np.arange(total)
         batches = (order[i : i + 256] for i in range(0, kept, 256))
         if collate is None:
             pairs = (_stacked([_pair(source[int(i)]) for i in batch]) for batch in batches)
@@ -267,17 +265,13 @@ def _stacked(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     return np.stack(xs), [y.item() if getattr(y, "ndim", 1) == 0 else y for _, y in pairs]
 
 
-class _random_state_kept:
+@contextmanager
+def _random_state_kept() -> Iterator[None]:
     """A context in which the random generators of PyTorch and NumPy may be used, and are then as before."""
-
-    def __enter__(self):
-        torch = sys.modules.get("torch")
-        self._fork = None if torch is None else torch.random.fork_rng()
-        self._numpy = np.random.get_state()  # noqa: NPY002 - the dataset's transformations may use it
-        if self._fork is not None:
-            self._fork.__enter__()
-
-    def __exit__(self, *error: Any):
-        np.random.set_state(self._numpy)  # noqa: NPY002
-        if self._fork is not None:
-            self._fork.__exit__(*error)
+    torch = sys.modules.get("torch")
+    state = np.random.get_state()  # noqa: NPY002 - the dataset's transformations may use it
+    try:
+        with nullcontext() if torch is None else torch.random.fork_rng():
+            yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
