@@ -19,18 +19,21 @@ import pytest
 import biasfree as bf
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
-#: A sweep of 24 points of 30 ms each in a process of its own, that can be killed; every call is written down.
+#: A sweep of 24 points of 30 ms each in a process of its own; the last waits for the file `go`, so that the
+#: sweep cannot end before it is killed. Every call is written down.
 SCRIPT = """
 import os, sys, time
 import biasfree as bf
 
-LOG = sys.argv[1] + "/calls.txt"
+LOG, GO = sys.argv[1] + "/calls.txt", sys.argv[1] + "/go"
 
 
 def slow(x):
     with open(LOG, "a") as log:
         print(x, os.getpid(), file=log)
     time.sleep(0.03)
+    while x == 23 and not os.path.exists(GO):
+        time.sleep(0.01)
     return {"double": 2 * x}
 
 
@@ -77,14 +80,29 @@ def start(folder):
         return subprocess.Popen([sys.executable, "script.py", str(folder)], cwd=folder, stderr=err)
 
 
-def logged(folder, seconds=0.0, then=lambda x: 2 * x):
-    """A function that writes down its calls, each with its process."""
+def kill(folder, seed, process):
+    """Kill a process at a random moment, once some points are computed; `process` is found then."""
+
+    def later():
+        wait_for(lambda: len(calls(folder)) >= 4)
+        time.sleep(random.Random(seed).uniform(0, 0.3))
+        os.kill(process(), signal.SIGKILL)
+        (folder / "go").touch()
+
+    threading.Thread(target=later, daemon=True).start()
+
+
+def logged(folder, seconds=0.0, then=lambda x: 2 * x, last=None):
+    """A function that writes down its calls, each with its process; `last` waits for the file `go`."""
     log = str(folder / "calls.txt")
+    go = str(folder / "go")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
         time.sleep(seconds)
+        while x == last and not os.path.exists(go):
+            time.sleep(0.01)
         return then(x)
 
     return function
@@ -127,6 +145,7 @@ def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path
     kept, before = stored(tmp_path), len(calls(tmp_path))
     if sent is signal.SIGINT:
         assert "slow: stopped; " in (tmp_path / "err.txt").read_text()
+    (tmp_path / "go").touch()
     assert start(tmp_path).wait() == 0
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(stored(tmp_path)) == 24
@@ -136,18 +155,9 @@ def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path
 @LINUX
 @rounds(20)
 def test_a_killed_process_is_replaced_and_no_point_is_lost(tmp_path, seed):
-    sweep = bf.sweep(logged(tmp_path, 0.03), over={"x": range(24)}, store=tmp_path / "store")
-    chance = random.Random(seed)
-
-    def kill():
-        wait_for(lambda: len(calls(tmp_path)) >= 2)
-        time.sleep(chance.uniform(0, 0.2))
-        os.kill(calls(tmp_path)[-1][1], signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
+    sweep = bf.sweep(logged(tmp_path, 0.03, last=23), over={"x": range(24)}, store=tmp_path / "store")
+    kill(tmp_path, seed, lambda: calls(tmp_path)[-1][1])
     sweep.run(workers=2, progress=False)
-    killer.join()
     np.testing.assert_array_equal(sweep.dataset["value"], 2 * np.arange(24))
     assert sweep.failed == []
     assert len(calls(tmp_path)) <= 24 + 1  # that which was in flight
@@ -174,6 +184,7 @@ def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
 
 
 def test_two_runs_at_once_both_end_with_every_point(tmp_path):
+    (tmp_path / "go").touch()
     both = [start(tmp_path), start(tmp_path)]
     assert [process.wait() for process in both] == [0, 0]
     assert len(stored(tmp_path)) == 24

@@ -2,19 +2,16 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import biasfree as bf
-from sweeps.test_breaking import calls, logged, rounds, stored, wait_for
+from sweeps.test_breaking import calls, kill, logged, rounds, stored, wait_for
 
 distributed = pytest.importorskip("distributed")
 DASK = str(Path(sys.executable).with_name("dask"))
@@ -67,18 +64,8 @@ def sweep(tmp_path):
             raise ValueError("five")
         return {"double": 2 * x}
 
-    return bf.sweep(logged(tmp_path, 0.02, double), over={"x": range(40)}, store=tmp_path / "store")
-
-
-def kill(folder, seed, process):
-    """Kill a process at a random moment, once some points are computed; `process` may be found then."""
-
-    def later():
-        wait_for(lambda: len(calls(folder)) >= 4)
-        time.sleep(random.Random(seed).uniform(0, 0.5))
-        os.kill(process(), signal.SIGKILL)
-
-    threading.Thread(target=later, daemon=True).start()
+    function = logged(tmp_path, 0.02, double, last=39)
+    return bf.sweep(function, over={"x": range(40)}, store=tmp_path / "store")
 
 
 def check(sweep):

@@ -26,17 +26,14 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Field:
-    """A result at scattered points over some axes, reduced over seeds; `error` is its standard error.
-
-    `fixed` holds the axes that have one value.
-    """
+    """A result at scattered points over some axes, per seed and reduced; other axes are `fixed`."""
 
     name: str
     axes: tuple[str, ...]
     fixed: Mapping[str, Any]
     logarithmic: Mapping[str, bool]
     values: dict[Place, float]
-    error: dict[Place, float]
+    samples: Mapping[Place, list[float]]
 
 
 def field(
@@ -45,7 +42,10 @@ def field(
     """The result `name` at all stored points, over the axes that `at` does not fix, reduced over seeds."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce!r}.")
-    result, fixed = _quantity(points, name), _fixed(grid, at or {})
+    result = np.asarray(points[_checked(points, name)])
+    if result.ndim != 1 or result.dtype.kind != "f":
+        raise ValueError(f"{name!r} has to be one real number per point; it has shape {result.shape[1:]}.")
+    fixed = _fixed(grid, at or {})
     axes = tuple(axis for axis in grid.dims if axis not in fixed and axis != SEED)
     for axis in axes:
         if isinstance(grid.axes[axis][0], str | bool):
@@ -59,11 +59,10 @@ def field(
         chosen &= np.asarray(points[axis]) == value
     columns = [np.asarray(points[axis])[chosen].tolist() for axis in axes]
     samples: defaultdict[Place, list[float]] = defaultdict(list)
-    for place, value in zip(zip(*columns, strict=True), result[chosen].tolist(), strict=True):
-        samples[place].append(value)
+    for *place, value in zip(*columns, result[chosen].tolist(), strict=True):
+        samples[tuple(place)].append(value)
     values = {place: float(_REDUCTIONS[reduce](seen)) for place, seen in samples.items()}
-    error = {place: _standard_error(seen) for place, seen in samples.items()}
-    return Field(name, axes, fixed, {a: is_logarithmic(grid.axes[a]) for a in axes}, values, error)
+    return Field(name, axes, fixed, {a: is_logarithmic(grid.axes[a]) for a in axes}, values, samples)
 
 
 def crossings(found: Field, level: float) -> xarray.Dataset:
@@ -110,19 +109,11 @@ def is_logarithmic(values: tuple[Any, ...]) -> bool:
     return bool(np.std(ratios) / np.mean(ratios) < np.std(steps) / np.mean(steps) - 1e-9)
 
 
-def _quantity(points: xarray.Dataset, name: str) -> np.ndarray:
-    """A result with one number per point."""
-    _check_name(points, name)
-    array = np.asarray(points[name])
-    if array.ndim != 1 or array.dtype.kind != "f":
-        raise ValueError(f"{name!r} has to be one real number per point; it has shape {array.shape[1:]}.")
-    return array
-
-
-def _check_name(results: xarray.Dataset, name: str) -> None:
-    if name not in results.data_vars:
-        known = ", ".join(map(str, results.data_vars)) or "none yet: run the sweep first"
-        raise ValueError(f"there is no result {name!r}; the results are {known}.")
+def _checked(results: xarray.Dataset, name: str) -> str:
+    if name in results.data_vars:
+        return name
+    known = ", ".join(map(str, results.data_vars)) or "none yet: run the sweep first"
+    raise ValueError(f"there is no result {name!r}; the results are {known}.")
 
 
 def _fixed(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,10 +125,6 @@ def _fixed(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"the axis {axis!r} has no value {value!r}; it has {list(grid.axes[axis])}.")
     alone = {axis: values[0] for axis, values in grid.axes.items() if len(values) == 1 and axis != SEED}
     return {**alone, **at}
-
-
-def _standard_error(seen: list[float]) -> float:
-    return float(np.std(seen, ddof=1) / np.sqrt(len(seen))) if len(seen) > 1 else 0.0
 
 
 def level_line(
@@ -152,8 +139,7 @@ def level_line(
 
     As `Sweep.boundary`, for the Dataset of `tabulate` or one that was saved: the dimensions are the axes.
     """
-    _check_name(results, name)
-    dims = results[name].dims
+    dims = results[_checked(results, name)].dims
     grid = Grid({str(axis): tuple(np.asarray(results[axis]).tolist()) for axis in dims})
     points = results[[name]].stack(point=dims).astype(float)
     return crossings(field(points, grid, name, at=at, reduce=reduce), level)
@@ -172,10 +158,11 @@ def draw(found: Field, grid: Sequence[Sequence[Any]], axes: Axes | None, level: 
 
 
 def _curve(axes: Axes, found: Field, level: float | None) -> Any:
-    """The result over its axis, with standard errors over seeds."""
+    """The result over its axis, with standard errors over seeds; that of a single seed is drawn as 0."""
     places = sorted(found.values)
     x = [place[0] for place in places]
-    error = [found.error[place] for place in places]
+    seen = [found.samples[place] for place in places]
+    error = [np.std(s, ddof=min(1, len(s) - 1)) / np.sqrt(len(s)) for s in seen]
     artist = axes.errorbar(x, [found.values[place] for place in places], error, marker="o", capsize=2)
     (name,) = found.axes
     axes.set(xlabel=name, ylabel=found.name, xscale="log" if found.logarithmic[name] else "linear")
@@ -193,9 +180,9 @@ def _diagram(axes: Axes, found: Field, grid: Sequence[Sequence[Any]], level: flo
     new = [place for place in found.values if place[0] not in x or place[1] not in y]
     if new:
         colors = [found.values[place] for place in new]
-        scale: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap}
+        look: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap, "s": 9, "ec": "w", "lw": 0.3}
         right, high = zip(*new, strict=True)
-        axes.scatter(right, high, c=colors, s=9, ec="w", lw=0.3, **scale)
+        axes.scatter(right, high, c=colors, **look)
     if level is not None:
         line = crossings(found, level)
         for axis, along in ((across, "x"), (up, "y")):

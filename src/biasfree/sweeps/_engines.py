@@ -1,8 +1,6 @@
 """Those who compute: processes of this machine by loky, a cluster by Dask; and what each does with a call.
 
-Both have slots that take a part of the calls each; `deaths` are the errors of lost workers. loky starts
-processes, sends calls and says that a process died; every process is an executor of its own, so that its
-death tells whose calls were lost. Dask's scheduler gives the calls of a worker that died to others.
+Both have slots that take a part of the calls each; `deaths` are the errors of lost workers.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from typing import Any
 
 from biasfree.stopping import end_with_parent
 from biasfree.sweeps._grid import Call, Parameters
-from biasfree.sweeps._results import Unstorable, arrays_of
+from biasfree.sweeps._results import arrays_of
 from biasfree.sweeps._store import Store, packed
 from biasfree.sweeps._version import Version, differences
 from biasfree.threads import cores, one_thread_environment
@@ -98,10 +96,14 @@ class Processes:
 
     def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
         """Have some calls made, one after the other."""
+        from joblib.externals.loky import ProcessPoolExecutor
+
         if slot not in self._executors:
-            self._executors[slot] = self._executor()
+            begin: dict[str, Any] = {"initializer": _begin, "initargs": (self._job,)}
+            made = ProcessPoolExecutor(1, timeout=_IDLE, env=one_thread_environment(), **begin)
+            self._executors[slot] = made
         try:
-            return self._executors[slot].submit(_compute_here, calls)
+            return self._executors[slot].submit(compute, None, calls)
         except self.deaths:
             self._executors.pop(slot).shutdown(wait=True, kill_workers=True)
             return self.submit(slot, calls)
@@ -110,12 +112,6 @@ class Processes:
         """Leave no process."""
         for executor in self._executors.values():
             executor.shutdown(wait=True, kill_workers=True)
-
-    def _executor(self) -> Any:
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        prepare: dict[str, Any] = {"initializer": _begin, "initargs": (self._job,)}
-        return ProcessPoolExecutor(1, timeout=_IDLE, env=one_thread_environment(), **prepare)
 
 
 class Cluster:
@@ -132,7 +128,7 @@ class Cluster:
         self._slots = _PARTS
         self._counted = 0.0
         self._executor = client.get_executor(pure=False)
-        self._job = client.submit(_same, job, pure=False)
+        self._job = client.submit(lambda: job, pure=False)  # a worker that needs it makes it
 
     @property
     def slots(self) -> int:
@@ -154,10 +150,6 @@ class Cluster:
             self._executor.shutdown(wait=False)
 
 
-def _same(job: Job) -> Job:
-    return job
-
-
 _JOBS: list[Job] = []
 
 
@@ -168,12 +160,9 @@ def _begin(job: Job) -> None:
     _JOBS.append(job)
 
 
-def _compute_here(calls: Sequence[Call]) -> list[Answer]:
-    return compute(_JOBS[-1], calls)
-
-
-def compute(job: Job, calls: Sequence[Call]) -> list[Answer]:
-    """Make some calls, one after the other; raises what must end the run."""
+def compute(job: Job | None, calls: Sequence[Call]) -> list[Answer]:
+    """Make some calls of a job, by default the one this process began with; raises what must end the run."""
+    job = job or _JOBS[-1]
     function = _loaded(job)
     return [_computed(job, function, name, parameters) for name, parameters in calls]
 
@@ -184,8 +173,8 @@ def _computed(job: Job, function: Any, name: str, parameters: Parameters) -> Ans
     try:
         arrays = arrays_of(function(**given), parameters, job.group)
     except BaseException as error:  # one bad point never stops the others, SystemExit neither
-        text = str(error) if isinstance(error, Unstorable) else f"{type(error).__name__}: {error}"
         lines = "".join(traceback.format_exception(error))
+        text = f"{type(error).__name__}: {error}"
         failure = record(parameters, job.version, error=text, traceback=lines)
         return Answer(time.perf_counter() - began, failure)
     seconds = time.perf_counter() - began

@@ -41,13 +41,8 @@ class Grid:
         """The number of points that one call computes."""
         return math.prod(len(self.axes[name]) for name in self.group)
 
-    @property
-    def points(self) -> int:
-        """The number of points."""
-        return math.prod(map(len, self.axes.values()))
-
     def __len__(self) -> int:
-        return self.points // self.per_call
+        return math.prod(map(len, self.axes.values())) // self.per_call
 
     def __str__(self) -> str:
         return " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
@@ -58,7 +53,8 @@ class Grid:
         order = sorted(range(len(values)), key=self.dims.__getitem__)
         texts = [[_named(name, value) for value in v] for name, v in zip(self.axes, values, strict=True)]
         for chosen, text in zip(itertools.product(*values), itertools.product(*texts), strict=True):
-            yield _digest(version, [text[i] for i in order]), dict(zip(self.axes, chosen, strict=True))
+            name = digest(version + "\0".join([text[i] for i in order]))
+            yield name, dict(zip(self.axes, chosen, strict=True))
 
 
 def listed(calls: Iterable[Parameters]) -> Calls:
@@ -68,11 +64,12 @@ def listed(calls: Iterable[Parameters]) -> Calls:
 
 def name_of(version: str, parameters: Parameters) -> str:
     """The name under which a call is stored: a hash of the version and the parameters."""
-    return _digest(version, [_named(name, parameters[name]) for name in sorted(parameters)])
+    return digest(version + "\0".join([_named(name, parameters[name]) for name in sorted(parameters)]))
 
 
-def _digest(version: str, texts: list[str]) -> str:
-    return blake2b((version + "\0".join(texts)).encode(), digest_size=16).hexdigest()
+def digest(text: str, size: int = 16) -> str:
+    """A hash of so many bytes, in hexadecimal digits."""
+    return blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def _named(name: str, value: Any) -> str:
@@ -82,14 +79,18 @@ def _named(name: str, value: Any) -> str:
     return f"{name}=[{text}]" if isinstance(value, list) else f"{name}={text}"
 
 
+def title(function: Callable[..., Any]) -> str:
+    """The name of a function; of the one inside, if it is a partial one."""
+    inner = getattr(function, "func", function)
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
 def grid_of(
     function: Callable[..., Any], over: Mapping[str, Any] | None, seeds: Any, group: str | Sequence[str]
 ) -> Grid:
     """The grid of a sweep; raises ValueError for what does not fit the function."""
     if not isinstance(over, Mapping | None):
-        raise ValueError(
-            f"over must be a dict from parameters to lists of values, got a {type(over).__name__}."
-        )
+        raise ValueError(f"over must be a dict from parameters to lists, got a {type(over).__name__}.")
     axes = {name: _axis(name, values) for name, values in (over or {}).items()}
     if seeds is not None:
         if SEED in axes:
@@ -127,7 +128,7 @@ def _axis(name: str, values: Any) -> tuple[Value, ...]:
 
 def _check_parameters(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
     """Raise ValueError unless the function can be called with the axes as keywords."""
-    name = getattr(function, "__name__", repr(function))
+    name = title(function)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, listed, name_of
+from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, digest, listed, name_of
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version
 from biasfree.tables import Table, duration, size
@@ -74,23 +73,21 @@ class Plan:
 def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid = sweep.grid
-    store = sweep.store
     version = sweep.version()
-    content = store.content()
-    done, broken = _counted(grid.calls(version.digest), content)
+    done, broken = _counted(grid.calls(version.digest), sweep.store.content())
     older = [*stale_versions(sweep, grid.calls, version)]
     stale = [name_of(old, parameters) for old, calls, _ in older for parameters in calls]
-    workers = workers_for(None, None)[0]
+    workers, _ = workers_for(None, None)
     seconds = memory = None
-    if costs := [*_costs(store, [*done, *stale][:_SAMPLE])]:
+    if costs := [*_costs(sweep.store, [*done, *stale][:_SAMPLE])]:
         each, sizes = zip(*costs, strict=True)
         seconds = float(np.mean(each)) * (len(grid) - len(done) - broken) / workers
         memory = float(max(sizes))
-    counts = {"points": len(grid), "done": len(done), "failed": broken, "stale": len(stale)}
-    points = {name: count * grid.per_call for name, count in counts.items()}
     changed = older[0][2] if older else ""
+    counts = {"points": len(grid), "done": len(done), "failed": broken, "stale": len(stale)}
+    told: dict[str, Any] = {name: count * grid.per_call for name, count in counts.items()}
     return Plan(
-        sweep.name, str(grid), **points, changed=changed, workers=workers, seconds=seconds, memory=memory
+        sweep.name, str(grid), **told, changed=changed, workers=workers, seconds=seconds, memory=memory
     )
 
 
@@ -111,19 +108,17 @@ def _costs(store: Store, names: list[str]) -> Iterator[tuple[float, float]]:
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[Parameters], str]]:
     """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
-    store = sweep.store
-    files = sorted((store.folder / "sources").glob("*.json"), key=lambda path: -path.stat().st_mtime)
-    stored = store.content()[0] if files else set()
-    for path in files[:_VERSIONS]:
-        record = read_json(path)
-        if path.stem == now.digest or record["name"] != sweep.name:
-            continue
-        both = zip(calls(now.digest), calls(path.stem), strict=True)
-        found = [call for call, (old, _) in both if old in stored and call[0] not in stored]
+    own = [record for record in _noted(sweep.store) if record["function"] == sweep.name]
+    older = {record["version"]: record.get("parts", {}) for record in reversed(own)}
+    older.pop(now.digest, None)
+    stored = sweep.store.content()[0] if older else set()
+    for old, parts in [*reversed(older.items())][:_VERSIONS]:
+        both = zip(calls(now.digest), calls(old), strict=True)
+        found = [call for call, (name, _) in both if name in stored and call[0] not in stored]
         if found:
             stored.update(name for name, _ in found)
-            changes = {name for name, _ in now.parts.items() ^ record["parts"].items()}
-            yield path.stem, [parameters for _, parameters in found], ", ".join(sorted(changes))
+            changes = {name for name, _ in now.parts.items() ^ parts.items()}
+            yield old, [parameters for _, parameters in found], ", ".join(sorted(changes))
 
 
 def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None:
@@ -147,58 +142,61 @@ def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
 
 def remember(sweep: Sweep, refinement: list[Any], calls: list[Parameters]) -> None:
     """Store calls that a refinement has chosen, in a file named by them."""
-    own = blake2b(json.dumps([refinement, calls]).encode(), digest_size=6).hexdigest()
+    own = digest(json.dumps([refinement, calls]), 6)
     path = sweep.store.folder / "refined" / f"{identity(sweep.grid, sweep.version().digest)}-{own}.json"
     sweep.store.prepare()
     sweep.store.write(path, {"refinement": refinement, "calls": calls})
 
 
-def note(store: Store, name: str, grid: Grid, version: Version) -> None:
+def note(sweep: Sweep, version: Version) -> None:
     """Write down in the store what a sweep is, for `biasfree sweep status` and for readers."""
-    source = {"name": name, "parts": version.parts, "text": version.text, "file": version.file}
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    axes = {"function": name, "version": version.digest, "axes": grid.axes, "group": grid.group, "when": when}
-    records = {f"sources/{version.digest}": source, f"sweeps/{identity(grid, version.digest)}": axes}
-    for file, record in records.items():
-        path = store.folder / f"{file}.json"
-        if not path.exists():
-            store.write(path, record)
+    path = sweep.store.folder / "sweeps" / f"{identity(sweep.grid, version.digest)}.json"
+    if not path.exists():
+        what = {"function": sweep.name, "axes": sweep.grid.axes, "group": sweep.grid.group}
+        made_of = {"parts": version.parts, "text": version.text, "file": version.file}
+        when = datetime.now(UTC).isoformat()
+        sweep.store.write(path, {**what, "version": version.digest, **made_of, "when": when})
 
 
-def identity(grid: Grid, digest: str) -> str:
+def _noted(store: Store) -> list[dict[str, Any]]:
+    """What was written down of the sweeps in a store, the newest first."""
+    found = [read_json(path) for path in (store.folder / "sweeps").glob("*.json")]
+    for record in found:
+        record.setdefault("version", record.get("fingerprint"))  # as 0.2 called it
+    return sorted(found, key=lambda record: record["when"], reverse=True)
+
+
+def identity(grid: Grid, version: str) -> str:
     """A name of a grid and a version of a function."""
-    text = json.dumps([list(grid.axes.items()), grid.group, digest])
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    return digest(json.dumps([list(grid.axes.items()), grid.group, version]), 8)
 
 
 def status(store: str | os.PathLike[str]) -> tuple[Table, list[str]]:
     """A table of the sweeps in a store, the newest first, and what to beware of."""
     held = Store(Path(store))
-    sweeps = [read_json(path) for path in (held.folder / "sweeps").glob("*.json")]
+    sweeps = _noted(held)
     if not sweeps:
         raise ValueError(f"{store} is no store of a sweep; pass the folder given to bf.sweep as store=.")
-    sweeps.sort(key=lambda sweep: sweep["when"], reverse=True)
     newest: dict[str, str] = {}
     content = held.content()
     rows, warned = [], []
     for sweep in sweeps:
-        digest = sweep.get("version") or sweep["fingerprint"]  # as 0.2 called it
-        latest = newest.setdefault(sweep["function"], digest) == digest
+        version = sweep["version"]
+        latest = newest.setdefault(sweep["function"], version) == version
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        done, broken = _counted(grid.calls(digest), content)
-        added, _ = _counted(listed(refined(held, grid, digest))(digest), content)
+        done, broken = _counted(grid.calls(version), content)
+        added, _ = _counted(listed(refined(held, grid, version))(version), content)
         missing = len(grid) - len(done) - broken
         counts = [n * grid.per_call for n in (len(grid), len(done), broken, missing, len(added))]
-        version = f"{digest[:8]} ({'newest' if latest else 'stale'})"
-        rows.append((sweep["function"], str(grid), *counts, sweep["when"], version))
-        warned += _newer_modules(held, digest, sweep) if latest else []
+        shown = f"{version[:8]} ({'newest' if latest else 'stale'})"
+        rows.append((sweep["function"], str(grid), *counts, f"{sweep['when'][:19]} UTC", shown))
+        warned += _newer_modules(sweep) if latest else []
     return Table(str(store), _COLUMNS, tuple(rows)), warned
 
 
-def _newer_modules(store: Store, digest: str, sweep: dict[str, Any]) -> list[str]:
+def _newer_modules(sweep: dict[str, Any]) -> list[str]:
     """Modules beside the function that its text names and that were written since the first run."""
-    source = read_json(store.folder / "sources" / f"{digest}.json")
-    file, words = Path(source.get("file", "")), set(re.findall(r"\w+", source.get("text", "")))
+    file, words = Path(sweep.get("file", "")), set(re.findall(r"\w+", sweep.get("text", "")))
     since = datetime.fromisoformat(sweep["when"]).timestamp() + 1
     beside = [path for path in file.parent.glob("*.py") if path != file and path.stem in words]
     newer = ", ".join(sorted(path.name for path in beside if path.stat().st_mtime > since))

@@ -15,28 +15,23 @@ if TYPE_CHECKING:
     import xarray
 
 Arrays = Mapping[str, np.ndarray]
+#: The parameters of a call or a point, and what was computed.
+Result = tuple[Parameters, Arrays]
 #: The name of a result that is no dict.
 _VALUE = "value"
 _STORED = "numbers, arrays of numbers, strings or booleans, or a dict of these"
 
 
-class Unstorable(ValueError):
-    """A result that cannot be stored."""
-
-
 def arrays_of(result: Any, parameters: Parameters, group: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The arrays of a result by name; raises Unstorable for anything else.
-
-    The arrays of a group begin with its axes.
-    """
+    """The arrays of a result by name, which begin with the axes of the group; raises ValueError if not."""
     named = result if isinstance(result, Mapping) else {_VALUE: result}
     if not named:
-        raise Unstorable("the function returned an empty dict; return at least one number.")
+        raise ValueError("the function returned an empty dict; return at least one number.")
     arrays = {name: _array(name, value, parameters) for name, value in named.items()}
     lengths = tuple(len(parameters[name]) for name in group)
     for name, array in arrays.items():
         if array.shape[: len(lengths)] != lengths:
-            raise Unstorable(
+            raise ValueError(
                 f"the function takes {' × '.join(group)} whole, so {name!r} must begin with the shape "
                 f"{lengths}, but it has the shape {array.shape}."
             )
@@ -45,37 +40,34 @@ def arrays_of(result: Any, parameters: Parameters, group: tuple[str, ...]) -> di
 
 def _array(name: Any, value: Any, parameters: Parameters) -> np.ndarray:
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-        raise Unstorable(f"a result must be named by a word, got {name!r}.")
+        raise ValueError(f"a result must be named by a word, got {name!r}.")
     if name in parameters:
-        raise Unstorable(f"the result {name!r} has the name of an axis; call it otherwise.")
+        raise ValueError(f"the result {name!r} has the name of an axis; call it otherwise.")
     try:
         array = as_array(name, value)
     except ValueError as error:
-        raise Unstorable(f"{error}; a sweep stores {_STORED}.") from None
+        raise ValueError(f"{error}; a sweep stores {_STORED}.") from None
     if array.dtype.hasobject or array.dtype.kind not in "fiubcU":
         kind = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
-        raise Unstorable(f"the result {name!r} is {kind}; a sweep stores {_STORED}.")
+        raise ValueError(f"the result {name!r} is {kind}; a sweep stores {_STORED}.")
     return array
 
 
-def gathered(
-    grid: Grid, calls: Iterable[tuple[Parameters, Arrays]], *, whole: bool = False
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def gathered(grid: Grid, calls: Iterable[Result], *, whole: bool = False) -> tuple[Arrays, Arrays]:
     """The points of some calls, one after the other: the values of each axis, and each result.
 
     Missing is NaN, or "" for strings; results of different lengths are filled up. Numbers are float64 or
     complex128, but `whole` ones stay so if none is missing.
     """
-    rows = [row for parameters, arrays in calls for row in _rows(parameters, grid.group, arrays)]
+    rows = [row for call in calls for row in _rows(call, grid.group)]
     columns = {name: np.array([own[name] for own, _ in rows]) for name in grid.dims}
     names = dict.fromkeys(name for _, arrays in rows for name in arrays)
     return columns, {name: _stacked(name, [arrays.get(name) for _, arrays in rows], whole) for name in names}
 
 
-def _rows(
-    parameters: Parameters, group: tuple[str, ...], arrays: Arrays
-) -> Iterator[tuple[Parameters, Arrays]]:
+def _rows(call: Result, group: tuple[str, ...]) -> Iterator[Result]:
     """The points of a call, one by one."""
+    parameters, arrays = call
     for index in itertools.product(*(range(len(parameters[name])) for name in group)):
         own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
         yield {**parameters, **own}, {name: array[index] for name, array in arrays.items()}
@@ -116,10 +108,10 @@ def over_grid(grid: Grid, columns: Arrays, arrays: Arrays) -> dict[str, np.ndarr
     for name, values in grid.axes.items():
         place = {value: i for i, value in enumerate(values)}
         at.append([place[value] for value in columns[name].tolist()])
-    lead = tuple(map(len, grid.axes.values()))
-    tables = {name: _empty(lead + array.shape[1:], array.dtype) for name, array in arrays.items()}
-    for name, table in tables.items():
-        table[tuple(at)] = arrays[name]
+    tables = {}
+    for name, array in arrays.items():
+        tables[name] = _empty((*map(len, grid.axes.values()), *array.shape[1:]), array.dtype)
+        tables[name][tuple(at)] = array
     return tables
 
 
@@ -154,7 +146,7 @@ def tabulate(
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, Any] = {name: np.array(values) for name, values in grid.axes.items()}
 
-    def computed() -> Iterator[tuple[Parameters, Arrays]]:
+    def computed() -> Iterator[Result]:
         for _, parameters in grid.calls(""):
             if report is not None:
                 report(parameters)

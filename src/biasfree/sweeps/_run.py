@@ -45,16 +45,16 @@ def run(
     for name, value in (("workers", workers), ("memory", memory)):
         if value is not None:
             whole(name, value)
-    mine = _belongs(shard)
+    k, n = _checked(shard)
     version = sweep.version()
     function = pickled(sweep.function)
     store = sweep.store
     store.prepare()
-    note(store, sweep.name, sweep.grid, version)
+    note(sweep, version)
     _report_stale(sweep, calls, version, keep_stale, progress)
     stored, failed = store.content()
     left = set() if retry else failed
-    names = (name for name, _ in calls(version.digest) if mine(name) and name not in left)
+    names = (name for name, _ in calls(version.digest) if int(name[:8], 16) % n == k and name not in left)
     wanted = {name for name in names if name not in stored or not store.has(name)}
     here, (workers, share) = client is None, workers_for(workers, memory)
     job = Job(function, version, sweep.grid.group, store if here else None, share if here else None)
@@ -70,11 +70,10 @@ def run(
     making.verify()
 
 
-def _belongs(shard: tuple[int, int] | None) -> Callable[[str], bool]:
-    """Whether the call of a name belongs to a shard."""
+def _checked(shard: tuple[int, int] | None) -> tuple[int, int]:
     match shard or (0, 1):
         case (int(k), int(n)) if 0 <= k < n:
-            return lambda name: int(name[:8], 16) % n == k
+            return k, n
     raise ValueError(f"shard must be a pair (k, n) with 0 ≤ k < n, got {shard!r}.")
 
 
@@ -95,9 +94,8 @@ class _Making:
     def __init__(
         self, sweep: Sweep, version: Version, total: int, progress: bool, stopped: Callable[[], object]
     ):
-        self._name = sweep.name
+        self._sweep = sweep
         self._store = sweep.store
-        self._per_call = sweep.grid.per_call
         self._version = version
         self._total = total
         self._progress = progress
@@ -151,17 +149,14 @@ class _Making:
                 self._fail(name, record(parameters, self._version, error=text, traceback=""))
             return [] if alone else left
         for (name, _), answer in zip(part, answers, strict=True):
-            self._answered(name, answer)
+            self._pace = 0.9 * self._pace + 0.1 * answer.seconds if self._pace else answer.seconds
+            if answer.failure is not None:
+                self._fail(name, answer.failure)
+                continue
+            if answer.content is not None:
+                self._store.write(self._store.file(name), answer.content)
+            self._computed.append(name)
         return []
-
-    def _answered(self, name: str, answer: Answer) -> None:
-        self._pace = 0.9 * self._pace + 0.1 * answer.seconds if self._pace else answer.seconds
-        if answer.failure is not None:
-            self._fail(name, answer.failure)
-            return
-        if answer.content is not None:
-            self._store.write(self._store.file(name), answer.content)
-        self._computed.append(name)
 
     def _fail(self, name: str, reasons: dict[str, Any]) -> None:
         self._store.write(self._store.failure_file(name), reasons)
@@ -173,8 +168,9 @@ class _Making:
         if not self._progress or not (last or now - self._said >= pause):
             return
         self._said = now
-        text = f"{self._ended * self._per_call:,} of {self._total * self._per_call:,} points"
-        text += f", {self._failed * self._per_call:,} failed" if self._failed else ""
+        each = self._sweep.grid.per_call
+        text = f"{self._ended * each:,} of {self._total * each:,} points"
+        text += f", {self._failed * each:,} failed" if self._failed else ""
         if 0 < self._ended < self._total:
             text += f", {duration((now - self._begun) / self._ended * (self._total - self._ended))} left"
         before = "\r\x1b[K" if self._terminal else ""
@@ -182,9 +178,10 @@ class _Making:
 
     def end(self) -> None:
         """Say how the run ended."""
+        each = self._sweep.grid.per_call
         ended = "done" if self._ended == self._total else "stopped"
-        text = f"{self._name}: {ended}; {len(self._computed) * self._per_call:,} points computed"
-        text += f", {self._failed * self._per_call:,} failed (see .failed)" if self._failed else ""
+        text = f"{self._sweep.name}: {ended}; {len(self._computed) * each:,} points computed"
+        text += f", {self._failed * each:,} failed (see .failed)" if self._failed else ""
         self._say(f"{text}; all in {self._store.folder}")
 
     def verify(self) -> None:

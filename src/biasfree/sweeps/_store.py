@@ -2,8 +2,8 @@
 
     points/ab/ab12….npz   the results of a call, and its record as JSON in the entry `_record`
     failed/ab12….json     a call that failed, with its error
-    sweeps/, refined/     axes of each sweep that was run here; points that refinements have added
-    sources/….json        what each version of a function is made of
+    sweeps/….json         a sweep that was run here: its axes, and what the version of its function is made of
+    refined/….json        points that refinements have added
     partial/              files being written
 
 A file is named by a digest of the parameters and of the version of the function. Nothing here decides who may
@@ -88,11 +88,8 @@ class Store:
                 file.flush()
                 if self.flush:
                     os.fsync(file.fileno())
-            try:
-                os.replace(partial, path)
-            except FileNotFoundError:  # the first file of its folder
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                os.replace(partial, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.replace(partial, path)
         except OSError as error:
             with suppress(OSError):  # it was never made, or its disk is gone
                 os.unlink(partial)

@@ -15,10 +15,10 @@ import numpy as np
 from biasfree.arrays import finite, whole
 from biasfree.files import as_path
 from biasfree.sweeps import _boundary
-from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, grid_of, listed
+from biasfree.sweeps._grid import Call, Calls, Grid, grid_of, listed, title
 from biasfree.sweeps._plan import Plan, planned, refined, remember
 from biasfree.sweeps._refine import refinements
-from biasfree.sweeps._results import Arrays, gathered, labeled, over_grid
+from biasfree.sweeps._results import Arrays, Result, gathered, labeled, over_grid
 from biasfree.sweeps._run import run
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version, version_of
@@ -78,8 +78,7 @@ class Sweep:
     @property
     def name(self) -> str:
         """The name of the function."""
-        inner = getattr(self.function, "func", self.function)
-        return str(getattr(inner, "__name__", type(self.function).__name__))
+        return title(self.function)
 
     def version(self) -> Version:
         """The present version of the function."""
@@ -200,7 +199,7 @@ class Sweep:
         yield from self.grid.calls(digest)
         yield from listed(refined(self.store, self.grid, digest))(digest)
 
-    def _stored(self, calls: Calls) -> Iterator[tuple[Parameters, Arrays]]:
+    def _stored(self, calls: Calls) -> Iterator[Result]:
         """The results of stored calls; each file is read once, and one that is damaged counts as missing."""
         stored, _ = self.store.content()
         for name, parameters in calls(self.version().digest):
@@ -215,10 +214,6 @@ class Sweep:
     def _attributes(self) -> dict[str, str]:
         """What a Dataset says about itself, as text that every file format takes."""
         version = self.version()
-        settings: Parameters = {"function": self.name, "axes": self.grid.axes, "group": self.grid.group}
-        return {
-            "function": self.name,
-            "source_hash": version.digest,
-            "versions": json.dumps(version.parts),
-            "settings": json.dumps(as_json(settings)),
-        }
+        settings = as_json({"function": self.name, "axes": self.grid.axes, "group": self.grid.group})
+        about = {"function": self.name, "source_hash": version.digest}
+        return {**about, "versions": json.dumps(version.parts), "settings": json.dumps(settings)}

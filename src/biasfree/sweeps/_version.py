@@ -16,12 +16,12 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from hashlib import blake2b
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from biasfree.sweeps._grid import digest, title
 from biasfree.versions import versions
 
 _PACKAGES = ("biasfree", "numpy", "scipy", "numba", "jax")
@@ -46,7 +46,6 @@ class Version:
 
 def version_of(function: Callable[..., Any], given: str | None) -> Version:
     """The version of a function; one that has none is refused unless the user has `given` it."""
-    name = getattr(function, "__name__", type(function).__name__)
     parts: dict[str, str] = {}
     try:
         parts["its values"] = _hashed(function, parts)
@@ -54,15 +53,14 @@ def version_of(function: Callable[..., Any], given: str | None) -> Version:
     except Exception as error:  # whatever its closures raise
         unseen = f"{error}"
     if unseen and given is None:
-        raise ValueError(
-            f"{name} has no version ({unseen}); pass version=, and another one whenever it changes."
-        )
+        advice = "pass version=, and another one whenever it changes."
+        raise ValueError(f"{title(function)} has no version ({unseen}); {advice}")
     found = versions()
     parts |= {package: found[package] for package in _PACKAGES}
     if given is not None:
         parts["version="] = given
     file = str(getattr(getattr(inspect.unwrap(function), "__code__", None), "co_filename", ""))
-    return Version(_digest(json.dumps(parts, sort_keys=True)), parts, _source(file), file)
+    return Version(digest(json.dumps(parts, sort_keys=True)), parts, _source(file), file)
 
 
 def _hashed(function: Callable[..., Any], parts: dict[str, str]) -> str:
@@ -98,9 +96,8 @@ def _read(function: FunctionType, parts: dict[str, str]) -> dict[str, Any]:
     text = _source(code.co_filename)
     if not text:
         raise ValueError(f"{function.__name__} has no source")
-    parts[f"the text of {function.__name__}"] = _digest(text)
-    closed = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    values = {variable: cell.cell_contents for variable, cell in closed}
+    parts[f"the text of {function.__name__}"] = digest(text)
+    values = dict(inspect.getclosurevars(function).nonlocals)
     values["defaults"] = [function.__defaults__, function.__kwdefaults__]
     if os.path.exists(code.co_filename):
         return values
@@ -123,10 +120,6 @@ def _source(file: str) -> str:
     return "".join(linecache.getlines(file))
 
 
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=16).hexdigest()
-
-
 def differences(function: Any, expected: Version) -> list[str]:
     """What a process that has loaded a function has otherwise: packages, or the text of its module."""
     here = versions()
@@ -145,7 +138,5 @@ def pickled(function: Callable[..., Any]) -> bytes:
     try:
         return pickle.dumps(joblib.wrap_non_picklable_objects(function, keep_wrapper=False))
     except Exception as error:  # whatever its closures and globals raise
-        name, reason = getattr(function, "__name__", repr(function)), f"{type(error).__name__}: {error}"
-        raise ValueError(
-            f"{name} cannot be sent to other processes ({reason}); make what it uses inside the function."
-        ) from None
+        why = f"cannot be sent to other processes ({type(error).__name__}: {error})"
+        raise ValueError(f"{title(function)} {why}; make what it uses inside the function.") from None
