@@ -21,10 +21,12 @@ import biasfree as bf
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 #: A sweep of 24 points of 30 ms each in a process of its own; the last waits for the file `go`, so that the
 #: sweep cannot end before it is killed. Every call is written down.
+#: Tests that run in the background ignore Ctrl-C, and so would what they start.
 SCRIPT = """
-import os, sys, time
+import os, signal, sys, time
 import biasfree as bf
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 LOG, GO = sys.argv[1] + "/calls.txt", sys.argv[1] + "/go"
 
 
@@ -139,14 +141,14 @@ def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path
     wait_for(lambda: len(stored(tmp_path)) >= 2)
     time.sleep(random.Random(seed).uniform(0, 0.3))
     process.send_signal(sent)
-    process.wait()
+    process.wait(60)
     assert process.returncode
     wait_for(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
     kept, before = stored(tmp_path), len(calls(tmp_path))
     if sent is signal.SIGINT:
         assert "slow: stopped; " in (tmp_path / "err.txt").read_text()
     (tmp_path / "go").touch()
-    assert start(tmp_path).wait() == 0
+    assert start(tmp_path).wait(120) == 0
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(stored(tmp_path)) == 24
     assert len(calls(tmp_path)) - before == 24 - len(kept)
