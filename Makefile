@@ -60,7 +60,8 @@ release-check: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 suite lint
 
-SUITE  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+THREADS := 1
+SUITE    = OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -n auto --dist worksteal
 suite: $(VENV)/.dev
 	EXAMPLES=$${EXAMPLES:-0.35} $(SUITE)
 
@@ -82,13 +83,13 @@ test-machines: $(VENV)/.dev
 	for i in 1 2; do while kill -0 $$$$ 2> /dev/null; do :; done & done; \
 	  $(call as,Prescott,$(MAKE) --no-print-directory suite)
 
-# every test, two more kinds of processor, two threads with older instructions, and ten times as many examples
+# Every test with all examples; as two more kinds of processor, one of them with two threads and older instructions
+# for JAX too, with a third of the examples, others in each run; and properties with four times as many.
 test-all: lint
 	$(SUITE) -m ""
-	$(call as,SandyBridge,$(SUITE))
-	$(call as,SkylakeX,$(SUITE))
-	XLA_FLAGS=--xla_cpu_max_isa=AVX OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 $(BIN)/python -m pytest -n auto --dist worksteal
-	EXAMPLES=10 $(SUITE) -m "hypothesis and not slow"
+	$(call as,SandyBridge,XLA_FLAGS=--xla_cpu_max_isa=AVX $(MAKE) --no-print-directory suite THREADS=2)
+	$(call as,SkylakeX,$(MAKE) --no-print-directory suite)
+	EXAMPLES=4 $(SUITE) -m "hypothesis and not slow"
 
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev
