@@ -84,12 +84,12 @@ test-machines: $(VENV)/.dev
 	  $(call as,Prescott,$(MAKE) --no-print-directory suite)
 
 # Every test with all examples; as two more kinds of processor, one of them with two threads and older instructions
-# for JAX too, with a third of the examples, others in each run; and properties with four times as many.
+# for JAX too, with a third of the examples, others in each run; and properties with ten times as many.
 test-all: lint
 	$(SUITE) -m ""
 	$(call as,SandyBridge,XLA_FLAGS=--xla_cpu_max_isa=AVX $(MAKE) --no-print-directory suite THREADS=2)
 	$(call as,SkylakeX,$(MAKE) --no-print-directory suite)
-	EXAMPLES=4 $(SUITE) -m "hypothesis and not slow"
+	EXAMPLES=10 $(SUITE) -m "hypothesis and not slow"
 
 # a real Slurm of one node, from Debian's packages, which only root can install and start
 test-cluster: $(VENV)/.dev

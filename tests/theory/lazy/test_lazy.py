@@ -114,9 +114,12 @@ def test_angles_near_zero_and_pi_keep_their_digits():
 
 
 @settings(max_examples=20)
-@given(DEPTHS, st.floats(0, 1), st.booleans(), st.integers(0, 2**31))
+@given(DEPTHS, st.just(0.0) | st.floats(1e-9, 1), st.booleans(), st.integers(0, 2**31))
 def test_lazy_flow_solves_the_linearized_equations(sizes, leak, biased, seed):
-    """θ̇ = −Jᵀ(f₀ + J(θ − θ₀) − y)/P, J by finite differences, by SciPy."""
+    """θ̇ = −Jᵀ(f₀ + J(θ − θ₀) − y)/P, J by finite differences, by SciPy.
+
+    A leak of 1e-254 makes derivatives of that size, which are refused as those of tiny weights are below.
+    """
     network, data = problem(sizes, leak, seed, biased)
     run = lazy_flow(network, data, [0.0, 0.5, 3.0], lazy_tolerance=np.inf)
     saved = np.asarray(run.saved)
