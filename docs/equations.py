@@ -24,36 +24,17 @@ ROOT = Path(__file__).parent.parent
 PAPERS = ROOT / "papers" / "src" / "biasfree_papers"
 DOCS = ROOT / "docs"
 STAGES = ("theory", "networks", "data", "diagnostics")
-KINDS = r"Thm|Corollary|Lemma|Lemmas|Assumption|Condition|Eqs?|Figs?|App|Sec|Proposition|Conjecture"
-ITEM = re.compile(
-    rf"\b({KINDS})\.? ([A-Z]?\.?\d+(?:\.\d+)?[a-z]?(?:(?:, | and | to )\d+[a-z]?\b)*|[A-Z](?:\.\d)?\b)"
-)
-PUBLISHED = re.compile(rf"\(TMLR ([^)]*)\)|\bTMLR ((?:{KINDS})\b[^;(]*)")
-TMLR = {  # first version → published version; other published numbers are not known
-    "Assumption 4": "Assumption 7",
-    "Thm. 5": "Thm. 8",
-    "Eq. 40": "Conjecture 11",
-    "App. F.2": "Proposition 12",
-    "Fig. 1": "Fig. 3",
-    "Fig. 1a": "Fig. 3a",
-    "Fig. 1b": "Fig. 3b",
-    "Fig. 2": "Fig. 6",
-    "Fig. 3": "Fig. 5",
-    "Thm. 1": "Thm. 1",
-    "Corollary 2": "Corollary 2",
-    "Condition 3": "Condition 3",
-}
 HEAD = """# Equations
 
 From each equation of [ZSL25] and of related papers to the function that computes it, the tests that call
 it, and the figures and pages that use it. `make equations` writes this page from docstrings and sources.
 
-[ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; v1 is its
-first version (arXiv 2406.12615v1), TMLR the published one. A dash under TMLR means that its number there is
-not known to us. "Derived here" means that it is not in the paper.
+[ZSL25] is Zhang, Saxe & Latham, *When Are Bias-Free ReLU Networks Effectively Linear Networks?*; numbers are
+those of its first version (arXiv 2406.12615v1), after "TMLR" those of the published one. "Derived here" means
+that it is not in the paper.
 
-| v1 | TMLR | function | source | tests | shown in |
-|---|---|---|---|---|---|
+| source | function | tests | shown in |
+|---|---|---|---|
 """
 
 
@@ -74,30 +55,10 @@ def functions() -> Iterator[tuple[str, str, str]]:
 
 def row(stage: str, name: str, reference: str, at: Path) -> str:
     """One line of the table."""
-    ours, theirs = numbers(reference)
     public = f"biasfree.{stage}.{name}"
     linked = f"[`bf.{stage}.{name}`]({source(public, at)})"
-    cells = [ours or "–", theirs or "–", linked, reference, tests(public, at), shown(public, at)]
+    cells = [reference, linked, tests(public, at), shown(public, at)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def numbers(reference: str) -> tuple[str, str]:
-    """The items of [ZSL25] that a reference cites: numbers in the first version, and in TMLR."""
-    cited = reference[reference.index("[ZSL25]") :] if "[ZSL25]" in reference else ""
-    published = " ".join(one or other for one, other in PUBLISHED.findall(cited))
-    ours = items(PUBLISHED.sub("", cited))
-    theirs = [*(TMLR[item] for item in ours if item in TMLR), *items(published)]
-    return ", ".join(ours), ", ".join(dict.fromkeys(theirs))
-
-
-def items(text: str) -> list[str]:
-    """'Eqs. 39 and 40' → ['Eq. 39', 'Eq. 40'], each once."""
-    found = []
-    for kind, which in ITEM.findall(text):
-        single = {"Eqs": "Eq", "Figs": "Fig", "Lemmas": "Lemma"}.get(kind, kind)
-        dot = "." if single in ("Thm", "Eq", "Fig", "App", "Sec") else ""
-        found += [f"{single}{dot} {number}" for number in re.split(r", | and | to ", which)]
-    return list(dict.fromkeys(found))
 
 
 def source(public: str, at: Path) -> str:

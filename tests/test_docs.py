@@ -286,14 +286,6 @@ def test_a_word_is_not_a_use(equations, text, named):
     assert (equations["users"]("biasfree.theory.aligned", {ROOT: text}) == [ROOT]) is named
 
 
-def test_equations_know_both_versions(equations):
-    numbers = equations["numbers"]
-    assert numbers("[ZSL25] Thm. 5 (TMLR 8) and Eq. 34; more") == ("Thm. 5, Eq. 34", "Thm. 8")
-    assert numbers("[ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11)") == ("Eq. 39, Eq. 40", "Conjecture 11")
-    assert numbers("[ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022)") == ("", "Fig. 4, Fig. 8")
-    assert numbers("Frei et al. (2022)") == ("", "")
-
-
 def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations):
     """But for the table of coverage, which is not a result."""
     names = bf.theory.__all__
