@@ -5,7 +5,6 @@ Run as a program it does so once, in a fresh process, and prints the seconds of 
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from collections.abc import Iterator
@@ -51,7 +50,6 @@ def flows(rtol: float) -> list[bf.Trajectory]:
     return bf.gradient_flow([p.network for p in problems], problems[0].data, problems[0].ts, rtol=rtol)
 
 
-@functools.cache
 def tolerance() -> tuple[float, float]:
     """The loosest tolerance whose path error is within the bound for all leaks, and that error."""
     error = float("inf")

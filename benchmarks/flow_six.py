@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 
@@ -49,13 +48,18 @@ def beside_descent(name: str, problem: Problem) -> Row:
     )
 
 
-@functools.cache
 def flow(name: str, problem: Problem) -> tuple[float, float, float]:
     """Seconds, tolerance and path error of the flow at the loosest tolerance within the bound."""
-    return problem.flow_within(BOUNDS[name][0], TOLERANCES[name])
+    for rtol in TOLERANCES[name]:
+        seconds, run = best(
+            lambda: bf.gradient_flow(problem.network, problem.data, problem.ts, rtol=rtol)  # noqa: B023
+        )
+        error = path_error(run.weights, problem.reference)
+        if error <= BOUNDS[name][0]:
+            break
+    return seconds, rtol, error
 
 
-@functools.cache
 def three_layers() -> Problem:
     """Six points in the plane, 20 neurons in each of two hidden layers: a plateau, then kinks in both."""
     network = bf.networks.gaussian((2, 20, 20, 1), scale=0.1, seed=1)

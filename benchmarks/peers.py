@@ -1,18 +1,12 @@
-"""Others' ways to train two layers: NumPy by hand, PyTorch with SGD, integrators of SciPy.
-
-The integrators ignore kinks. PyTorch runs in float64, at its best number of threads.
-"""
+"""Others' ways to train two layers: NumPy by hand, and PyTorch with SGD, at its best number of threads."""
 
 from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import scipy.integrate
 import torch
 
 import biasfree as bf
@@ -40,25 +34,6 @@ def numpy_descended(network: bf.Network, data: bf.Dataset, *, step: float, steps
         slopes = slope(weights, x, y, network.leak)
         weights = [w + step * s for w, s in zip(weights, slopes, strict=True)]
     return weights
-
-
-def flat(weights: Layers) -> np.ndarray:
-    """All weights in one vector."""
-    return np.concatenate([w.ravel() for w in weights])
-
-
-def layers(states: np.ndarray, like: Layers) -> tuple[np.ndarray, ...]:
-    """Vectors of weights, one or several, as layers shaped `like` these."""
-    found, begin = [], 0
-    for w in like:
-        found.append(states[..., begin : begin + w.size].reshape(*states.shape[:-1], *w.shape))
-        begin += w.size
-    return tuple(found)
-
-
-def typical_size(weights: Layers) -> float:
-    """The root mean square of the weights: absolute tolerances below it resolve small initial weights."""
-    return float(np.sqrt(np.mean(flat(weights) ** 2)))
 
 
 def model_of(network: bf.Network) -> torch.nn.Sequential:
@@ -115,34 +90,3 @@ def seconds_a_step(problem: Problem, chunk: int, chunks: int = 6) -> tuple[float
     finally:
         torch.set_num_threads(before)
     return found
-
-
-METHODS = ("RK45", "DOP853", "LSODA")
-
-
-class Solved(NamedTuple):
-    """The part of a path computed within the time limit, and its cost."""
-
-    path: tuple[np.ndarray, ...]
-    seconds: float
-    reached: float
-    evaluations: int
-    finished: bool
-
-
-def scipy_solve(problem: Problem, method: str, *, rtol: float, limit: float) -> Solved:
-    """The flow at the problem's times, step by step as `solve_ivp` does it, for `limit` seconds at most."""
-    like, ts, data = problem.network.weights, problem.ts, problem.data
-
-    def field(_: float, state: np.ndarray) -> np.ndarray:
-        return flat(slope(layers(state, like), data.x, data.targets, problem.network.leak))
-
-    began = time.perf_counter()
-    saved, atol = [flat(like)], rtol * typical_size(like)
-    solver = getattr(scipy.integrate, method)(field, 0.0, saved[0], ts[-1], rtol=rtol, atol=atol)
-    while solver.status == "running" and time.perf_counter() < began + limit:
-        solver.step()
-        passed = ts[len(saved) : np.searchsorted(ts, solver.t, side="right")]
-        saved += [solver.dense_output()(t) for t in passed]
-    seconds = time.perf_counter() - began
-    return Solved(layers(np.array(saved), like), seconds, float(solver.t), solver.nfev, len(saved) == len(ts))

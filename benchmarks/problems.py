@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 import biasfree as bf
-from benchmarks.measure import best, path_error
 
 #: Tolerances of the references, far below any error that is asked for; of Fig. 3, ReLU and leaks above 0.
 SIX_REFERENCE, FIG3_REFERENCE, LEAKY_REFERENCE = 1e-12, 1e-6, 1e-5
@@ -38,17 +35,6 @@ class Problem:
         return bf.gradient_descent(
             self.network, self.data, step=self.ts[-1] / steps, steps=steps, save_every=every
         )
-
-    def flow_within(self, bound: float, tolerances: Sequence[float]) -> tuple[float, float, float]:
-        """Seconds, tolerance and path error of the flow at the first tolerance whose error is within the
-        bound, or at the last."""
-        found = (math.inf, math.inf, math.inf)
-        for rtol in tolerances:
-            seconds, run = best(lambda: bf.gradient_flow(self.network, self.data, self.ts, rtol=rtol))  # noqa: B023
-            found = seconds, rtol, path_error(run.weights, self.reference)
-            if found[-1] <= bound:
-                break
-        return found
 
     @functools.cached_property
     def reference(self) -> tuple[np.ndarray, ...]:

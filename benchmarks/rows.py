@@ -40,8 +40,7 @@ class Row:
     """One measurement beside its peer; times are in seconds unless `unit` says otherwise.
 
     `ratio` is what the goal is about, by default how many times as fast as the peer we are; `bound` is what
-    our error must not exceed for the goal to count. `unfinished` marks a peer stopped at its time limit,
-    whose ratio is a lower bound.
+    our error must not exceed for the goal to count.
     """
 
     workload: str
@@ -55,7 +54,6 @@ class Row:
     error: float | None = None
     peer_error: float | None = None
     bound: float | None = None
-    unfinished: bool = False
     note: str = ""
 
     def __post_init__(self):
@@ -85,8 +83,8 @@ class Row:
             self.workload,
             quantity(self.ours, self.unit),
             self.peer,
-            ("> " if self.unfinished else "") + quantity(self.theirs, self.unit),
-            ("> " if self.unfinished else "") + ratio,
+            quantity(self.theirs, self.unit),
+            ratio,
             str(self.goal or ""),
             reached,
             _error(self.error),

@@ -22,7 +22,6 @@ NAMES = (
     "cold_start",
     "aligned",
     "closed_form",
-    "integrators",
     "diagnose",
     "busy",
     "sweeps",
