@@ -56,7 +56,8 @@ release-check: $(VENV)/.dev
 
 # One thread per worker: BLAS threads of several workers on the same cores wait for each other. `worksteal` keeps
 # neighboring tests in one worker, so that programs are compiled and servers started once. Properties are tried
-# with a third of their examples, others in every run; `make test-all` tries all. Types are checked meanwhile.
+# with a third of their examples, the same in every run; `make test-all` tries all, others each time. Types are
+# checked meanwhile.
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 suite lint
 
