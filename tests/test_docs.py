@@ -2,7 +2,6 @@
 
 import json
 import re
-import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +12,8 @@ import pytest
 
 import biasfree as bf
 import biasfree_papers
+import equations
+import results
 from biasfree_papers import experiment
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction import make, write_report
@@ -22,22 +23,13 @@ from refusals import invalid
 from stubs import stub
 
 ROOT = Path(__file__).parents[1]
-TUTORIAL = ROOT / "docs" / "tutorial_diagnose.md"
-DENOISER = ROOT / "docs" / "denoiser.md"
-PAGES = [
-    ROOT / "README.md",
-    TUTORIAL,
-    DENOISER,
-    ROOT / "docs" / "tutorial.md",
-    ROOT / "docs" / "guide.md",
-    ROOT / "docs" / "sweeps.md",
-    ROOT / "docs" / "neighbors.md",
-    *sorted((ROOT / "docs" / "theory").glob("*.md")),
-]
+DOCS = ROOT / "docs"
+#: Pages with Python, and others.
+NAMES = ("tutorial_diagnose", "denoiser", "tutorial", "guide", "sweeps", "neighbors")
+PAGES = [ROOT / "README.md", *(DOCS / f"{page}.md" for page in NAMES), *sorted(DOCS.glob("theory/*.md"))]
 INDOORS = [
-    ROOT / "docs" / "notation.md",
     *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    ROOT / "docs" / "gallery.md",
+    *(DOCS / name for name in ("notation.md", "gallery.md")),
     *(path for folder in ("src", "papers", "benchmarks") for path in sorted((ROOT / folder).rglob("*.md"))),
 ]
 NEIGHBORS = [one.name for one in REGISTRY.values() if one.section != experiment.PAPER]
@@ -47,25 +39,16 @@ def name(path):
     return path.stem if path.parent != ROOT else "top"
 
 
-#: Pages whose Python takes long; `make docs` runs it too.
-LONG = ("tutorial_diagnose",)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=pytest.mark.slow if name(page) in LONG else ()) for page in PAGES],
-    ids=name,
-)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_python_in_a_page_runs(page, tmp_path, monkeypatch, capsys):
     """Every python block of a page, in order, in one namespace, in an empty folder; and prints its output."""
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    for needed in ("torch", "sklearn") if page in (TUTORIAL, DENOISER) else ():
-        pytest.importorskip(needed)
     assert blocks, f"{page.name} shows no Python"
+    for needed in ("torch", "sklearn"):
+        if any(re.search(rf"^(import|from) {needed}\b", block, re.MULTILINE) for block in blocks):
+            pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")  # one process per sweep: each imports the package anew
-    if any("import torch" in block for block in blocks):
-        pytest.importorskip("torch")
     (tmp_path / "page.py").write_text("\n".join(blocks))  # a sweep reads the text of its function
     exec(compile("\n".join(blocks), str(tmp_path / "page.py"), "exec"), {})
     shown = re.findall(r"```output\n(.*?)```", page.read_text(), re.DOTALL)
@@ -98,7 +81,7 @@ def test_documents_name_the_version():
 def test_drawings_are_small_and_shown():
     """Each is valid, has its words as text, and a document shows it."""
     shown = "".join(page.read_text() for page in [*PAGES, *INDOORS])
-    for path in (ROOT / "docs" / "pictures").glob("*.svg"):
+    for path in (DOCS / "pictures").glob("*.svg"):
         text = path.read_text()
         assert len(text) <= 40_000
         assert ElementTree.fromstring(text).findall("{http://www.w3.org/2000/svg}text")
@@ -106,7 +89,7 @@ def test_drawings_are_small_and_shown():
 
 
 def test_every_neighboring_paper_has_a_place_for_its_results():
-    text = (ROOT / "docs" / "neighbors.md").read_text()
+    text = (DOCS / "neighbors.md").read_text()
     assert [name for name in NEIGHBORS if text.count(f"<!-- results of {name} -->") != 1] == []
 
 
@@ -169,36 +152,30 @@ def test_walks_follow_the_calls(call, entered):
     assert [file for file in entered[call] if file in expected] == expected
 
 
-@pytest.fixture(scope="module")
-def results():
-    """The script that writes the results, run once."""
-    return runpy.run_path(str(ROOT / "docs" / "results.py"))
-
-
-def test_results_of_a_figure_have_its_caption_tables_and_claims(results):
+def test_results_of_a_figure_have_its_caption_tables_and_claims():
     """`reported` writes them in place of a comment of the page, and nothing else."""
     one = stub(section="others")
     claims = [claim.record() for claim in one.claims(one.compute(one.settle(), experiment.silent))]
     told = {"title": "rates", "columns": ["γ", "rate"], "rows": [[0.1, 1 / 3], [0.01, None]]}
     record = {"figure": one.name, "title": "a", "caption": "of w*", "tables": [told], "claims": claims}
-    page = results["reported"](f"before\n\n<!-- results of {one.name} -->\n\nafter\n", [record])
+    page = results.reported(f"before\n\n<!-- results of {one.name} -->\n\nafter\n", [record])
     assert page.startswith("before\n\n*of w\\**\n\nRates:\n\n")
     for part in ("| 0.1 | 0.333 |", "| 0.01 | – |"):
         assert part in page
-    assert page.endswith(f"{results['claims'](record)}\n\nafter\n")
-    assert results["reported"]("no comment", [record]) == "no comment"
+    assert page.endswith(f"{results.claims(record)}\n\nafter\n")
+    assert results.reported("no comment", [record]) == "no comment"
 
 
-def test_the_readme_has_the_verdict_of_every_figure(results):
+def test_the_readme_has_the_verdict_of_every_figure():
     """Names always; verdicts where `make paper` has left out/claims.json; and by `make results`."""
     text, made = (ROOT / "README.md").read_text(), ROOT / "out" / "claims.json"
-    assert list(results["verdicts"](text)) == list(REGISTRY)
-    assert set(results["verdicts"](text).values()) <= {"holds", "in part", "fails"}
+    assert list(results.verdicts(text)) == list(REGISTRY)
+    assert set(results.verdicts(text).values()) <= {"holds", "in part", "fails"}
     if made.exists():
-        assert results["disagreements"](text, json.loads(made.read_text())) == []
+        assert results.disagreements(text, json.loads(made.read_text())) == []
 
 
-def test_a_wrong_verdict_of_the_readme_is_seen(results):
+def test_a_wrong_verdict_of_the_readme_is_seen():
     """Of a figure one of whose claims fails, of one that is missing, and of one that there is not."""
     claims = [
         {"verdict": "holds", "held": [True]},
@@ -206,18 +183,12 @@ def test_a_wrong_verdict_of_the_readme_is_seen(results):
     ]
     records = [{"figure": "a", "claims": claims}, {"figure": "b", "claims": claims[:1]}]
     right = "| `a` | x | in part: y |\n| `b` | x | holds |\n"
-    assert results["disagreements"](right, records) == []
+    assert results.disagreements(right, records) == []
     for wrong in (right.replace("in part", "holds"), right[:26], right + "| `c` | x | fails |\n"):
-        assert len(results["disagreements"](wrong, records)) == 1
+        assert len(results.disagreements(wrong, records)) == 1
 
 
-@pytest.fixture(scope="module")
-def equations():
-    """The script that writes the table, run once."""
-    return runpy.run_path(str(ROOT / "docs" / "equations.py"))
-
-
-def test_results_list_every_claim(results, monkeypatch, tmp_path):
+def test_results_list_every_claim(monkeypatch, tmp_path):
     """All claims of a run are on the page and counted; stale, missing and changed figures are refused."""
     stubs = [stub(holds=False, title="a | b"), stub("fig9", section="others", rebuilt="all")]
     monkeypatch.setattr(REGISTRY, "_found", {one.name: one for one in stubs})
@@ -226,8 +197,8 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
     write_report(tmp_path)
     with monkeypatch.context() as patch:
         patch.setitem(REGISTRY, "fig10", stub("fig10"))
-        invalid(r"Missing: \['fig10'\]", results["load"], tmp_path)
-    page = results["page"](results["load"](tmp_path))
+        invalid(r"Missing: \['fig10'\]", results.load, tmp_path)
+    page = results.page(results.load(tmp_path))
     assert (
         page.count("| ours, identity | a claim of ours | 0.1 | ≤ 0.01 | derived | **does not hold** |") == 1
     )
@@ -236,35 +207,35 @@ def test_results_list_every_claim(results, monkeypatch, tmp_path):
     assert "1 of 4 claims hold; of ours 1 of 2: 1 of 2 identities. The bounds of 0 claims" in page
     assert "| [fig9](#fig9) [rebuilt] |" in page
     assert experiment.UNKNOWN in page
-    assert f"the hash `{results['digest']()}`" in page
+    assert f"the hash `{results.digest()}`" in page
     made = json.loads((tmp_path / "claims.json").read_text())
     changed = figure_fingerprint(REGISTRY["fig3"], REGISTRY["fig3"].settle({"width": 7}))
     for other in ("of other sources", changed):
         (tmp_path / "claims.json").write_text(json.dumps([{**made[0], "fingerprint": other}, made[1]]))
-        invalid(r"Made otherwise: \['fig3'\]", results["load"], tmp_path)
+        invalid(r"Made otherwise: \['fig3'\]", results.load, tmp_path)
     (tmp_path / "claims.json").write_text(json.dumps(made))
-    results["load"](tmp_path)
+    results.load(tmp_path)
     numbers, origin = load_numbers(tmp_path / "fig9")
     save_numbers(tmp_path / "fig9", numbers, replace(origin, fingerprint="of other sources"))
-    invalid(r"Made otherwise: \['fig9'\]", results["load"], tmp_path)
+    invalid(r"Made otherwise: \['fig9'\]", results.load, tmp_path)
 
 
-def test_links_of_the_equations_lead_somewhere(equations):
-    links = set(re.findall(r"\]\(([^)]+)\)", equations["table"]()))
+def test_links_of_the_equations_lead_somewhere():
+    links = set(re.findall(r"\]\(([^)]+)\)", equations.table()))
     assert len(links) > 100
     for link in links:
         path, _, line = link.partition("#L")
-        text = (ROOT / "docs" / path).read_text()
+        text = (DOCS / path).read_text()
         assert not line or re.match(r"@|def |class ", text.splitlines()[int(line) - 1]), link
 
 
-def test_equations_lead_to_tests_figures_and_pages(equations):
+def test_equations_lead_to_tests_figures_and_pages():
     """By the room and the name; `fig4` has no formula in its folder, and runs what shared/xor defines."""
-    digits = equations["users"]("biasfree.data.digits", equations["test_texts"]())
+    digits = equations.users("biasfree.data.digits", equations.test_texts())
     assert [path.stem for path in digits] == ["test_data_loading"]
-    figures = equations["figure_texts"]()
-    assert "fig4" in [path.name for path in equations["users"]("biasfree.data.xor", figures)]
-    gap = equations["users"]("biasfree.theory.two_layer_gap", figures)
+    figures = equations.figure_texts()
+    assert "fig4" in [path.name for path in equations.users("biasfree.data.xor", figures)]
+    gap = equations.users("biasfree.theory.two_layer_gap", figures)
     assert "basri2019" in [path.name for path in gap]
 
 
@@ -282,15 +253,15 @@ def test_equations_lead_to_tests_figures_and_pages(equations):
         ("bf.theory.aligned_modes()", False),
     ],
 )
-def test_a_word_is_not_a_use(equations, text, named):
-    assert (equations["users"]("biasfree.theory.aligned", {ROOT: text}) == [ROOT]) is named
+def test_a_word_is_not_a_use(text, named):
+    assert (equations.users("biasfree.theory.aligned", {ROOT: text}) == [ROOT]) is named
 
 
-def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test(equations):
+def test_every_public_function_of_the_theory_cites_its_source_and_has_a_test():
     """But for the table of coverage, which is not a result."""
     names = bf.theory.__all__
-    cited = {name for where, name, _ in equations["functions"]() if where == "theory"}
+    cited = {name for where, name, _ in equations.functions() if where == "theory"}
     plain = {"AssumptionError", "Coverage", "coverage"}
     records = {name for name in names if isinstance(getattr(bf.theory, name), type)}
     assert set(names) - cited - plain - records == set()
-    assert [n for n in cited - records if equations["tests"](f"biasfree.theory.{n}", ROOT) == "–"] == []
+    assert [n for n in cited - records if equations.tests(f"biasfree.theory.{n}", ROOT) == "–"] == []

@@ -1,7 +1,5 @@
 """The gallery of docs/gallery.md: what judges the advice, and two of its exhibits."""
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,22 +7,12 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
-DOCS = Path(__file__).parents[1] / "docs"
 
-
-@pytest.fixture(scope="module")
-def gallery():
-    sys.path.insert(0, str(DOCS))
-    try:
-        import gallery
-
-        yield gallery
-    finally:
-        sys.path.remove(str(DOCS))
+import gallery
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_an_odd_target_on_mirrored_data(gallery, bias):
+def test_an_odd_target_on_mirrored_data(bias):
     """[ZSL25] Thm. 5: without biases the model stays linear; with biases it learns."""
     found = gallery.judged(gallery.named("odd"), bias=bias)
     assert found.right == "right", found.answer
@@ -53,18 +41,18 @@ def test_an_odd_target_on_mirrored_data(gallery, bias):
         ("too few", True, 0.0, "cannot tell"),
     ],
 )
-def test_the_judge(gallery, case, pays, gain, right):
+def test_the_judge(case, pays, gain, right):
     task = SimpleNamespace(known=pays, mirrored=True, classes=0, fresh=(None, None), linear=np.zeros(9))
     gap = gain + 0.1 * np.random.default_rng(0).normal(size=6000)
     gap += gain - gap.mean()
     assert gallery._right(case, task, gap, bias=False, samples=600) == right
 
 
-def test_there_are_twenty_with_names_of_their_own(gallery):
+def test_there_are_twenty_with_names_of_their_own():
     assert len({one.name for one in gallery.exhibits()}) == 20
 
 
-def test_the_table_has_a_row_per_answer_and_counts_them(gallery):
+def test_the_table_has_a_row_per_answer_and_counts_them():
     exhibit = gallery.named("XOR")
     kinds = ("right", "right", "cannot tell")
     rows = [gallery.Judged(exhibit, True, -0.5, 0.9, "earns", "Yes.", "nonlinear", one, 1.0) for one in kinds]
