@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 
 from biasfree import plots
 from biasfree.files import replacing
-from biasfree_papers.experiment import PAPER
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import load_numbers
-from drawings import structure, symmetric, training, tutorial
+from drawings import asymmetric, symmetric, tutorial
 
 PICTURES = Path(__file__).parent / "pictures"
 
@@ -25,15 +24,14 @@ def drawn(out: Path, name: str) -> Figure:
     if name in REGISTRY:
         return REGISTRY[name].draw(load_numbers(out / name)[0])
     function = name.removeprefix("theory_")
-    room = next(room for room in (tutorial, symmetric, training, structure) if hasattr(room, function))
+    room = next(room for room in (tutorial, symmetric, asymmetric) if hasattr(room, function))
     with plots.style():
         return getattr(room, function)()
 
 
 def main(out: Path, names: list[str]) -> None:
-    neighbors = [name for name, one in REGISTRY.items() if one.section != PAPER]
-    pages = sorted(path.stem for path in PICTURES.glob("t*_*.png"))  # theory_…, tutorial_…
-    for name in names or ["fig3", "fig6", *neighbors, *pages]:
+    committed = {path.stem for path in PICTURES.glob("*.png")} - {"lab"}  # which shows a browser
+    for name in names or sorted(committed):
         with replacing(PICTURES / f"{name}.png") as file:
             drawn(out, name).savefig(file, format="png", dpi=110)
         print(f"{name}.png", flush=True)
