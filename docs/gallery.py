@@ -1,7 +1,6 @@
 """Write OUT/gallery.md: what `bf.diagnose` says of twenty models, and whether it is right.
 
-    python docs/gallery.py OUT            # all, a minute or two of one core
-    python docs/gallery.py OUT XOR odd    # some, printed only
+    python docs/gallery.py OUT    # a minute or two of one core
 
 Needs scikit-learn and PyTorch, which `make install` installs.
 """
@@ -11,18 +10,19 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn import datasets
 
 import biasfree as bf
 import gallery_data as data
-import gallery_models as models
 from biasfree.files import replacing
+from gallery_models import SwiGLU, Transformer, classifier, cnn, mlp, normed, train
 
-NO_DECAY = {"decay": 0.0}
 FEW = 20  # samples to train on, below which nothing is known of real data
 MARGIN = 0.005  # a difference of scores that counts, as in bf.diagnose
 
@@ -33,11 +33,15 @@ class Exhibit:
 
     name: str
     kind: str
-    task: Callable[[], data.Task]
+    make: Callable[[], data.Task]
     model: Callable[..., Any]
     training: dict[str, Any] = field(default_factory=dict)
     seen: bool = False
     """Whether the model is diagnosed on the samples that it was trained on."""
+
+    @cached_property
+    def task(self) -> data.Task:
+        return self.make()
 
 
 @dataclass(frozen=True)
@@ -50,37 +54,43 @@ class Judged:
     model: float
     case: str
     answer: str
-    verdict: str
     right: str
     seconds: float
 
 
 def exhibits() -> list[Exhibit]:
     """Twenty of them."""
-    digits, cancer, wine, iris, diabetes = (lambda i=i: list(data.sets())[i] for i in range(5))
-    gelu, deep = {"act": torch.nn.GELU}, {"depth": 3}
+
+    def stored(name: str) -> Callable[[], data.Task]:
+        return partial(data.stored, getattr(datasets, f"load_{name}"))
+
+    def law(name: str, **options: Any) -> Callable[[], data.Task]:
+        return partial(data.law, name, **options)
+
+    digits, deep, gelu = stored("digits"), partial(mlp, depth=3), torch.nn.GELU
+    leaky, mirrored = partial(deep, act=torch.nn.LeakyReLU), law("odd", mirrored=True)
     return [
-        Exhibit("digits", "convolution, ReLU, linear", digits, _classifier),
-        Exhibit("breast cancer", "2 layers, ReLU", cancer, _mlp(), {"steps": 100}),
-        Exhibit("wine", "2 layers, BatchNorm, GELU", wine, models.normed, {"steps": 100}),
-        Exhibit("iris", "3 layers, LeakyReLU", iris, _mlp(act=torch.nn.LeakyReLU, **deep), {"steps": 100}),
-        Exhibit("diabetes", "2 layers, ReLU", diabetes, _mlp(), {"steps": 60, "decay": 0.1}),
-        Exhibit("linnerud", "2 layers, ReLU", data.linnerud, _mlp()),
-        Exhibit("noisy digits", "CNN, 3 convolutions", data.denoising, _cnn, {"steps": 400, "batch": 32}),
-        Exhibit("digits as patches", "transformer, SwiGLU", digits, _transformer(4, 16), {"steps": 250}),
-        Exhibit("equal words", "transformer, SwiGLU", data.equality, _transformer(4, 4), {"steps": 200}),
-        Exhibit("linear", "SwiGLU block", lambda: data.law("linear"), models.SwiGLU, {"steps": 200}),
-        Exhibit("linear, barely trained", "2 layers, ReLU", lambda: data.law("linear"), _mlp(), {"steps": 8}),
-        Exhibit("offset", "2 layers, ReLU", lambda: data.law("offset"), _mlp(), {"small": 0.1}),
-        Exhibit("threshold", "2 layers, GELU", lambda: data.law("threshold"), _mlp(**gelu), {"steps": 60}),
-        Exhibit("odd", "2 layers, ReLU", lambda: data.law("odd", mirrored=True), _mlp(), {"small": 0.3}),
-        Exhibit("mirrored digits", "2 layers, ReLU", data.mirrored_digits, _mlp(), {"small": 0.3}),
-        Exhibit("even", "2 layers, ReLU", lambda: data.law("even"), _mlp()),
-        Exhibit("XOR", "3 layers, ReLU", lambda: data.law("XOR", d=3), _mlp(**deep)),
-        Exhibit("moons", "3 layers, ReLU", lambda: data.from_scikit_learn("moons"), _mlp(**deep)),
-        Exhibit("Friedman", "3 layers, GELU", _friedman, _mlp(**gelu, **deep)),
-        Exhibit("noise", "2 layers, memorized", lambda: data.law("noise"), _mlp(width=400), NO_DECAY, True),
-    ]  # fmt: skip
+        Exhibit("digits", "convolution, ReLU, linear", digits, classifier),
+        Exhibit("breast cancer", "2 layers, ReLU", stored("breast_cancer"), mlp, {"steps": 100}),
+        Exhibit("wine", "2 layers, BatchNorm, GELU", stored("wine"), normed, {"steps": 100}),
+        Exhibit("iris", "3 layers, LeakyReLU", stored("iris"), leaky, {"steps": 100}),
+        Exhibit("diabetes", "2 layers, ReLU", stored("diabetes"), mlp, {"steps": 60, "decay": 0.1}),
+        Exhibit("linnerud", "2 layers, ReLU", data.linnerud, mlp),
+        Exhibit("noisy digits", "CNN, 3 convolutions", data.denoising, cnn, {"steps": 400, "batch": 32}),
+        Exhibit("digits as patches", "transformer", digits, Transformer, {"steps": 250}),
+        Exhibit("equal words", "transformer", data.equality, Transformer, {"steps": 200}),
+        Exhibit("linear", "SwiGLU block", law("linear"), SwiGLU, {"steps": 200}),
+        Exhibit("linear, barely trained", "2 layers, ReLU", law("linear"), mlp, {"steps": 8}),
+        Exhibit("offset", "2 layers, ReLU", law("offset"), mlp, {"small": 0.1}),
+        Exhibit("threshold", "2 layers, GELU", law("threshold"), partial(mlp, act=gelu), {"steps": 60}),
+        Exhibit("odd", "2 layers, ReLU", mirrored, mlp, {"small": 0.3}),
+        Exhibit("mirrored digits", "2 layers, ReLU", data.mirrored_digits, mlp, {"small": 0.3}),
+        Exhibit("even", "2 layers, ReLU", law("even"), mlp),
+        Exhibit("XOR", "3 layers, ReLU", law("XOR", d=3), deep),
+        Exhibit("moons", "3 layers, ReLU", data.moons, deep),
+        Exhibit("Friedman", "3 layers, GELU", data.friedman, partial(deep, act=gelu)),
+        Exhibit("noise", "2 layers, memorized", law("noise"), partial(mlp, width=400), {"decay": 0.0}, True),
+    ]
 
 
 def named(name: str) -> Exhibit:
@@ -88,24 +98,28 @@ def named(name: str) -> Exhibit:
     return next(one for one in exhibits() if one.name == name)
 
 
-def _friedman() -> data.Task:
-    return data.from_scikit_learn("Friedman")
-
-
 def judged(exhibit: Exhibit, *, bias: bool, seed: int = 0) -> Judged:
     """Train, diagnose, and judge the answer by what is known."""
     began = time.process_time()
-    task = exhibit.task()
+    task = exhibit.task
     torch.manual_seed(seed)
     model = exhibit.model(int(np.prod(task.x.shape[1:])), task.outputs, bias=bias)
-    models.train(model, task.x, task.y, classes=bool(task.classes), **exhibit.training)
+    train(model, task.x, task.y, classes=bool(task.classes), **exhibit.training)
     x, y = (task.x, task.y) if exhibit.seen else (task.test_x, task.test_y)
     report = bf.diagnose(model, (x.astype(np.float32), y), unseen=not exhibit.seen)
-    found = data.hits(_predictions(model, task), *task.fresh, task.classes)
+    found = _hits(model, task)
     right = _right(report.case, task, found - task.linear, bias=bias, samples=len(x))
     scores = float(task.linear.mean()), float(found.mean())
-    seconds = time.process_time() - began
-    return Judged(exhibit, bias, *scores, report.case, report.answer, report.verdict, right, seconds)
+    return Judged(
+        exhibit, bias, *scores, report.case, report.answer, right, seconds=time.process_time() - began
+    )
+
+
+def _hits(model: Any, task: data.Task) -> np.ndarray:
+    x, y = task.fresh
+    with torch.no_grad():
+        f = model(torch.from_numpy(np.array(x)).float()).numpy()
+    return data.hits(f.argmax(axis=1) if task.classes else f, y, task.classes)
 
 
 def _right(case: str, task: data.Task, gap: np.ndarray, *, bias: bool, samples: int) -> str:
@@ -136,31 +150,6 @@ def _baseline(task: data.Task) -> float:
     return float(np.bincount(y).max() / len(y)) if task.classes else 0.0
 
 
-def _predictions(model: Any, task: data.Task) -> Callable[[np.ndarray], np.ndarray]:
-    def predict(x: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            f = model(torch.from_numpy(np.array(x)).float()).numpy()
-        return f.argmax(axis=1) if task.classes else f.reshape(len(x), -1)
-
-    return predict
-
-
-def _mlp(**options):
-    return lambda inputs, outputs, bias: models.mlp(inputs, outputs, bias=bias, **options)
-
-
-def _cnn(_inputs, _outputs, *, bias):
-    return models.cnn(bias=bias)
-
-
-def _classifier(_inputs, _outputs, *, bias):
-    return models.classifier(bias=bias)
-
-
-def _transformer(tokens, size):
-    return lambda _, outputs, bias: models.Transformer(tokens, size, outputs, bias=bias)
-
-
 def table(rows: list[Judged]) -> str:
     """The rows in Markdown."""
     lines = ["| data | model | biases | linear | model | answer | judged |", "|---|---|---|---|---|---|---|"]
@@ -175,25 +164,18 @@ def table(rows: list[Judged]) -> str:
     return "\n".join([f"Of {len(rows)} answers: {summary}. {took}", "", *lines])
 
 
-def main(out: Path, names: list[str]) -> None:
+def main(out: Path) -> None:
     torch.set_num_threads(1)
-    chosen = [one for one in exhibits() if not names or one.name in names]
     rows = []
-    for exhibit in chosen:
+    for exhibit in exhibits():
         for bias in (False, True):
-            rows.append(judged(exhibit, bias=bias))
-            row = rows[-1]
+            row = judged(exhibit, bias=bias)
+            rows.append(row)
             print(
                 f"{row.seconds:5.1f} s  {exhibit.name}, biases {bias}: {row.case} ({row.right})", flush=True
             )
-            print(
-                f"         linear {row.linear:.3f}, model {row.model:.3f}; {row.verdict}; {row.answer}",
-                flush=True,
-            )
-    if names:
-        return
-    why = {row.exhibit.name: row.exhibit.task() for row in rows}
-    known = [f"- **{name}**: {task.why}{_told(task)}." for name, task in why.items()]
+    tasks = {row.exhibit.name: row.exhibit.task for row in rows}
+    known = [f"- **{name}**: {task.why}{_told(task)}." for name, task in tasks.items()]
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "gallery.md") as file:
         file.write("\n".join(["# Answers", "", table(rows), "", "# What is known", "", *known, ""]).encode())
@@ -207,4 +189,4 @@ def _told(task: data.Task) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]))

@@ -5,7 +5,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn import datasets, ensemble, kernel_ridge, linear_model, pipeline, preprocessing, svm
+from sklearn import datasets, ensemble, kernel_ridge, linear_model, svm
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +19,6 @@ class Task:
     `pays` says whether a nonlinear model does better; None if that is measured.
     """
 
-    name: str
     x: np.ndarray
     y: np.ndarray
     test_x: np.ndarray
@@ -35,7 +37,9 @@ class Task:
     @cached_property
     def linear(self):
         """The hits of a linear map with an intercept, fitted by scikit-learn to the training samples."""
-        return hits(fitted(_linear(self.classes), self.x, self.y), *self.fresh, self.classes)
+        x, y = self.fresh
+        fitted = _linear(self.classes).fit(flat(self.x), flat(self.y))
+        return hits(fitted.predict(flat(x)), y, self.classes)
 
     @property
     def outputs(self) -> int:
@@ -43,59 +47,50 @@ class Task:
         return self.classes or int(np.prod(self.y.shape[1:]))
 
 
-def hits(predict, x, y, classes):
+def flat(values):
+    """One row per sample, and one number where there is one."""
+    return values if values.ndim == 1 else values.reshape(len(values), -1)
+
+
+def hits(found, y, classes):
     """Per sample: right or not for classes, 1 − |y − f|²/variance for numbers."""
-    found = predict(x)
     if classes:
         return (found == y).astype(float)
     y, found = y.reshape(len(y), -1), found.reshape(len(y), -1)
     return 1 - np.sum((y - found) ** 2, axis=1) / np.sum(np.var(y, axis=0))
 
 
-def fitted(estimator, x, y):
-    """The predictions of an estimator fitted to flat samples."""
-    flat = y if y.ndim == 1 else y.reshape(len(y), -1)
-    model = estimator.fit(x.reshape(len(x), -1), flat)
-    return lambda z: model.predict(z.reshape(len(z), -1))
-
-
-def measured(task, folds=5):
+def measured(task):
     """Whether a kernel machine or a forest of scikit-learn beats a linear model by three standard errors.
 
     Every sample is tested once, by models fitted to the other four fifths.
     """
-    x, y = np.concatenate([task.x, task.test_x]), np.concatenate([task.y, task.test_y])
-    part = np.random.default_rng(1).permutation(len(x)) % folds
-    gains = []
-    for one in range(folds):
-        a, b = part != one, part == one
-        line, *others = (
-            hits(fitted(model, x[a], y[a]), x[b], y[b], task.classes)
-            for model in (_linear(task.classes), *_nonlinear(task.classes, task.outputs))
-        )
-        gains.append([other - line for other in others])
-    samples = np.concatenate(gains, axis=1)  # (models, samples)
-    gain, error = samples.mean(axis=1), samples.std(axis=1) / np.sqrt(len(x))
+    x, y = (flat(np.concatenate(pair)) for pair in ((task.x, task.test_x), (task.y, task.test_y)))
+    folds = PredefinedSplit(np.random.default_rng(1).permutation(len(x)) % 5)
+    line, *others = (
+        hits(cross_val_predict(model, x, y, cv=folds), y, task.classes)
+        for model in (_linear(task.classes), *_nonlinear(task.classes, task.outputs))
+    )
+    gains = np.array(others) - line
+    gain, error = gains.mean(axis=1), gains.std(axis=1) / np.sqrt(len(x))
     return bool(np.any((gain > 3 * error) & (gain > 0.005)))
 
 
 def _linear(classes):
-    model = (
-        linear_model.LogisticRegression(max_iter=500)
-        if classes
-        else linear_model.RidgeCV(np.logspace(-3, 3, 13))
+    ridge = linear_model.RidgeCV(np.logspace(-3, 3, 13))
+    return make_pipeline(
+        StandardScaler(), linear_model.LogisticRegression(max_iter=500) if classes else ridge
     )
-    return pipeline.make_pipeline(preprocessing.StandardScaler(), model)
 
 
 def _nonlinear(classes, outputs):
     kernel = svm.SVC(C=5.0) if classes else kernel_ridge.KernelRidge(kernel="rbf")
-    scaled = pipeline.make_pipeline(preprocessing.StandardScaler(), kernel)
+    scaled = make_pipeline(StandardScaler(), kernel)
     forest = ensemble.RandomForestClassifier if classes else ensemble.RandomForestRegressor
     return (scaled,) if outputs > 20 else (scaled, forest(50, random_state=0))  # minutes for many outputs
 
 
-def real(name, x, y, *, classes=0, why="real data: measured with scikit-learn's models"):
+def real(x, y, *, classes=0, why="real data: measured with scikit-learn's models"):
     """Real data with standardized inputs, and targets if they are numbers; half to train on."""
     order = np.random.default_rng(0).permutation(len(x))
     x, y = x[order], y[order]
@@ -103,10 +98,10 @@ def real(name, x, y, *, classes=0, why="real data: measured with scikit-learn's 
     x = (x - x[:half].mean(axis=0)) / np.maximum(x[:half].std(axis=0), 1e-6)
     y = y if classes else (y - y[:half].mean(axis=0)) / y[:half].std(axis=0)
     rest = x[half:], y[half:]
-    return Task(name, x[:half], y[:half], *rest, rest, why, classes=classes)
+    return Task(x[:half], y[:half], *rest, rest, why, classes=classes)
 
 
-def made(name, law, why, *, pays, classes=0, d=6, samples=600, fresh=6000, seed=0, mirrored=False):
+def made(law, why, *, pays, classes=0, d=6, samples=600, fresh=6000, seed=0, mirrored=False):
     """Gaussian inputs and the targets that a law gives them; `mirrored` adds (−x, −y) to each sample."""
     rng = np.random.default_rng(seed)
 
@@ -119,83 +114,77 @@ def made(name, law, why, *, pays, classes=0, d=6, samples=600, fresh=6000, seed=
         return np.concatenate([x, -x]), np.concatenate([y, other])
 
     (x, y), (test_x, test_y), more = sample(samples), sample(samples), sample(fresh)
-    return Task(name, x, y, test_x, test_y, more, why, pays, classes, mirrored)
+    return Task(x, y, test_x, test_y, more, why, pays, classes, mirrored)
 
 
-def sets():
-    """scikit-learn's own sets, by name."""
-    loaded = {
-        "digits": datasets.load_digits, "breast cancer": datasets.load_breast_cancer,
-        "wine": datasets.load_wine, "iris": datasets.load_iris, "diabetes": datasets.load_diabetes,
-    }  # fmt: skip
-    for name, load in loaded.items():
-        x, y = load(return_X_y=True)
-        yield real(name, x, y, classes=0 if name == "diabetes" else len(np.unique(y)))
+def stored(load):
+    """A set that scikit-learn holds."""
+    x, y = load(return_X_y=True)
+    return real(x, y, classes=0 if load is datasets.load_diabetes else len(np.unique(y)))
 
 
 def _slope(d=6):
     return np.random.default_rng(7).normal(size=d) / np.sqrt(d)
 
 
+def _noisy(x, rng, size=0.1):
+    return x @ _slope() + size * rng.normal(size=len(x))
+
+
+#: Law → targets, what is known of them, whether a nonlinear model does better, number of classes.
 LAWS = {
-    "linear": (lambda x, rng: x @ _slope() + 0.1 * rng.normal(size=len(x)), "y = w·x + noise", False, 0),
-    "offset": (
-        lambda x, rng: 1.5 + x @ _slope() + 0.1 * rng.normal(size=len(x)),
-        "y = 1.5 + w·x + noise",
-        False,
-        0,
-    ),
+    "linear": (_noisy, "y = w·x + noise", False, 0),
+    "offset": (lambda x, rng: 1.5 + _noisy(x, rng), "y = 1.5 + w·x + noise", False, 0),
     "odd": (
         lambda x, _: x @ _slope() + np.sin(3 * x @ _slope()),
-        "y = w·x + sin(3w·x): odd, which two layers without biases cannot fit",
-        True,
-        0,
+        "y = w·x + sin(3w·x): odd, which two layers without biases cannot fit", True, 0,
     ),
     "even": (lambda x, _: np.abs(x @ _slope()) - 0.5, "y = |w·x| − ½: even", True, 0),
     "XOR": (lambda x, _: (x[:, 0] * x[:, 1] > 0).astype(int), "the sign of x₁x₂: even", True, 2),
     "threshold": (
-        lambda x, rng: (x @ _slope() + 0.3 * rng.normal(size=len(x)) > 0).astype(int),
-        "the sign of w·x + noise: a linear map is the best classifier",
-        False,
-        2,
+        lambda x, rng: (_noisy(x, rng, 0.3) > 0).astype(int),
+        "the sign of w·x + noise: a linear map is the best classifier", False, 2,
     ),
     "noise": (lambda x, rng: rng.normal(size=len(x)), "y is noise: nothing can be learned", False, 0),
-}
+}  # fmt: skip
 
 
 def law(name, **options):
     """A task whose law is known."""
     function, why, pays, classes = LAWS[name]
-    return made(name, function, why, pays=pays, classes=classes, **options)
+    return made(function, why, pays=pays, classes=classes, **options)
 
 
-def from_scikit_learn(name):
-    """Tasks that scikit-learn generates."""
-    x: Any
-    y: Any
-    if name == "moons":
-        x, y = datasets.make_moons(7200, noise=0.15, random_state=0)
-        why, classes = "two interleaved arcs", 2
-    else:
-        x, y = datasets.make_friedman1(7200, 10, noise=0.5, random_state=0)
-        why, classes = "10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + noise, of ten inputs", 0
+def moons():
+    """Two arcs that scikit-learn generates."""
+    return _generated(
+        *datasets.make_moons(7200, noise=0.15, random_state=0), "two interleaved arcs", classes=2
+    )
+
+
+def friedman():
+    """Friedman's first problem."""
+    x, y = datasets.make_friedman1(7200, 10, noise=0.5, random_state=0)
+    why = "10 sin(πx₁x₂) + 20(x₃ − ½)² + 10x₄ + 5x₅ + noise, of ten inputs"
+    return _generated(x, (y - y.mean()) / y.std(), why)
+
+
+def _generated(x, y, why, *, classes=0):
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    y = y if classes else (y - y.mean()) / y.std()
-    parts = [slice(0, 600), slice(600, 1200), slice(1200, 7200)]
-    (a, b), (c, e), more = ((x[part], y[part]) for part in parts)
-    return Task(name, a, b, c, e, more, why, True, classes)
+    train, test, fresh = ((x[part], y[part]) for part in (slice(600), slice(600, 1200), slice(1200, None)))
+    return Task(*train, *test, fresh, why, True, classes)
 
 
 def mirrored_digits():
     """Even or odd digits, centered, and with (−x, other class) added to every sample."""
     x, y = datasets.load_digits(return_X_y=True)
-    task = real("mirrored digits", x - x.mean(axis=0), y % 2, classes=2)
-    both = [
+    task = real(x - x.mean(axis=0), y % 2, classes=2)
+    train, test = (
         (np.concatenate([a, -a]), np.concatenate([b, 1 - b]))
         for a, b in ((task.x, task.y), (task.test_x, task.test_y))
-    ]
+    )
     why = "whether a digit is even, with mirror images added: measured with scikit-learn's models"
-    return Task(task.name, *both[0], *both[1], both[1], why, classes=2, mirrored=True)
+    return Task(*train, *test, test, why, classes=2, mirrored=True)
 
 
 def denoising(noise=0.3):
@@ -206,7 +195,7 @@ def denoising(noise=0.3):
     train, test, more = clean[:1500], clean[1500:], np.tile(clean[1500:], (10, 1, 1, 1))
     noisy = [part + noise * rng.normal(size=part.shape) for part in (train, test, more)]
     why = "the clean image of a digit: measured with scikit-learn's models"
-    return Task("noisy digits", noisy[0], train, noisy[1], test, (noisy[2], more), why)
+    return Task(noisy[0], train, noisy[1], test, (noisy[2], more), why)
 
 
 def equality(tokens=4, words=4, seed=0):
@@ -219,13 +208,10 @@ def equality(tokens=4, words=4, seed=0):
         found[same, -1] = found[same, 0]
         return np.eye(words)[found].reshape(n, -1), (found[:, 0] == found[:, -1]).astype(int)
 
-    (x, y), (test_x, test_y), more = sample(600), sample(600), sample(6000)
-    return Task(
-        "equal words", x, y, test_x, test_y, more, "whether two words are equal: not linear in them", True, 2
-    )
+    train, test, fresh = sample(600), sample(600), sample(6000)
+    return Task(*train, *test, fresh, "whether two words are equal: not linear in them", True, 2)
 
 
 def linnerud():
     """Twenty men at exercises: too few samples for any comparison."""
-    x, y = datasets.load_linnerud(return_X_y=True)
-    return real("linnerud", x, y, why="ten samples: nothing can be told")
+    return real(*datasets.load_linnerud(return_X_y=True), why="ten samples: nothing can be told")

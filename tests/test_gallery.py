@@ -55,7 +55,7 @@ def test_there_are_twenty_with_names_of_their_own():
 def test_the_table_has_a_row_per_answer_and_counts_them():
     exhibit = gallery.named("XOR")
     kinds = ("right", "right", "cannot tell")
-    rows = [gallery.Judged(exhibit, True, -0.5, 0.9, "earns", "Yes.", "nonlinear", one, 1.0) for one in kinds]
+    rows = [gallery.Judged(exhibit, True, -0.5, 0.9, "earns", "Yes.", one, 1.0) for one in kinds]
     text = gallery.table(rows)
     assert text.startswith("Of 3 answers: 2 right, 1 cannot tell, 0 wrong. All of it took 3 s")
     assert text.count("| XOR | 3 layers, ReLU | yes | −50.0 | 90.0 | Yes. | right |") == 2
