@@ -55,12 +55,13 @@ def relative(one, other):
 @settings(max_examples=40)
 @given(depth=depths, leak=leaks, scale=scales, seed=seeds)
 @example(depth=2, leak=1.0, scale=1.0, seed=2948)  # 1 → 2 → 1, fading to 4e-6
+@example(depth=4, leak=1.0, scale=1.140625, seed=584)  # 1.2e-7 at rtol = 1e-9
 def test_reduced_equations_are_the_raw_flow(depth, leak, scale, seed):
     network, data = drawn(depth, leak, scale, seed)
     ts = np.linspace(0, 10, 11)
-    solved = deep_flow(network, data, ts, rtol=1e-9)
+    solved = deep_flow(network, data, ts, rtol=1e-10)
     raw = oracles.flow(network, data, ts, rtol=1e-11)
-    # rtol = 1e-9 per step; DOP853's dense output is up to a hundred times less accurate than its steps
+    # rtol = 1e-10 per step, up to a hundred times more in DOP853's dense output; ten for the sum of the steps
     assert clear_distance(solved, raw) < 1e-7 * amplified(raw, depth)
     last = bf.Network(tuple(w[-1] for w in raw), leak=leak)
     # the loss is at most ⟨y²⟩/2 + … ~ 1 and quadratic in a map of relative error L·1e-7

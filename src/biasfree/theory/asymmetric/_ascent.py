@@ -108,7 +108,12 @@ def _climbed(
 
 
 def _on(r: Float[np.ndarray, "D"], normals: Float[np.ndarray, "M D"]) -> Float[np.ndarray, "D"]:
-    """r projected onto the hyperplanes of the normals, as a unit vector."""
-    if len(normals):
-        r = r - np.linalg.lstsq(normals.T, r, rcond=None)[0] @ normals
-    return r / np.linalg.norm(r)
+    """r projected onto the hyperplanes of the normals, as a unit vector.
+
+    Twice: what the first time leaves of r may be so short that rounding turns it off them.
+    """
+    for _ in range(2):
+        if len(normals):
+            r = r - np.linalg.lstsq(normals.T, r, rcond=None)[0] @ normals
+        r = r / np.linalg.norm(r)
+    return r
