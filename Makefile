@@ -2,7 +2,8 @@
 # make test      set up .venv, lint, type-check, test
 # make browser   install Chromium, by apt and as root, for the tests of pages; without it they are skipped
 # make install   only set up .venv; make PYTHON=python3.12 … chooses an interpreter
-# make test-all  also slow tests, all examples, more processors and threads: hours; make test-machines  as two other processors, as in CI
+# make test-all  also slow tests, all examples, more processors and threads: half an hour of two idle cores
+# make test-machines  as two other processors, as in CI
 # make test-cluster  sweeps on a real Slurm of one node, as an array and as jobs; only for root, and not part of CI
 # make bench     time everything against other packages, speed beside accuracy: a table, and out/bench.json
 # make results   every claim with its verdict, from the figures of make paper: out/results.md

@@ -7,7 +7,6 @@ Results are those of the figures in OUT.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ import equations  # noqa: E402 - found in the folders above
 import reference  # noqa: E402
 import replays  # noqa: E402
 import results  # noqa: E402
-from pages import downloadable, notebook, page, script  # noqa: E402
+from pages import downloadable, notebook, page  # noqa: E402
 from theory_map import theory_map  # noqa: E402
 from uses import footer  # noqa: E402
 
@@ -38,7 +37,7 @@ ELSEWHERE = {
 }
 #: Pages whose Python is the text of files, and not a session.
 FILES = ("add_a_paper",)
-#: Pages that are also offered as a notebook and as a script, with the folder of the files that they write.
+#: Pages that are also offered as a notebook, with the folder of the files that they write.
 TUTORIALS = {
     "tutorial": "",
     "tutorial_diagnose": "",
@@ -112,19 +111,16 @@ def _contents(text: str) -> str:
 
 
 def _download(made: str, place: str, source: Path, text: str) -> str:
-    """The page with links to its notebook and script, if it is a tutorial."""
+    """The page with a link to its notebook, if it is a tutorial."""
     name = place.removesuffix(".md")
     if name not in TUTORIALS:
         return made
     folder = source / "_extra" / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
-    text = downloadable(text, folder=TUTORIALS[name])
-    (folder / f"{name}.ipynb").write_text(json.dumps(notebook(text), indent=1, ensure_ascii=False))
-    (folder / f"{name}.py").write_text(script(text))
+    (folder / f"{name}.ipynb").write_text(notebook(downloadable(text, folder=TUTORIALS[name])))
     head, title, rest = re.split(r"(^# .*\n)", made, maxsplit=1, flags=re.MULTILINE)
-    files = {"notebook": f"downloads/{name}.ipynb", "script": f"downloads/{name}.py"}
-    links = "Download as " + " or ".join(f'<a href="{file}">{kind}</a>' for kind, file in files.items()) + "."
-    return f"{head}{title}\n{links}\n{rest}"
+    link = f'Download as <a href="downloads/{name}.ipynb">notebook</a>.'
+    return f"{head}{title}\n{link}\n{rest}"
 
 
 def _within(path: Path) -> PurePosixPath:

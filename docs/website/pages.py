@@ -12,13 +12,17 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
+from typing import Any
+
+import nbformat
+from nbformat import v4
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(?<![\[`])`(bf(?:\.\w+)+)(\([^`]*\))?`(?!\])")
 #: What a script has written into a page as the output of a block.
 STORED = re.compile(r"^<!-- output \d+: by .*?^<!-- end of output \d+ -->\n", re.MULTILINE | re.DOTALL)
-#: A part that is folded away, such as a solution; a notebook and a script show it under its title.
+#: A part that is folded away, such as a solution; a notebook shows it under its title.
 FOLD = re.compile(r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.MULTILINE | re.DOTALL)
 #: A file that a page shows under its name.
 FILE = re.compile(r"^\*\*`([\w./]+)`\*\*\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,7 +79,7 @@ def reference(found: re.Match[str], known: Callable[[str], bool]) -> str:
 
 
 def downloadable(text: str, *, folder: str = "") -> str:
-    """The page as notebooks and scripts show it: nothing folded, no frames, no stored outputs.
+    """The page as notebooks show it: nothing folded, no frames, no stored outputs.
 
     With a `folder`, the files that the page shows become cells that write them into it.
     """
@@ -92,43 +96,21 @@ def downloadable(text: str, *, folder: str = "") -> str:
     return FILE.sub(written, text) if folder else text
 
 
-def script(text: str) -> str:
-    """The Python of a page as one script, its prose as comments."""
-    parts, end = [], 0
-    for found in FENCE.finditer(text):
-        if found[1] == "python":
-            parts += [commented(text[end : found.start()]), found[2].rstrip()]
-            end = found.end()
-        elif found[1] == "output":
-            parts.append(commented(text[end : found.start()]))
-            end = found.end()
-    return "\n\n".join(part for part in [*parts, commented(text[end:])] if part) + "\n"
-
-
-def commented(text: str) -> str:
-    """Prose as comments."""
-    return "\n".join(f"# {line}".rstrip() for line in text.strip().splitlines())
-
-
-def notebook(text: str) -> dict[str, object]:
+def notebook(text: str) -> str:
     """The page as a Jupyter notebook without outputs."""
-    cells: list[dict[str, object]] = []
+    cells: list[Any] = []
     end = 0
 
-    def add(kind: str, source: str) -> None:
+    def add(new: Callable[..., Any], source: str) -> None:
         if source.strip():
-            extra: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-            cells.append(
-                {"cell_type": kind, "id": f"cell-{len(cells)}", "metadata": {}, "source": source.strip()}
-                | extra
-            )
+            cells.append(new(source.strip(), id=f"cell-{len(cells)}"))
 
     for found in FENCE.finditer(text):
         if found[1] in ("python", "output"):
-            add("markdown", text[end : found.start()])
+            add(v4.new_markdown_cell, text[end : found.start()])
             end = found.end()
         if found[1] == "python":
-            add("code", found[2])
-    add("markdown", text[end:])
+            add(v4.new_code_cell, found[2])
+    add(v4.new_markdown_cell, text[end:])
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
+    return nbformat.writes(v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}))

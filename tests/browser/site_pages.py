@@ -116,15 +116,5 @@ def test_a_tutorial_runs_in_jupyter(name, tmp_path):
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
 
 
-@pytest.mark.parametrize("name", TUTORIALS)
-def test_a_script_is_the_notebook(name):
-    """It is Python, and has every cell of the notebook."""
-    assert f'href="downloads/{name}.py"' in (SITE / f"{name}.html").read_text()
-    text = (SITE / "downloads" / f"{name}.py").read_text()
-    compile(text, name, "exec")
-    cells = nbformat.read(SITE / "downloads" / f"{name}.ipynb", as_version=4).cells
-    assert all(cell.source in text for cell in cells if cell.cell_type == "code")
-
-
 def test_the_site_is_small():
     assert sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file()) < 15e6
