@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 
 from biasfree._version import __version__
 from biasfree.dynamics import KNOWN_WRONG
+from biasfree_papers import __version__ as papers_version
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"biasfree": ROOT, "biasfree_papers": ROOT / "papers"}
@@ -97,6 +98,7 @@ def test_the_changelog_goes_back_version_by_version():
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     versions = [tuple(map(int, heading.split("."))) for heading in headings]
     assert versions == sorted(set(versions), reverse=True)
+    assert headings[0] == __version__ == papers_version
 
 
 def test_both_packages_carry_the_license():
