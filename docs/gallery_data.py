@@ -157,9 +157,8 @@ def law(name, **options):
 
 def moons():
     """Two arcs that scikit-learn generates."""
-    return _generated(
-        *datasets.make_moons(7200, noise=0.15, random_state=0), "two interleaved arcs", classes=2
-    )
+    x, y = datasets.make_moons(7200, noise=0.15, random_state=0)
+    return _generated(x, y, "two interleaved arcs", classes=2)
 
 
 def friedman():
@@ -209,7 +208,8 @@ def equality(tokens=4, words=4, seed=0):
         return np.eye(words)[found].reshape(n, -1), (found[:, 0] == found[:, -1]).astype(int)
 
     train, test, fresh = sample(600), sample(600), sample(6000)
-    return Task(*train, *test, fresh, "whether two words are equal: not linear in them", True, 2)
+    why = "whether two words are equal: not linear in them"
+    return Task(*train, *test, fresh=fresh, why=why, pays=True, classes=2)
 
 
 def linnerud():
