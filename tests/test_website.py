@@ -47,18 +47,11 @@ def test_a_line(text, expected):
     assert made(text) == expected
 
 
-def test_python_becomes_a_cell_and_its_output_is_left_to_the_run():
-    text = "# A\n\n```python\nprint(1)\n```\n\n```output\n1\n```\n"
+@pytest.mark.parametrize("kind", ["output", "text"])
+def test_python_becomes_a_cell_and_its_output_is_left_to_the_run(kind):
+    text = f"# A\n\n```python\nprint(1)\n```\n\n```{kind}\n1\n```\n"
     assert made(text) == pages.HEAD + "# A\n\n```{code-cell}\nprint(1)\n```\n\n\n"
     assert made(text, runs=False) == text
-
-
-def test_an_output_that_a_script_has_written_is_left_to_the_run():
-    text = "a\n\n<!-- output 1: by x.py -->\n```text\n1\n```\n<!-- end of output 1 -->\nb\n"
-    assert made(text) == "a\n\nb\n"
-    assert pages.downloadable(text) == "a\n\nb\n"
-    table = "<!-- table: by x.py -->\n| 1 |\n<!-- end of table -->\n"
-    assert made(table) == table
 
 
 def test_downloads_show_what_a_page_folds_and_leave_out_its_frames():

@@ -1,7 +1,7 @@
 """The pages of the site, from the Markdown of the repository: cells that run, links that lead to other pages.
 
-A block of Python becomes a cell, which the build executes; a block of output is dropped, since the cell shows
-its own, and so is the output that a script has written into the page. Names such as `bf.theory.white_flow`
+A block of Python becomes a cell, which the build executes; a block of `output`, or of `text` where lines are
+broken, is dropped, since the cell shows its own. Names such as `bf.theory.white_flow`
 lead to the reference. Links between files of the repository lead to their pages; those to files that have
 none, such as sources, become plain text.
 """
@@ -20,8 +20,6 @@ from nbformat import v4
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(?<![\[`])`(bf(?:\.\w+)+)(\([^`]*\))?`(?!\])")
-#: What a script has written into a page as the output of a block.
-STORED = re.compile(r"^<!-- output \d+: by .*?^<!-- end of output \d+ -->\n", re.MULTILINE | re.DOTALL)
 #: A part that is folded away, such as a solution; a notebook shows it under its title.
 FOLD = re.compile(r"^<details><summary>(.*?)</summary>\n(.*?)^</details>\n", re.MULTILINE | re.DOTALL)
 #: A file that a page shows under its name.
@@ -43,7 +41,6 @@ def page(
     reference has, `runs` whether its Python is executed.
     """
     here = os.path.dirname(places[path])
-    text = STORED.sub("", text) if runs else text
 
     def link(found: re.Match[str]) -> str:
         mark, label, target = found.groups()
@@ -63,7 +60,7 @@ def page(
         parts.append(prose(text[end : found.start()]))
         end, (kind, body) = found.end(), found.groups()
         cells += runs and kind == "python"
-        cell = {"python": f"```{{code-cell}}\n{body}```", "output": ""} if runs else {}
+        cell = {"python": f"```{{code-cell}}\n{body}```", "output": "", "text": ""} if runs else {}
         parts.append(cell.get(kind, found[0]))
     made = "".join([*parts, prose(text[end:])])
     return HEAD + made if cells else made
@@ -79,7 +76,7 @@ def reference(found: re.Match[str], known: Callable[[str], bool]) -> str:
 
 
 def downloadable(text: str, *, folder: str = "") -> str:
-    """The page as notebooks show it: nothing folded, no frames, no stored outputs.
+    """The page as notebooks show it: nothing folded, no frames.
 
     With a `folder`, the files that the page shows become cells that write them into it.
     """
@@ -91,7 +88,7 @@ def downloadable(text: str, *, folder: str = "") -> str:
         code = f"from pathlib import Path\n\n{makes}\n{place}.write_text(r'''{body}''')"
         return f"**`{name}`**\n\n```python\n{code}\n```"
 
-    text = FOLD.sub(r"**\1.**\n\2", STORED.sub("", text))
+    text = FOLD.sub(r"**\1.**\n\2", text)
     text = re.sub(r"^<iframe .*?</iframe>\n", "", text, flags=re.MULTILINE)
     return FILE.sub(written, text) if folder else text
 
@@ -106,7 +103,7 @@ def notebook(text: str) -> str:
             cells.append(new(source.strip(), id=f"cell-{len(cells)}"))
 
     for found in FENCE.finditer(text):
-        if found[1] in ("python", "output"):
+        if found[1] in ("python", "output", "text"):
             add(v4.new_markdown_cell, text[end : found.start()])
             end = found.end()
         if found[1] == "python":
