@@ -207,9 +207,9 @@ def equality(tokens=4, words=4, seed=0):
         found[same, -1] = found[same, 0]
         return np.eye(words)[found].reshape(n, -1), (found[:, 0] == found[:, -1]).astype(int)
 
-    train, test, fresh = sample(600), sample(600), sample(6000)
+    (x, y), (test_x, test_y), fresh = sample(600), sample(600), sample(6000)
     why = "whether two words are equal: not linear in them"
-    return Task(*train, *test, fresh=fresh, why=why, pays=True, classes=2)
+    return Task(x, y, test_x, test_y, fresh, why, True, 2)
 
 
 def linnerud():

@@ -171,7 +171,10 @@ def test_a_wrong_verdict_of_the_readme_is_seen():
         {"verdict": "holds", "held": [True]},
         {"verdict": "holds for 2 of 5 seeds", "held": [True, False]},
     ]
-    records = [{"figure": "a", "claims": claims}, {"figure": "b", "claims": claims[:1]}]
+    records: list[results.Record] = [
+        {"figure": "a", "claims": claims},
+        {"figure": "b", "claims": claims[:1]},
+    ]
     right = "| `a` | x | in part: y |\n| `b` | x | holds |\n"
     assert results.disagreements(right, records) == []
     for wrong in (right.replace("in part", "holds"), right[:26], right + "| `c` | x | fails |\n"):

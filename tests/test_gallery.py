@@ -1,6 +1,7 @@
 """The gallery of docs/gallery.md: what judges the advice, and two of its exhibits."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_an_odd_target_on_mirrored_data(bias):
     ],
 )
 def test_the_judge(case, pays, gain, right):
-    task = SimpleNamespace(known=pays, mirrored=True, classes=0, fresh=(None, None), linear=np.zeros(9))
+    task: Any = SimpleNamespace(known=pays, mirrored=True, classes=0, fresh=(None, None), linear=np.zeros(9))
     gap = gain + 0.1 * np.random.default_rng(0).normal(size=6000)
     gap += gain - gap.mean()
     assert gallery._right(case, task, gap, bias=False, samples=600) == right
