@@ -51,10 +51,7 @@ def test_gaussian_inputs_have_unit_variance():
         bf.data.linear_teacher,
         partial(bf.data.gaussian_mixture, 10, 3, 1.0),
         partial(bf.data.orthogonal, 4, 6),
-        partial(bf.data.relu_teacher, 5, 3),
         partial(bf.data.sphere, 5, 3),
-        partial(bf.data.xor_clusters, 5, 3, 2.0),
-        partial(bf.data.orthogonally_separable, 5, 3),
     ],
 )
 def test_the_seed_decides(task):
@@ -90,16 +87,6 @@ def test_five_points_of_a_line_are_not_orthogonal():
     data = bf.data.five_points()
     assert data.x.tolist() == [[-1.5, 1], [-1, 1], [0, 1], [0.25, 1], [2, 1]]
     assert data.y.tolist() == [0.7, -0.3, -0.3, 0.4, 0.2]
-
-
-def test_relu_teacher_is_a_network_of_few_neurons():
-    """The teacher has unit neurons of alternating signs, generated before the inputs."""
-    data = bf.data.relu_teacher(9, 4, neurons=3, seed=5)
-    teacher = np.random.default_rng(5).normal(size=(3, 4))
-    teacher /= np.linalg.norm(teacher, axis=1)[:, None]
-    network = bf.Network((teacher, np.array([[1.0, -1, 1]])))
-    assert_allclose(network(data.x), data.y, atol=1e-14)
-    assert (len(bf.data.relu_teacher()), bf.data.relu_teacher().dimensions) == (75, 150)
 
 
 def test_separation_target_is_odd_and_nonlinear():
@@ -197,46 +184,12 @@ def test_sphere_takes_targets_of_any_parity():
     assert set(np.abs(bf.data.sphere(5, 1, radius=2.0).x[:, 0])) == {2.0}
 
 
-def test_xor_clusters_have_their_means_labels_and_counts():
-    data = bf.data.xor_clusters(40_000, 5, 8.0, seed=2)
-    means = np.array([data.x[i::4].mean(axis=0) for i in range(4)])
-    # each mean has standard deviation 1/√10000 = 0.01 an axis; five of those
-    assert_allclose(means[:2], -means[2:], atol=0.1)
-    assert_allclose(means[:2] @ means[:2].T, 16 * np.eye(2), atol=0.5)
-    assert_allclose((data.x[::4] - means[0]).var(axis=0), 1, atol=0.07)
-    assert data.y[:5].tolist() == [1, -1, 1, -1, 1]
-    # no linear map helps: |β| is a mean of 40 000 terms of standard deviation up to 5 on 5 axes
-    assert np.linalg.norm(data.beta) < 5 * 5 * np.sqrt(5 / 40_000)
-
-
-@pytest.mark.parametrize("flipped", [0.0, 0.2, 1.0])
-def test_xor_clusters_turn_labels_over(flipped):
-    clean, noisy = (bf.data.xor_clusters(10_000, 2, 3.0, flipped=share, seed=4) for share in (0.0, flipped))
-    assert np.array_equal(clean.x, noisy.x)
-    # a share of 10 000 coins has standard deviation 0.004 at most; five of those, and none at 0 and 1
-    assert np.mean(clean.y != noisy.y) == pytest.approx(flipped, abs=0.02 if 0 < flipped < 1 else 0)
-
-
-@given(n=counts, d=dimensions, seed=seeds)
-def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed):
-    data = bf.data.orthogonally_separable(n, d, seed=seed)
-    for one in (data, bf.data.symmetrize(data)):
-        same, products = np.equal.outer(one.y, one.y), one.x @ one.x.T
-        assert (products[same] > 0).all()
-        assert (products[~same] <= 1e-12 * np.abs(products).max()).all()
-    assert data.y.sum() == n % 2
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: bf.data.sphere(3, 2, 5), "target must be a function, got 5"),  # type: ignore[arg-type]
         (lambda: bf.data.sphere(3, 2, radius=0), "radius must be positive"),
         (lambda: bf.data.sphere(3, 0), "d must be a whole number"),
-        (lambda: bf.data.xor_clusters(4, 1, 2.0), "d must be a whole number of at least 2, got 1"),
-        (lambda: bf.data.xor_clusters(4, 2, -1.0), "separation must not be negative"),
-        (lambda: bf.data.xor_clusters(4, 2, 1.0, flipped=1.5), "flipped must be a probability, from 0 to 1"),
-        (lambda: bf.data.orthogonally_separable(0, 2), "n must be a whole number"),
         (lambda: bf.data.odd_sine(0), "n must be a whole number of at least 1, got 0"),
         (lambda: bf.data.odd_sine(10, 2.5), "d must be a whole number"),  # type: ignore[arg-type]
         (lambda: bf.data.odd_sine(10, 2, seed=-1), "seed must be a whole number of at least 0, got -1"),
@@ -249,7 +202,6 @@ def test_orthogonally_separable_data_are_so_and_stay_so_when_mirrored(n, d, seed
         (lambda: bf.data.circle(4, lambda x: 1 / x[:, 0] ** 0 * np.nan), "y must be finite"),
         (lambda: bf.data.separation_target([1.0, 2.0, 3.0]), "two components"),
         (lambda: bf.data.gaussian_mixture(4, 2, -1), "separation must not be negative"),
-        (lambda: bf.data.relu_teacher(4, 3, neurons=0), "neurons must be a whole number of at least 1"),
         (lambda: bf.data.orthogonal(4, 3), "4 orthogonal inputs need at least 4 dimensions, got d=3"),
         (lambda: bf.data.orthogonal(4, 5, norms=0), "one positive number or 4 of them"),
         (lambda: bf.data.orthogonal(4, 5, norms=[1, 2]), "one positive number or 4 of them"),

@@ -140,8 +140,3 @@ def test_it_bounds_norms_of_sums_of_inputs(n, d, seed):
     alone = np.sum(c**2 * np.sum(x**2, axis=1))
     off = np.abs(np.sum((c @ x) ** 2) - alone)
     assert off <= (near_orthogonality(bf.Dataset(x, np.ones(n))) + 1e-13) * alone
-
-
-def test_orthogonally_separable_data_are_separated_by_the_sum_of_inputs():
-    data = bf.data.orthogonally_separable(9, 4, seed=3)
-    assert (data.y * (data.x @ (data.y @ data.x)) > 0).all()

@@ -16,13 +16,10 @@ from biasfree.data._tasks import (
     odd_sine,
     orthogonal,
     orthogonal_pair,
-    orthogonally_separable,
-    relu_teacher,
     separation_target,
     six_points,
     sphere,
     xor,
-    xor_clusters,
 )
 from biasfree.data._transforms import center, desymmetrize, symmetrize, whiten
 
@@ -41,13 +38,10 @@ __all__ = [
     "odd_sine",
     "orthogonal",
     "orthogonal_pair",
-    "orthogonally_separable",
-    "relu_teacher",
     "separation_target",
     "six_points",
     "sphere",
     "symmetrize",
     "whiten",
     "xor",
-    "xor_clusters",
 ]

@@ -167,46 +167,6 @@ def gaussian_mixture(n: int, d: int, separation: float, *, seed: int = 0) -> Dat
 
 
 @public
-def xor_clusters(n: int, d: int, separation: float, *, flipped: float = 0.0, seed: int = 0) -> Dataset:
-    """Four Gaussian clusters of unit variance on two random orthogonal axes, labeled by axis: a noisy XOR.
-
-    x = μ + N(0, I), μ = ±½·separation·û for y = +1 and ±½·separation·v̂ for y = −1, û ⟂ v̂ random unit
-    vectors, so clusters with the same label are `separation` apart. Samples cycle through the four clusters,
-    so counts differ by at most one. Every label is flipped with probability `flipped`. Unflipped labels are
-    an even function, so the best linear map of the population is 0. The data are not mirrored.
-
-    Reference: Frei, Chatterji, Bartlett (2023), Xu et al. (2024), named in [ZSL25] App. A of v1.
-    """
-    n, d = counts(n, whole("d", d, at_least=2))
-    rng = generator(seed)
-    half = non_negative("separation", separation) / 2
-    flipped = non_negative("flipped", flipped)
-    if flipped > 1:
-        raise ValueError(f"flipped must be a probability, from 0 to 1, got {flipped}.")
-    axes = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
-    turn = np.arange(n) % 4
-    x = half * np.where(turn < 2, 1.0, -1.0)[:, None] * axes[turn % 2] + rng.normal(size=(n, d))
-    return Dataset(x, _alternating(n) * np.where(rng.random(n) < flipped, -1.0, 1.0))
-
-
-@public
-def orthogonally_separable(n: int, d: int, *, seed: int = 0) -> Dataset:
-    """`n` inputs labeled ±1: inputs with equal labels form acute angles, others obtuse ones.
-
-    x = y·Q|z|, z ~ N(0, I), |z| by component, Q a random rotation: products of two inputs are sums of
-    positive terms for equal labels and of negative terms otherwise. Labels alternate +1, −1. Mirror images
-    (−x, −y) lie in the same two cones, so `symmetrize` keeps the property.
-
-    Reference: Phuong and Lampert (2021), named with its definition in [ZSL25] App. A of v1.
-    """
-    (n, d), rng = counts(n, d), generator(seed)
-    affordable(f"rotations in {d} dimensions", d * d)
-    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    y = _alternating(n)
-    return Dataset(y[:, None] * (np.abs(rng.normal(size=(n, d))) @ rotation.T), y)
-
-
-@public
 def orthogonal(
     n: int, d: int, *, seed: int = 0, norms: ArrayLike = 1.0, y: ArrayLike | None = None
 ) -> Dataset:
@@ -226,25 +186,6 @@ def orthogonal(
         raise ValueError(f"norms must be one positive number or {n} of them, got {norms!r}.")
     basis = np.linalg.qr(generator(seed).normal(size=(d, n)))[0]
     return Dataset((basis * lengths).T, _alternating(n) if y is None else np.asarray(y))
-
-
-@public
-def relu_teacher(n: int = 75, d: int = 150, *, neurons: int = 6, seed: int = 0) -> Dataset:
-    """`n` Gaussian inputs with the outputs of a small ReLU network as targets: y = Σ_k ±σ(u_k·x).
-
-    x ~ N(0, I), u_k uniform unit vectors, signs alternating; the data are not mirrored. The law of the inputs
-    and the norms and signs of the teacher are reconstructed: the paper's are not known.
-
-    Reference: Boursier et al. (2022), experiments: d = 150, n = 75, six neurons.
-    """
-    n, d = counts(n, d)
-    neurons = whole("neurons", neurons)
-    rng = generator(seed)
-    affordable(f"the weights of {neurons} neurons", neurons * (n + d))
-    teacher = rng.normal(size=(neurons, d))
-    x = rng.normal(size=(n, d))
-    teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
-    return Dataset(x, np.maximum(x @ teacher.T, 0.0) @ _alternating(neurons))
 
 
 def _gaussian_inputs(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,6 @@ from biasfree.networks._network import Network
 from biasfree.networks._pytorch import function_of as function_of
 from biasfree.networks._pytorch import is_module as is_module
 from biasfree.networks._pytorch import network_of as network_of
-from biasfree.networks._rescaling import rebalanced
 from biasfree.networks._span import Span, in_span
 from biasfree.networks._structured import low_rank, rank_one
 from biasfree.networks._structured import low_rank_layers as low_rank_layers
@@ -27,6 +26,5 @@ __all__ = [
     "low_rank",
     "opposite",
     "rank_one",
-    "rebalanced",
     "xavier",
 ]
