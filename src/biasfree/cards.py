@@ -7,14 +7,11 @@ color of the text around them, so that cards are readable on light and dark page
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.markup import Markup, tag
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Pixels of a picture.
 _WIDTH = 180

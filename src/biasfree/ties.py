@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 EPS = float(np.finfo(np.float64).eps)
 #: Relative width within which two errors of fits are equal: far above their rounding, at most n·ε/λ = 6e-8

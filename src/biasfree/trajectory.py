@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from biasfree.arrays import as_array, frozen, increasing_times, real, reduce_to_fields
+from biasfree.arrays import Float, as_array, frozen, increasing_times, real, reduce_to_fields
 from biasfree.cards import card, curve
 from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.networks import Network
@@ -21,8 +22,6 @@ from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import xarray
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 class Event(NamedTuple):

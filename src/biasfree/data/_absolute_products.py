@@ -7,15 +7,11 @@ differences of unit vectors, so parallel, opposite and tiny vectors lose no digi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)

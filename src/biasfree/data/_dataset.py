@@ -8,15 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from biasfree.arrays import real, reduce_to_fields
+from biasfree.arrays import Float, real, reduce_to_fields
 from biasfree.cards import card, scatter
 from biasfree.files import save_npz
 from biasfree.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

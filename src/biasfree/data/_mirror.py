@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from biasfree.arguments import public
+from biasfree.arrays import Int
 from biasfree.caching import cached_per_object
 from biasfree.data._dataset import Dataset
-
-if TYPE_CHECKING:
-    from jaxtyping import Int
 
 
 @public

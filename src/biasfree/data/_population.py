@@ -9,8 +9,18 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from biasfree.arrays import affordable, generator, non_negative, positive, real, reduce_to_fields, whole
+from biasfree.arrays import (
+    Float,
+    affordable,
+    generator,
+    non_negative,
+    positive,
+    real,
+    reduce_to_fields,
+    whole,
+)
 from biasfree.data._absolute_products import AbsoluteProducts, Polar
 from biasfree.data._dataset import Dataset
 from biasfree.data._population_arguments import (
@@ -24,10 +34,6 @@ from biasfree.data._population_arguments import (
 from biasfree.data._ridge import RidgeMoments, check_odd, ridge_moments
 from biasfree.data._tasks import counts, sine_of, task_direction
 from biasfree.data._two_ridges import Ridge, mean_product
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _Pair = tuple[Any, Callable[[Any], Any]]
 _MOST_DIMENSIONS = 20_000  # of a Σ that is written out: 3.2 GB

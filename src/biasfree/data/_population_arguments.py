@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from biasfree.arrays import positive, real
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from biasfree.arrays import Float, positive, real
 
 
 class Teacher(Protocol):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from biasfree.arrays import Float
 
 Function = Callable[[Any], Any]
 _REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point

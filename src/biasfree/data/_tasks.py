@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import affordable, generator, non_negative, positive, real, whole
+from biasfree.arrays import Float, affordable, generator, non_negative, positive, real, whole
 from biasfree.data._dataset import Dataset
 from biasfree.data._transforms import symmetrize
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 @public

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from biasfree.arrays import Float
 
 _REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
 _ACCURACY = 1e-11  # of the mean of absolute values

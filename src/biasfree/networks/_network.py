@@ -9,16 +9,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from biasfree.arrays import as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
+from biasfree.arrays import Float, as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
 from biasfree.cards import bars, card
 from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import torch
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _QUICK = 10**8  # multiplications of a singular value decomposition that takes less than a second
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import real
+from biasfree.arrays import Float, real
 from biasfree.data import Dataset
 from biasfree.networks._network import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import generator, real, representable, whole
+from biasfree.arrays import Float, generator, real, representable, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, check, result
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 ASSUMES = (NO_BIASES, TWO_LAYERS)
 

@@ -11,15 +11,12 @@ G(u/|u|) ≤ G(r)/√(1 + |v|²).
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Bool, Float
 from biasfree.theory.asymmetric._early_force import ROUNDING, EarlyForce
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _STEPS = 20  # of an ascent, per line and dimension; each goes up, and fewer are needed
 _CONVEX = 8  # hyperplanes of κ > 0 through one direction, of which all signs are tried

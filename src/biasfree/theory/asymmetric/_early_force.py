@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+from biasfree.arrays import Bool, Float, row_norms
 
 #: Relative to ⟨|e||x|⟩, to 1 or to radians: what is smaller is rounding.
 ROUNDING = 1e-12

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, positive, real, representable
+from biasfree.arrays import Bool, Float, Int, increasing_times, positive, real, representable
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, Hypothesis, check, result
@@ -17,10 +17,6 @@ from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._kinks import pushed_off
 from biasfree.trajectory import Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
-    from numpy.typing import ArrayLike
 
 KINKS = Hypothesis(
     "kinks",

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, positive, representable, row_norms
+from biasfree.arrays import Float, increasing_times, positive, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, result
 from biasfree.trajectory import Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _COMPARED = 1000  # points: among so many some are not independent
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.theory.asymmetric._early_force import ROUNDING, EarlyForce
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def planar_maxima(force: EarlyForce) -> Float[np.ndarray, "N 2"]:

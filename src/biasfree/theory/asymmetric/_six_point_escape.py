@@ -20,20 +20,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import finite, increasing_times, non_negative, representable
+from biasfree.arrays import Bool, Float, finite, increasing_times, non_negative, representable
 from biasfree.data import Dataset, Population, six_points
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, SMALL, Hypothesis, check, result
 from biasfree.theory.symmetric._aligned import GROWING
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
-    from numpy.typing import ArrayLike
 
 _RIGHT = [0, 2, 5]  # the samples with x₁ > 0
 _SPEED = 1 / 3  # the rate of the first fall, |β| = 2c|β| at δ = 0

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Bool, Float, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.parts._hyperplanes import on_hyperplanes
 from biasfree.threads import load
 from biasfree.trajectory import Factored
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _LONGEST = 1e304  # largest s_i t; beyond it Ei(z) overflows
 

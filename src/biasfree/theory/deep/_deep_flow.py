@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, non_negative, positive
+from biasfree.arrays import Float, increasing_times, non_negative, positive
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.networks import Network
@@ -19,10 +19,6 @@ from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import direction_flow
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 ASSUMES_FLOW = ASSUMES_SLOPE = PROPOSITION_12
 ASSUMES_MAP = ASSUMES_TWIN = STRUCTURE

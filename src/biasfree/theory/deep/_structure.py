@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network, low_rank_layers, neuron_frame
 from biasfree.theory.hypotheses import NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)

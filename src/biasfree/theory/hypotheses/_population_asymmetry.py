@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.theory.parts._moments import mean_square, trace
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _RANDOM = 64  # random half-spaces compared, besides those of the teacher
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from biasfree.arguments import public
+from biasfree.arrays import Float
 from biasfree.data import Dataset, Population, mirror_pairs
 from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.ties import first_least, zeroed
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 Rng = np.random.Generator
 Moment = Literal["inputs", "targets"]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import finite, non_negative, real, row_norms
+from biasfree.arrays import Float, finite, non_negative, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import check_sizes
 from biasfree.theory.lazy._tangents import Tangents
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 @public

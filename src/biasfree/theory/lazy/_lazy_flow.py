@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times
+from biasfree.arrays import Float, increasing_times
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import Hypothesis, check, result
@@ -15,10 +14,6 @@ from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.lazy._tangents import Tangents
 from biasfree.theory.parts._kinks import undefined_slopes
 from biasfree.trajectory import Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _TOLERANCE = 0.1
 #: Derivatives below which the weights of the linearized network would overflow.

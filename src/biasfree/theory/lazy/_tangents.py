@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.networks import Network
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
 
 #: Samples whose derivatives are held at once.
 _BLOCK = 500

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import non_negative, real
+from biasfree.arrays import Float, non_negative, real
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis, result
 from biasfree.theory.parts._linear_loss import least_squares_fit
 from biasfree.theory.parts._moments import strength
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def _neurons_missing(network: Network, data: Dataset | Population) -> float:

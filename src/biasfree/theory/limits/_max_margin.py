@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import real
+from biasfree.arrays import Float, real
 from biasfree.data import Dataset
 from biasfree.losses import Logistic
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, LABELS, MIRROR, Hypothesis, result
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _ROUNDING = 1e-12  # relative to |x_i||w|, the size of the terms of w·x_i: some thousand roundings
 _BLOCK = 1000  # rows per subproblem

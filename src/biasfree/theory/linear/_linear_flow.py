@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times
+from biasfree.arrays import Float, increasing_times
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
@@ -15,10 +14,6 @@ from biasfree.theory.hypotheses import LINEAR, NO_BIASES, TWO_LAYERS, WHITE, Hyp
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.theory.parts._moments import whiteness
 from biasfree.trajectory import MapTrajectory, Stats
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _EPS = float(np.finfo(float).eps)
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.polynomial.polynomial import polyval
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, non_negative, whole
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
+from biasfree.arrays import Float, increasing_times, non_negative, whole
 
 _TERMS = 100  # of power series in at most 2/3: (2/3)¹⁰⁰ < 1e-17
 _LARGEST = 690.0  # ln 1e300

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import generator, increasing_times, real, whole
+from biasfree.arrays import Float, generator, increasing_times, real, whole
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
@@ -18,10 +18,6 @@ from biasfree.theory.linear._mode_course import log_course
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.theory.parts._moments import whiteness
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 def _aligned_parts(

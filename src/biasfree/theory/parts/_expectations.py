@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
 from biasfree.theory.parts._linear_loss import linear_loss
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def mean_square(network: Network, population: Population) -> float:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Bool, Float, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _ROUNDING = 1e-12  # of |w_h||x_i|: below it the sign of w_h·x_i is rounding
 

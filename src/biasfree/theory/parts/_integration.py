@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.threads import load
 from biasfree.trajectory import Stats
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")
 _METHODS = ("DOP853", "RK45", "RK23", *_IMPLICIT)

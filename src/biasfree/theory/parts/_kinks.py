@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Bool, Float
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.parts._hyperplanes import orthogonal_pairs
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _FITTED = 1e-8  # of |f| + |y|: a smaller residual moves nothing that matters
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import compressed
+from biasfree.arrays import Float, compressed
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.theory.parts._moments import times_sigma
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 LEAST_SQUARE = 1e-290  # below it squares of inputs underflow, and Σ loses digits
 _BLOCK = 2**22  # outputs in memory at a time

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.networks import Network
@@ -19,9 +19,6 @@ from biasfree.theory.parts._integration import integrated
 from biasfree.theory.parts._linear_loss import check_scale, linear_loss, samples
 from biasfree.theory.parts._moments import times_sigma
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 @dataclass(frozen=True, eq=False)

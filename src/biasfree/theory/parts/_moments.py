@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 @cached_per_object

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import frozen
+from biasfree.arrays import Float, frozen
 from biasfree.caching import cached_per_object
 from biasfree.losses import Loss
 from biasfree.networks import Network
@@ -15,8 +15,6 @@ from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     from biasfree.data import Dataset, Population
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, TARGET, Hypothesis, check, result
 from biasfree.theory.parts._moments import strength
 from biasfree.theory.parts._rank_one import RankOne
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _LEADS = 0.1  # a neuron's sign is decided where the rest of it is at most this share of its growing part
 

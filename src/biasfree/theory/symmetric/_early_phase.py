@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, non_negative
+from biasfree.arrays import Float, increasing_times, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, Square, loss_named
 from biasfree.networks import Network
@@ -20,11 +20,6 @@ from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._moments import mean_square, strength, times_sigma, trace
 from biasfree.theory.symmetric._aligned import EARLY, SMALL_RANDOM, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
-
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
 _ROUNDING = 1e-8  # of the weights: half of the digits

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive, whole
@@ -27,10 +27,6 @@ from biasfree.theory.hypotheses import (
 from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._linear_network import LinearNetwork
 from biasfree.trajectory import Stats, Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
 
 ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)
 

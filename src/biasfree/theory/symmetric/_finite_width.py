@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import non_negative, real, whole
+from biasfree.arrays import Float, non_negative, real, whole
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, WHITE, Hypothesis, check, result
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, balanced, growing_part, sides
 from biasfree.theory.symmetric._reduced_flow import reduced_flow
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 _LARGEST = np.sqrt(2 - np.sqrt(2))  # the error as the smaller of |r₁⁺| and |r₁⁻| → 0
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
@@ -17,9 +16,6 @@ from biasfree.theory.hypotheses import NO_BIASES, SYMMETRY, TWO_LAYERS, check, r
 from biasfree.theory.parts._expectations import even_mean_square, even_slopes
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.theory.parts._moments import times_sigma
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 ASSUMES = (NO_BIASES, TWO_LAYERS, SYMMETRY)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive
@@ -18,9 +18,6 @@ from biasfree.theory.parts._linear_loss import check_targets
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 ASSUMES = EQUIVALENCE
 

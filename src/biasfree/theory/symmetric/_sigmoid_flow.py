@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, real
+from biasfree.arrays import Float, increasing_times, real
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
@@ -17,10 +16,6 @@ from biasfree.theory.parts._moments import strength, times_sigma, whiteness
 from biasfree.theory.symmetric import _aligned as alignment
 from biasfree.theory.symmetric._white_flow import norm_course
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 ASSUMES = (*alignment.ASSUMES, WHITE)
 ASSUMES_TWO = (*alignment.SMALL_RANDOM, RELU, WHITE)

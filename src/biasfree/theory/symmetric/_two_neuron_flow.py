@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times, positive
+from biasfree.arrays import Float, increasing_times, positive
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
@@ -21,10 +21,6 @@ from biasfree.theory.parts._moments import strength, times_sigma
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, growing_part, parts, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 ASSUMES = SMALL_RANDOM
 Forces = Callable[[np.ndarray, np.ndarray], np.ndarray]

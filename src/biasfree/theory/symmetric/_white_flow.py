@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import increasing_times
+from biasfree.arrays import Float, increasing_times
 from biasfree.data import Dataset, Population
 from biasfree.losses import Square
 from biasfree.networks import Network
@@ -15,10 +14,6 @@ from biasfree.theory.hypotheses import EQUIVALENCE, TARGET, WHITE, check, result
 from biasfree.theory.parts._moments import strength, whiteness
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Stats, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 ASSUMES = (*EQUIVALENCE, WHITE, TARGET)
 
