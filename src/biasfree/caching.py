@@ -1,29 +1,40 @@
-"""Results remembered as long as the object that they are about exists."""
+"""Results remembered as long as the objects that they are about exist."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-Subject = TypeVar("Subject")
+Subjects = ParamSpec("Subjects")
 Result = TypeVar("Result")
 
 
-def cached_per_object(function: Callable[[Subject], Result]) -> Callable[[Subject], Result]:
-    """Decorator: compute a function of a frozen object, such as a dataset, once in the object's lifetime.
+class _Absent:
+    """A key in place of None, which has no weak references."""
 
-    Objects count as the same by identity. The result must be read-only and must not refer to the object,
-    which it would keep alive.
+
+_ABSENT = _Absent()
+
+
+def cached_per_object(function: Callable[Subjects, Result]) -> Callable[Subjects, Result]:
+    """Decorator: compute a function of frozen objects, such as a network and data, once in their lifetime.
+
+    Objects count as the same by identity; some may be None. The result must be read-only and must not refer
+    to the objects, which it would keep alive. Every operation on the tables is a single one, so threads need
+    no lock; two that compute the same result at the same time get the same object. Errors are not remembered.
     """
-    results: WeakKeyDictionary[Subject, Result] = WeakKeyDictionary()
+    results: Any = WeakKeyDictionary()
 
     @wraps(function)
-    def cached(*args: Subject, **named: Subject) -> Result:
-        (subject,) = (*args, *named.values())
-        if subject not in results:
-            results[subject] = function(subject)
-        return results[subject]
+    def cached(*args: Subjects.args, **named: Subjects.kwargs) -> Result:
+        *others, last = (_ABSENT if one is None else one for one in (*args, *named.values()))
+        table = results
+        for one in others:
+            table = table.setdefault(one, WeakKeyDictionary())
+        if last not in table:
+            table.setdefault(last, function(*args, **named))
+        return table[last]
 
     return cached

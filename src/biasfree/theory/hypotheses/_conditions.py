@@ -142,7 +142,7 @@ SYMMETRY = Hypothesis(
 )
 MIRROR = Hypothesis(
     "mirror",
-    "Condition 3 (TMLR 3) with every mirror image, for the logistic loss,",
+    "Condition 3 (TMLR 3) with every mirror image",
     "the share of samples without their own mirror image (−x, −y)",
     lambda network, data: 0.0 if network.leak == 1 else unmirrored_share(data),
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
-from biasfree.theory.hypotheses._measured import measured_once
 from biasfree.ties import side
 
 _ROUNDINGS = 64  # of a defect, which is relative to 1
@@ -47,7 +49,7 @@ class Hypothesis:
 
     def measured(self, network: Network | None, data: Dataset | Population | None) -> float:
         """The defect, measured once for these objects; infinity and NaN give no warning."""
-        return measured_once(self.defect, network, data)
+        return _measured(self.defect, network, data)
 
     def check(
         self, network: Network | None, data: Dataset | Population | None, tolerance: float | None = None
@@ -63,6 +65,14 @@ class Hypothesis:
                 self.name, self.measures, defect=defect, tolerance=tolerance, remedy=self.remedy
             )
         return defect
+
+
+@cached_per_object
+def _measured(
+    defect: Callable[[Any, Any], float], network: Network | None, data: Dataset | Population | None
+) -> float:
+    with np.errstate(all="ignore"):
+        return float(defect(network, data))
 
 
 def compared(defect: float, tolerance: float) -> int:

@@ -27,7 +27,7 @@ def kernel(network: Network, data: Dataset) -> Float[np.ndarray, "P P"] | Float[
     """
     check_sizes(network, data)
     tangents = Tangents.of(network, data.x)
-    theta = tangents.kernel(tangents)
+    theta = tangents.kernel()
     return theta[:, 0, :, 0] if data.y.ndim == 1 else theta
 
 

@@ -18,9 +18,8 @@ from biasfree.trajectory import Stats, Trajectory
 _TOLERANCE = 0.1
 #: Derivatives below which the weights of the linearized network would overflow.
 _TINY = 1e-100
-#: The most eigenvalues that `coverage` computes, and numbers of steps towards a lower bound beyond that.
+#: The most eigenvalues that `coverage` computes.
 _MOST = 1000
-_STEPS = (4, 32)
 
 
 @public
@@ -63,7 +62,7 @@ def lazy_flow(
     weights, biases = tangents.displacement(along / scale)
     moved = _moved(network, weights, biases)
     _check(moved, lazy_tolerance)
-    outputs = tangents.outputs + np.einsum("pkqm,tqm->tpk", tangents.kernel(tangents), along)
+    outputs = tangents.outputs + np.einsum("pkqm,tqm->tpk", tangents.kernel(), along)
     loss = np.sum((data.targets - outputs) ** 2, axis=(1, 2)) / (2 * len(data))
     layers = tuple(w + dw for w, dw in zip(network.weights, weights, strict=True))
     shifted = (
@@ -92,35 +91,17 @@ def _scaled(network: Network, data: Dataset) -> tuple[Tangents, float]:
 
 
 def _moved_at_the_end(network: Network, data: Dataset) -> float:
-    """|θ − θ₀|/|θ₀| of the linearized network at t = ∞, its largest value: every mode moves one way only.
-
-    For more than `_MOST` samples and weights it is a lower bound, if that exceeds the tolerance.
-    """
+    """|θ − θ₀|/|θ₀| of the linearized network at t = ∞, its largest value: every mode moves one way only."""
+    if data.targets.size > _MOST:
+        raise ValueError(
+            f"{data.targets.size} outputs are more than {_MOST}; use fewer samples, or read stats.defects of "
+            "lazy_flow"
+        )
     tangents, scale = _scaled(network, data)
     if scale < _TINY:
         return np.inf
-    missing = data.targets - tangents.outputs
-    if missing.size <= _MOST:
-        along = _along(tangents, missing, np.array([np.inf]))
-        return _moved(network, *tangents.displacement(along / scale))
-    size = float(np.sqrt(sum(np.sum(part**2) for part in (*network.weights, *(network.biases or ())))))
-    if tangents.parameters <= _MOST:
-        return _relative(_nearest_fit(tangents, missing) / scale, size)
-    for steps in _STEPS:
-        moved = _relative(tangents.least_movement(missing, steps=steps) / scale, size)
-        if moved > _TOLERANCE:
-            return moved
-    raise ValueError(
-        f"{missing.size} outputs and {tangents.parameters} weights are more than {_MOST}; use fewer samples, "
-        "or read stats.defects of lazy_flow"
-    )
-
-
-def _nearest_fit(tangents: Tangents, missing: Float[np.ndarray, "P K"]) -> float:
-    """|J⁺m| from JᵀJ, which is smaller than JJᵀ if there are fewer weights than outputs."""
-    squares, forces = tangents.normal(missing)
-    rates, axes = _positive(squares)
-    return float(np.linalg.norm((axes.T @ forces) / rates))
+    along = _along(tangents, data.targets - tangents.outputs, np.array([np.inf]))
+    return _moved(network, *tangents.displacement(along / scale))
 
 
 def _along(
@@ -131,27 +112,20 @@ def _along(
     Tangents and times are scaled: Θ by the inverse square of a number, t by its square.
     """
     count = missing.size
-    rates, axes = _positive(tangents.kernel(tangents).reshape(count, count))
+    rates, axes = np.linalg.eigh(tangents.kernel().reshape(count, count))
+    seen = rates > count * np.finfo(float).eps * rates.max()  # beyond rounding
+    rates = rates[seen]
+    axes = axes[:, seen]
     reached = -np.expm1(-np.outer(ts, rates) / len(missing)) / rates
     return ((reached * (axes.T @ missing.ravel())) @ axes.T).reshape(len(ts), *missing.shape)
-
-
-def _positive(matrix: Float[np.ndarray, "N N"]) -> tuple[Float[np.ndarray, "M"], Float[np.ndarray, "N M"]]:
-    """The eigenvalues that are positive beyond rounding, and their eigenvectors."""
-    rates, axes = np.linalg.eigh(matrix)
-    seen = rates > len(matrix) * np.finfo(float).eps * rates.max(initial=0.0)
-    return rates[seen], axes[:, seen]
 
 
 def _moved(network: Network, weights: tuple[np.ndarray, ...], biases: tuple[np.ndarray, ...]) -> float:
     """The largest |θ − θ₀|/|θ₀| over the times; infinity where all weights are zero and some move."""
     size = sum(np.sum(part**2) for part in (*network.weights, *(network.biases or ())))
     apart = sum(np.sum(part**2, axis=tuple(range(1, part.ndim))) for part in (*weights, *biases))
-    return _relative(float(np.sqrt(np.max(apart))), float(np.sqrt(size)))
-
-
-def _relative(moved: float, size: float) -> float:
-    return moved / size if size > 0 else (np.inf if moved > 0 else 0.0)
+    moved = float(np.sqrt(np.max(apart)))
+    return moved / float(np.sqrt(size)) if size > 0 else (np.inf if moved > 0 else 0.0)
 
 
 LAZY: Hypothesis = Hypothesis(

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from biasfree.arrays import Float
 from biasfree.networks import Network
-from biasfree.threads import load
-
-#: Samples whose derivatives are held at once.
-_BLOCK = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,40 +47,17 @@ class Tangents:
         scale = max(sizes) or 1.0
         return replace(self, backward=tuple(b / scale for b in self.backward)), scale
 
-    def kernel(self, other: Tangents) -> Float[np.ndarray, "P K Q M"]:
+    def kernel(self) -> Float[np.ndarray, "P K P K"]:
         """Θ = Σ_l (h_l·h_l′ + 1 if there are biases)(b_l·b_l′), for all pairs of samples and outputs."""
-        shape = (*self.outputs.shape, *other.outputs.shape)
-        total = np.zeros(shape)
-        for h, b, h2, b2 in zip(self.inputs, self.backward, other.inputs, other.backward, strict=True):
+        total = np.zeros(2 * self.outputs.shape)
+        for h, b in zip(self.inputs, self.backward, strict=True):
             # of tiny inputs and huge weights, or the other way around, only the product is representable
-            sizes = [1.0 if self.biased else float(np.abs(inputs).max()) or 1.0 for inputs in (h, h2)]
-            overlaps = (h / sizes[0]) @ (h2 / sizes[1]).T + self.biased
-            back = [
-                size * vectors.reshape(-1, b.shape[2]) for size, vectors in zip(sizes, (b, b2), strict=True)
-            ]
-            total += overlaps[:, None, :, None] * (back[0] @ back[1].T).reshape(shape)
+            size = 1.0 if self.biased else float(np.abs(h).max()) or 1.0
+            inputs = h / size
+            back = size * b.reshape(-1, b.shape[2])
+            overlaps = inputs @ inputs.T + self.biased
+            total += overlaps[:, None, :, None] * (back @ back.T).reshape(total.shape)
         return total
-
-    @property
-    def parameters(self) -> int:
-        """The number of weights, and of biases if they are trained."""
-        pairs = zip(self.inputs, self.backward, strict=True)
-        return sum((h.shape[1] + self.biased) * b.shape[2] for h, b in pairs)
-
-    def normal(self, v: Float[np.ndarray, "P K"]) -> tuple[Float[np.ndarray, "N N"], Float[np.ndarray, "N"]]:
-        """JᵀJ and Jᵀv, summed over blocks of samples: J itself may be too large."""
-        squares = np.zeros((self.parameters, self.parameters))
-        forces = np.zeros(self.parameters)
-        for first in range(0, len(v), _BLOCK):
-            rows = slice(first, first + _BLOCK)
-            parts = []
-            for h, b in zip(self.inputs, self.backward, strict=True):
-                parts.append(np.einsum("pkn,pm->pknm", b[rows], h[rows]).reshape(v[rows].size, -1))
-                parts += [b[rows].reshape(v[rows].size, -1)] if self.biased else []
-            j = np.hstack(parts)
-            squares += j.T @ j
-            forces += j.T @ v[rows].ravel()
-        return squares, forces
 
     def displacement(self, along: Float[np.ndarray, "T P K"]) -> tuple[tuple[np.ndarray, ...], ...]:
         """Jᵀv for every row v: the changes of weights, (T, out, in), and of the biases if there are any."""
@@ -96,30 +68,3 @@ class Tangents:
             weights.append(np.swapaxes(moved, 1, 2) @ h)
             biases.append(moved.sum(axis=1))
         return tuple(weights), tuple(biases) if self.biased else ()
-
-    def least_movement(self, v: Float[np.ndarray, "P K"], *, steps: int) -> float:
-        """A lower bound of |J⁺v|, by steps of LSQR, whose norms grow towards it; J is never formed."""
-        linalg = load("scipy.sparse.linalg")
-
-        def pulled(u: np.ndarray) -> np.ndarray:
-            weights, biases = self.displacement(u.reshape(1, *v.shape))
-            return np.concatenate([part.ravel() for part in (*weights, *biases)])
-
-        make: Any = linalg.LinearOperator
-        operator = make((v.size, self.parameters), matvec=self._image, rmatvec=pulled, dtype=float)
-        found = linalg.lsqr(operator, v.ravel(), atol=0.0, btol=0.0, conlim=0.0, iter_lim=steps)
-        return float(np.linalg.norm(found[0]))
-
-    def _image(self, theta: Float[np.ndarray, "N"]) -> Float[np.ndarray, "PK"]:
-        """Jθ, θ the weights of all layers and then their biases."""
-        total = np.zeros(self.outputs.shape)
-        first = 0
-        for h, b in zip(self.inputs, self.backward, strict=True):
-            shape = b.shape[2], h.shape[1]
-            w = theta[first : first + shape[0] * shape[1]].reshape(shape)
-            total += np.einsum("pkn,pn->pk", b, h @ w.T)
-            first += shape[0] * shape[1]
-        for b in self.backward if self.biased else ():
-            total += b @ theta[first : first + b.shape[2]]
-            first += b.shape[2]
-        return total.ravel()

@@ -8,8 +8,7 @@ from biasfree.arguments import public
 from biasfree.arrays import finite
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, Hypothesis, check, result
-from biasfree.theory.hypotheses._symmetry_defect import unmirrored_share
+from biasfree.theory.hypotheses import MIRROR, NO_BIASES, TWO_LAYERS, Hypothesis, check, result
 from biasfree.theory.symmetric._equivalence import linear_twin
 
 #: The power of c by which the hyperparameters of the linear twin exceed those of the network; 0 is the same.
@@ -50,15 +49,7 @@ OPPOSITE = Hypothesis(
     "initialize with bf.networks.opposite",
     tolerance=0.0,
 )
-MIRRORED = Hypothesis(
-    "mirror",
-    "Condition 3 (TMLR 3) with every mirror image",
-    "the share of samples without their own mirror image (−x, −y)",
-    lambda network, data: 0.0 if network.leak == 1 else unmirrored_share(data),
-    "add the mirror images with bf.data.symmetrize(data)",
-    tolerance=0.0,
-)
-ASSUMES = (NO_BIASES, TWO_LAYERS, MIRRORED, OPPOSITE)
+ASSUMES = (NO_BIASES, TWO_LAYERS, MIRROR, OPPOSITE)
 
 
 @public
