@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from biasfree.arrays import Float, row_norms
+from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.losses import Loss
 from biasfree.networks import Network, low_rank_layers, neuron_frame
-from biasfree.theory.hypotheses import NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
+from biasfree.theory.hypotheses import HYPERPLANE, NO_BIASES, ONE_OUTPUT, SYMMETRY, Hypothesis
+from biasfree.theory.parts._hyperplanes import share_on_hyperplane
 from biasfree.theory.parts._linear_loss import linear_loss
 from biasfree.trajectory import Factored, Stats, Trajectory
 
@@ -164,14 +165,6 @@ def _measured(network: Network, measure: Callable[[DeepParts], float]) -> float:
     return np.nan if parts is None else measure(parts)
 
 
-def _on_hyperplane(parts: DeepParts, data: Dataset) -> float:
-    size = row_norms(data.x)
-    if parts.leak == 1 or data.dimensions != len(parts.r):
-        return 0.0 if parts.leak == 1 else np.nan
-    # A later crossing is harmless: on symmetric data the velocity is the same on both sides.
-    return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
-
-
 _REMEDY = "initialize with bf.networks.low_rank, or simulate with bf.gradient_flow"
 
 DEEP = Hypothesis(
@@ -204,13 +197,12 @@ DEEP_SIGNS = Hypothesis(
     _REMEDY,
     tolerance=1e-8,
 )
-DEEP_HYPERPLANE = Hypothesis(
-    "hyperplane",
-    "r·x ≠ 0 on the samples (Lemma 10 of v1)",
-    "the share of samples with r·x = 0 to rounding",
-    lambda network, data: _measured(network, lambda parts: _on_hyperplane(parts, data)),
-    "rotate r slightly with bf.networks.low_rank, or simulate with bf.gradient_flow",
-    tolerance=0.0,
+DEEP_HYPERPLANE = replace(
+    HYPERPLANE,
+    defect=lambda network, data: _measured(
+        network, lambda parts: 0.0 if parts.leak == 1 else share_on_hyperplane(parts.r, data)
+    ),
+    remedy="rotate r slightly with bf.networks.low_rank, or simulate with bf.gradient_flow",
 )
 STRUCTURE = (NO_BIASES, DEEP, ONE_OUTPUT, RELU_OR_LINEAR, DEEP_STRUCTURE, DEEP_SIGNS)
 PROPOSITION_12 = (*STRUCTURE, SYMMETRY, DEEP_HYPERPLANE)

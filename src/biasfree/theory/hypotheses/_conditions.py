@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from biasfree.arrays import row_norms
 from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import Hypothesis
 from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect, unmirrored_share
-from biasfree.theory.parts._hyperplanes import on_hyperplanes
+from biasfree.theory.parts._hyperplanes import on_hyperplanes, share_on_hyperplane
 from biasfree.theory.parts._linear_loss import LEAST_SQUARE
 from biasfree.theory.parts._moments import (
     largest_variance,
@@ -56,13 +55,9 @@ def _hyperplane_defect(network: Network, data: Dataset | Population) -> float:
     if network.leak == 1:
         return 0.0
     parts = RankOne.maybe(network)
-    if parts is None or data.dimensions != len(parts.r):
+    if parts is None:
         return np.nan
-    if isinstance(data, Population):
-        return 0.0  # a hyperplane has no mass
-    size = row_norms(data.x)
-    # A later crossing is harmless: on symmetric data the velocity is the same on both sides.
-    return float(np.mean((np.abs(data.x @ parts.r) <= 1e-12 * size) & (size > 0)))
+    return 0.0 if isinstance(data, Population) else share_on_hyperplane(parts.r, data)
 
 
 def _white_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001

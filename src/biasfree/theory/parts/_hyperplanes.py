@@ -17,6 +17,14 @@ def on_hyperplanes(network: Network, data: Dataset) -> Bool[np.ndarray, "H P"]:
     return orthogonal_pairs(network.weights[0], data.x) & read[:, None]
 
 
+def share_on_hyperplane(r: Float[np.ndarray, "D"], data: Dataset) -> float:
+    """The share of samples with r·x = 0 to rounding; a later crossing is harmless.
+
+    On symmetric data the velocity is the same on both sides of the hyperplane.
+    """
+    return float(np.mean(orthogonal_pairs(r[None], data.x)))
+
+
 def orthogonal_pairs(
     rows: Float[np.ndarray, "H D"], inputs: Float[np.ndarray, "P D"]
 ) -> Bool[np.ndarray, "H P"]:
