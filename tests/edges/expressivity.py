@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-import biasfree as bf
 import oracles
-from edges.reference import T, holds
+from edges.reference import T
 
 
 def judge_parts(sign):
@@ -37,13 +36,5 @@ TABLE = {
     "linear_part": (lambda ref: T.linear_part(ref.network), judge_linear_part),
     "even_part": (lambda ref: T.even_part(ref.network, ref.data.x), judge_parts(1)),
     "odd_part": (lambda ref: T.odd_part(ref.network, ref.data.x), judge_parts(-1)),
-    "homogeneity_defect": (
-        lambda ref: bf.diagnostics.homogeneity_defect(ref.network, ref.data.x),
-        lambda ref, defect: holds(  # powers of two are exact but for underflow
-            defect <= 1e-15
-            or ref.network.biases is not None
-            or np.abs(ref.network(ref.data.x)).max() < 1e-300
-        ),
-    ),
     "two_layer_gap": (lambda ref: T.two_layer_gap(ref.network, ref.data.x), judge_gap),
 }

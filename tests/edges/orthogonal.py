@@ -1,11 +1,7 @@
 """Checks of the results for orthogonal inputs."""
 
-from fractions import Fraction
-from math import comb
-
 import mpmath
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import biasfree as bf
@@ -19,7 +15,6 @@ from biasfree_papers.shared.orthogonal_inputs import (
     interpolator_norm,
 )
 from biasfree_papers.town2026.uncovered_samples import (
-    interpolation_probability,
     loss_floor,
     uncovered_samples,
 )
@@ -126,19 +121,6 @@ def check_floor(case, found):
         assert (step >= found - 1e-6).all()  # of the reference's own steps
 
 
-def check_probability(case, found):  # noqa: ARG001
-    (n, k, m), value = found
-    exact = sum(
-        comb(m, i) * (1 - Fraction(1, 2**i)) ** n * (1 - Fraction(1, 2 ** (m - i))) ** k for i in range(m + 1)
-    ) / Fraction(2**m)
-    assert value == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
-
-
-def asked_probability(case):
-    n, k, m = (int(v) for v in case.rng.integers([-1, 0, 0], [9, 9, 60]))
-    return (n, k, m), interpolation_probability(n, k, m)
-
-
 def check_sign_interpolator(case, found):
     """Constraints, and multipliers of the right sign: inputs are independent, so they are unique."""
     x, size = unit(case.data.x)
@@ -173,6 +155,5 @@ TABLE = {
         check_vanishing,
     ),
     "loss_floor": (dominated(1e-160, 0.1, 1.0), on_case(loss_floor), check_floor),
-    "interpolation_probability": (orthogonal, asked_probability, check_probability),
     "sign_interpolator": (orthogonal, on_data(sign_interpolator), check_sign_interpolator),
 }

@@ -94,6 +94,12 @@ def _equal(it):
     return [np.tile(first, (3, 1)), np.tile(second, (1, 3))]
 
 
+def _lambda_balanced(it):
+    sizes = (it.data.dimensions, 4, it.data.outputs)
+    seed = int(it.rng.integers(2**31))
+    return [*bf.networks.lambda_balanced(sizes, scale=it.scale, balance=0.0, seed=seed).weights]
+
+
 def _low_rank(it):
     if it.data.outputs > 1 or it.leak not in (0.0, 1.0):
         return _gaussian(it, 4, 3)
@@ -132,6 +138,7 @@ NETWORKS = {
     "nearly rank one": lambda it: _changed(_tilted(it, [1, -1]), first=1 + 1e-6),
     "rank one, unequal layers": lambda it: _changed(_tilted(it, [1, -1]), first=2.0),
     "opposite pairs": _opposite,
+    "λ-balanced": _lambda_balanced,
     "equal neurons": _equal,
     "nothing grows": lambda it: _cancelled(it, 0.0),
     "hardly anything grows": lambda it: _cancelled(it, 1e-9),

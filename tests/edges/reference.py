@@ -41,7 +41,7 @@ class Reference:
     def __init__(self, problem, loss="square"):
         self.problem, self.network, self.data, self.loss = problem, problem.network, problem.data, loss
         self.c, self.too_long = (1 + self.network.leak) / 2, False
-        self.refusals = {}  # of the functions called so far; `coverage` is the last
+        self.ends = {}  # answers and refusals of the functions called so far; `coverage` is the last
 
     @cached_property
     def s(self):
@@ -161,20 +161,14 @@ def step(ref):
     return 0.1 / size if size > 1e-100 else 0.1
 
 
-def public(name):
-    """The public function of a name, wherever it is exported."""
-    rooms = (T, bf.diagnostics)
-    return next(getattr(room, name) for room in rooms if name in room.__all__)
-
-
 def arguments(name):
-    return inspect.signature(public(name)).parameters
+    return inspect.signature(getattr(T, name)).parameters
 
 
 def flow_of(name):
     def call(ref):
         more = {"loss": ref.loss} if "loss" in arguments(name) else {}
-        return public(name)(ref.network, ref.data, ref.ts, **more)
+        return getattr(T, name)(ref.network, ref.data, ref.ts, **more)
 
     return call
 
@@ -182,7 +176,7 @@ def flow_of(name):
 def value_of(name, **more):
     def call(ref):
         given = more | ({"loss": ref.loss} if "loss" in arguments(name) else {})
-        return public(name)(ref.network, ref.data, **given)
+        return getattr(T, name)(ref.network, ref.data, **given)
 
     return call
 
@@ -212,12 +206,13 @@ def judged(name, row, ref):
     try:
         value = call(ref)
     except ValueError as refusal:
-        ref.refusals[name] = refusal
+        ref.ends[name] = refusal
         return "refused"
     except RuntimeError as stall:  # a run that stalls says when and why
         if "stopped before the last of ts" not in str(stall):
             raise
         return "stopped"
+    ref.ends[name] = value
     for array in numbers(value) if name != "coverage" else ():
         assert not np.isnan(array).any()
     if not fits(ref) and name != "coverage":

@@ -1,4 +1,4 @@
-"""The table of coverage: a row applies exactly where its functions do not refuse."""
+"""The table of coverage; tests/theory/test_edges.py compares what applies with what functions refuse."""
 
 import json
 import tracemalloc
@@ -13,96 +13,9 @@ import biasfree as bf
 import oracles
 from refusals import refused
 
-TS = [0.0, 0.1]
 RESULTS = [
     row.result for row in bf.theory.coverage(bf.networks.gaussian((2, 3, 1), scale=1.0), bf.data.xor())
 ]
-
-
-def calls(network, data):
-    """What one would call for each result that takes a network and data."""
-    theory = bf.theory
-    return {
-        "loss_split": lambda: theory.loss_split(network, data),
-        "symmetric_slope": lambda: theory.symmetric_slope(network, data),
-        "equivalent_flow": lambda: theory.equivalent_flow(network, data, TS),
-        "equivalent_descent": lambda: theory.equivalent_descent(network, data, 1e-3, 2),
-        "optimizer_twin": lambda: theory.optimizer_twin(network, data, "adam", learning_rate=0.1),
-        "reduced_flow": lambda: theory.reduced_flow(network, data, TS),
-        "white_flow": lambda: theory.white_flow(network, data, TS),
-        "sigmoid_flow": lambda: theory.sigmoid_flow(network, data, TS),
-        "two_sigmoid_flow": lambda: theory.two_sigmoid_flow(network, data, TS),
-        "two_neuron_flow": lambda: theory.two_neuron_flow(network, data, TS),
-        "linear_flow": lambda: theory.linear_flow(network, data, TS),
-        "modes_flow": lambda: theory.modes_flow(network, data, TS),
-        "escape_time": lambda: theory.escape_time(network, data),
-        "lazy_flow": lambda: theory.lazy_flow(network, data, [0.0, np.inf]),
-        "aligned": lambda: theory.aligned(network, data),
-        "norm_bound": lambda: theory.norm_bound(network, data, TS),
-        "halves": lambda: theory.halves(network, data),
-        "deep_flow": lambda: theory.deep_flow(network, data, TS),
-        "deep_map": lambda: theory.deep_map(network),
-        "independent_flow": lambda: theory.independent_flow(network, data, TS),
-        "gated_flow": lambda: theory.gated_flow(network, data, TS, patterns_tolerance=1.0),
-        "linear_part": lambda: theory.linear_part(network),
-    }
-
-
-NETWORKS = {
-    "random": lambda leak, scale, seed: bf.networks.gaussian((3, 6, 1), scale=scale, leak=leak, seed=seed),
-    "rank one": lambda leak, scale, seed: bf.networks.rank_one(
-        np.random.default_rng(seed).normal(size=3), width=6, scale=scale, leak=leak, seed=seed
-    ),
-    "opposite": lambda leak, scale, seed: bf.networks.opposite((3, 6, 1), scale=scale, leak=leak, seed=seed),
-    "balanced": lambda leak, scale, seed: bf.networks.balanced((3, 6, 1), scale=scale, leak=leak, seed=seed),
-    "λ-balanced": lambda leak, scale, seed: bf.networks.lambda_balanced(
-        (3, 4, 2), scale=scale, balance=0.0, leak=leak, seed=seed
-    ),
-    "deep": lambda leak, scale, seed: bf.networks.gaussian((3, 5, 4, 1), scale=scale, leak=leak, seed=seed),
-    "deep, low rank": lambda leak, scale, seed: bf.networks.low_rank(
-        [1.0, 0.2, -0.3], widths=(6, 5), scale=scale, leak=round(leak), seed=seed
-    ),
-    "one layer": lambda leak, scale, seed: bf.networks.gaussian((3, 1), scale=scale, leak=leak, seed=seed),
-}
-
-
-def some_data(kind, outputs, seed):
-    rng = np.random.default_rng(seed)
-    if kind == "orthogonal":
-        data = bf.data.orthogonal(3, 3, seed=seed)
-    else:
-        data = bf.data.odd_sine(n=9, d=3, seed=seed)
-        data = {
-            "symmetric": data,
-            "white": bf.data.whiten(data),
-            "lopsided": bf.Dataset(data.x[:9], data.y[:9]),
-        }[kind]
-    if outputs == 1:
-        return data
-    return bf.Dataset(data.x, np.stack([data.y, data.x @ rng.normal(size=3)], axis=1))
-
-
-@settings(max_examples=150)
-@given(
-    kind=sampled_from(sorted(NETWORKS)),
-    data=sampled_from(["symmetric", "white", "lopsided", "orthogonal"]),
-    leak=sampled_from([0.0, 0.3, 1.0]),
-    scale=sampled_from([1e-6, 0.3]),
-    seed=integers(0, 2**31),
-)
-def test_a_result_applies_exactly_where_its_function_does_not_refuse(kind, data, leak, scale, seed):
-    network = NETWORKS[kind](leak, scale, seed)
-    dataset = some_data(data, network.sizes[-1], seed)
-    table = bf.theory.coverage(network, dataset)
-    for name, call in calls(network, dataset).items():
-        if not table[name].missing:
-            stats = getattr(call(), "stats", None)
-            keys = {finding.hypothesis.key for finding in table[name].findings}
-            assert stats is None or keys <= stats.defects.keys()
-            continue
-        with pytest.raises(bf.AssumptionError) as refusal:
-            call()
-        assert refusal.value.hypothesis in [finding.hypothesis.name for finding in table[name].missing]
 
 
 @settings(max_examples=60)
