@@ -53,6 +53,23 @@ def gradients(weights, biases, leak, data, kind="square", l2=0.0):
     return by_weight, by_bias
 
 
+def jacobian(network, x):
+    """∂f_k(x_i)/∂θ, a row per sample and output: weights of all layers, then biases if there are any."""
+    weights, biases = layers(network)
+    inputs, slopes, f = forward(weights, biases, network.leak, x)
+    rows = []
+    for sample, output in np.ndindex(f.shape):
+        delta = np.eye(f.shape[1])[output]
+        by_weight: list[np.ndarray] = []
+        by_bias: list[np.ndarray] = []
+        for i in reversed(range(len(weights))):
+            by_weight.insert(0, np.outer(delta, inputs[i][sample]).ravel())
+            by_bias.insert(0, delta)
+            delta = (delta @ weights[i]) * slopes[i - 1][sample] if i else delta
+        rows.append(np.concatenate(by_weight if network.biases is None else [*by_weight, *by_bias]))
+    return np.array(rows)
+
+
 def descended(network, data, *, step, steps, kind="square", l2=0.0):
     """Weights and biases after `steps` steps of plain gradient descent."""
     weights, biases = layers(network)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.integrate import solve_ivp
 
 import biasfree as bf
 import oracles
@@ -13,20 +12,6 @@ from refusals import invalid, refused
 
 leaks, seeds, scales = floats(0, 1), integers(0, 2**31), floats(1e-4, 1)
 losses = sampled_from(["square", "logistic"])
-
-
-def descended(network, data, step, steps, loss):
-    """Gradient descent by hand: the weights after `steps` steps, sharing no code with the package."""
-    w1, w2 = (w.copy() for w in network.weights)
-    for _ in range(steps):
-        h = data.x @ w1.T
-        slope = np.where(h > 0, 1.0, network.leak)
-        f = (slope * h) @ w2[0]
-        e = data.y - f if loss == "square" else data.y / (1 + np.exp(data.y * f))
-        g1 = (slope * w2 * e[:, None]).T @ data.x / len(data)
-        g2 = e @ (slope * h) / len(data)
-        w1, w2 = w1 + step * g1, w2 + step * g2[None]
-    return w1, w2
 
 
 def symmetric_data(d, seed, loss):
@@ -46,8 +31,9 @@ def test_descent_of_relu_is_descent_of_its_twin(leak, width, d, seed, scale, los
     data = symmetric_data(d, seed, loss)
     network = random_rank_one(d, width, scale, leak, seed)
     c = (1 + leak) / 2
-    relu = descended(network, data, 0.1, 30, loss)
-    linear = descended(bf.theory.linear_twin(network), data, 0.1 * c, 30, loss)
+    relu, _ = oracles.descended(network, data, step=0.1, steps=30, kind=loss)
+    twin = bf.theory.linear_twin(network)
+    linear, _ = oracles.descended(twin, data, step=0.1 * c, steps=30, kind=loss)
     # 30 steps, each adding rounding of a few eps, amplified by at most (1 + 0.1·s)^30 with s of order 5
     for w, lin in zip(relu, linear, strict=True):
         assert_allclose(np.sqrt(c) * w, lin, rtol=1e-9, atol=1e-11 * np.abs(lin).max())
@@ -69,17 +55,11 @@ def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, lo
     network = random_rank_one(d, width, scale, leak, seed)
     ts = np.array([0.0, 0.5, 2.0])
 
-    def field(_, state):
-        w1, w2 = state[: width * d].reshape(width, d), state[None, width * d :]
-        moved = descended(bf.Network((w1, w2), leak=leak), data, 1.0, 1, loss)
-        return np.concatenate([(moved[0] - (1 + l2) * w1).ravel(), (moved[1] - (1 + l2) * w2).ravel()])
-
-    start = np.concatenate([w.ravel() for w in network.weights])
-    found = solve_ivp(field, (0, 2), start, t_eval=ts, method="DOP853", rtol=1e-10, atol=1e-12 * scale).y.T
+    found = oracles.flow(network, data, ts, kind=loss, l2=l2, rtol=1e-10)
     solved = bf.theory.reduced_flow(network, data, ts, loss=loss, l2=l2)
-    states = np.concatenate([w.reshape(3, -1) for w in solved.weights], axis=1)
     # both integrators keep 1e-10 per step; over tens of steps and a growth of e^{2s} that is 1e-7
-    assert_allclose(states, found, rtol=0, atol=1e-7 * np.abs(found).max())
+    for ours, theirs in zip(solved.weights, found, strict=True):
+        assert_allclose(ours, theirs, rtol=0, atol=1e-7 * np.abs(theirs).max())
 
 
 @settings(max_examples=50)
@@ -109,7 +89,7 @@ def test_a_sample_on_the_hyperplane_breaks_it():
     """Data ±e₁, ±e₂ and r = e₁: ReLU never sees e₂, its linear twin does, and the solution is refused."""
     data = bf.data.symmetrize(bf.Dataset(np.eye(2), [1.0, 1.0]))
     network = bf.networks.rank_one([1.0, 0.0], width=2, scale=0.1)
-    w1, w2 = descended(network, data, 0.1, 2000, "square")
+    (w1, w2), _ = oracles.descended(network, data, step=0.1, steps=2000)
     assert_allclose((w2 @ w1)[0] / 2, [1, 0], atol=1e-6)
     refused("r·x ≠ 0 on the samples", bf.theory.reduced_flow, network, data, [1.0])
 
