@@ -199,6 +199,14 @@ def non_negative(name: str, value: Any) -> float:
     return number
 
 
+def checked_leak(value: Any) -> float:
+    """The leak α as a float; raises ValueError unless it lies in [0, 1]."""
+    leak = non_negative("leak", value)
+    if leak > 1:
+        raise ValueError(f"leak must lie in [0, 1], got {leak:g}; 0 is ReLU, 1 is linear.")
+    return leak
+
+
 def whole(name: str, value: Any, *, at_least: int = 1) -> int:
     """`value` as an int; raises ValueError unless it is a whole number ≥ `at_least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < at_least:

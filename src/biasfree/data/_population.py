@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from biasfree.arrays import (
     non_negative,
     positive,
     real,
-    reduce_to_fields,
     whole,
 )
 from biasfree.data._absolute_products import AbsoluteProducts, Polar
@@ -93,8 +92,8 @@ class Population:
             check_odd(g, self._size(u), self._sphere)
 
     def __reduce__(self) -> Any:
-        state = reduce_to_fields(self)[1]
-        return _rebuilt, state
+        """For `pickle` and `copy`."""
+        return partial(Population, **{one.name: getattr(self, one.name) for one in fields(self)}), ()
 
     def __repr__(self) -> str:
         inputs = "Gaussian inputs" if self.radius is None else f"inputs of norm {self.radius:g}"
@@ -231,12 +230,3 @@ class Population:
     def _sphere(self) -> int | None:
         """The dimensions of the sphere on which the inputs lie; None for Gaussian inputs."""
         return None if self.radius is None else self.dimensions
-
-
-def _rebuilt(dimensions: int, *rest: Any) -> Population:
-    """A population from its fields, for `pickle` and `copy`."""
-    names = ("covariance", "radius", "linear", "odd", "teacher", "noise")
-    given = dict(zip(names, rest, strict=True))
-    if given["radius"] is not None:
-        given["covariance"] = None
-    return Population(dimensions, **given)

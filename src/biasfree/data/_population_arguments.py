@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from biasfree.arrays import Float, positive, real
 
-
-class Teacher(Protocol):
-    """What is needed of a `bf.Network` as a teacher."""
-
-    @property
-    def weights(self) -> tuple[Any, ...]: ...
-
-    @property
-    def leak(self) -> float: ...
-
-    @property
-    def biases(self) -> Any: ...
-
-    def __call__(self, x: Any) -> Any: ...
-
-
+Teacher = Any  # a `bf.Network`, of a later stage
 Odd = tuple[Any, Callable[[Any], Any]]
 
 
@@ -36,14 +21,14 @@ def vector_of(name: str, value: Any, d: int) -> Float[np.ndarray, "D"]:
     return vector
 
 
-def checked_covariance(value: Any, radius: Any, d: int) -> float | Float[np.ndarray, "D D"]:
-    """A positive definite matrix, or ν for νI."""
+def checked_covariance(value: Any, radius: Any, d: int) -> float | Float[np.ndarray, "D D"] | None:
+    """A positive definite matrix, or ν for νI; None for a sphere."""
     if radius is not None:
         if value is not None:
             raise ValueError(
                 "covariance and radius are both given; leave out one: on the sphere Σ = radius²/D·I."
             )
-        return 1.0
+        return None
     matrix = real("covariance", 1.0 if value is None else value)
     if matrix.ndim == 0:
         return positive("covariance", float(matrix))

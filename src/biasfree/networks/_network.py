@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biasfree.arrays import Float, as_array, is_tensor, non_negative, real, reduce_to_fields, row_norms
+from biasfree.arrays import Float, as_array, checked_leak, is_tensor, real, reduce_to_fields, row_norms
 from biasfree.cards import bars, card
 from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.threads import one_blas_thread
@@ -42,9 +42,7 @@ class Network:
         ) -> None: ...
 
     def __post_init__(self):
-        leak = non_negative("leak", self.leak)
-        if leak > 1:
-            raise ValueError(f"leak must lie in [0, 1], got {self.leak}; 0 is ReLU, 1 is linear.")
+        leak = checked_leak(self.leak)
         weights = tuple(real(f"W_{i}", w) for i, w in enumerate(_layers("weights", self.weights), 1))
         if not weights:
             raise ValueError("a network needs at least one layer, got no weights.")

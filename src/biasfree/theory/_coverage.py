@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -127,10 +126,6 @@ class Coverage:
         first = {row.result.calls: row for row in reversed(rows)}  # the square loss comes first
         return tuple(sorted((row for row in rows if first[row.result.calls] is row), key=_distance))
 
-    def to_json(self) -> str:
-        """The table as JSON: per result, whether it applies and the defect of each hypothesis."""
-        return json.dumps([_record(row) for row in self.rows], ensure_ascii=False, indent=1)
-
     def table(self) -> str:
         """Every result with its defects and remedies as text, 150 columns wide."""
         return table(self)
@@ -188,26 +183,3 @@ def _distance(row: Row) -> tuple[int, int, float]:
     ]
     hard = np.count_nonzero(~np.isfinite(ratios))
     return len(ratios), int(hard), float(max((r for r in ratios if np.isfinite(r)), default=0.0))
-
-
-def _record(row: Row) -> dict[str, object]:
-    return {
-        "result": row.result.title,
-        "calls": list(row.result.calls),
-        "reference": row.result.reference,
-        "loss": row.result.loss,
-        "applies": row.applies,
-        "perhaps_until": row.result.until if row.perhaps else "",
-        "hypotheses": [
-            {
-                "name": finding.hypothesis.name,
-                "measures": finding.hypothesis.measures,
-                "defect": finding.defect if np.isfinite(finding.defect) else str(finding.defect),
-                "tolerance": finding.hypothesis.tolerance or 0.0,
-                "holds": finding.holds,
-                "problem": finding.problem,
-            }
-            for finding in row.findings
-        ],
-        "remedies": list(row.remedies),
-    }

@@ -55,7 +55,6 @@ def test_moments_add_up_and_maps_are_the_function(widths, d, outputs, leak, samp
     assert classes.share.sum() == pytest.approx(1)
     assert_allclose(classes.sigma.sum(axis=0), data.sigma, atol=1e-14)
     assert_allclose(classes.beta.sum(axis=0), data.beta, atol=1e-14)
-    assert classes.power.sum() == pytest.approx(np.sum(data.y**2) / samples)
     maps = classes.maps(network.weights, leak)
     f = np.einsum("pkd,pd->pk", maps[classes.class_of], data.x)
     assert_allclose(f, network(data.x).reshape(f.shape), atol=1e-13)
@@ -206,7 +205,6 @@ def test_classes_of_given_patterns():
     on = classes.class_of[0]
     assert_allclose(classes.sigma[on], np.diag([10 / 3, 0]))
     assert_allclose(classes.beta[on], [[-2 / 3, 0]])
-    assert classes.power[on] == pytest.approx(2 / 3)
 
 
 def test_one_layer_is_least_squares():

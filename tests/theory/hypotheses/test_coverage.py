@@ -1,6 +1,5 @@
 """The table of coverage; tests/theory/test_edges.py compares what applies with what functions refuse."""
 
-import json
 import tracemalloc
 from operator import attrgetter
 
@@ -42,7 +41,7 @@ def test_it_never_raises(sizes, leak, biased, scale, samples, zero_x, zero_y, se
     text = str(table).splitlines()
     assert len(text) <= 20
     assert max(map(len, text)) <= 110
-    assert len(json.loads(table.to_json())) == len(table) == len(RESULTS)
+    assert len(table) == len(RESULTS)
     if sizes[0] != 2 or sizes[-1] != 1:
         assert table.applies == ()
         assert "match the sizes" in str(table)
@@ -112,13 +111,10 @@ def test_what_holds_up_to_some_time_is_perhaps():
     }
     assert not {*table.perhaps} & {*table.applies}
     assert not {*table.perhaps} & {name for row in table.misses for name in row.result.calls}
-    records = {name: one for one in json.loads(table.to_json()) for name in one["calls"]}
-    assert (records["gated_flow"]["applies"], records["reduced_flow"]["perhaps_until"]) == (False, "")
-    for name, end in table.perhaps.items():
+    for name in table.perhaps:
         flow = getattr(bf.theory, name)
         assert flow(network, data, [0.0, 1e-3]).stats.defects
         refused("end ts earlier", flow, network, data, [0.0, 1e3])
-        assert records[name]["perhaps_until"] == end
     assert table.table().count("• it applies until") == 2
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import Bool, Float, finite, generator, representable, row_norms, whole
+from biasfree.arrays import Bool, Float, checked_leak, generator, representable, row_norms, whole
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.theory.asymmetric._ascent import ascended
@@ -83,8 +83,7 @@ def extremal_directions(
     """
     if data.outputs != 1:
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
-    if not 0 <= finite("leak", leak) <= 1:
-        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
+    leak = checked_leak(leak)
     if starts is None:
         starts = max(_LEAST, min(_STARTS, _WORK // data.x.size))
     starts = whole("starts", starts)

@@ -34,8 +34,8 @@ ASSUMES = (NO_BIASES, KINKS)
 class PatternClasses:
     """The samples of a dataset, grouped by activation pattern, and the moments of each class.
 
-    Class q has the `share` p_q, `sigma` p_q⟨xxᵀ⟩_q, `beta` p_q⟨yxᵀ⟩_q and `power` p_q⟨|y|²⟩_q; over classes
-    they add up to 1, Σ, β and ⟨|y|²⟩. `gates` are the patterns, one array per hidden layer; `class_of` is the
+    Class q has the `share` p_q, `sigma` p_q⟨xxᵀ⟩_q and `beta` p_q⟨yxᵀ⟩_q; over classes they add up to 1, Σ
+    and β. `gates` are the patterns, one array per hidden layer; `class_of` is the
     class of each sample.
     """
 
@@ -44,7 +44,6 @@ class PatternClasses:
     share: Float[np.ndarray, "Q"]
     sigma: Float[np.ndarray, "Q D D"]
     beta: Float[np.ndarray, "Q K D"]
-    power: Float[np.ndarray, "Q"]
 
     def __len__(self) -> int:
         return len(self.share)
@@ -172,7 +171,6 @@ def pattern_classes(patterns: Sequence[ArrayLike], data: Dataset) -> PatternClas
         share=np.bincount(class_of) / len(data),
         sigma=np.array([x.T @ x for x, _ in parts]) / len(data),
         beta=np.array([y.T @ x for x, y in parts]) / len(data),
-        power=np.array([np.sum(y**2) for _, y in parts]) / len(data),
     )
 
 

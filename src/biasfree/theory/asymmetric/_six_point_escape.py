@@ -185,29 +185,10 @@ def _points(delta: float) -> Dataset:
     return six_points(delta)
 
 
-@lru_cache(maxsize=64)
 def _rate(delta: float) -> float:
     """The rate of κ: of sliding along both edges, while R and L are at their least squares."""
-    if delta < 1e-3:  # forces of order 1 cancel to order δ
-        upper = (1 - delta) * (3 - delta) / np.sqrt(1 + delta**2)
-        return float(delta * (upper + 3 + delta) / (9 * (3 + delta**2)))
-    data = _points(delta)
-    residual = data.y - _fit(np.column_stack(_halves(data)), data.y)
-    beside_left, inside, beside_right = (
-        residual[active] @ data.x[active] / 6 for active in ([0, 3, 4], [0, 3, 4, 5], [0, 3, 5])
-    )
-    return _sliding(beside_left, inside, data.x[5]) - _sliding(beside_right, inside, data.x[4])
-
-
-def _sliding(
-    outside: Float[np.ndarray, "2"], inside: Float[np.ndarray, "2"], normal: Float[np.ndarray, "2"]
-) -> float:
-    """The component along a hyperplane, upwards, of the mean of two forces that has none across it."""
-    across = outside @ normal
-    into = inside @ normal
-    share = across / (across - into)
-    along = np.array([-normal[1], normal[0]]) * np.sign(normal[0]) / np.linalg.norm(normal)
-    return float(((1 - share) * outside + share * inside) @ along)
+    upper = (1 - delta) * (3 - delta) / np.sqrt(1 + delta**2)
+    return float(delta * (upper + 3 + delta) / (9 * (3 + delta**2)))
 
 
 def _halves(data: Dataset) -> tuple[np.ndarray, np.ndarray]:

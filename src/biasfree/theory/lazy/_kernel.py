@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, finite, non_negative, real, row_norms
+from biasfree.arrays import Float, checked_leak, non_negative, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import check_sizes
@@ -52,8 +52,7 @@ def infinite_width_kernel(
             f"x and x2 must have shapes (samples, dimensions) with equal dimensions, got {one.shape} and "
             f"{two.shape}."
         )
-    if not 0 <= finite("leak", leak) <= 1:
-        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
+    leak = checked_leak(leak)
     w2 = non_negative("sigma_w", sigma_w) ** 2
     a2 = non_negative("sigma_a", sigma_a) ** 2
     c2 = ((1 + leak) / 2) ** 2

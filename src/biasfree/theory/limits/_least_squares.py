@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, non_negative, real
+from biasfree.arrays import Float, checked_leak, non_negative, real
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, SETTING, SYMMETRY, TWO_LAYERS, Hypothesis, result
@@ -111,10 +111,7 @@ def final_norm(w: Any, *, leak: float = 0.0) -> float:
 
 def _slope(leak: float) -> float:
     """c = (1+α)/2."""
-    leak = non_negative("leak", leak)
-    if leak > 1:
-        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
-    return (1 + leak) / 2
+    return (1 + checked_leak(leak)) / 2
 
 
 def _modes(data: Dataset | Population) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, non_negative, real, whole
+from biasfree.arrays import Float, checked_leak, non_negative, real, whole
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, WHITE, Hypothesis, check, result
@@ -58,9 +58,7 @@ class WeightErrorLaw:
 
     def __post_init__(self):
         object.__setattr__(self, "width", whole("width", self.width))
-        object.__setattr__(self, "leak", non_negative("leak", self.leak))
-        if self.leak > 1:
-            raise ValueError(f"leak must lie in [0, 1], got {self.leak:g}; 0 is ReLU, 1 is linear.")
+        object.__setattr__(self, "leak", checked_leak(self.leak))
 
     @property
     def sigma(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import finite
+from biasfree.arrays import checked_leak, finite
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import MIRROR, NO_BIASES, TWO_LAYERS, Hypothesis, check, result
@@ -91,10 +91,8 @@ def twin_hyperparameters(optimizer: str, leak: float, **hyperparameters: float) 
             f"optimizer must be one of {', '.join(_POWERS)}, got {optimizer!r}; descent with momentum, "
             'Nesterov\'s too, is "sgd" with momentum=.'
         )
-    if not 0 <= finite("leak", leak) <= 1:
-        raise ValueError(f"leak must lie in [0, 1], got {leak}; 0 is ReLU, 1 is linear.")
     powers = _POWERS[optimizer]
-    c = (1 + leak) / 2
+    c = (1 + checked_leak(leak)) / 2
     if unknown := [name for name in hyperparameters if name not in powers]:
         raise ValueError(
             f"nothing is known of {', '.join(unknown)} under {optimizer}; known are {', '.join(powers)}."
