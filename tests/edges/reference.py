@@ -70,7 +70,8 @@ class Reference:
         # explicit methods take as many steps as the fastest rate has periods
         best = np.linalg.pinv(self.data.x) @ self.data.targets
         fastest = stiffness * max(np.linalg.norm(best), network.norms.max() ** 2)
-        return np.array([0, 0.4, 0.9, 1.1, 1.6]) * min(end, 1e12, 2000 / fastest)
+        longest = 2000 / fastest if fastest > 0 else np.inf
+        return np.array([0, 0.4, 0.9, 1.1, 1.6]) * min(end, 1e12, longest)
 
     @cached_property
     def flow(self):
