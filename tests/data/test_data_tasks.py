@@ -51,7 +51,6 @@ def test_gaussian_inputs_have_unit_variance():
         bf.data.linear_teacher,
         partial(bf.data.gaussian_mixture, 10, 3, 1.0),
         partial(bf.data.orthogonal, 4, 6),
-        partial(bf.data.sphere, 5, 3),
     ],
 )
 def test_the_seed_decides(task):
@@ -157,39 +156,9 @@ def test_orthogonal_takes_norms_and_targets():
     assert data.y.tolist() == [0.5, -1, 2]
 
 
-@given(n=counts, d=dimensions, seed=seeds, radius=floats(1e-3, 1e3), mirrored=sampled_from([False, True]))
-def test_sphere_has_its_radius_and_mirror_images_on_request(n, d, seed, radius, mirrored):
-    data = bf.data.sphere(n, d, radius=radius, mirrored=mirrored, seed=seed)
-    assert (len(data), data.dimensions) == (2 * n if mirrored else n, d)
-    # a square root, a division and d products
-    assert_allclose(np.linalg.norm(data.x, axis=1), radius, rtol=1e-14)
-    assert not mirrored or bf.data.mirror_pairs(data) is not None
-    w = np.linalg.lstsq(data.x, data.y)[0]
-    assert_allclose(data.x @ w, data.y, atol=1e-12 * radius * d)
-
-
-def test_sphere_is_uniform():
-    """⟨xxᵀ⟩ = I/d and fourth moments 3/(d(d+2)), unlike those of a cube or a Gaussian."""
-    x = bf.data.sphere(40_000, 3, seed=1).x
-    # products of components have standard deviations below 1/3: five of those over √40 000
-    assert_allclose(x.T @ x / len(x), np.eye(3) / 3, atol=0.009)
-    assert_allclose(np.mean(x**4, axis=0), 3 / 15, atol=0.009)
-
-
-def test_sphere_takes_targets_of_any_parity():
-    even = bf.data.sphere(7, 2, lambda x: x[:, 0] ** 2, mirrored=True)
-    assert np.array_equal(even.y[:7], even.y[7:])
-    assert bf.data.sphere(7, 2, lambda x: x, mirrored=True).outputs == 2
-    assert bf.data.sphere(7, 2, lambda x: np.sin(x[:, 0] + 1), mirrored=True).y.shape == (14,)
-    assert set(np.abs(bf.data.sphere(5, 1, radius=2.0).x[:, 0])) == {2.0}
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bf.data.sphere(3, 2, 5), "target must be a function, got 5"),  # type: ignore[arg-type]
-        (lambda: bf.data.sphere(3, 2, radius=0), "radius must be positive"),
-        (lambda: bf.data.sphere(3, 0), "d must be a whole number"),
         (lambda: bf.data.odd_sine(0), "n must be a whole number of at least 1, got 0"),
         (lambda: bf.data.odd_sine(10, 2.5), "d must be a whole number"),  # type: ignore[arg-type]
         (lambda: bf.data.odd_sine(10, 2, seed=-1), "seed must be a whole number of at least 0, got -1"),

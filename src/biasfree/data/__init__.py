@@ -18,7 +18,6 @@ from biasfree.data._tasks import (
     orthogonal_pair,
     separation_target,
     six_points,
-    sphere,
     xor,
 )
 from biasfree.data._transforms import center, desymmetrize, symmetrize, whiten
@@ -40,7 +39,6 @@ __all__ = [
     "orthogonal_pair",
     "separation_target",
     "six_points",
-    "sphere",
     "symmetrize",
     "whiten",
     "xor",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, affordable, generator, non_negative, positive, real, whole
+from biasfree.arrays import Float, affordable, generator, non_negative, real, whole
 from biasfree.data._dataset import Dataset
 from biasfree.data._transforms import symmetrize
 
@@ -115,34 +115,6 @@ def circle(n: int, target: Callable[[Any], Any] = separation_target) -> Dataset:
     x[np.abs(x) < 1e-15] = 0  # cos(π/2) is 6e-17 in floating point, and (0, 1) is meant
     x = x if n % 2 else np.concatenate([x, 0.0 - x])  # 0.0 - x has no -0.0, whose angle is -π
     return _exactly_odd(Dataset(x, target(x.copy())))
-
-
-@public
-def sphere(
-    n: int = 1000,
-    d: int = 20,
-    target: Callable[[Any], Any] | None = None,
-    *,
-    radius: float = 1.0,
-    mirrored: bool = False,
-    seed: int = 0,
-) -> Dataset:
-    """`n` inputs uniform on a sphere of given radius in d dimensions, y = target(x), x of shape (n, d).
-
-    The default target is linear, y = w·x, w_i ~ U[−½, ½]. With `mirrored=True` sample n + i has the input
-    −x_i and the target target(−x_i); odd targets are made exactly odd, as in `circle`.
-
-    Reference: Basri et al. (2019), whose result on odd functions is for such inputs ([ZSL25] Sec. 1.1).
-    """
-    n, d = counts(n, d)
-    radius = positive("radius", radius)
-    rng = generator(seed)
-    w = rng.uniform(-0.5, 0.5, size=d)
-    x = rng.normal(size=(n, d))
-    x = radius * (x / np.linalg.norm(x, axis=1)[:, None])
-    x = np.concatenate([x, -x]) if mirrored else x
-    data = Dataset(x, x @ w if target is None else target(x.copy()))
-    return _exactly_odd(data) if mirrored else data
 
 
 @public

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
 from biasfree.arrays import Float, generator, real, representable, whole
-from biasfree.data import Dataset, mirror_pairs
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import NO_BIASES, TWO_LAYERS, check, result
 
@@ -124,19 +123,12 @@ class Certificate:
     """A lower bound on the distance of a function from all two-layer bias-free networks, in mean square.
 
     `bound` ≤ ⟨|f − N|²⟩ over x and −x for every such network N, of any width and leak; `linear` is the map
-    that attains it on the odd part; `odd_energy` is ⟨|f_o|²⟩. `closed` is true if the points contain their
-    mirror images: then the mean over them is the mean over x and −x.
+    that attains it on the odd part; `odd_energy` is ⟨|f_o|²⟩.
     """
 
     bound: float
     linear: Float[np.ndarray, "K D"]
     odd_energy: float
-    closed: bool
-
-    @property
-    def relative(self) -> float:
-        """bound/odd_energy, from 0 (a linear odd part) to 1."""
-        return self.bound / self.odd_energy if self.odd_energy > 0 else 0.0
 
 
 @public
@@ -164,8 +156,7 @@ def two_layer_gap(function: Network | Callable[[Any], Any], x: ArrayLike) -> Cer
     with np.errstate(over="ignore"):
         squares = [np.sum(part**2) / len(x) for part in (odd - scaled @ linear, odd)]
     bound, energy = map(float, representable("the mean square of f", np.array(squares)))
-    closed = mirror_pairs(Dataset(x, np.zeros(len(x)))) is not None
-    return Certificate(bound, linear.T / size, energy, closed)
+    return Certificate(bound, linear.T / size, energy)
 
 
 def _differences(

@@ -102,7 +102,7 @@ def test_signs_and_rates():
     assert leaky.signs.tolist() == [1.0, -1.0]
     assert_allclose(leaky.directions, [[0.6, 0.8], [-0.6, -0.8]], rtol=1e-15)
     assert_allclose(leaky.rates, [10.0, 2.0], rtol=1e-14)
-    assert_allclose(leaky.of_sign(-1), [[-0.6, -0.8]], rtol=1e-15)
+    assert_allclose(leaky.directions[leaky.signs < 0], [[-0.6, -0.8]], rtol=1e-15)
     logistic = extremal_directions(bf.Dataset(x, y / 2), loss="logistic")
     assert_allclose(logistic.rates, [2.5], rtol=1e-15)  # e = y/2, y = 1
 
@@ -112,7 +112,7 @@ def test_a_kink_can_be_the_extremum():
     data = bf.Dataset([[1.0, 0.0], [0.2, 1.0]], [1.0, -1.0])
     found = extremal_directions(data)
     kink = np.array([1.0, -0.2]) / np.hypot(1, 0.2)
-    assert_allclose(found.of_sign(1), [kink], rtol=1e-15)
+    assert_allclose(found.directions[found.signs > 0], [kink], rtol=1e-15)
     assert found.sliding[found.signs == 1].tolist() == [[False, True]]
     assert found.active[found.signs == 1].tolist() == [[True, False]]
 
@@ -199,7 +199,7 @@ def test_small_networks_go_there(seed, dimensions, leak):
     assert np.count_nonzero(judged) >= 5
     growths = sizes[1][judged] / sizes[0][judged]
     for row, a, growth in zip(last[0][judged], last[1][0][judged], growths, strict=True):
-        own = found.of_sign(int(np.sign(a)))
+        own = found.directions[found.signs == np.sign(a)]
         cosine = np.max(own @ row / np.linalg.norm(row), initial=-1)
         assert cosine >= np.sqrt(1 - growth**-2) - 1e-6  # the flow's own tolerance
 

@@ -50,10 +50,6 @@ class ExtremalDirections:
             )
         return np.arctan2(self.directions[:, 1], self.directions[:, 0])
 
-    def of_sign(self, sign: int) -> Float[np.ndarray, "M D"]:
-        """The directions of neurons with a > 0 (sign 1) or a < 0 (sign −1)."""
-        return self.directions[self.signs == sign]
-
 
 @public
 def extremal_directions(
