@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import Float, increasing_times, positive, representable, row_norms
 from biasfree.data import Dataset
-from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, result
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.trajectory import Stats, Trajectory
 
 _COMPARED = 1000  # points: among so many some are not independent
@@ -101,8 +101,7 @@ def independent_flow(
     Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022); the equations, the implicit form of
     the logistic one and the sorted initial weights are derived here.
     """
-    kind = loss_named(loss)
-    kind.check(data.y)
+    kind = loss_on(loss, data)
     ts = increasing_times(ts, infinite=kind.name == "square")
     defects = check(ASSUMES, network, data, tolerances)
     parts = Subnetworks.of(network, data, sort=sort)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import Float, increasing_times, non_negative, positive
 from biasfree.data import Dataset
-from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import PROPOSITION_12, STRUCTURE, DeepParts
 from biasfree.theory.hypotheses import check, result, under
 from biasfree.theory.parts._integration import direction_flow
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.trajectory import Trajectory
 
@@ -64,8 +64,7 @@ def deep_flow(
     ts = increasing_times(ts)
     l2 = non_negative("l2", l2)
     rtol = positive("rtol", rtol)
-    kind = loss_named(loss)
-    kind.check(data.y)
+    kind = loss_on(loss, data)
     defects = check(under(kind, ASSUMES_FLOW), network, data, tolerances)
     start = DeepParts.of(network)
     force = negative_gradient(kind, data)

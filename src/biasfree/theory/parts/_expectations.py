@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.arrays import Float
-from biasfree.data import AbsoluteProducts, Polar, Population
-from biasfree.losses import Square
+from biasfree.data import AbsoluteProducts, Dataset, Polar, Population
+from biasfree.losses import Loss, Square
 from biasfree.networks import Network
 from biasfree.theory.parts._linear_loss import linear_loss
 
@@ -21,6 +21,13 @@ def even_mean_square(network: Network, population: Population) -> float:
     """E[f_e²], f_e = kΣ a_h|w_h·x|: k²Σ a_h a_j E|w_h·x||w_j·x|."""
     rays, factors = even_rays(network, population)
     return max(float(factors @ AbsoluteProducts.of(rays, rays).values @ factors), 0.0)
+
+
+def mean_loss(network: Network, data: Dataset | Population, loss: Loss) -> float:
+    """The mean loss of a network of two layers and one output, over samples or infinite data."""
+    if isinstance(data, Population):
+        return square_loss(network, data)
+    return float(loss.value(network(data.x), data.targets[:, 0]).mean())
 
 
 def square_loss(network: Network, population: Population) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from biasfree.arrays import Float, compressed
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
-from biasfree.losses import Loss
+from biasfree.losses import Loss, loss_named
 from biasfree.theory.parts._moments import times_sigma
 
 LEAST_SQUARE = 1e-290  # below it squares of inputs underflow, and Σ loses digits
@@ -50,10 +50,12 @@ def _largest(data: Dataset) -> float:
     return float(np.abs(data.x).max())
 
 
-def check_targets(loss: Loss, data: Dataset | Population) -> None:
-    """Refuse targets that the loss does not take; infinite data has the square loss only."""
+def loss_on(name: str, data: Dataset | Population) -> Loss:
+    """The loss of that name, refused for targets that it does not take; infinite data has the square loss."""
+    loss = loss_named(name)
     if loss.name != "square":
         loss.check(samples(data).y)
+    return loss
 
 
 def samples(data: Dataset | Population) -> Dataset:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import Float, increasing_times, non_negative
 from biasfree.data import Dataset, Population
-from biasfree.losses import Loss, Square, loss_named
+from biasfree.losses import Loss, Square
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import SETTING, SMALL, SYMMETRY, check, result
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
-from biasfree.theory.parts._expectations import square_loss
-from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._expectations import mean_loss
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.theory.parts._moments import mean_square, strength, times_sigma, trace
 from biasfree.theory.symmetric._aligned import EARLY, SMALL_RANDOM, growing_part, sides
 from biasfree.trajectory import Factored, Stats, Trajectory
@@ -58,8 +58,7 @@ def early_flow(
     """
     ts = increasing_times(ts)
     l2 = non_negative("l2", l2)
-    kind = loss_named(loss)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     defects = check(EARLY, network, data, tolerances)
     kappa = _rate(network, data, kind)
     direction = data.beta.reshape(-1) / strength(data)
@@ -68,7 +67,7 @@ def early_flow(
     defects |= _check_still_small(last, data, ts[-1], tolerances)
     defects["rounding"] = _check_decided(network, last, (kappa - l2) * ts[-1])
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
-    values = np.array([_loss(net, data, kind) for net in networks])
+    values = np.array([mean_loss(net, data, kind) for net in networks])
     return Trajectory(
         ts=ts,
         weights=factors,
@@ -98,9 +97,8 @@ def growth_rate(
     logistic loss.
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
-    kind = loss_named(loss)
     l2 = non_negative("l2", l2)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     check(ASSUMES_BOUND, network, data, tolerances)
     return _rate(network, data, kind) - l2
 
@@ -131,9 +129,8 @@ def escape_time(
     Assumes: as `aligned`, but r₁ may have one sign only; labels ±1 for the logistic loss.
     Reference: derived here from [ZSL25] Thm. 13.
     """
-    kind = loss_named(loss)
     l2 = non_negative("l2", l2)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     check(SMALL_RANDOM, network, data, tolerances)
     growing = growing_part(network, data)
     alpha = network.leak
@@ -267,12 +264,6 @@ def _modes(
         [grown[:, :, None] * direction, np.exp(-l2 * ts)[:, None, None] * np.eye(len(direction))], axis=1
     )
     return Factored((np.hstack([pair, rest])[None], moving), ((grown * [1, -1])[:, None], pair.T[None]))
-
-
-def _loss(network: Network, data: Dataset | Population, kind: Loss) -> float:
-    if isinstance(data, Population):
-        return square_loss(network, data)
-    return float(kind.value(network(data.x), data.targets[:, 0]).mean())
 
 
 def _check_still_small(

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset, Population
-from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import (
     HYPERPLANE,
@@ -24,7 +23,7 @@ from biasfree.theory.hypotheses import (
     result,
     under,
 )
-from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.theory.parts._linear_network import LinearNetwork
 from biasfree.trajectory import Stats, Trajectory
 
@@ -135,9 +134,8 @@ def equivalent_descent(
 def _twin(
     network: Network, data: Dataset | Population, loss: str, l2: float, tolerances: Mapping[str, float]
 ) -> tuple[LinearNetwork, dict[str, float]]:
-    kind = loss_named(loss)
     l2 = non_negative("l2", l2)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     return LinearNetwork.of(linear_twin(network), data, loss=kind, l2=2 * l2 / (1 + network.leak)), defects
 

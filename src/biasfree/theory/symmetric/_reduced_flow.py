@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset, Population
-from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, check, result, under
 from biasfree.theory.parts._integration import direction_flow
-from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.theory.parts._linear_network import negative_gradient
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.trajectory import Trajectory
@@ -53,8 +52,7 @@ def reduced_flow(
     ts = increasing_times(ts)
     l2 = non_negative("l2", l2)
     rtol = positive("rtol", rtol)
-    kind = loss_named(loss)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     start = RankOne.of(network)
     force = negative_gradient(kind, data)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import Float, increasing_times, positive
 from biasfree.data import Dataset, Population
-from biasfree.losses import Loss, loss_named
+from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import check, result, under
-from biasfree.theory.parts._expectations import even_slopes, square_loss
+from biasfree.theory.parts._expectations import even_slopes, mean_loss
 from biasfree.theory.parts._integration import Field, integrated
-from biasfree.theory.parts._linear_loss import check_targets
+from biasfree.theory.parts._linear_loss import loss_on
 from biasfree.theory.parts._moments import strength, times_sigma
 from biasfree.theory.parts._rank_one import RankOne
 from biasfree.theory.symmetric._aligned import SMALL_RANDOM, growing_part, parts, sides
@@ -61,8 +61,7 @@ def two_neuron_flow(
     """
     ts = increasing_times(ts)
     rtol = positive("rtol", rtol)
-    kind = loss_named(loss)
-    check_targets(kind, data)
+    kind = loss_on(loss, data)
     defects = check(under(kind, ASSUMES), network, data, tolerances)
     growing = growing_part(network, data)
     field = _field(data, network.leak, kind)
@@ -135,21 +134,6 @@ def _sizes(state: np.ndarray) -> Float[np.ndarray, "2"]:
     return np.where(state[:2] > _ABSENT, np.exp(state[:2]), 0.0)
 
 
-def _losses(
-    strengths: Float[np.ndarray, "T 2"],
-    rho: Float[np.ndarray, "T 2 D"],
-    leak: float,
-    data: Dataset | Population,
-    kind: Loss,
-) -> Float[np.ndarray, "T"]:
-    """The mean loss of f(x) = Σ± ±|a|²σ(ρ·x)."""
-    both = [Network((one, row[None]), leak=leak) for one, row in zip(rho, strengths, strict=True)]
-    if isinstance(data, Population):
-        return np.array([square_loss(network, data) for network in both])
-    y = data.targets[:, 0]
-    return np.array([np.mean(kind.value(network(data.x), y)) for network in both])
-
-
 def _trajectory(
     ts: np.ndarray,
     states: np.ndarray,
@@ -163,7 +147,9 @@ def _trajectory(
     shares = parts(growing) / np.where(sides(growing) > 0, sides(growing), 1.0)
     sizes = np.array([_sizes(state) for state in states])
     rho = np.array([_directions(s) for s in states])
-    loss = _losses(_SIGNS * sizes**2, rho, growing.leak, data, kind)
+    pairs = zip(rho, _SIGNS * sizes**2, strict=True)
+    both = [Network((rows, strengths[None]), leak=growing.leak) for rows, strengths in pairs]
+    loss = np.array([mean_loss(network, data, kind) for network in both])
     first = (_SIGNS * sizes)[:, :, None] * rho  # r₁⁻ is negative and ρ₋ starts at −β̄
     return Trajectory(
         ts=ts,
