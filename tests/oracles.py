@@ -70,12 +70,13 @@ def jacobian(network, x):
     return np.array(rows)
 
 
-def descended(network, data, *, step, steps, kind="square", l2=0.0):
-    """Weights and biases after `steps` steps of plain gradient descent."""
+def descended(network, data, *, step, steps, kind="square", l2=0.0, trained=None):
+    """Weights and biases after `steps` steps of plain gradient descent of the layers that are trained."""
     weights, biases = layers(network)
+    trained = trained or [True] * len(weights)
     for _ in range(steps):
         by_weight, by_bias = gradients(weights, biases, network.leak, data, kind, l2)
-        weights = [w - step * g for w, g in zip(weights, by_weight, strict=True)]
+        weights = [w - on * step * g for w, g, on in zip(weights, by_weight, trained, strict=True)]
         if network.biases is not None:
             biases = [b - step * g for b, g in zip(biases, by_bias, strict=True)]
     return weights, biases

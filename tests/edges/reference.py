@@ -144,11 +144,9 @@ def judge_descent(trained):
     def judge(ref, path):
         if ref.rounded:
             return "β of rounding"
-        weights, _ = oracles.layers(ref.network)
-        biases = [np.zeros(len(w)) for w in weights]
-        for _ in range(3):
-            slopes, _ = oracles.gradients(weights, biases, ref.network.leak, ref.data, ref.loss)
-            weights = [w - on * step(ref) * g for w, g, on in zip(weights, slopes, trained, strict=True)]
+        weights, _ = oracles.descended(
+            ref.network, ref.data, step=step(ref), steps=3, kind=ref.loss, trained=trained
+        )
         largest = max(np.abs(w).max() for w in weights)
         for ours, theirs in zip(path[-1].weights, weights, strict=True):
             assert np.abs(ours - theirs).max() <= 1e-6 * largest

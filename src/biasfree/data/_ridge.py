@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import Float
 
 Function = Callable[[Any], Any]
-_REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
+REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
 _MOST_PANELS = 2**14
 _ACCURACY = 1e-12  # of the mean of absolute values
 _ODD = 1e-12  # largest |g(z) + g(−z)| over the largest |g|
@@ -73,19 +73,24 @@ def _nodes(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     """Points z ≥ 0 and weights of the mean over z of variance one; Gauss–Legendre rule in every panel."""
     if dimensions == 1:
         return np.ones(1), np.ones(1)
-    end = _REACH if dimensions is None else min(np.pi / 2, _REACH / np.sqrt(max(dimensions - 2, 1)))
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    edges = np.linspace(0, end, panels + 1)
-    half = end / panels / 2
-    s = (edges[:-1, None] + half * (nodes + 1)).ravel()
+    end = REACH if dimensions is None else min(np.pi / 2, REACH / np.sqrt(max(dimensions - 2, 1)))
+    s, weights = legendre(end, panels)
     if dimensions is None:
         z = s
         density = np.exp(-(s**2) / 2)
     else:  # z = √D·sin s, whose density on the sphere is cos(s)^{D−2}
         z = np.sqrt(dimensions) * np.sin(s)
         density = np.cos(s) ** (dimensions - 2)
-    mass = np.tile(weights, panels) * density
+    mass = weights * density
     return z, mass / mass.sum()
+
+
+def legendre(end: float, panels: int) -> tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]:
+    """Points and weights of the Gauss–Legendre rule in each of the equal panels of [0, end]."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    half = end / panels / 2
+    points = np.linspace(0, end, panels + 1)[:-1, None] + half * (nodes + 1)
+    return points.ravel(), np.tile(weights, panels)
 
 
 def _values(g: Function, z: Float[np.ndarray, "N"]) -> Float[np.ndarray, "N"]:

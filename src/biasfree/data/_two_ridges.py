@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biasfree.arrays import Float
+from biasfree.data._ridge import REACH, legendre
 
-_REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
 _ACCURACY = 1e-11  # of the mean of absolute values
 _MOST = 2**25  # points of the plane
 
@@ -58,15 +58,13 @@ def _radii(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     """Radii in a plane of white inputs, and the weights of the mean over them."""
     if dimensions in (1, 2):
         return np.sqrt([float(dimensions)]), np.ones(1)
-    end = _REACH if dimensions is None else min(np.pi / 2, _REACH / np.sqrt(max(dimensions - 3, 1)))
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    half = end / panels / 2
-    s = (np.linspace(0, end, panels + 1)[:-1, None] + half * (nodes + 1)).ravel()
+    end = REACH if dimensions is None else min(np.pi / 2, REACH / np.sqrt(max(dimensions - 3, 1)))
+    s, weights = legendre(end, panels)
     if dimensions is None:
         r = s
         density = s * np.exp(-(s**2) / 2)
     else:  # r = √D·sin s, whose density on the sphere is sin s·cos(s)^{D−3}
         r = np.sqrt(dimensions) * np.sin(s)
         density = np.sin(s) * np.cos(s) ** (dimensions - 3)
-    mass = np.tile(weights, panels) * density
+    mass = weights * density
     return r, mass / mass.sum()
