@@ -216,6 +216,12 @@ def random_data(samples, dimensions, *, outputs=None, labels=False, seed=0):
     return bf.Dataset(x, np.where(y > 0, 1.0, -1.0) if labels else y)
 
 
+def white_task(d, k, seed, *, size=1.0):
+    """Gaussian targets of inputs with Σ = size²·I to rounding."""
+    data = bf.data.whiten(random_data(9, d, outputs=k, seed=seed))
+    return bf.Dataset(size * data.x, data.y)
+
+
 def with_biases(network, *, scale=0.3, seed=0):
     """The network with Gaussian biases."""
     rng = np.random.default_rng(seed)

@@ -183,11 +183,6 @@ def sides(case):
     return np.where(np.abs(cosines) <= 1e-12, 0.0, cosines)
 
 
-def slopes(case):
-    h = case.data.x @ case.network.weights[0].T
-    return np.where(h > 0, 1.0, case.network.leak)
-
-
 def on_case(function: Callable, *more, **keywords) -> Callable:
     return lambda case: function(case.network, case.data, *more, **keywords)
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 import biasfree as bf
 import oracles
 from biasfree.theory import linear_flow
+from oracles import white_task
 from refusals import invalid, refused
 
 seeds, balances = integers(0, 2**31), sampled_from([0.0, 0.3, -0.3, 2.0, -2.0])
@@ -22,13 +23,6 @@ def grams(network, data, ts):
     found = linear_flow(network, data, ts).gram
     assert found is not None
     return found
-
-
-def task(d, k, seed, *, size=1.0):
-    """Gaussian targets of inputs with Σ = size²·I to rounding."""
-    rng = np.random.default_rng(seed)
-    data = bf.data.whiten(bf.Dataset(rng.normal(size=(9, d)), rng.normal(size=(9, k))))
-    return bf.Dataset(size * data.x, data.y)
 
 
 def start(shape, balance, *, scale, seed):
@@ -93,7 +87,7 @@ def overlap(network, data):
 )
 def test_fifty_digits(shape, balance, seed, exponent, size, st):
     """Scales from 1 to 1e-150: the whole of QQᵀ, and the map by itself, which may be far smaller."""
-    data = task(shape[0], shape[2], seed, size=size)
+    data = white_task(shape[0], shape[2], seed, size=size)
     network = start(shape, balance, scale=10.0**exponent, seed=seed)
     assume(overlap(network, data) < 1e4)
     t = st / np.linalg.norm(data.beta, ord=2)
@@ -109,7 +103,8 @@ def test_fifty_digits(shape, balance, seed, exponent, size, st):
 @given(shape=sampled_from(SHAPES), balance=balances, seed=seeds, scale=floats(0.05, 1.5), size=floats(0.4, 2))
 def test_it_is_the_flow_of_the_raw_network(shape, balance, seed, scale, size):
     """DOP853 on the weights, from the gradients of the samples."""
-    data, network = task(shape[0], shape[2], seed, size=size), start(shape, balance, scale=scale, seed=seed)
+    data = white_task(shape[0], shape[2], seed, size=size)
+    network = start(shape, balance, scale=scale, seed=seed)
     ts = np.linspace(0, 6, 5)
     first, second = oracles.flow(network, data, ts)
     solved, q = linear_flow(network, data, ts), np.concatenate([first.swapaxes(1, 2), second], axis=1)
@@ -128,7 +123,8 @@ def test_it_is_the_flow_of_the_raw_network(shape, balance, seed, scale, size):
     exponent=sampled_from([0, -2, -6]),
 )
 def test_simulator_agrees(shape, balance, seed, exponent):
-    data, network = task(shape[0], shape[2], seed), start(shape, balance, scale=10.0**exponent, seed=seed)
+    data = white_task(shape[0], shape[2], seed)
+    network = start(shape, balance, scale=10.0**exponent, seed=seed)
     assume(overlap(network, data) < 1e2)  # a small overlap multiplies every error
     s = np.linalg.norm(data.beta, ord=2)
     ts = np.linspace(0, (4 + np.log(10) * -exponent) / s, 9)
@@ -163,7 +159,7 @@ def printed(network, data, t):
     shape=sampled_from([(2, 2, 2), (4, 3, 3), (3, 3, 5)]), seed=seeds, scale=floats(0.1, 1), t=floats(0, 5)
 )
 def test_it_is_the_printed_formula_where_that_applies(shape, seed, scale, t):
-    data, network = task(shape[0], shape[2], seed), start(shape, 0.0, scale=scale, seed=seed)
+    data, network = white_task(shape[0], shape[2], seed), start(shape, 0.0, scale=scale, seed=seed)
     condition = overlap(network, data)
     assume(condition < 1e2)  # print needs B invertible
     # B is inverted twice, and M holds that inverse squared: at worst the fourth power of cond(B)
@@ -174,7 +170,7 @@ def test_it_is_the_printed_formula_where_that_applies(shape, seed, scale, t):
 @settings(max_examples=40)
 @given(d=integers(1, 6), width=integers(2, 9), seed=seeds, exponent=floats(-150, 0), size=floats(0.3, 3))
 def test_one_output_of_one_direction_is_corollary_14(d, width, seed, exponent, size):
-    data = task(d, 1, seed, size=size)
+    data = white_task(d, 1, seed, size=size)
     data, direction = bf.Dataset(data.x, data.y[:, 0]), np.random.default_rng(seed).normal(size=d)
     network = bf.networks.rank_one(direction, width=width, scale=10**exponent, leak=1.0, seed=seed)
     ts = np.array([0, 0.3, 2, 30, 1e3, np.inf]) / np.linalg.norm(data.beta)
@@ -192,10 +188,8 @@ def test_one_output_of_one_direction_is_corollary_14(d, width, seed, exponent, s
 )
 def test_the_balance_is_conserved(shape, balance, seed, exponent, size):
     """QᵀJQ = λI with J = diag(−I, I), that is PJP = λP, at every time."""
-    data, network = (
-        task(shape[0], shape[2], seed, size=size),
-        start(shape, balance, scale=10**exponent, seed=seed),
-    )
+    data = white_task(shape[0], shape[2], seed, size=size)
+    network = start(shape, balance, scale=10**exponent, seed=seed)
     lam = np.mean(
         np.diag(network.weights[1].T @ network.weights[1] - network.weights[0] @ network.weights[0].T)
     )
@@ -208,7 +202,7 @@ def test_the_balance_is_conserved(shape, balance, seed, exponent, size):
 @settings(max_examples=40)
 @given(shape=sampled_from(SHAPES), balance=balances, seed=seeds, scale=floats(0.1, 1), t=floats(0.1, 3))
 def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
-    data, network = task(shape[0], shape[2], seed), start(shape, balance, scale=scale, seed=seed)
+    data, network = white_task(shape[0], shape[2], seed), start(shape, balance, scale=scale, seed=seed)
     half, whole = grams(network, data, [t, 3 * t])
     values, vectors = np.linalg.eigh(half)
     rank = np.linalg.matrix_rank(np.concatenate([network.weights[0].T, network.weights[1]]))
@@ -226,10 +220,8 @@ def test_two_times_are_one_after_the_other(shape, balance, seed, scale, t):
 )
 def test_the_end_is_the_best_map_of_its_rank(shape, balance, seed, exponent, size):
     """At infinity, and at st = 1e6 where gaps are wide: the H largest modes of Σ_yx/ν, P = 2f on them."""
-    data, network = (
-        task(shape[0], shape[2], seed, size=size),
-        start(shape, balance, scale=10**exponent, seed=seed),
-    )
+    data = white_task(shape[0], shape[2], seed, size=size)
+    network = start(shape, balance, scale=10**exponent, seed=seed)
     u, s, vt = np.linalg.svd(data.beta.reshape(data.outputs, -1), full_matrices=False)
     rank = min(shape[1], len(s))
     assume(overlap(network, data) < 1e4)  # a saddle is another end

@@ -10,17 +10,11 @@ from numpy.testing import assert_allclose
 import biasfree as bf
 import oracles
 from biasfree.theory import aligned_modes, linear_flow, mode_course, mode_time, modes_flow
+from oracles import white_task
 from refusals import invalid, refused
 
 seeds, depths = integers(0, 2**31), integers(1, 12)
 EPS = np.finfo(float).eps
-
-
-def task(d, k, seed, *, size=1.0):
-    """Gaussian targets of inputs with Σ = size²·I to rounding."""
-    rng = np.random.default_rng(seed)
-    data = bf.data.whiten(bf.Dataset(rng.normal(size=(9, d)), rng.normal(size=(9, k))))
-    return bf.Dataset(size * data.x, data.y)
 
 
 def exact_clock(a, s, depth):
@@ -102,7 +96,7 @@ def test_course_obeys_its_equation(depth, exponent, s):
 )
 def test_modes_are_the_flow_of_the_raw_network(depth, d, k, seed, low, size):
     """DOP853 on the weights, any Σ = νI."""
-    data = task(d, k, seed, size=size)
+    data = white_task(d, k, seed, size=size)
     strengths = np.random.default_rng(seed).uniform(low, 2 * low, size=min(d, k))
     network = aligned_modes(data, width=6, depth=depth, strengths=strengths, seed=seed)
     ts = np.linspace(0, 5, 4)
@@ -115,7 +109,7 @@ def test_modes_are_the_flow_of_the_raw_network(depth, d, k, seed, low, size):
 @settings(max_examples=9)
 @given(depth=sampled_from([2, 3, 4]), seed=seeds, exponent=sampled_from([-1, -2, -3]))
 def test_simulator_agrees(depth, seed, exponent):
-    data = task(3, 2, seed)
+    data = white_task(3, 2, seed)
     network = aligned_modes(
         data, width=4, depth=depth, strengths=[10.0**exponent, 10.0**exponent / 2], seed=seed
     )
@@ -131,7 +125,7 @@ def test_simulator_agrees(depth, seed, exponent):
 @settings(max_examples=30)
 @given(d=integers(1, 6), k=integers(1, 6), seed=seeds, exponent=floats(-12, 0), size=floats(0.3, 3))
 def test_two_layers_are_the_general_solution(d, k, seed, exponent, size):
-    data = task(d, k, seed, size=size)
+    data = white_task(d, k, seed, size=size)
     network = aligned_modes(data, width=7, depth=2, strengths=10**exponent, seed=seed)
     ts = [0, 0.5, 3, 20, np.inf]
     one, other = modes_flow(network, data, ts).maps, linear_flow(network, data, ts).maps
