@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,50 +64,31 @@ def diagnose(
 ) -> None:
     """Diagnose whether a linear model would do as well, and what keeps a network linear."""
     from biasfree.diagnostics.advice import diagnose as diagnosed
+    from biasfree.diagnostics.advice import diagnose_checkpoints
     from biasfree.files import replacing, writable
     from biasfree.networks import load_network
 
     for file in (json_file, html_file):
         if file is not None:
             writable(file)
+    result: Any
     if model is not None and model.is_dir():
-        _trend(model, data, target, leak, json_file, html_file)
-        return
-    network = None if model is None else load_network(model, leak=leak)
-    if model is None and leak is not None:
-        raise ValueError("--leak needs a model; pass one with --model.")
-    if data is None and target is not None:
-        raise ValueError("--target needs a .csv file; pass one.")
-    with _interruptible():
-        report = diagnosed(network, data, target, compare=compare, unseen=unseen)
-    typer.echo(str(report))
-    if model is not None and model.suffix.lower() != ".npz" and leak is None:
+        if data is None:
+            raise ValueError(f"the checkpoints of {model} need data to be measured on; pass a file.")
+        result = diagnose_checkpoints(None, model, data, target, leak=leak)
+    else:
+        network = None if model is None else load_network(model, leak=leak)
+        if model is None and leak is not None:
+            raise ValueError("--leak needs a model; pass one with --model.")
+        if data is None and target is not None:
+            raise ValueError("--target needs a .csv file; pass one.")
+        with _interruptible():
+            result = diagnosed(network, data, target, compare=compare, unseen=unseen)
+    typer.echo(str(result))
+    if model is not None and model.is_file() and model.suffix.lower() != ".npz" and leak is None:
         typer.echo(f"Note: {model.name} does not store the activation; leak 0 (ReLU) is assumed, see --leak.")
     if json_file is not None:
         with replacing(json_file) as stream:
-            stream.write(report.to_json().encode())
+            stream.write(result.to_json().encode())
     if html_file is not None:
-        report.save_html(html_file)
-
-
-def _trend(
-    folder: Path,
-    data: Path | None,
-    target: str | None,
-    leak: float | None,
-    json_file: Path | None,
-    html_file: Path | None,
-) -> None:
-    """Print the trend over the checkpoints of a folder."""
-    from biasfree.diagnostics.advice import diagnose_checkpoints
-    from biasfree.files import replacing
-
-    if data is None:
-        raise ValueError(f"the checkpoints of {folder} need data to be measured on; pass a file.")
-    trend = diagnose_checkpoints(None, folder, data, target, leak=leak)
-    typer.echo(str(trend))
-    if json_file is not None:
-        with replacing(json_file) as file:
-            file.write(trend.to_json().encode())
-    if html_file is not None:
-        trend.save_html(html_file)
+        result.save_html(html_file)
