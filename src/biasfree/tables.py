@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,11 @@ def printed(table: Table, *, width: int = 110) -> str:
     with console.capture() as captured:
         console.print(drawn)
     return captured.get()
+
+
+def wrapped(lines: Iterable[str], *, width: int = 110) -> str:
+    """Sentences for a terminal of that width, each on lines of its own."""
+    return "".join(f"{textwrap.fill(line, width, break_on_hyphens=False)}\n" for line in lines)
 
 
 def as_json(value: Any) -> Any:

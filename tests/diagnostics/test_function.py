@@ -132,7 +132,6 @@ def test_the_angle_to_the_classifier():
     best = map_distances(lambda x: x @ bf.theory.least_squares(data), data)
     cosine = w @ best.least_squares[0] / np.linalg.norm(w) / np.linalg.norm(best.least_squares)
     assert best.margin_angle == pytest.approx(np.degrees(np.arccos(cosine)), rel=1e-6)
-    assert map_distances(lambda x: x @ w, data, margin=False).margin_angle is None
     flipped = bf.Dataset(np.vstack([x, x[:1]]), np.append(data.y, -data.y[0]))
     assert map_distances(lambda x: x @ w, flipped).margin_angle is None
     two = bf.Dataset(x, np.column_stack([data.y, data.y]))

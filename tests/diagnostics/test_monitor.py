@@ -49,18 +49,6 @@ def test_an_initially_nonlinear_model_has_not_ceased_to_be_linear():
     assert "not effectively linear yet" in repr(monitor)
 
 
-@pytest.mark.parametrize("calls", [1, 9, 10, 11, 50, 1001])
-def test_history_stays_short_even_and_ends_with_the_last(calls):
-    monitor = monitor_of(kept=10)
-    for step in range(calls):
-        monitor(step)
-    steps = [reading.step for reading in monitor.history]
-    assert len(steps) <= 10
-    assert (steps[0], steps[-1]) == (0, calls - 1)
-    assert len(set(np.diff(steps[:-1]))) <= 1
-    assert len(steps) >= min(calls, 5)
-
-
 def test_zero_outputs_several_outputs_and_subsamples():
     several = LinearityMonitor(lambda x: np.stack([x[:, 0], x[:, 0] ** 2], axis=1), DATA.x, np.ones((60, 2)))
     assert several(0).nonlinear > 0.5  # the worst output

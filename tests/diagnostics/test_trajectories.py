@@ -53,7 +53,7 @@ def test_stairs(unit, size, heights, tail, spacing):
         assert plateau.end / unit == pytest.approx(corners[2 * i + 1], abs=slack)
         assert plateau.level / size == pytest.approx(heights[i], rel=1e-9, abs=1e-9)
         assert plateau.finished == (i < len(heights) - 1)
-        assert plateau.map is plateau.nearest is plateau.nonlinear_share is None
+        assert plateau.nearest is None
 
 
 def test_curves_without_plateaus():
@@ -113,14 +113,8 @@ def test_white_flow_goes_from_zero_to_least_squares(scale, leak, n, run):
     # a straight line between saved times may be early or late by a step
     assert first.end == pytest.approx(end, abs=ts[1] + 1e-3 / s)
     assert first.level == pytest.approx(trajectory.loss[0], rel=0.02)
-    assert first.map is not None
-    assert np.linalg.norm(first.map) < 0.01 * s
     (last,) = rest
     assert (last.end, last.finished, last.nearest) == (ts[-1], False, "least squares")
-    assert last.map is not None
-    assert last.nonlinear_share is not None
-    assert last.nonlinear_share < 1e-12
-    assert_allclose(last.map, bf.theory.least_squares(data), rtol=0, atol=float(0.05 * s))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -138,7 +132,6 @@ def test_xor_is_learned_in_four_steps(seed):
         assert before.end < time < after.start
     # least squares has the outputs' energy share 0.15 and so is far from what is learned
     assert [p.nearest for p in found] == ["zero"] + ["other"] * 4
-    assert found[-1].nonlinear_share == pytest.approx(0.85, abs=1e-3)
 
 
 def test_orthogonal_pair_is_learned_in_two_steps():

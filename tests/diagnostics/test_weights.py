@@ -21,12 +21,6 @@ from biasfree.trajectory import Stats
 from refusals import invalid
 
 
-def balance_defect(network):
-    """Of every hidden layer, from the table of a report."""
-    rows = bf.diagnose(network).tables["structure"].rows
-    return tuple(row[1] for row in rows if str(row[0]).startswith("balance of hidden layer"))
-
-
 def random_rotation(n, seed):
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
 
@@ -81,24 +75,6 @@ def test_networks_that_the_assumption_is_not_about():
         oracles.with_biases(rank_one),
     ):
         assert assumption_distance(other) is None
-
-
-@given(seed=integers(0, 2**31), scale=floats(1e-100, 1e100))
-def test_balanced_layers(seed, scale):
-    """W₁ = QSAᵀ, W₂ = BSQᵀ have equal Gram matrices QS²Qᵀ; stretching W₂ by √3 leaves (3 − 1)/(3 + 1)."""
-    q, a, b = (random_rotation(3, seed + i) for i in range(3))
-    middle = np.diag([2.0, 1.0, 0.5])
-    first, second = scale * q @ middle @ a, scale * b @ middle @ q.T
-    (found,) = balance_defect(bf.Network((first, second), leak=1.0))
-    assert found < 1e-14
-    (found,) = balance_defect(bf.Network((first, np.sqrt(3) * second), leak=1.0))
-    assert found == pytest.approx(0.5, rel=1e-13)
-
-
-def test_neurons_may_balance_where_matrices_do_not():
-    (found,) = balance_defect(bf.Network((np.eye(2), np.ones((1, 2)))))
-    assert found == pytest.approx(np.sqrt(2) / (np.sqrt(2) + 2), rel=1e-15)
-    assert balance_defect(bf.Network((np.ones((1, 2)),))) == ()
 
 
 @pytest.mark.parametrize("leak", [0.3, 1.0])

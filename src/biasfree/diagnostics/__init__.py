@@ -20,7 +20,7 @@ from biasfree.diagnostics._layers import layer_linearity
 from biasfree.diagnostics._lazy import kernel_movement, laziness, weight_movement
 from biasfree.diagnostics._mirror_test import symmetry
 from biasfree.diagnostics._monitor import LinearityMonitor
-from biasfree.diagnostics._structure import sorted_by_sign, structure_distance
+from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import preparation, target_shares
 from biasfree.diagnostics._trajectories import (
     alignment_time,
@@ -64,7 +64,6 @@ __all__ = [  # noqa: RUF022 - data, function, weights, trajectories
     "stable_rank_of_gram",
     "assumption_distance",
     "structure_distance",
-    "sorted_by_sign",
     "path_norm",
     "direction_clusters",
     "overlaps",

@@ -64,16 +64,13 @@ def outputs(model: Model, x: ArrayLike) -> Float[np.ndarray, "P K"]:
     return values.reshape(len(x), -1)
 
 
-def even_fraction(model: Model, x: ArrayLike | Population) -> float:
+def even_fraction(model: Model, x: ArrayLike) -> float:
     """The fraction of the energy of f in its even part, on the samples x and −x: 0 for odd f, 1 for even f.
 
-    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 if f = 0. For a network of
-    two layers, x may be a `bf.data.Population`: means over infinite data, exact.
+    ⟨f_e²⟩/(⟨f_e²⟩ + ⟨f_o²⟩), f_e = (f(x) + f(−x))/2, f_o = (f(x) − f(−x))/2; 0 if f = 0.
 
     Reference: [ZSL25] Thm. 1, f_e = k·W₂|W₁x| for two layers.
     """
-    if isinstance(x, Population):
-        return infinite.even_share(model, x)
     odd, even = _parts(model, x)
     largest = max(np.abs(odd).max(), np.abs(even).max())
     if largest == 0:
@@ -82,40 +79,23 @@ def even_fraction(model: Model, x: ArrayLike | Population) -> float:
     return float(even_energy / (odd_energy + even_energy))
 
 
-def linear_map(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
+def linear_map(model: Model, x: ArrayLike) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
     """The least-squares linear map w of the odd part of f on the samples: min ⟨(f_o(x) − w·x)²⟩.
 
     For two layers it is exactly c·W₂W₁ if the samples span the input space. Otherwise it is the fit of least
-    norm. (D,) for one output, else (K, D). x may be a `bf.data.Population`, as for `even_fraction`.
+    norm. (D,) for one output, else (K, D).
 
     Reference: [ZSL25] Thm. 1.
     """
-    if isinstance(x, Population):
-        return infinite.exact_map(model, x)[0]
-    return _one_or_all(_fitted(samples(model, x), _parts(model, x)[0]))
-
-
-def effective_map(
-    model: Model, x: ArrayLike | Population
-) -> Float[np.ndarray, "D"] | Float[np.ndarray, "K D"]:
-    """The least-squares linear map w of f on the samples, min ⟨(f(x) − w·x)²⟩; of least norm if not unique.
-
-    It is the best linear replacement of f on these samples. It differs from `linear_map` by the linear fit of
-    the even part of f, which is zero on symmetric inputs. x may be a `bf.data.Population`, as for
-    `even_fraction`.
-
-    Reference: derived here.
-    """
-    if isinstance(x, Population):
-        return infinite.exact_map(model, x)[0]
-    return _one_or_all(_fitted(samples(model, x), outputs(model, x)))
+    w = _fitted(samples(model, x), _parts(model, x)[0])
+    return w[0] if len(w) == 1 else w
 
 
 def nonlinear_share(model: Model, x: ArrayLike | Population) -> Float[np.ndarray, "K"]:
     """N = 1 − R² of the best linear map to the model's outputs, per output: min_w ⟨(f − w·x)²⟩/⟨f²⟩.
 
-    The map has no intercept and ⟨f²⟩ is not centered, so a constant counts as nonlinear. 0 if f = 0. x may be
-    a `bf.data.Population`, as for `even_fraction`.
+    The map has no intercept and ⟨f²⟩ is not centered, so a constant counts as nonlinear. 0 if f = 0. For a
+    network of two layers, x may be a `bf.data.Population`: means over infinite data, exact.
 
     Reference: derived here.
     """
@@ -131,25 +111,19 @@ def unexplained(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Flo
     return np.divide(rest, energy, out=np.zeros_like(rest), where=energy > 0)
 
 
-def map_distances(model: Model, data: Dataset | Population, *, margin: bool = True) -> MapDistances:
+def map_distances(model: Model, data: Dataset) -> MapDistances:
     """The distance of a model's effective linear map from least squares and, for labels, maximum margin.
-
-    The hard-margin classifier takes seconds for thousands of samples of a hundred dimensions, and half a
-    minute for a hundred thousand; `margin=False` skips it.
 
     Reference: [ZSL25] Corollary 6, for where training ends.
     """
-    if isinstance(data, Population):
-        w = infinite.exact_map(model, data)
-    else:
-        w = _fitted(data.x, outputs(model, data.x))
+    w = _fitted(data.x, outputs(model, data.x))
     best = least_squares_fit(data)[0]
     if w.shape != best.shape:
         raise ValueError(f"the model has {len(w)} outputs, but the data have {len(best)}.")
     away, size = np.linalg.norm(w - best, axis=1), np.linalg.norm(best, axis=1)
     distance = np.divide(away, size, out=np.where(away > 0, np.inf, 0.0), where=size > 0)
     angle = np.array([degrees(one, other) for one, other in zip(w, best, strict=True)])
-    classifier = _max_margin(data) if margin and isinstance(data, Dataset) else None
+    classifier = _max_margin(data)
     return MapDistances(w, best, distance, angle, None if classifier is None else degrees(w[0], classifier))
 
 
@@ -219,10 +193,6 @@ def _parts(model: Model, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 def _fitted(x: Float[np.ndarray, "P D"], f: Float[np.ndarray, "P K"]) -> Float[np.ndarray, "K D"]:
     return np.linalg.lstsq(*compressed(x, f), rcond=None)[0].T
-
-
-def _one_or_all(w: Float[np.ndarray, "K D"]) -> np.ndarray:
-    return w[0] if len(w) == 1 else w
 
 
 def _max_margin(data: Dataset) -> Float[np.ndarray, "D"] | None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from biasfree.data import Population
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import check_sizes
 from biasfree.theory.parts import _expectations as means
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def covered(model: object, population: Population) -> Network:
@@ -44,24 +39,9 @@ def even_share(model: object, population: Population) -> float:
     return means.even_mean_square(network, population) / energy if energy > 0 else 0.0
 
 
-def exact_map(model: object, population: Population) -> Float[np.ndarray, "1 D"]:
-    """c·W₂W₁, the linear map nearest to f."""
-    return means.linear_map(covered(model, population))
-
-
 def exact_loss(model: object, population: Population) -> float:
     """E[(y − f)²]/2."""
     return means.square_loss(covered(model, population), population)
-
-
-def distance_from_map(
-    model: object, w: Float[np.ndarray, "1 D"] | Float[np.ndarray, "D"], population: Population
-) -> float:
-    """√E[(f − w·x)²]."""
-    network = covered(model, population)
-    away = (exact_map(network, population) - w).reshape(-1)
-    even = means.even_mean_square(network, population)
-    return float(np.sqrt(population.times_sigma(away) @ away + even))
 
 
 def _of_size_one(network: Network) -> Network:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -88,8 +87,7 @@ class LayerTable:
 
     def __str__(self) -> str:
         lines = (*_LEGEND, *(f"Note: {note}" for note in self.notes))
-        below = "\n".join(textwrap.fill(line, 110) for line in lines)
-        return f"{self._headline()}\n\n{tables.printed(self.table())}\n{below}\n"
+        return f"{self._headline()}\n\n{tables.printed(self.table())}\n{tables.wrapped(lines)}"
 
     def _headline(self) -> str:
         bent = [row.name or "(model)" for row in self.rows if row.acts == "nonlinear"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.arrays import generator, row_norms, whole
-from biasfree.data import Dataset, Population, mirror_pairs
-from biasfree.theory import half_space_defect, random_subset, worst_half_space, worst_half_spaces
+from biasfree.data import Dataset, mirror_pairs
+from biasfree.theory import half_space_defect, random_subset, worst_half_spaces
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -82,7 +82,7 @@ class Symmetry:
 
 
 def symmetry(
-    data: Dataset | Population,
+    data: Dataset,
     *,
     flips: int = 199,
     starts: int | None = None,
@@ -98,15 +98,11 @@ def symmetry(
     are n copies of one set, one is tested; other repeated samples count as independent, and where they are
     copies p is too small. A small p rejects such a distribution; data more symmetric than chance, such as
     mirrored data, have p near 1. In more than two dimensions, at most `subsample` randomly chosen samples
-    enter the search and the null distribution; the defects at the directions found use all samples. Of a
-    `bf.data.Population` nothing is tested: T_x = 0, T_y is that of the even part of y, and p is 1 if there is
-    none, else 0.
+    enter the search and the null distribution; the defects at the directions found use all samples.
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10; the test is derived here.
     """
     flips, subsample = whole("flips", flips), whole("subsample", subsample)
-    if isinstance(data, Population):
-        return _of_population(data, flips)
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
         return _mirrored(len(data), flips)
@@ -142,24 +138,6 @@ def _mirrored(samples: int, flips: int) -> Symmetry:
     return Symmetry(
         True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, flips, (0.0, 0.0), none, none
     )  # fmt: skip
-
-
-def _of_population(population: Population, flips: int) -> Symmetry:
-    """Symmetric inputs; the targets are odd or not, without doubt."""
-    defect, witness = worst_half_space(population)
-    odd = _mirrored(0, flips)
-    if defect <= _ROUNDING:
-        return odd
-    return replace(
-        odd,
-        exact=False,
-        oddness=np.nan,
-        targets=defect,
-        witness_targets=witness,
-        p_targets=0.0,
-        p_value=0.0,
-        searched=(0.0, defect),
-    )
 
 
 def _starts(data: Dataset) -> int:

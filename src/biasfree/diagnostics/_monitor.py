@@ -51,10 +51,9 @@ class LinearityMonitor:
         print(monitor)
 
     N = 1 − R² of the best linear map to the outputs on x, for the worst output; above `threshold` the model
-    is not effectively linear. At most `samples` samples, chosen once at random, are used. `history` keeps at
-    most `kept` readings, evenly thinned, always with the last. `left_at` is the step at which the model
-    ceased to be effectively linear, None while it is or before it has been. A call does not change a PyTorch
-    model.
+    is not effectively linear. At most `samples` samples, chosen once at random, are used. `history` has all
+    readings. `left_at` is the step at which the model ceased to be effectively linear, None while it is or
+    before it has been. A call does not change a PyTorch model.
 
     `csv` names a file to which every reading is appended as a line; `writer` has `add_scalar(name, value,
     step)`, as TensorBoard's. `Trainer(callbacks=[monitor])` of Lightning measures every `every` steps and
@@ -73,7 +72,6 @@ class LinearityMonitor:
         *,
         threshold: float = 0.01,
         samples: int = 1000,
-        kept: int = 200,
         seed: int = 0,
         csv: str | os.PathLike[str] | None = None,
         writer: Any = None,
@@ -85,7 +83,7 @@ class LinearityMonitor:
         if not callable(model):
             raise ValueError(f"the model must be a torch.nn.Module or a function of x, got {model!r}.")
         chosen = np.sort(generator(seed).permutation(len(x))[: whole("samples", samples)])
-        self.threshold, self.kept = positive("threshold", threshold), whole("kept", kept, at_least=2)
+        self.threshold = positive("threshold", threshold)
         self.history: list[Reading] = []
         self.left_at: int | None = None
         self._was_linear = False
@@ -98,8 +96,6 @@ class LinearityMonitor:
                 f"the {len(chosen)} samples are linearly independent, so every function is linear on them; "
                 f"pass more than {len(chosen)} samples, or more than samples={samples}."
             )
-        self._stride = 1
-        self._calls = 0
         self.failures = 0
         self.every = whole("every", every)
         self._last_step: int | None = None
@@ -121,7 +117,7 @@ class LinearityMonitor:
             self._was_linear, self.left_at = True, None
         elif self._was_linear and self.left_at is None:
             self.left_at = reading.step
-        self._keep(reading)
+        self.history.append(reading)
         return reading
 
     def _log(self, reading: Reading) -> None:
@@ -179,18 +175,6 @@ class LinearityMonitor:
         if f.shape != self._y.shape:
             raise ValueError(f"the model has {f.shape[1]} outputs, but y has {self._y.shape[1]} per sample.")
         return residual_share(self._y, f)
-
-    def _keep(self, reading: Reading) -> None:
-        """Keep every `_stride`-th reading and the last; if there are too many, drop every second one."""
-        if self.history and (self._calls - 1) % self._stride:
-            self.history.pop()
-        self.history.append(reading)
-        self._calls += 1
-        if len(self.history) > self.kept:
-            self.history = (
-                self.history[::2] if len(self.history) % 2 else [*self.history[::2], self.history[-1]]
-            )
-            self._stride *= 2
 
     @property
     def state_key(self) -> str:

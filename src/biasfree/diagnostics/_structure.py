@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,25 +51,6 @@ def structure_distance(network: Network) -> Structure | None:
         return None
     parts, (linear, relu) = nearer[0], (np.nan if one is None else one[1] for one in found)
     return Structure(linear, relu, parts.r, parts.neurons, parts.imbalance, _orders(parts))
-
-
-def sorted_by_sign(network: Network) -> Network:
-    """The same network with the neurons of every hidden layer in the order of `structure_distance`.
-
-    W_l → W_l[order_l][:, order_{l−1}], b_l → b_l[order_l]. For the orders, several outputs are projected
-    on the leading left singular vector of the last layer. Without the structure nothing changes.
-
-    Reference: [ZSL25] Fig. 3 (TMLR 5), neurons permuted by sign.
-    """
-    *below, last = network.weights
-    along = np.linalg.svd(last)[0][:, 0] if len(last) > 1 else np.ones(1)
-    structure = structure_distance(Network((*below, (along @ last)[None]), leak=network.leak))
-    hidden = [np.arange(width) for width in network.sizes[1:-1]] if structure is None else structure.orders
-    every = [np.arange(network.sizes[0]), *hidden, np.arange(network.sizes[-1])]
-    moved = zip(network.weights, pairwise(every), strict=True)
-    weights = tuple(w[np.ix_(rows, columns)] for w, (columns, rows) in moved)
-    biases = network.biases and tuple(b[rows] for b, rows in zip(network.biases, every[1:], strict=True))
-    return Network(weights, leak=network.leak, biases=biases)
 
 
 def _fitted(weights: tuple[np.ndarray, ...], leak: float) -> tuple[DeepParts, float] | None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from biasfree.arrays import non_negative, positive
 from biasfree.data import Dataset, Population
-from biasfree.diagnostics._function import Model, effective_map, nonlinear_share, outputs
-from biasfree.diagnostics._infinite_data import distance_from_map
+from biasfree.diagnostics._function import Model, outputs
 from biasfree.diagnostics._weights import conserved
 from biasfree.networks import Network
 from biasfree.theory import least_squares_fit
@@ -30,10 +29,9 @@ _NEAR = 0.1  # largest rms distance of f from a map, over the rms target, to cou
 class Plateau:
     """A time interval in which the loss hardly decreases.
 
-    `level` is the loss in the middle of the interval; `finished` is False if the run ends on the plateau. At
-    the saved time nearest to the middle, `map` is the effective linear map of the network on the data, (D,)
-    or (K, D), `nonlinear_share` is N of the worst output, and `nearest` tells whether the network is near
-    "zero", "least squares" or "other". These three are None without data or saved weights.
+    `level` is the loss in the middle of the interval; `finished` is False if the run ends on the plateau.
+    `nearest` tells whether the network at the saved time nearest to the middle is near "zero", "least
+    squares" or "other"; None without data or saved weights.
 
     At `end` the loss begins to fall. `bf.theory.escape_time` predicts a later time, the middle of the fall.
     """
@@ -42,8 +40,6 @@ class Plateau:
     end: float
     level: float
     finished: bool
-    map: Float[np.ndarray, "*K D"] | None = None
-    nonlinear_share: float | None = None
     nearest: str | None = None
 
 
@@ -71,7 +67,7 @@ class Margins:
 
 def plateaus(
     trajectory: Trajectory | MapTrajectory,
-    data: Dataset | Population | None = None,
+    data: Dataset | None = None,
     *,
     fall: float = 0.02,
     slower: float = 10.0,
@@ -198,20 +194,16 @@ def _reached(ts: np.ndarray, loss: np.ndarray, levels: np.ndarray) -> np.ndarray
 
 def _plateau(
     trajectory: Trajectory | MapTrajectory,
-    data: Dataset | Population | None,
+    data: Dataset | None,
     ts: np.ndarray,
     loss: np.ndarray,
     start: float,
     end: float,
 ) -> Plateau:
     middle = (start + end) / 2
-    common = (start, end, float(np.interp(middle, ts, loss)), bool(end < ts[-1]))
     network = _network_at(trajectory, int(np.argmin(np.abs(ts - middle))))
-    if data is None or network is None:
-        return Plateau(*common)
-    x = data if isinstance(data, Population) else data.x
-    share = float(nonlinear_share(network, x).max())
-    return Plateau(*common, effective_map(network, x), share, _nearest(network, data))
+    nearest = None if data is None or network is None else _nearest(network, data)
+    return Plateau(start, end, float(np.interp(middle, ts, loss)), bool(end < ts[-1]), nearest)
 
 
 def _network_at(trajectory: Trajectory | MapTrajectory, i: int) -> Network | None:
@@ -220,18 +212,12 @@ def _network_at(trajectory: Trajectory | MapTrajectory, i: int) -> Network | Non
     return trajectory[i] if trajectory.weights else None
 
 
-def _nearest(network: Network, data: Dataset | Population) -> str:
+def _nearest(network: Network, data: Dataset) -> str:
     best = least_squares_fit(data)[0]
-    if isinstance(data, Population):
-        distances = [distance_from_map(network, w, data) for w in (np.zeros_like(best), best)]
-        size = np.sqrt(data.mean_square)
-    else:
-        f = outputs(network, data.x)
-        distances = [float(np.linalg.norm(f)), float(np.linalg.norm(f - data.x @ best.T))]
-        size = float(np.linalg.norm(data.targets))
-    apart = dict(zip(("zero", "least squares"), distances, strict=True))
+    f = outputs(network, data.x)
+    apart = {"zero": np.linalg.norm(f), "least squares": np.linalg.norm(f - data.x @ best.T)}
     name = min(apart, key=lambda name: apart[name])
-    return name if apart[name] <= _NEAR * size else "other"
+    return name if apart[name] <= _NEAR * np.linalg.norm(data.targets) else "other"
 
 
 def _first(trajectory: Trajectory, holds: np.ndarray) -> float | None:

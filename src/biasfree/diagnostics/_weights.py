@@ -130,22 +130,6 @@ def half_norm(network: Network) -> float:
     return float(np.sum(network.norms**2) / 2)
 
 
-def balance_defect(network: Network) -> tuple[float, ...]:
-    """|WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|) of every hidden layer, W into it and V out of it; 0 for zero weights.
-
-    Gradient flow conserves `conserved`, so training from small initial weights ends balanced. A bias counts
-    as one more incoming weight of its neuron.
-
-    Reference: [ZSL25] Eq. 36 for two linear layers.
-    """
-    found = []
-    for w, v in _layer_pairs(network):
-        size = max(np.abs(w).max(), np.abs(v).max()) or 1.0  # no square under- or overflows
-        into, out = (w / size) @ (w / size).T, (v / size).T @ (v / size)
-        found.append(float(np.linalg.norm(into - out) / (np.linalg.norm(into) + np.linalg.norm(out) or 1.0)))
-    return tuple(found)
-
-
 def conserved(network: Network) -> tuple[Float[np.ndarray, "*H H"], ...]:
     """The quantities that gradient flow conserves, per hidden layer.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.data import Dataset
-from biasfree.diagnostics import even_fraction, nonlinear_share, sorted_by_sign
+from biasfree.diagnostics import even_fraction, nonlinear_share, structure_distance
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -94,7 +94,10 @@ def _moment(network: Network, data: Dataset) -> dict[str, Any]:
         "singular": [np.linalg.svd(w, compute_uv=False)[:SINGULAR].tolist() for w in network.weights[:-1]],
     }
     if network.depth == 3:
-        middle = sorted_by_sign(network).weights[1]
+        structure = structure_distance(network)
+        middle = network.weights[1]
+        if structure is not None:  # neurons by sign
+            middle = middle[np.ix_(structure.orders[1], structure.orders[0])]
         largest = float(np.abs(middle).max()) or 1.0
         moment |= {"largest": largest, "matrix": packed(np.rint(127 * middle / largest), "i1")}
     return moment

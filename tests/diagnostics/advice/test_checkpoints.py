@@ -55,17 +55,13 @@ def test_the_trend_of_a_folder(run, tmp_path):
     assert "step_100.pt" in str(trend)
 
 
-def test_models_may_be_built_or_read_from_chains_and_layers_are_measured(run):
+def test_models_may_be_built_or_read_from_chains(run):
     _, folder, data = run
     built = bf.diagnose_checkpoints(
         lambda: nn.Sequential(nn.Linear(3, 8, bias=False), nn.ReLU(), nn.Linear(8, 1, bias=False)),
         [folder / "step_0.pt", folder / "step_100.pt"],
         *data,
-        layers=True,
     )
-    bent = [[one.acts == "nonlinear" for one in row.layers.rows] for row in built.rows if row.layers]
-    assert bent == [[False, False, True, False], [True, False, True, False]]
-    assert built.table().rows[0][-1] == "1"
     for step in (0, 100):
         torch.save(torch.load(folder / f"step_{step}.pt")["state_dict"], folder / f"plain{step}.pth")
     plain = bf.diagnose_checkpoints(None, sorted(folder.glob("*.pth")), data)
@@ -162,7 +158,6 @@ def test_refusals(run, tmp_path):
         (3, r"must be a torch\.nn\.Module, a function that builds one, or None, got a int"),
     ):
         invalid(message, bf.diagnose_checkpoints, wrong, folder, data)
-    invalid("layers=True needs a torch", bf.diagnose_checkpoints, None, folder, data, layers=True)
     with pytest.raises(ValueError, match="leak is only for checkpoints without a model"):
         bf.diagnose_checkpoints(model, folder, data, leak=0.1)
     invalid(r"no folder .*absent; check the path", bf.diagnose_checkpoints, model, tmp_path / "absent", data)

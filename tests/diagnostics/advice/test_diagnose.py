@@ -243,7 +243,7 @@ def test_report_as_text_json_and_page(tmp_path):
     record = json.loads(report.to_json())
     assert record["verdict"] == report.verdict
     assert set(record["tables"]) == set(report.tables) == {
-        "scores", "data", "targets", "preparation", "function", "layers", "structure", "theory",
+        "scores", "data", "targets", "preparation", "function", "layers", "theory",
     }  # fmt: skip
     report.save_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()

@@ -6,21 +6,17 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from biasfree import pages, tables
 from biasfree.arguments import public
 from biasfree.arrays import positive, whole
-from biasfree.diagnostics._function import outputs
-from biasfree.diagnostics._layers import LayerTable, layer_linearity
 from biasfree.diagnostics.advice._competitors import MISSING, Competitors, installed
 from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.diagnostics.advice._samples import Samples, samples_of
-from biasfree.diagnostics.advice._stages import Request, task_for
-from biasfree.diagnostics.advice._state import Thresholds
-from biasfree.diagnostics.advice._subject import subject_of
+from biasfree.diagnostics.advice._subject import subject_of, targets_for
 from biasfree.diagnostics.advice._wording import amount, percent
 from biasfree.files import replacing
 from biasfree.networks import (
@@ -45,8 +41,7 @@ class Checkpoint:
 
     `step` is the number in the file's name, else its place in the order. `gain` is the score less that of the
     best linear map, on samples held out from its fit, `error` its standard error; None where there are too
-    few samples. `nonlinear` is N, for the worst output; `nonaffine` the same with an intercept. `layers` is
-    None unless it was asked for.
+    few samples. `nonlinear` is N, for the worst output; `nonaffine` the same with an intercept.
     """
 
     step: int
@@ -56,7 +51,6 @@ class Checkpoint:
     error: float | None
     nonlinear: float
     nonaffine: float
-    layers: LayerTable | None = None
 
 
 @dataclass(frozen=True)
@@ -108,12 +102,7 @@ class Trend:
     def table(self) -> Table:
         """The checkpoints as a table for a terminal or a page."""
         columns = ("step", "file", self.measure, "gain over linear", "standard error", "N", "affine N")
-        with_layers = any(row.layers is not None for row in self.rows)
-        rows = [
-            (row.step, row.name, row.score, row.gain, row.error, row.nonlinear, row.nonaffine, *_bent(row))
-            for row in self.rows
-        ]
-        return Table("Checkpoints", (*columns, *(["nonlinear layers"] if with_layers else [])), tuple(rows))
+        return Table("Checkpoints", columns, tuple(map(astuple, self.rows)))
 
     def to_json(self) -> str:
         """The trend as JSON."""
@@ -168,7 +157,6 @@ def diagnose_checkpoints(
     data: Any,
     y: Any = None,
     *,
-    layers: bool = False,
     output: int | str | None = None,
     task: Literal["regression", "classification"] | None = None,
     classes: Sequence[Any] | None = None,
@@ -182,8 +170,7 @@ def diagnose_checkpoints(
     None for checkpoints of Linear layers with (leaky) ReLU of slope `leak`. `checkpoints` is a folder, also
     with subfolders, or a list of files: `.pt`, `.pth`, `.ckpt`, `.safetensors`, or `.npz` of
     `Network.save`. They are read as weights only, and sorted so that step 9 comes before step 10; a list
-    keeps its order. `data`, `y`, `output`, `task` and `classes` are those of `bf.diagnose`. `layers=True`
-    measures every layer too, as `bf.diagnostics.layer_linearity`.
+    keeps its order. `data`, `y`, `output`, `task` and `classes` are those of `bf.diagnose`.
 
     Reference: derived here.
     """
@@ -197,57 +184,37 @@ def diagnose_checkpoints(
                 f"{type(model).__name__}."
             )
         model = model()
-    if layers and model is None:
-        raise ValueError("layers=True needs a torch.nn.Module; pass one as model.")
     samples = samples_of(data, y, seed=seed)
     known = checkpoint_steps(files)
-    limits = Thresholds(nonlinear_above, rejected_below=1.0, residual_above=1.0)  # only the first is used
     rows = []
     last = None
     versus = None
     with _each(model, leak) as load:
         for i, file in enumerate(files):
             subject = subject_of(load(file), samples, output=output)
-            request = Request(subject, samples, limits, 1, seed, task, classes, unseen=True, compare=False)
-            given = task_for(subject, samples, request)
-            dataset = given.dataset(samples.x, outputs(subject.function, samples.x[:2]).shape[1])
+            given, dataset = targets_for(subject, samples, task=task, classes=classes)
             last = Measurements(subject, dataset, flips=1, seed=seed, task=given)
             versus = versus or last.competitors  # of the data, the same for all checkpoints
-            made = _layers(model, samples, nonlinear_above, seed) if layers else None
-            rows.append(_row(last, versus, known[i] if known else i + 1, file.name, made))
+            rows.append(_row(last, versus, known[i] if known else i + 1, file.name))
     assert last is not None
     assert last.task is not None
     linear = None if versus is None else versus.best.value
     return Trend(tuple(rows), last.task.measure, linear, nonlinear_above, _notes(samples, known is not None))
 
 
-def _row(
-    found: Measurements, versus: Competitors | None, step: int, name: str, layers: LayerTable | None
-) -> Checkpoint:
+def _row(found: Measurements, versus: Competitors | None, step: int, name: str) -> Checkpoint:
     assert found.score is not None
     assert found.nonlinear is not None
     assert found.beyond_affine is not None
     nonlinear, nonaffine = float(found.nonlinear.max()), float(found.beyond_affine.max())
     gain = None if versus is None else found.score_on(versus.tested).minus(versus.best)
     value, error = (None, None) if gain is None else (gain.value, gain.error)
-    return Checkpoint(step, name, found.score.value, value, error, nonlinear, nonaffine, layers)
-
-
-def _layers(model: Any, samples: Samples, above: float, seed: int) -> LayerTable:
-    x = samples.x.reshape(len(samples), *(samples.shape or samples.x.shape[1:]))
-    return layer_linearity(model, x, nonlinear_above=above, seed=seed)
+    return Checkpoint(step, name, found.score.value, value, error, nonlinear, nonaffine)
 
 
 def _gains(gain: float, error: float) -> bool:
     """Whether a gain is larger than two standard errors; a tie is not."""
     return side(2 * error, gain, terms=_ROUNDINGS, size=1.0) < 0
-
-
-def _bent(row: Checkpoint) -> tuple[str, ...]:
-    """The nonlinear layers of a checkpoint, in a cell of their own."""
-    if row.layers is None:
-        return ()
-    return (", ".join(one.name or "(model)" for one in row.layers.rows if one.acts == "nonlinear") or "none",)
 
 
 def _notes(samples: Samples, known: bool) -> tuple[str, ...]:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from biasfree.arguments import public
 from biasfree.arrays import affordable, non_negative, positive, whole
-from biasfree.data import Population
-from biasfree.diagnostics._function import nonlinear_share, square_loss
-from biasfree.diagnostics._layers import layer_linearity
-from biasfree.diagnostics._lazy import laziness
-from biasfree.diagnostics._targets import target_shares
+from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.diagnostics.advice._report import Report
 from biasfree.diagnostics.advice._samples import Samples, samples_of
-from biasfree.diagnostics.advice._stages import Request, refined
+from biasfree.diagnostics.advice._stages import refined
 from biasfree.diagnostics.advice._state import Thresholds
-from biasfree.diagnostics.advice._subject import Subject, subject_of
-from biasfree.networks import is_module
-from biasfree.tables import Table
+from biasfree.diagnostics.advice._subject import Subject, subject_of, targets_for
 from biasfree.trajectory import Trajectory
-
-_SAMPLED = 2000  # samples of infinite data on which a model and its competitors are compared
 
 
 @public
@@ -51,8 +42,7 @@ def diagnose(
     function of the samples. `data` is a `bf.Dataset`, a pair (x, y), x with `y` as the third argument, a data
     frame with the name of its target column as `y`, a PyTorch Dataset or DataLoader, or the name of a file.
     Samples and outputs have any shape. At least one of model and data is needed. A `bf.Trajectory` stands for
-    its last network, and a note says how lazy its training was. A `bf.data.Population` stands for samples of
-    it, and a table has the exact means for networks of two layers.
+    its last network.
 
     `report.answer` compares the model with linear maps and a kernel machine, which are fitted to some samples
     and tested on others: by R² for numbers, by accuracy and cross entropy for classes. Differences count if
@@ -94,64 +84,16 @@ def diagnose(
         leak = non_negative("leak", leak)
         if model is None:
             raise ValueError("leak needs a model; pass one.")
-    run = model if isinstance(model, Trajectory) else None
-    population = data if isinstance(data, Population) else None
-    if run is not None:
-        model = run[-1]
-    if population is not None:
-        data, unseen = population.sample(_SAMPLED, seed), True
+    if isinstance(model, Trajectory):
+        model = model[-1]
     samples = None if data is None else samples_of(data, y, seed=seed)
     subject = None if model is None else subject_of(model, samples, leak=leak, output=output)
     _check_inputs(subject, samples)
-    request = Request(subject, samples, thresholds, flips, seed, task, classes, unseen, compare)
-    report = _with_layers(refined(request, watch), model, samples, seed=seed)
-    if population is not None:
-        report = _with_exact_means(report, population, seed)
-    return report if run is None else _with_laziness(report, run)
-
-
-def _with_laziness(report: Report, run: Trajectory) -> Report:
-    """The report on the last network of a run, with a note on how lazy its training was."""
-    if report.data is None:
-        return report
-    return replace(report, notes=(f"{laziness(run, report.data)}", *report.notes))
-
-
-def _with_exact_means(report: Report, population: Population, seed: int) -> Report:
-    """The report on samples of infinite data, with the exact means where there are formulas for them."""
-    note = f"the data are infinite: scores and tests use {_SAMPLED:,} of its samples (seed {seed})"
-    network = None if report.subject is None else report.subject.network
-    if network is None or network.depth != 2 or network.biases is not None or network.sizes[-1] != 1:
-        return replace(report, notes=(f"{note}.", *report.notes))
-    rows = (
-        ("R² of this model", 1 - 2 * square_loss(network, population) / population.mean_square),
-        ("R² of the best linear map", target_shares(population).total.linear),
-        (
-            "N, the share of its outputs that no linear map explains",
-            *nonlinear_share(network, population).tolist(),
-        ),
-    )
-    exact = Table("Infinite data, exact", ("quantity", "value"), rows)
-    notes = (f"{note}; the table of infinite data has exact means.", *report.notes)
-    return replace(report, notes=notes, tables={**report.tables, "infinite data": exact})
-
-
-def _with_layers(report: Report, model: Any, samples: Samples | None, *, seed: int) -> Report:
-    """The report with a table of the model's modules as functions; the same report for other models."""
-    readable = report.subject is None or report.subject.network is not None
-    if samples is None or readable or not is_module(model):
-        return report
-    x = samples.x.reshape(len(samples), *(samples.shape or samples.x.shape[1:]))
-    try:
-        found = layer_linearity(model, x, nonlinear_above=report.thresholds["nonlinear_above"], seed=seed)
-    except KeyboardInterrupt:
-        note = "interrupted: the layers were not measured; the report is complete without them."
-        return replace(report, notes=(note, *report.notes))
-    except Exception as error:  # hooks are not for every model; the report is complete without them
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return replace(report, notes=(*report.notes, f"the layers could not be measured: {reason}"))
-    notes = tuple(f"layers: {note}" for note in found.notes)
-    return replace(report, tables={**report.tables, "modules": found.table()}, notes=(*report.notes, *notes))
+    measured = Measurements(subject, None, flips, seed)
+    if samples is not None:
+        found, data = targets_for(subject, samples, task=task, classes=classes)
+        measured = Measurements(subject, data, flips, seed, found, samples.notes)
+    return refined(measured, thresholds, unseen=unseen, compare=compare, watch=watch)
 
 
 def _check_flips(flips: int, rejected_below: float) -> None:

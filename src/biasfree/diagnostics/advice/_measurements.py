@@ -20,6 +20,7 @@ from biasfree.diagnostics.advice._peers import Peers, peers
 from biasfree.diagnostics.advice._study import STUDIED, study_of, symmetry_of
 from biasfree.diagnostics.advice._subject import Subject
 from biasfree.diagnostics.advice._task import Difference, Reading, Score, Task, logits_of, reading_of
+from biasfree.networks import Network
 from biasfree.theory import Coverage, coverage
 from biasfree.ties import side
 
@@ -32,7 +33,7 @@ _HOMOGENEOUS = 0.02  # defect of f(ax) = a·f(x) that half precision leaves
 _MOMENTS = 1e-6  # symmetry defect that single precision leaves of one that is exactly zero
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Measurements:
     """All measurements of a model, a dataset or both, computed on first access; None if not applicable."""
 
@@ -41,9 +42,16 @@ class Measurements:
     flips: int
     seed: int
     task: Task | None = None
+    notes: tuple[str, ...] = ()
+    """What is to be said of the samples."""
     compare: bool = False
     brief: bool = False
     """Whether to leave out what the answer does not need."""
+
+    @property
+    def network(self) -> Network | None:
+        """The model as a network, if it can be read as one."""
+        return None if self.subject is None else self.subject.network
 
     @cached_property
     def study(self) -> Dataset | None:
@@ -118,9 +126,9 @@ class Measurements:
         """
         if self.data is not None:
             return np.concatenate([self.data.x, -self.data.x]) if self.independent else self.data.x
-        if self.subject is None or self.subject.network is None:
+        if self.network is None:
             return None
-        drawn = np.random.default_rng(self.seed).normal(size=(PROBES, self.subject.network.sizes[0]))
+        drawn = np.random.default_rng(self.seed).normal(size=(PROBES, self.network.sizes[0]))
         return np.concatenate([drawn, -drawn])
 
     @cached_property
@@ -188,8 +196,8 @@ class Measurements:
         """Whether the model has no biases, as far as is known: f(ax) = a·f(x) for a > 0."""
         if self.subject is None or self.x is None:
             return True
-        if self.subject.network is not None:
-            return self.subject.network.biases is None
+        if self.network is not None:
+            return self.network.biases is None
         defect = homogeneity_defect(self.function, self.x[:20], (0.25, 4.0))
         return side(defect, _HOMOGENEOUS, size=1.0) <= 0
 
@@ -243,8 +251,7 @@ class Measurements:
         """Networks of the model's shape, trained here; None unless they are asked for."""
         if not self.compare or self.competitors is None or self.data is None or self.task is None:
             return None
-        network = None if self.subject is None else self.subject.network
-        return peers(self.data.x, self.task, network, seed=self.seed)
+        return peers(self.data.x, self.task, self.network, seed=self.seed)
 
     @cached_property
     def gain(self) -> Difference | None:
@@ -277,7 +284,7 @@ class Measurements:
     @cached_property
     def coverage(self) -> Coverage | None:
         """The results of the theory, with the defects of their hypotheses; for numbers and for labels ±1."""
-        network = None if self.subject is None else self.subject.network
+        network = self.network
         if network is None or self.data is None or self.brief or network.sizes[-1] != self.data.outputs:
             return None
         if self.task is not None and self.task.is_classes and self.data.outputs > 1:

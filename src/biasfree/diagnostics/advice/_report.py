@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from biasfree.cards import card, scatter
 from biasfree.files import replacing
-from biasfree.tables import Table, shown
+from biasfree.tables import Table, printed, wrapped
 from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -76,25 +76,11 @@ class Report:
         return card(self.answer, (f"Verdict: {self.verdict}",), picture, items=(*self.reasons, *self.notes))
 
     def __str__(self) -> str:
-        from rich.console import Console
-        from rich.table import Table as Drawn
-        from rich.text import Text
-
-        console = Console(width=110, color_system=None)
-        with console.capture() as captured:
-            console.print(Text(self.answer))
-            console.print(Text(f"\nVerdict: {self.verdict}"))
-            for reason in self.reasons:
-                console.print(Text(f"  • {reason} [{reason.page}]"))
-            for table in self.tables.values():
-                drawn = Drawn(
-                    *table.columns, title=table.title, title_justify="left", box=None, pad_edge=False
-                )
-                for row in table.rows if table.brief is None else table.brief:
-                    drawn.add_row(*(Text(shown(cell)) for cell in row))
-                console.print()
-                console.print(drawn)
-            console.print(Text(f"\nThresholds: {self.limits}"))
-            for note in self.notes:
-                console.print(Text(f"Note: {note}"))
-        return captured.get()
+        reasons = (f"  • {reason} [{reason.page}]" for reason in self.reasons)
+        notes = (f"Note: {note}" for note in self.notes)
+        parts = [
+            wrapped([self.answer, "", f"Verdict: {self.verdict}", *reasons]),
+            *map(printed, self.tables.values()),
+            wrapped([f"Thresholds: {self.limits}", *notes]),
+        ]
+        return "\n".join(parts)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
-from biasfree.diagnostics.advice._study import chosen_pairs
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -36,20 +35,10 @@ class Samples:
     shape: tuple[int, ...] | None = None
     columns: tuple[str, ...] | None = None
     """The names of the columns of a data frame."""
-    total: int | None = None
-    """The number of samples that there were to choose from; None if it is not known."""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.x)
-
-    def some(self, n: int, seed: int) -> Samples:
-        """At most n samples, chosen at random, x and −x together; all of them where there are no more."""
-        if len(self) <= n:
-            return self
-        chosen = chosen_pairs(self.x, n, seed=seed)
-        total = self.total or len(self)
-        return Samples(self.x[chosen], self.y[chosen], self.shape, self.columns, total, self.notes)
 
 
 def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBERS) -> Samples:
@@ -77,7 +66,7 @@ def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBER
     if isinstance(data, np.ndarray) or hasattr(data, "__array__"):
         raise ValueError("the targets are missing: pass them as y, diagnose(model, x, y), or pass (x, y).")
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, Sequence | dict):
-        return _of_items(data, None, seed, numbers)
+        return _of_items(data, _stacked, seed, numbers)
     if isinstance(data, Iterable) and not isinstance(data, Sequence | dict | set):
         return _of_stream(iter(data), seed, numbers)
     raise ValueError(
@@ -109,8 +98,7 @@ def _of_frame(frame: Any, y: Any, seed: int, numbers: int) -> Samples:
             f"the columns {', '.join(text)} of the data frame do not hold numbers; encode them, as "
             "pandas.get_dummies does, or leave them out."
         )
-    found = _of_arrays(frame.to_numpy(), y, seed, numbers)
-    return Samples(found.x, found.y, None, tuple(names), found.total, found.notes)
+    return replace(_of_arrays(frame.to_numpy(), y, seed, numbers), columns=tuple(names))
 
 
 def _numpy_kind(kind: Any) -> np.dtype:
@@ -146,7 +134,7 @@ def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
             side = "over" if largest > 1 else "under"
             raise ValueError(f"{name} has entries up to {largest:g}, whose squares {side}flow; rescale them.")
     shape = x.shape[1:] if x.ndim > 2 else None
-    return Samples(x.reshape(len(x), -1), y, shape, None, total, notes)
+    return Samples(x.reshape(len(x), -1), y, shape, notes=notes)
 
 
 def _chosen(total: int, kept: int, seed: int) -> np.ndarray:
@@ -185,30 +173,25 @@ def _of_loader(loader: Any, seed: int, numbers: int) -> Samples:
     """Samples of a PyTorch DataLoader: items of its dataset by index, else of the stream of its batches."""
     source = loader.dataset
     if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
-        return _of_items(source, getattr(loader, "collate_fn", None), seed, numbers)
+        return _of_items(source, getattr(loader, "collate_fn", _stacked), seed, numbers)
     return _of_stream(iter(loader), seed, numbers)
 
 
-def _of_items(source: Any, collate: Any, seed: int, numbers: int) -> Samples:
+def _of_items(source: Any, collate: Callable[[list[Any]], Any], seed: int, numbers: int) -> Samples:
     """Samples of a dataset whose items are pairs, chosen by index; its random state is left as it was."""
     total = len(source)
     if total == 0:
         raise ValueError("the dataset is empty.")
     with _random_state_kept():
-        first = _pair(source[0] if collate is None else collate([source[0]]))
-        size = max(1, as_array("x", first[0]).size)
+        first, _ = _pair(collate([source[0]]))
+        size = max(1, as_array("x", first).size)
         kept = min(total, max(1, numbers // size))
         order = _chosen(total, kept, seed) if kept < total else np.arange(total)
         batches = (order[i : i + 256] for i in range(0, kept, 256))
-        if collate is None:
-            pairs = (_stacked([_pair(source[int(i)]) for i in batch]) for batch in batches)
-        else:
-            pairs = (_pair(collate([source[int(i)] for i in batch])) for batch in batches)
-        xs, ys = zip(*(_arrays(pair) for pair in pairs), strict=True)
+        xs, ys = zip(*(_arrays(collate([source[int(i)] for i in batch])) for batch in batches), strict=True)
     found = _of_arrays(np.concatenate(xs), np.concatenate(ys), seed, numbers)
     said = f"{kept:,} of the {total:,} samples of the dataset are used"
-    notes = () if kept == total else (f"{said}, chosen at random (seed {seed}).",)
-    return Samples(found.x, found.y, found.shape, None, total, notes)
+    return found if kept == total else replace(found, notes=(f"{said}, chosen at random (seed {seed}).",))
 
 
 def _of_stream(batches: Iterator[Any], seed: int, numbers: int) -> Samples:
@@ -216,13 +199,13 @@ def _of_stream(batches: Iterator[Any], seed: int, numbers: int) -> Samples:
     rng, begun = np.random.default_rng([seed, 4]), next(batches, None)
     if begun is None:
         raise ValueError("the iterable of batches (x, y) is empty.")
-    x, y = _arrays(_pair(begun))
+    x, y = _arrays(begun)
     kept = max(1, numbers // max(1, x[0].size))
     keys = rng.random(len(x))
     read = len(x)
     ended = True
     for batch in batches:
-        more_x, more_y = _arrays(_pair(batch))
+        more_x, more_y = _arrays(batch)
         x, y = np.concatenate([x, more_x]), np.concatenate([y, more_y])
         keys, read = np.concatenate([keys, rng.random(len(more_x))]), read + len(more_x)
         if len(x) > 2 * kept:
@@ -233,11 +216,10 @@ def _of_stream(batches: Iterator[Any], seed: int, numbers: int) -> Samples:
     if len(x) > kept:
         x, y, keys = _smallest(kept, keys, x, y)
     found = _of_arrays(x, y, seed, numbers)
-    of = f"the {read:,} samples" if ended else f"the first {read:,} samples"
-    notes = () if len(x) == read and ended else (
-        f"{len(x):,} of {of} of the loader are used, chosen at random (seed {seed}).",
-    )  # fmt: skip
-    return Samples(found.x, found.y, found.shape, None, read if ended else None, notes)
+    if len(x) == read and ended:
+        return found
+    said = f"{len(x):,} of the {'' if ended else 'first '}{read:,} samples of the loader are used"
+    return replace(found, notes=(f"{said}, chosen at random (seed {seed}).",))
 
 
 def _smallest(kept: int, keys: np.ndarray, *arrays: np.ndarray) -> Any:
@@ -256,11 +238,14 @@ def _pair(item: Any) -> tuple[Any, Any]:
     return item[0], item[1]
 
 
-def _arrays(pair: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-    return _thin(pair[0]), labels_or_numbers(pair[1])
+def _arrays(batch: Any) -> tuple[np.ndarray, np.ndarray]:
+    x, y = _pair(batch)
+    return _thin(x), labels_or_numbers(y)
 
 
-def _stacked(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+def _stacked(items: list[Any]) -> tuple[Any, Any]:
+    """A batch of items (x, y) without a loader that would make it."""
+    pairs = [_pair(item) for item in items]
     xs = [as_array("x", x) for x, _ in pairs]
     return np.stack(xs), [y.item() if getattr(y, "ndim", 1) == 0 else y for _, y in pairs]
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
+from biasfree.data import Dataset
 from biasfree.diagnostics.advice._answer import answer
 from biasfree.diagnostics.advice._measurements import PROBES, Measurements
 from biasfree.diagnostics.advice._reasons import reasons
 from biasfree.diagnostics.advice._report import Report
-from biasfree.diagnostics.advice._samples import Samples
 from biasfree.diagnostics.advice._state import Thresholds, state_of
-from biasfree.diagnostics.advice._subject import Subject
+from biasfree.diagnostics.advice._study import chosen_pairs
 from biasfree.diagnostics.advice._tables import tables
-from biasfree.diagnostics.advice._task import Task, task_of
 
 FIRST = 200  # samples of the first answer
 _DIRECT = 1000  # samples up to which there is no first answer
@@ -34,29 +33,22 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What to diagnose, and how."""
-
-    subject: Subject | None
-    samples: Samples | None
-    thresholds: Thresholds
-    flips: int
-    seed: int
-    task: str | None
-    classes: Sequence[Any] | None
-    unseen: bool
-    compare: bool
-
-
-def refined(request: Request, watch: Callable[[Report], object] | None = None) -> Report:
+def refined(
+    whole: Measurements,
+    thresholds: Thresholds,
+    *,
+    unseen: bool = False,
+    compare: bool = False,
+    watch: Callable[[Report], object] | None = None,
+) -> Report:
     """The report on all samples; the last complete one if Ctrl-C ends it before."""
     report: Report | None = None
     try:
-        for one, last in _stages(request):
-            report = one
-            if not last and report.data is not None:
-                _show("", f"From {len(report.data):,} samples: {report.answer}\n")
+        for measured, note in _stages(whole, thresholds, compare):
+            _measure(measured)
+            report = _report(measured, thresholds, unseen, note)
+            if note:
+                _show("", f"From {len(measured.data or ()):,} samples: {report.answer}\n")
             if watch is not None:
                 watch(report)
     except KeyboardInterrupt:
@@ -70,37 +62,23 @@ def refined(request: Request, watch: Callable[[Report], object] | None = None) -
     return report
 
 
-def _stages(request: Request) -> Iterator[tuple[Report, bool]]:
-    """Reports on some samples and on all, then with the networks of `compare`; and whether it is the last."""
-    samples = request.samples
-    given = None if samples is None else task_for(request.subject, samples, request)
-    if samples is not None and len(samples) > _DIRECT:
-        flips = max(39, int(1 / request.thresholds.rejected_below) + 1)
-        few = replace(request, samples=samples.some(FIRST, request.seed), flips=min(flips, request.flips))
-        part = task_for(request.subject, few.samples, request, given)
-        measured = _measured(few, part, brief=True)
-        assert few.samples is not None
-        note = f"from {len(few.samples):,} of the {len(samples):,} samples, chosen at random "
-        note += f"(seed {request.seed})."
-        yield _report(few, measured, note), False
-    measured = _measured(request, given)
-    yield _report(request, measured), not request.compare
-    if request.compare:
-        more = replace(measured, compare=True)
-        known = {name: value for name, value in vars(measured).items() if name not in ("compare", "peers")}
-        vars(more).update(known)
-        _measure(more)
-        yield _report(request, more), True
-
-
-def _measured(request: Request, task: Task | None, *, brief: bool = False) -> Measurements:
-    subject, samples = request.subject, request.samples
-    data = None
-    if samples is not None and task is not None:
-        data = task.dataset(samples.x, _outputs(subject, samples))
-    measured = Measurements(subject, data, request.flips, request.seed, task, brief=brief)
-    _measure(measured)
-    return measured
+def _stages(whole: Measurements, thresholds: Thresholds, compare: bool) -> Iterator[tuple[Measurements, str]]:
+    """Measurements of some samples, with a note, and of all, then with the networks of `compare`."""
+    data, task = whole.data, whole.task
+    if data is not None and task is not None and len(data) > _DIRECT:
+        chosen = chosen_pairs(data.x, FIRST, seed=whole.seed)
+        flips = max(39, int(1 / thresholds.rejected_below) + 1)
+        few = Dataset(data.x[chosen], data.y[chosen])
+        targets = replace(task.rows(chosen), size=None)
+        part = replace(whole, data=few, task=targets, flips=min(flips, whole.flips), brief=True)
+        note = f"from {len(few):,} of the {len(data):,} samples, chosen at random (seed {whole.seed})."
+        yield part, note
+    yield whole, ""
+    if compare:
+        more = copy(whole)
+        more.compare = True
+        del more.peers
+        yield more, ""
 
 
 def _measure(measured: Measurements) -> None:
@@ -118,71 +96,23 @@ def _show(line: str, above: str = "") -> None:
         sys.stderr.flush()
 
 
-def _report(request: Request, measured: Measurements, note: str | None = None) -> Report:
-    state = state_of(measured, request.thresholds, unseen=request.unseen)
+def _report(measured: Measurements, thresholds: Thresholds, unseen: bool, note: str) -> Report:
+    state = state_of(measured, thresholds, unseen=unseen)
     return Report(
         answer=answer(state, measured),
         case=state.case,
         verdict=state.verdict,
-        reasons=reasons(state, measured, request.thresholds),
+        reasons=reasons(state, measured, thresholds),
         tables=tables(measured),
-        thresholds=vars(request.thresholds),
-        notes=(*([] if note is None else [note]), *_notes(measured, request.samples)),
-        subject=request.subject,
+        thresholds=vars(thresholds),
+        notes=(*([note] if note else []), *_notes(measured)),
+        subject=measured.subject,
         data=measured.data,
     )
 
 
-def _outputs(subject: Subject | None, samples: Samples | None) -> int | None:
-    """The number of outputs of the model, None without one."""
-    if subject is None or samples is None:
-        return None
-    if subject.network is not None:
-        return subject.network.sizes[-1]
-    return subject.function(samples.x[:2]).shape[1]
-
-
-def task_for(
-    subject: Subject | None, samples: Samples | None, request: Request, of_all: Task | None = None
-) -> Task:
-    """What the targets are; a part of the samples has the classes of all."""
-    assert samples is not None
-    outputs = _outputs(subject, samples)
-    known = request.classes
-    if known is None and subject is not None:
-        known = subject.classes
-    kind, task = None if subject is None else subject.kind, request.task
-    if of_all is not None:
-        if of_all.classes is None:
-            task = "regression"
-        elif samples.y.ndim == 1 or samples.y.shape[1:] == (1,):
-            known = of_all.classes.tolist()
-    found = task_of(samples.y, outputs=outputs, kind=kind, known=known, task=task)
-    _check_outputs(subject, samples, found, outputs)
-    return found
-
-
-def _check_outputs(subject: Subject | None, samples: Samples, found: Task, outputs: int | None) -> None:
-    if subject is None:
-        return
-    if found.numbers is not None and found.numbers.shape[1] != outputs:
-        if found.numbers.shape[1] == 1 and samples.y.dtype.kind in "iu":
-            raise ValueError(
-                f"{subject.name} has {outputs} outputs, but the labels go from {samples.y.min()} to "
-                f"{samples.y.max()}; labels must be below the number of outputs, or pass classes=."
-            )
-        raise ValueError(
-            f"{subject.name} has {outputs} outputs, but the data have {found.numbers.shape[1]} targets per "
-            "sample."
-        )
-    if found.classes is not None:
-        count = len(found.classes)
-        if outputs not in ((1, 2) if count == 2 else (count,)):
-            raise ValueError(f"{subject.name} has {outputs} outputs, but y has {count} classes.")
-
-
-def _notes(measured: Measurements, samples: Samples | None) -> tuple[str, ...]:
-    notes = [] if samples is None else list(samples.notes)
+def _notes(measured: Measurements) -> tuple[str, ...]:
+    notes = list(measured.notes)
     notes += [] if measured.subject is None else measured.subject.notes
     notes += [] if measured.task is None else measured.task.notes
     data = measured.data

@@ -73,6 +73,13 @@ class State:
     """Numbers that equal their threshold to rounding, and what they count as."""
 
     @property
+    def replacement(self) -> str:
+        """The map that stands for the model; "" if none does."""
+        if self.linear:
+            return "linear"
+        return "a linear map with an intercept" if self.affine else ""
+
+    @property
     def kept_linear(self) -> bool:
         """Whether theory keeps a two-layer network linear on these data, as far as can be seen."""
         return self.has_data and not self.rejected and (self.two_layers or not self.has_model)
@@ -94,7 +101,7 @@ def state_of(measured: Measurements, thresholds: Thresholds, *, unseen: bool = F
         and not seen.exact
         and (sides["p"] < 0 or measured.mirrored_by_design or measured.moments_only)
     )
-    network = None if measured.subject is None else measured.subject.network
+    network = measured.network
     two_layers = network is not None and network.biases is None and (network.depth <= 2 or network.leak == 1)
     unfinished = sides["residual"] > 0
     helps = versus is not None and (versus.flexible_gain.above(gain) or _peers_gain(measured, gain))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import as_array, real
+from biasfree.data import Dataset
 from biasfree.diagnostics.advice._samples import Samples
-from biasfree.diagnostics.advice._task import Kind
+from biasfree.diagnostics.advice._task import Kind, Task, task_of
 from biasfree.networks import Network, function_of, is_module, network_of
 
 if TYPE_CHECKING:
@@ -46,20 +47,38 @@ def subject_of(
     model: Any, samples: Samples | None, *, leak: float | None = None, output: int | str | None = None
 ) -> Subject:
     """The subject for a Network, a PyTorch module, an estimator, a list of weights or any function."""
-    if isinstance(model, Network):
-        _check_no_output("a bf.Network", output)
-        return _of_network(_agreed(model, leak), ())
+    subject = _read(model, samples, leak, output)
+    if leak is None:
+        return subject
+    if subject.network is None:
+        raise ValueError(
+            f"only the outputs of {subject.name} are measured, so leak={leak:g} has no meaning; leave it out."
+        )
+    if subject.network.leak != leak:
+        raise ValueError(
+            f"the leak of the model is {subject.network.leak:g}, but leak={leak:g} was given; leave it out."
+        )
+    return subject
+
+
+def _read(model: Any, samples: Samples | None, leak: float | None, output: int | str | None) -> Subject:
     if is_module(model):
-        return _of_module(model, samples, leak, output)
-    if hasattr(model, "predict") and hasattr(model, "fit") and not isinstance(model, type):
-        return _of_estimator(model, samples, leak, output)
-    if isinstance(model, Sequence) and not isinstance(model, str):
-        _check_no_output("a list of weights", output)
+        return _of_module(model, samples, output)
+    estimator = hasattr(model, "predict") and hasattr(model, "fit") and not isinstance(model, type)
+    weights = isinstance(model, Sequence) and not isinstance(model, str)
+    if output is not None and (isinstance(model, Network) or estimator or weights):
+        raise ValueError(
+            f"a {type(model).__name__} returns one array, so output={output!r} has no meaning; leave it out."
+        )
+    if isinstance(model, Network):
+        return _of_network(model)
+    if estimator:
+        return _of_estimator(model, samples)
+    if weights:
         return _of_weights(model, leak)
     if callable(model) and not isinstance(model, type):
         name = getattr(model, "__name__", type(model).__name__)
         name = "the function" if name == "<lambda>" else name
-        _check_no_leak(name, leak)
         note = f"only the outputs of {name} are measured: it is a function without known weights."
         return Subject(name, _shaped(model, samples, output, _NUMBERS), None, (note,))
     raise ValueError(
@@ -69,25 +88,19 @@ def subject_of(
     )
 
 
-def _of_network(network: Network, notes: tuple[str, ...]) -> Subject:
+def _of_network(network: Network, *notes: str) -> Subject:
     return Subject(repr(network), network, network, notes)
 
 
-def _of_estimator(
-    model: Any, samples: Samples | None, leak: float | None, output: int | str | None
-) -> Subject:
+def _of_estimator(model: Any, samples: Samples | None) -> Subject:
     """An estimator or a pipeline of scikit-learn, or another model with its methods."""
     name, classes = type(model).__name__, getattr(model, "classes_", None)
-    _check_no_output(name, output)
     if isinstance(classes, list):
         raise ValueError(f"{name} predicts several labels per sample; diagnose one of them.")
     classes = None if classes is None else tuple(np.asarray(classes).tolist())
     network = _network_of_estimator(model)
     if network is not None:
-        return Subject(
-            name, _agreed(network, leak), network, (), "numbers" if classes is None else "logits", classes
-        )
-    _check_no_leak(name, leak)
+        return Subject(name, network, network, (), "numbers" if classes is None else "logits", classes)
     method = "predict"
     kind: Kind = "numbers"
     if classes is not None:
@@ -126,12 +139,12 @@ def _of_weights(weights: Sequence[Any], leak: float | None) -> Subject:
     arrays = tuple(as_array(f"W_{i}", w) for i, w in enumerate(weights, 1))
     if len(arrays) == 2 and arrays[0].ndim >= 2 and arrays[1].ndim == 1:
         raise ValueError("a matrix and a vector are not weights; pass data (x, y) as data=(x, y).")
-    network = Network(arrays, leak=0.0 if leak is None else leak)
-    note = () if leak is not None else ("the activation is not given: leak 0 (ReLU) is assumed.",)
-    return _of_network(network, note)
+    if leak is None:
+        return _of_network(Network(arrays), "the activation is not given: leak 0 (ReLU) is assumed.")
+    return _of_network(Network(arrays, leak=leak))
 
 
-def _of_module(model: Any, samples: Samples | None, leak: float | None, output: int | str | None) -> Subject:
+def _of_module(model: Any, samples: Samples | None, output: int | str | None) -> Subject:
     """A module as a network, if that has the same outputs; otherwise as a function."""
     name = type(model).__name__
     function = _shaped(function_of(model, lambda found: picked(found, output)), samples, None, _BATCH)
@@ -140,10 +153,9 @@ def _of_module(model: Any, samples: Samples | None, leak: float | None, output: 
         if samples is not None and samples.x.shape[1] == network.sizes[0]:
             _check_same(network, function, samples.x[:20])
     except ValueError as error:
-        _check_no_leak(name, leak)
         note = f"only the outputs of {name} are measured, not its layers: {error}"
         return Subject(name, function, None, (note,))
-    return _of_network(_agreed(network, leak), ())
+    return _of_network(network)
 
 
 def _check_same(network: Network, function: Callable[[ArrayLike], np.ndarray], x: np.ndarray) -> None:
@@ -154,26 +166,6 @@ def _check_same(network: Network, function: Callable[[ArrayLike], np.ndarray], x
         found, expected, rtol=0.05, atol=0.05 * np.abs(expected).max()
     ):
         raise ValueError("its outputs differ from those of its layers, as happens without a Flatten.")
-
-
-def _check_no_leak(name: str, leak: float | None) -> None:
-    if leak is not None:
-        raise ValueError(
-            f"only the outputs of {name} are measured, so leak={leak:g} has no meaning; leave it out."
-        )
-
-
-def _check_no_output(name: str, output: int | str | None) -> None:
-    if output is not None:
-        raise ValueError(f"{name} returns one array, so output={output!r} has no meaning; leave it out.")
-
-
-def _agreed(network: Network, leak: float | None) -> Network:
-    if leak is not None and leak != network.leak:
-        raise ValueError(
-            f"the leak of the model is {network.leak:g}, but leak={leak:g} was given; leave it out."
-        )
-    return network
 
 
 class WrongOutput(ValueError):
@@ -238,3 +230,38 @@ def _called(
             f"{type(array).__name__} of shape {array.shape} for {len(x)} samples."
         )
     return real("the model's outputs", array.reshape(len(x), -1))
+
+
+def targets_for(
+    subject: Subject | None, samples: Samples, *, task: str | None, classes: Sequence[Any] | None
+) -> tuple[Task, Dataset]:
+    """What the targets are, and the samples with their numbers; the outputs of the model must fit them."""
+    outputs = None if subject is None else _outputs(subject, samples)
+    known = subject.classes if classes is None and subject is not None else classes
+    kind = None if subject is None else subject.kind
+    found = task_of(samples.y, outputs=outputs, kind=kind, known=known, task=task)
+    if subject is not None:
+        _check_outputs(subject.name, samples, found, outputs)
+    return found, found.dataset(samples.x, outputs)
+
+
+def _outputs(subject: Subject, samples: Samples) -> int:
+    if subject.network is not None:
+        return subject.network.sizes[-1]
+    return subject.function(samples.x[:2]).shape[1]
+
+
+def _check_outputs(name: str, samples: Samples, found: Task, outputs: int | None) -> None:
+    if found.numbers is not None and found.numbers.shape[1] != outputs:
+        if found.numbers.shape[1] == 1 and samples.y.dtype.kind in "iu":
+            raise ValueError(
+                f"{name} has {outputs} outputs, but the labels go from {samples.y.min()} to "
+                f"{samples.y.max()}; labels must be below the number of outputs, or pass classes=."
+            )
+        raise ValueError(
+            f"{name} has {outputs} outputs, but the data have {found.numbers.shape[1]} targets per sample."
+        )
+    if found.classes is not None:
+        count = len(found.classes)
+        if outputs not in ((1, 2) if count == 2 else (count,)):
+            raise ValueError(f"{name} has {outputs} outputs, but y has {count} classes.")

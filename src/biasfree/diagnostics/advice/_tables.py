@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.diagnostics._function import even_fraction, homogeneity_defect, map_distances
-from biasfree.diagnostics._structure import structure_distance
 from biasfree.diagnostics._targets import Part, Shares
-from biasfree.diagnostics._weights import (
-    assumption_distance,
-    balance_defect,
-    direction_clusters,
-    layer_summary,
-)
+from biasfree.diagnostics._weights import layer_summary
 from biasfree.diagnostics.advice._measurements import COVERED, Measurements
 from biasfree.diagnostics.advice._task import Difference, Score
 from biasfree.diagnostics.advice._wording import measured_points
@@ -23,8 +16,6 @@ from biasfree.networks import Network
 from biasfree.tables import Table
 
 _MEASURED = ("quantity", "value")
-PARITY = 150  # samples at which a function without known weights is called again, at −x
-MARGIN = 50_000  # numbers in the inputs above which the hard-margin classifier takes too long
 
 
 def tables(measured: Measurements) -> dict[str, Table]:
@@ -39,11 +30,9 @@ def tables(measured: Measurements) -> dict[str, Table]:
         if measured.preparation is not None:
             made["preparation"] = _preparation(measured)
     if measured.nonlinear is not None:
-        made["function"] = _function(measured)
-    network = None if measured.subject is None else measured.subject.network
-    if network is not None:
-        made["layers"] = _layers(network)
-        made["structure"] = Table("Structure of the weights", _MEASURED, tuple(_structure(network)))
+        made["function"] = Table("Function", _MEASURED, tuple(_function(measured)))
+    if measured.network is not None:
+        made["layers"] = _layers(measured.network)
     if measured.coverage is not None:
         made["theory"] = _theory(measured)
     return made
@@ -138,33 +127,12 @@ def _preparation(measured: Measurements) -> Table:
     return Table(title, ("inputs", "symmetry defect (at least)", "linear share of ⟨y²⟩"), tuple(rows))
 
 
-def _function(measured: Measurements) -> Table:
-    subject = measured.subject
-    x = measured.x
-    data = measured.data
-    assert subject is not None
-    assert x is not None
+def _function(measured: Measurements) -> Iterator[tuple[str, Any]]:
     assert measured.nonlinear is not None
-    rows: list[tuple[str, Any]] = [
-        (f"nonlinear share N, output {i}", float(n)) for i, n in enumerate(measured.nonlinear)
-    ]
-    every = subject.network is not None
-    some = x[:: 1 if every else max(1, len(x) // PARITY)]
-    rows += [("even fraction of the outputs", even_fraction(measured.function, some))]
-    scaled = some[: 200 if every else 20]
-    rows += [("homogeneity defect, |f(ax) − a·f(x)|", homogeneity_defect(measured.function, scaled))]
-    if data is not None and measured.outputs is not None and measured.outputs.shape[1] == data.outputs:
-        study = measured.study
-        assert study is not None
-        chosen = measured.outputs[: len(data)] if study is data else measured.function(study.x)
-        away = map_distances(lambda _: chosen, study, margin=len(study) * data.dimensions <= MARGIN)
-        for i, (distance, angle) in enumerate(zip(away.distance, away.angle, strict=True)):
-            rows.append((f"effective map to least squares, output {i}: |Δw|/|w*|", float(distance)))
-            rows.append((f"effective map to least squares, output {i}: angle (degrees)", float(angle)))
-        rows.append(("effective map to the maximum margin: angle (degrees)", away.margin_angle))
+    for i, n in enumerate(measured.nonlinear):
+        yield f"nonlinear share N, output {i}", float(n)
     if measured.residual is not None:
-        rows.append(("share of the targets not fitted", measured.residual))
-    return Table("Function, measured on the data" if data is not None else "Function", _MEASURED, tuple(rows))
+        yield "share of the targets not fitted", measured.residual
 
 
 def _layers(network: Network) -> Table:
@@ -185,22 +153,6 @@ def _layers(network: Network) -> Table:
 
 def _leading(spectrum: np.ndarray) -> str:
     return ", ".join(f"{value:.3g}" for value in spectrum[:4]) + (" …" if len(spectrum) > 4 else "")
-
-
-def _structure(network: Network) -> Iterator[tuple[str, Any]]:
-    near = assumption_distance(network)
-    yield "distance to Assumption 4 (TMLR 7): |W₁ − W₂ᵀrᵀ|/|W₂|", None if near is None else near.residual
-    yield "sign imbalance (|W₂⁺|² − |W₂⁻|²)/|W₂|²", None if near is None else near.imbalance
-    deep = structure_distance(network)
-    yield "distance to Eq. 39 (rank one)", None if deep is None else deep.linear
-    yield "distance to Eq. 40 (TMLR Conjecture 11, rank two)", None if deep is None else deep.relu
-    for i, one in enumerate(balance_defect(network), 1):
-        yield f"balance of hidden layer {i}: |WWᵀ − VᵀV|/(|WWᵀ| + |VᵀV|)", one
-    clusters = direction_clusters(network)
-    yield "clusters of neuron directions (10°)", len(clusters)
-    heaviest = float(clusters.weights[0]) if len(clusters) else None
-    yield "share of |W₁|² in the heaviest cluster", heaviest
-    yield "negligible neurons", clusters.negligible
 
 
 def _theory(measured: Measurements) -> Table:
