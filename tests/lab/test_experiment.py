@@ -198,7 +198,7 @@ def test_predicted_and_measured_plateaus_agree():
         experiment = of_preset(name)
         network, data = network_of(experiment), experiment.data
         run = run_of(experiment, network, data)
-        words = after_the_run(experiment, network, data, run, bf.theory.coverage(network, data))
+        words = [*after_the_run(experiment, network, data, run, bf.theory.coverage(network, data))]
         found = re.fullmatch(rf"{topic}: (\S+) predicted, (\S+) measured\.", words[0].text)
         assert found, words[0].text
         predicted, measured = map(float, found.groups())

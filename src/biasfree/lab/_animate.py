@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -56,19 +55,14 @@ def _check(run: Trajectory, data: Dataset) -> None:
 
 
 def _page(run: Trajectory, data: Dataset, title: str) -> str:
-    from biasfree.diagnostics import plateaus
-    from biasfree.lab._replay import measures, replay
+    from biasfree.lab._replay import exact_answer, measures
     from biasfree.lab._saved_page import saved_page
-    from biasfree.lab._words import seen_plateaus, verdict
+    from biasfree.lab._words import seen_plateaus
 
-    measured = measures(run, data)
-    places = zip(measured["places"], measured["moments"], strict=True)
-    measured["verdicts"] = [verdict(run[i], data, one["nonlinear"]) for i, one in places]
     words = [one.to_json() for one in seen_plateaus(run, data)]
-    spans = [[p.start, p.end, p.level] for p in plateaus(run, data)]
-    answers: list[dict[str, Any]] = [
-        {"stage": "exact", "label": run.stats.method, "replay": replay(run, data), "plateaus": spans},
-        {"stage": "measures", "measures": measured, "words": words},
+    answers = [
+        exact_answer(run, data, run.stats.method),
+        {"stage": "measures", "measures": measures(run, data), "words": words},
     ]
     return saved_page(answers, title=title)
 
@@ -76,12 +70,11 @@ def _page(run: Trajectory, data: Dataset, title: str) -> str:
 def _gif(run: Trajectory, data: Dataset) -> bytes:
     import io
 
-    from biasfree.lab._picture import Pictures
+    from biasfree.lab._picture import pictures
 
     times = np.linspace(run.ts[0], run.ts[-1], min(FRAMES, len(run)))
     places = np.unique(np.searchsorted(run.ts, times).clip(0, len(run) - 1)).tolist()
-    with Pictures(run, data) as pictures:
-        first, *rest = [pictures.at(i).quantize(64) for i in places]
+    first, *rest = pictures(run, data, places)
     file = io.BytesIO()
     pauses = [EACH] * len(rest) + [LAST]
     first.save(file, format="GIF", save_all=True, append_images=rest, duration=pauses, loop=0)

@@ -59,14 +59,14 @@ def save_every(experiment: Experiment) -> int:
     return max(1, experiment.steps // DESCENT_SAVES)
 
 
-def run_of(experiment: Experiment, network: Network, data: Dataset) -> Trajectory:
-    """The exact run: the flow, or the descent with its own step."""
+def run_of(experiment: Experiment, network: Network, data: Dataset, *, unit: float = 1.0) -> Trajectory:
+    """The exact run: the flow, or the descent with its own step; all times are multiplied by `unit`."""
     if experiment.method == "flow":
-        return gradient_flow(network, data, times_of(experiment), loss=experiment.loss)
+        return gradient_flow(network, data, unit * times_of(experiment), loss=experiment.loss)
     return gradient_descent(
         network,
         data,
-        step=experiment.step,
+        step=unit * experiment.step,
         steps=experiment.steps,
         save_every=save_every(experiment),
         loss=experiment.loss,
@@ -100,18 +100,5 @@ def twin_of(experiment: Experiment, network: Network, data: Dataset) -> np.ndarr
     linear network from the same initial weights.
     """
     if network.depth == 2:
-        twin = linear_twin(network)
-        c = (1 + network.leak) / 2
-    else:
-        twin = Network(network.weights, leak=1.0)
-        c = 1.0
-    if experiment.method == "flow":
-        return gradient_flow(twin, data, c * times_of(experiment), loss=experiment.loss).loss
-    return gradient_descent(
-        twin,
-        data,
-        step=c * experiment.step,
-        steps=experiment.steps,
-        save_every=save_every(experiment),
-        loss=experiment.loss,
-    ).loss
+        return run_of(experiment, linear_twin(network), data, unit=(1 + network.leak) / 2).loss
+    return run_of(experiment, Network(network.weights, leak=1.0), data).loss

@@ -39,10 +39,11 @@ def _npz(shown: Shown, _: int) -> bytes:
 
 
 def _png(shown: Shown, place: int) -> bytes:
-    from biasfree.lab._picture import picture
+    from biasfree.lab._picture import pictures
 
     file = io.BytesIO()
-    picture(shown.run, shown.data, place).save(file, format="PNG")
+    (picture,) = pictures(shown.run, shown.data, [place])
+    picture.save(file, format="PNG")
     return file.getvalue()
 
 

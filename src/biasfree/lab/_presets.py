@@ -24,10 +24,6 @@ class Preset:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _separated(delta: float) -> Dataset:  # noqa: ARG001
-    return data.circle(16)
-
-
 PRESETS = {
     "six_points": Preset(
         "Six points, one moved by δ (Fig. 6)",
@@ -88,7 +84,7 @@ PRESETS = {
     "circle": Preset(
         "Circle, odd target (Sec. 3)",
         "Three layers express this odd function; two layers do not.",
-        _separated,
+        lambda _: data.circle(16),
         "bf.data.circle(16)",
         {"width": 30, "scale": 0.5, "depth": "3", "horizon": 60.0, "step": 0.05},
     ),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.data import Dataset
-from biasfree.diagnostics import even_fraction, nonlinear_share, structure_distance
+from biasfree.diagnostics import even_fraction, nonlinear_share, plateaus, structure_distance
+from biasfree.lab._words import verdict
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -30,6 +31,12 @@ SINGULAR = 6
 _HALVINGS = 40
 #: Activations that are computed at once (16 MB).
 BLOCK = 2**21
+
+
+def exact_answer(run: Trajectory, data: Dataset, label: str) -> dict[str, Any]:
+    """The answer with an exact run, and beginning, end and level of its plateaus."""
+    spans = [[p.start, p.end, p.level] for p in plateaus(run, data)]
+    return {"stage": "exact", "label": label, "replay": replay(run, data), "plateaus": spans}
 
 
 def replay(run: Trajectory, data: Dataset, *, angles: int = ANGLES) -> dict[str, Any]:
@@ -76,12 +83,13 @@ def sliding(w: Float[np.ndarray, "T H 2"], data: Dataset) -> np.ndarray:
 
 def measures(run: Trajectory, data: Dataset, *, pause: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """What is measured at some of the saved times; `pause` is called between them and may raise."""
-    places = np.unique(np.searchsorted(run.ts, np.linspace(run.ts[0], run.ts[-1], MOMENTS)))
+    places = np.unique(np.searchsorted(run.ts, np.linspace(run.ts[0], run.ts[-1], MOMENTS))).tolist()
     found = []
-    for i in places.tolist():
+    for i in places:
         pause()
         found.append(_moment(run[i], data))
-    return {"places": places.tolist(), "moments": found}
+    verdicts = [verdict(run[i], data, one["nonlinear"]) for i, one in zip(places, found, strict=True)]
+    return {"places": places, "moments": found, "verdicts": verdicts}
 
 
 def _moment(network: Network, data: Dataset) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import webbrowser
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -33,8 +34,9 @@ def serve(
         try:
             lab = Lab(port)
         except OSError as error:
+            reason = os.strerror(error.errno or 0)
             raise OSError(
-                error.errno, f"port {port} of 127.0.0.1 cannot be used: {error.strerror}; choose another"
+                error.errno, f"port {port} of 127.0.0.1 cannot be used: {reason}; choose another"
             ) from None
         address = lab.address(experiment.fragment if link else "")
         print("\n".join([*notes, f"biasfree lab: {address}", "Ctrl-C ends it."]), flush=True)

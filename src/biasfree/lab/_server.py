@@ -44,7 +44,8 @@ class Lab:
     """The server: its sockets, its token, its processes."""
 
     def __init__(self, port: int = 0, *, limit: float | None = None):
-        listening = _listening(port)
+        listening = socket.create_server((ADDRESS, port))
+        listening.setblocking(False)
         self.port = int(listening.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
         self.processes = Processes(limit)
@@ -76,20 +77,6 @@ class Lab:
             page.close()
         await self.processes.close()
         await self._server.close_all_connections()
-
-
-def _listening(port: int) -> socket.socket:
-    """A socket that listens on this machine only; closed again if the port is taken."""
-    found = socket.socket()
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.setblocking(False)
-        found.bind((ADDRESS, port))
-        found.listen()
-    except OSError:
-        found.close()
-        raise
-    return found
 
 
 def _unlogged(_: RequestHandler) -> None:

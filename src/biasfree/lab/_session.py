@@ -14,13 +14,12 @@ import numpy as np
 
 from biasfree import theory
 from biasfree.data import Dataset
-from biasfree.diagnostics import plateaus
 from biasfree.dynamics import DivergenceError, Halted, UnfinishedError, watch_losses
 from biasfree.lab._experiment import network_of, preview_of, run_of, times_of, twin_of
 from biasfree.lab._lines import lines_of
-from biasfree.lab._replay import measures, replay
+from biasfree.lab._replay import exact_answer, measures, replay
 from biasfree.lab._state import Experiment, received, state_answer
-from biasfree.lab._words import after_the_run, before_the_run, verdict
+from biasfree.lab._words import after_the_run, before_the_run
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -90,11 +89,7 @@ class Session:
         except (UnfinishedError, DivergenceError, FloatingPointError) as error:
             yield {"stage": "failed", "text": str(error)}
             return
-        shown = replay(run, data)
-        label = _label(experiment, run)
-        kept: dict[str, Answer] = {
-            "exact": {"stage": "exact", "label": label, "replay": shown, "plateaus": _spans(run, data)}
-        }
+        kept: dict[str, Answer] = {"exact": exact_answer(run, data, _label(experiment, run))}
         yield kept["exact"]
         ts = run.ts if experiment.method == "descent" else times_of(experiment)
         lines = [line.to_json() for line in lines_of(experiment, network, data, ts, found)]
@@ -105,10 +100,6 @@ class Session:
             kept["twin"] = {"stage": "twin", "loss": twin_of(experiment, network, data).tolist()}
             yield kept["twin"]
         measured = measures(run, data, pause=self._pause)
-        measured["verdicts"] = [
-            verdict(run[i], data, one["nonlinear"])
-            for i, one in zip(measured["places"], measured["moments"], strict=True)
-        ]
         late = after_the_run(experiment, network, data, run, found)
         words = [one.to_json() for one in (*late, *early)]
         kept["measures"] = {"stage": "measures", "measures": measured, "words": words}
@@ -132,11 +123,6 @@ class Session:
             return run_of(experiment, network, data)
         finally:
             watch_losses(None)
-
-
-def _spans(run: Trajectory, data: Dataset) -> list[list[float]]:
-    """Beginning, end and level of the plateaus."""
-    return [[p.start, p.end, p.level] for p in plateaus(run, data)]
 
 
 def _label(experiment: Experiment, run: Trajectory) -> str:

@@ -68,13 +68,6 @@ def before_the_run(
     return [*_symmetry(experiment, data), *_theorem(experiment, network, found)]
 
 
-def after_the_run(
-    experiment: Experiment, network: Network, data: Dataset, run: Trajectory, found: theory.Coverage
-) -> list[Sentence]:
-    """What the run says: plateaus, predicted and measured."""
-    return list(_plateaus(experiment, network, data, run, found))
-
-
 def verdict(network: Network, data: Dataset, nonlinear: float) -> str:
     """Whether the network is effectively linear at a moment; `nonlinear` is its N on the samples."""
     energy = float(np.mean(outputs(network, data.x) ** 2))
@@ -158,9 +151,10 @@ def _remedy(experiment: Experiment, network: Network, missing: list[str]) -> tup
     return "", None
 
 
-def _plateaus(
+def after_the_run(
     experiment: Experiment, network: Network, data: Dataset, run: Trajectory, found: theory.Coverage
 ) -> Iterator[Sentence]:
+    """What the run says: plateaus, predicted and measured."""
     rows = [row for row in found if row.applies and row.result.loss == experiment.loss]
     granted = {name for row in rows for name in row.result.calls}
     if "six_point_escape" in granted:
