@@ -71,11 +71,6 @@ def test_a_function_of_one_sign_has_no_zero_line(axes):
     assert not axes.collections
 
 
-def test_one_of_several_outputs_is_chosen(axes):
-    image = bf.plots.output_map(axes, lambda x: x, output=1, resolution=3)
-    assert_array_equal(np.asarray(image.get_array())[:, 0], [-1, 0, 1])
-
-
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
@@ -84,7 +79,6 @@ def test_one_of_several_outputs_is_chosen(axes):
         (PLANE, {"extent": np.nan}, "extent must be finite"),
         (PLANE, {"extent": -1}, "extent must be positive"),
         (PLANE, {"resolution": 1}, "resolution must be a whole number of at least 2"),
-        (PLANE, {"output": 1}, "output must be from 0 to 0, got 1"),
         (lambda x: x[:, 0] * np.nan, {}, r"f\(x\) must be finite"),
         (lambda x: x[:2], {}, r"f\(x\) must have shape \(samples,\) or \(samples, outputs\)"),
         (DATA, {}, r"a bf.Network or a function of \(samples, dimensions\), got a Dataset"),
@@ -134,11 +128,12 @@ def test_a_network_and_its_function_have_the_same_parity(axes):
     assert_allclose(heights[0], heights[1], atol=1e-10)
 
 
-def test_many_samples_are_thinned_but_all_are_counted(axes):
-    x = np.random.default_rng(1).normal(size=(1003, 3))
-    f, odd = bf.plots.parity(axes, NETWORK, x, shown=100)
-    assert np.size(f.get_xdata()) == np.size(odd.get_xdata()) == 92  # every 11th of 1003
-    assert f.get_label() == bf.plots.parity(axes, NETWORK, x)[0].get_label()
+def test_many_samples_are_thinned_but_all_are_counted(axes, blank):
+    x = np.random.default_rng(1).normal(size=(2003, 3))
+    f, odd = bf.plots.parity(axes, NETWORK, x)
+    assert np.size(f.get_xdata()) == np.size(odd.get_xdata()) == 1002  # every second of 2003
+    shares = [bar.get_height() for (bar,) in bf.plots.energies(blank, NETWORK, x)]
+    assert f.get_label() == f"$f(x)$: {shares[0]:.1f} % linear, {shares[2]:.1f} % even"
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-200])

@@ -43,7 +43,6 @@ def test_solutions_are_lines_and_simulations_are_markers(axes, solve):
     simulated = bf.gradient_descent(start, DATA, step=0.1, steps=20)
     assert bf.plots.loss(axes, solve(start, DATA, simulated.ts)).get_linestyle() == "-"
     assert bf.plots.loss(axes, simulated).get_linestyle() == "None"
-    assert bf.plots.loss(axes, simulated, theory=True).get_linestyle() == "-"
 
 
 @pytest.mark.parametrize("method", ["smooth", "events", "steps"])

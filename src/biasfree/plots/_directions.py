@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from biasfree.arguments import public
 from biasfree.arrays import real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.plots._networks import checked, leading, neuron_signs
+from biasfree.plots._networks import leading, neuron_signs
 from biasfree.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from matplotlib.axes import Axes
-    from matplotlib.collections import PathCollection
     from matplotlib.lines import Line2D
     from numpy.typing import ArrayLike
 
@@ -24,19 +23,6 @@ POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two ends of the color map RdBu_
 _HYPERPLANES = 12  # of at most so many samples are drawn
 
 
-@overload
-def directions(
-    axes: Axes, network: Network, *, data: Dataset | None = None, **look: Any
-) -> tuple[PathCollection, ...]: ...
-@overload
-def directions(
-    axes: Axes,
-    network: Trajectory,
-    *,
-    data: Dataset | None = None,
-    reference: ArrayLike | None = None,
-    **look: Any,
-) -> tuple[Line2D, ...]: ...
 @public
 def directions(
     axes: Axes,
@@ -45,14 +31,14 @@ def directions(
     data: Dataset | None = None,
     reference: ArrayLike | None = None,
     **look: Any,
-) -> tuple[PathCollection, ...] | tuple[Line2D, ...]:
+) -> tuple[Any, ...]:
     """Draw first-layer neurons w_h in a plane, area ∝ |w_h||a_h|: red disks for a_h > 0, else blue squares.
 
     With more than two inputs the plane is spanned by β̄ = β/|β| of the data and the leading right singular
     vector of W₁ orthogonal to it; without data, by the two leading right singular vectors. Samples are drawn
     as + and − by the sign of y, scaled to the size of the neurons. a_h is the h-th column of the second
     layer; in deeper networks and with several outputs its sign is the one that `weights` sorts by. Returns
-    one artist per sign.
+    one artist per sign, a PathCollection or, for a trajectory, a Line2D.
 
     A trajectory is drawn over time: the angle of w_h in the plane, with the hyperplanes of at most 12 samples
     as dotted levels, or with more than two inputs cos(w_h, r). r is `reference` or β̄ of the data or, without
@@ -62,7 +48,7 @@ def directions(
         return _over_time(axes, network, data, reference, look)
     if reference is not None:
         raise ValueError("reference is for a trajectory; one network is drawn in a plane.")
-    network = _with_directions(checked(network), data)
+    network = _with_directions(network, data)
     first, second = network.weights[:2]
     plane, labels = _plane(first, data)
     at = first @ plane.T

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Function = Network | Callable[[np.ndarray], Any]
 _FLAT = 1e-4  # fraction of the largest value below which f counts as zero
+_SHOWN = 2000  # samples of a parity
 KINDS = {"linear": "0.8", "odd, not linear": "#e69f00", "even": "#0072b2"}  # distinct for color-blind readers
 
 
@@ -36,22 +37,22 @@ def output_map(
     data: Dataset | None = None,
     extent: float | None = None,
     resolution: int = 201,
-    output: int = 0,
     **look: Any,
 ) -> AxesImage:
     """Draw f over the square |x₁|, |x₂| ≤ `extent`, red positive and blue negative, with the line f = 0.
 
-    By default `extent` is 1.2 times the largest coordinate of the samples, or 1 without data. Samples are
-    filled with the color of their target on the same scale: circles for y > 0, squares for the others. No
-    line is drawn where f vanishes over an area. `network` may be any function of (P, 2) arrays.
+    Of several outputs the first is drawn. By default `extent` is 1.2 times the largest coordinate of the
+    samples, or 1 without data. Samples are filled with the color of their target on the same scale: circles
+    for y > 0, squares for the others. No line is drawn where f vanishes over an area. `network` may be any
+    function of (P, 2) arrays.
     """
     _check_plane(network, data)
     reach = 1.2 * np.abs(data.x).max() if data is not None and data.x.any() else 1.0
     extent = positive("extent", reach if extent is None else extent)
     line = np.linspace(-extent, extent, whole("resolution", resolution, at_least=2))
     grid = np.stack(np.meshgrid(line, line), axis=-1)
-    f = _column(_values(network, grid.reshape(-1, 2)), output).reshape(grid.shape[:2])
-    y = np.zeros(0) if data is None else _column(data.targets, output)
+    f = _values(network, grid.reshape(-1, 2))[:, 0].reshape(grid.shape[:2])
+    y = np.zeros(0) if data is None else data.targets[:, 0]
     scale = signed_colors(np.append(f, y))
     edge = extent + (line[1] - line[0]) / 2  # grid points are the centers of pixels
     box = (-edge, edge, -edge, edge)
@@ -65,21 +66,18 @@ def output_map(
 
 
 @public
-def parity(
-    axes: Axes, network: Function, x: ArrayLike, *, shown: int = 2000, **look: Any
-) -> tuple[Line2D, Line2D]:
+def parity(axes: Axes, network: Function, x: ArrayLike, **look: Any) -> tuple[Line2D, Line2D]:
     """Draw f(x) and its odd part against the nearest linear map w·x; the labels give shares of the energy.
 
     w is the least-squares map of the odd part f_o = (f(x) − f(−x))/2 on the samples. Two bias-free layers
     have f_o = w·x, so every deviation from the diagonal is even. The shares are those of ⟨f_o²⟩ + ⟨f_e²⟩
-    over all outputs and samples; at most `shown` samples are drawn, evenly spaced in their order. With no
-    more samples than inputs, every odd part is linear on them.
+    over all outputs and samples; at most 2000 samples are drawn, evenly spaced in their order. With no more
+    samples than inputs, every odd part is linear on them.
 
     Reference: [ZSL25] Thm. 1 and Corollary 2.
     """
     parts = _parts(network, x)
-    shown = whole("shown", shown)
-    step = -(-len(parts.linear) // shown)
+    step = -(-len(parts.linear) // _SHOWN)
     linear, odd, even = (part[::step].ravel() for part in (parts.linear, parts.odd, parts.even))
     shares = [_percent(share) for share in parts.total]
     axes.axline((0, 0), slope=1, color="0.5", lw=0.8, zorder=1)
@@ -155,11 +153,6 @@ def _parts(function: Function, x: ArrayLike) -> _Parts:
 
 
 def _values(function: Function, x: np.ndarray) -> Float[np.ndarray, "P K"]:
-    if not callable(function):
-        raise ValueError(
-            "network must be a bf.Network or a function of (samples, dimensions), got "
-            f"{type(function).__name__}; the Axes comes first, and trajectory[-1] is the last network."
-        )
     taken: Any = function
     f = real("f(x)", (function_of(taken) if is_module(taken) else taken)(x))
     if f.ndim not in (1, 2) or len(f) != len(x) or 0 in f.shape:
@@ -167,12 +160,6 @@ def _values(function: Function, x: np.ndarray) -> Float[np.ndarray, "P K"]:
             f"f(x) must have shape (samples,) or (samples, outputs), got {f.shape} for {len(x)} samples."
         )
     return f.reshape(len(x), -1)
-
-
-def _column(values: Float[np.ndarray, "P K"], output: int) -> Float[np.ndarray, "P"]:
-    if whole("output", output, at_least=0) >= values.shape[1]:
-        raise ValueError(f"output must be from 0 to {values.shape[1] - 1}, got {output}.")
-    return values[:, output]
 
 
 def _check_plane(network: Function, data: Dataset | None) -> None:

@@ -20,7 +20,7 @@ _NAMED = 12  # at most so many neurons get a tick each
 
 
 @public
-def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, **look: Any) -> QuadMesh:
+def weights(axes: Axes, network: Network, *, layer: int = 0, **look: Any) -> QuadMesh:
     """Draw a weight matrix, red positive and blue negative, with hidden neurons sorted by sign.
 
     `layer` counts from 0. Hidden neurons are sorted from the most positive to the most negative outer weight
@@ -30,12 +30,11 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
 
     Reference: [ZSL25] Fig. 3 (TMLR 5), whose neurons are permuted by sign.
     """
-    network = checked(network)
     if not isinstance(layer, int | np.integer) or not -network.depth <= layer < network.depth:
         raise ValueError(f"layer must be a whole number from 0 to {network.depth - 1}, got {layer!r}.")
     layer = range(network.depth)[layer]
     w = network.weights[layer]
-    signs = [None, *(neuron_signs(network) if sort else [None] * (network.depth - 1)), None]
+    signs = [None, *neuron_signs(network), None]
     rows = _order(signs[layer + 1], len(w))
     columns = _order(signs[layer], w.shape[1])
     shown = w[np.ix_(rows, columns)]
@@ -49,20 +48,20 @@ def weights(axes: Axes, network: Network, *, layer: int = 0, sort: bool = True, 
 
 
 @public
-def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any) -> tuple[Line2D, ...]:
+def spectra(axes: Axes, network: Network, **look: Any) -> tuple[Line2D, ...]:
     """Draw the singular values of every layer on a logarithmic axis, one line per layer.
 
-    `relative=True` divides by the largest of the layer. Values that are zero to rounding, at most
-    max(inputs, outputs)·ε times the largest, are drawn at that bound as open triangles pointing down.
+    They are divided by the largest of the layer. Values that are zero to rounding, at most
+    max(inputs, outputs)·ε, are drawn at that bound as open triangles pointing down.
     """
     from matplotlib.ticker import MaxNLocator
 
-    network = checked(network)
     axes.set_yscale("log")
-    largest = max(np.abs(w).max() for w in network.weights) or 1.0
     lines = []
     for i, (w, marker) in enumerate(zip(network.weights, _markers(network.depth), strict=True), 1):
-        values, floor = _singular_values(w, relative, largest)
+        values = np.linalg.svd(w, compute_uv=False)
+        values = values / (values[0] or 1.0)
+        floor = max(w.shape) * np.finfo(float).eps
         index = np.arange(1, len(values) + 1)
         alive = values > floor
         label = {"label": f"$W_{{{i}}}$", "marker": marker, "alpha": 0.8}
@@ -70,20 +69,9 @@ def spectra(axes: Axes, network: Network, *, relative: bool = True, **look: Any)
         clipped: dict[str, Any] = {"ls": "none", "marker": "v", "mfc": "none", "color": line.get_color()}
         axes.plot(index[~alive], np.full((~alive).sum(), floor), **clipped)
         lines.append(line)
-    over = "\\,/\\,s_1(W_l)" if relative else ""
-    axes.set(xlabel="index $i$", ylabel=f"singular value $s_i(W_l){over}$")
+    axes.set(xlabel="index $i$", ylabel="singular value $s_i(W_l)\\,/\\,s_1(W_l)$")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return tuple(lines)
-
-
-def checked(network: Any) -> Network:
-    """`network`; raises ValueError unless it is a Network."""
-    if not isinstance(network, Network):
-        raise ValueError(
-            f"network must be a bf.Network, got {type(network).__name__}; the Axes comes first, "
-            "trajectory[-1] is the last network of a run, and Network.from_torch reads a PyTorch model."
-        )
-    return network
 
 
 def signed_colors(*values: np.ndarray) -> dict[str, Any]:
@@ -135,15 +123,6 @@ def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.nd
     inside = {at: text for at, text in ticks.items() if 0 < at < n}
     axis.set_ticks(list(inside), list(inside.values()))
     axis.set_tick_params(length=0)
-
-
-def _singular_values(w: np.ndarray, relative: bool, largest: float) -> tuple[np.ndarray, float]:
-    """The singular values, and the bound up to which they are zero to rounding."""
-    values = np.linalg.svd(w, compute_uv=False)
-    share = max(w.shape) * np.finfo(float).eps
-    if relative or not values[0]:
-        return values / (values[0] or 1.0), share * (1.0 if relative else largest)
-    return values, share * values[0]
 
 
 def _markers(n: int) -> list[str]:

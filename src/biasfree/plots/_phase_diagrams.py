@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import as_array, real
+from biasfree.arrays import real
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,16 +34,14 @@ def phase_diagram(
     """
     across = real("x", x)
     up = real("y", y)
-    z = as_array("z", z)
+    z = np.asarray(z, dtype=float)
     if across.ndim != 1 or up.ndim != 1 or z.shape != (up.size, across.size) or not z.size:
         raise ValueError(
             f"z must have one row per y and one column per x, got shape {z.shape} for {up.shape} and "
             f"{across.shape} values."
         )
-    if z.dtype.kind not in "fiub":
-        raise ValueError(f"z must hold real numbers, got an array of dtype {z.dtype}.")
     edges = _edges("x", across, log_x), _edges("y", up, log_y)
-    mesh = axes.pcolormesh(*edges, np.ma.masked_invalid(z.astype(float)), **look)
+    mesh = axes.pcolormesh(*edges, np.ma.masked_invalid(z), **look)
     axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
     return mesh
 
@@ -76,11 +74,8 @@ def _edges(name: str, values: np.ndarray, logarithmic: bool) -> np.ndarray:
     if logarithmic and values[0] <= 0:
         raise ValueError(f"{name} must be positive on a logarithmic axis, got {values[0]:g}.")
     at = np.log(values) if logarithmic else values
-    if at.size == 1:
-        inside = at
-        half = 0.5
-        edges = np.array([inside[0] - half, inside[0] + half])
-    else:
-        middle = (at[1:] + at[:-1]) / 2
+    middle = (at[1:] + at[:-1]) / 2
+    edges = np.array([at[0] - 0.5, at[0] + 0.5])
+    if at.size > 1:
         edges = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
     return np.exp(edges) if logarithmic else edges

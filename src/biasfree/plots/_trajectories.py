@@ -21,7 +21,6 @@ def loss(
     axes: Axes,
     trajectory: Trajectory | MapTrajectory,
     *,
-    theory: bool | None = None,
     log_time: bool = False,
     log_loss: bool = False,
     shown: int = 25,
@@ -29,9 +28,9 @@ def loss(
 ) -> Line2D:
     """Draw the loss over time: a solution as a line, a simulation as at most `shown` open markers.
 
-    By default `trajectory.stats.method` decides which of the two it is; `theory` overrides it. An infinite
-    last time, as in closed forms, is drawn as a dotted level. Points without a logarithm (t = 0, loss 0) are
-    left out of logarithmic axes. The line is labeled; the caller adds the legend.
+    `trajectory.stats.method` decides which of the two it is. An infinite last time, as in closed forms, is
+    drawn as a dotted level. Points without a logarithm (t = 0, loss 0) are left out of logarithmic axes. The
+    line is labeled; the caller adds the legend.
     """
     t, y = _finite_part(trajectory)
     axes.set(xlabel="time $t/\\tau$", ylabel="loss $L$")
@@ -48,7 +47,7 @@ def loss(
         )
     t = t[kept]
     y = y[kept]
-    if not (trajectory.stats.method in solutions.__all__ if theory is None else theory):
+    if trajectory.stats.method not in solutions.__all__:
         # spaced in the drawn coordinates, so that a drop over decades gets markers too
         chosen = spaced_indices(
             np.log(t) if log_time else t, np.log(y) if log_loss else y, shown=shown, shift=0.0
@@ -76,12 +75,7 @@ def trajectory(axes: Axes, run: Trajectory | MapTrajectory, **look: Any) -> Line
     return loss(axes, run, log_time=early, log_loss=bool(0 < y.min() < y[0] / 100), **look)
 
 
-def _finite_part(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:
-    if not isinstance(trajectory, Trajectory | MapTrajectory):
-        raise ValueError(
-            f"trajectory must be a Trajectory or a MapTrajectory, got {type(trajectory).__name__}; "
-            "the Axes comes first, and several runs need one call each."
-        )
+def _finite_part(trajectory: Trajectory | MapTrajectory) -> tuple[np.ndarray, np.ndarray]:
     finite = np.isfinite(trajectory.ts)
     if not finite.any():
         raise ValueError("the trajectory has no finite time, so there is no curve; add finite times.")
