@@ -33,7 +33,7 @@ def test_shares_of_mirrored_inputs_are_exact(amounts):
     assert total.noise < 1e-24
     assert {total.odd.identified, total.even.identified} == {"exact"}
     assert found.outputs[0] == total
-    assert (found.folds, found.samples) == (None, 80)
+    assert found.samples == 80
 
 
 def test_equal_inputs_with_different_targets_are_noise():
@@ -105,8 +105,8 @@ def test_one_sided_inputs_do_not_tell_odd_from_even():
 
 def test_large_data_are_estimated_on_a_subset():
     data = gaussian(1000, 2, 0)
-    found = target_shares(data, subsample=300, folds=3)
-    assert (found.samples, found.folds) == (300, 3)
+    found = target_shares(data, subsample=300)
+    assert found.samples == 300
     w = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
     linear = 1 - np.sum((data.y - data.x @ w) ** 2) / np.sum(data.y**2)
     assert found.total.linear == pytest.approx(linear, rel=1e-12)  # the linear ceiling is that of all samples
@@ -118,8 +118,6 @@ def test_few_samples_and_no_target():
     assert few.odd.identified == "not identifiable"
     nothing = target_shares(bf.Dataset(np.random.default_rng(0).normal(size=(30, 2)), np.zeros(30))).total
     assert np.isnan([nothing.linear, nothing.noise]).all()
-    with pytest.raises(ValueError, match="folds must be a whole number of at least 2"):
-        target_shares(bf.Dataset(np.eye(3), [1.0, 2, 3]), folds=1)
 
 
 def test_preparation_of_shifted_data():

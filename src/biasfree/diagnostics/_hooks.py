@@ -49,11 +49,10 @@ class Call:
         )
 
 
-def watch(
-    model: Any, x: np.ndarray, see: Callable[[Call], None], *, began: Callable[[Any], object]
-) -> Counter[Any]:
-    """Run the model on x in evaluation mode; `see` is told of the first call of every module, `began` of
-    its beginning. Returns how often each module was called.
+def watch(model: Any, x: np.ndarray, see: Callable[[Call], None]) -> Counter[Any]:
+    """Run the model on x in evaluation mode; `see` is told of the first call of every module.
+
+    Returns how often each module was called, in the order in which their first calls began.
 
     While `see` runs, it may call modules itself. Hooks are removed and modes restored also if the model
     raises; gradients and the state of the random generator are not touched.
@@ -65,9 +64,10 @@ def watch(
     busy = False
 
     def before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        calls[module] += not busy
-        if not busy and calls[module] == 1:
-            began(module)
+        if busy:
+            return
+        calls[module] += 1
+        if calls[module] == 1:
             # copies: a module that works in place changes its arguments
             copied = tuple(map(_copied, args)), {name: _copied(value) for name, value in kwargs.items()}
             open_calls.append((module, *copied))

@@ -134,22 +134,19 @@ def _rows(model: Any, x: np.ndarray, samples: int, above: float) -> tuple[LayerL
     rounding = float(torch.finfo(dtype_of(model)).eps)
     names = {module: name for name, module in model.named_modules()}
     blank = {module: LayerLinearity(name, type(module).__name__) for module, name in names.items()}
-    order: dict[Any, LayerLinearity] = {}
+    measured: dict[Any, LayerLinearity] = {}
 
     def see(call: Call) -> None:
-        order[call.module] = _row(blank[call.module], call, rounding, samples, above)
+        measured[call.module] = _row(blank[call.module], call, rounding, samples, above)
 
-    calls = watch(model, x, see, began=lambda module: order.setdefault(module, blank[module]))
+    calls = watch(model, x, see)
+    rows = []
     for module, count in calls.items():
-        if count > 1:
-            often = f"called {count} times, and measured in the first call"
-            order[module] = replace(order[module], note="; ".join(filter(None, (order[module].note, often))))
-    never = {
-        module: replace(row, note="never called as a module")
-        for module, row in blank.items()
-        if module not in order
-    }
-    return tuple((order | never).values())
+        row = measured.get(module, blank[module])
+        often = f"called {count} times, and measured in the first call" if count > 1 else ""
+        rows.append(replace(row, note="; ".join(filter(None, (row.note, often)))))
+    never = [row for module, row in blank.items() if module not in calls]
+    return (*rows, *(replace(row, note="never called as a module") for row in never))
 
 
 def _row(blank: LayerLinearity, call: Call, rounding: float, samples: int, above: float) -> LayerLinearity:

@@ -108,7 +108,8 @@ def symmetry(
         return _mirrored(len(data), flips)
     once, copies = _one_copy(data)
     few = random_subset(once, subsample, seed=seed)
-    starts = _starts(few) if starts is None else whole("starts", starts)
+    usual = int(np.clip(1_000_000 // few.x.size, 8, 32))  # some seconds with 199 flips
+    starts = usual if starts is None else whole("starts", starts)
     signs = np.vstack([np.ones(len(few)), rng.choice([-1.0, 1.0], size=(flips, len(few)))])
     t_x, r_x = worst_half_spaces(few, "inputs", signs, starts=starts, steps=_STEPS, seed=seed)
     t_y, r_y = worst_half_spaces(few, "targets", signs, starts=starts, steps=_STEPS, seed=seed)
@@ -138,11 +139,6 @@ def _mirrored(samples: int, flips: int) -> Symmetry:
     return Symmetry(
         True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, flips, (0.0, 0.0), none, none
     )  # fmt: skip
-
-
-def _starts(data: Dataset) -> int:
-    """The number of initial directions that costs some seconds with 199 flips: more for small data."""
-    return int(np.clip(1_000_000 // data.x.size, 8, 32))
 
 
 def _p_value(t: np.ndarray) -> float:

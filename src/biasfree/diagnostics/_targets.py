@@ -14,6 +14,7 @@ from biasfree.theory import symmetry_defect
 from biasfree.threads import load
 from biasfree.ties import EPS, first_least, side, zeroed
 
+_FOLDS = 5
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # multiples of the median distance
 _ODD = (0.5, 0.1, 0.9)  # weights of the odd kernel; the even one has the rest; equal ones where all fit alike
 _RIDGES = np.logspace(-6, 3, 10)
@@ -63,15 +64,11 @@ class TargetShares:
     total: Shares
     samples: int
     """The number of samples used for the odd and even parts."""
-    folds: int | None
-    """The number of folds of the cross-validation; None if mirror inputs make the shares exact."""
     overlap: float
     """The correlation of the odd and the even prediction on held-out samples; 0 if the shares are exact."""
 
 
-def target_shares(
-    data: Dataset | Population, *, folds: int = 5, subsample: int = 2000, seed: int = 0
-) -> TargetShares:
+def target_shares(data: Dataset | Population, *, subsample: int = 2000, seed: int = 0) -> TargetShares:
     """The linear, odd nonlinear and even shares of ⟨y²⟩, and the rest.
 
     Of a `bf.data.Population` all shares are known, the noise among them, and no sample is used.
@@ -85,7 +82,7 @@ def target_shares(
 
     Reference: [ZSL25] Thm. 1 (two layers are a linear map and an even part); the estimate is derived here.
     """
-    folds, subsample = whole("folds", folds, at_least=2), whole("subsample", subsample)
+    subsample = whole("subsample", subsample)
     if isinstance(data, Population):
         return _of_population(data)
     rng, energy = generator(seed), np.mean(data.targets**2, axis=0)
@@ -95,15 +92,15 @@ def target_shares(
         return _exact(data, fitted, energy, linear)
     chosen = rng.permutation(len(data))[:subsample]
     x, y = data.x[chosen], data.targets[chosen]
-    if len(x) < 2 * folds:
-        explained, overlap = np.full((2, folds, data.outputs), np.nan), np.nan
+    if len(x) < 2 * _FOLDS:
+        explained, overlap = np.full((2, _FOLDS, data.outputs), np.nan), np.nan
     else:
-        explained, overlap = _held_out(x, y, np.array_split(np.arange(len(x)), folds), rng)
+        explained, overlap = _held_out(x, y, np.array_split(np.arange(len(x)), _FOLDS), rng)
     shares = [
         _estimated(linear[k], explained[:, :, k], energy[k], overlap, len(x)) for k in range(data.outputs)
     ]
     total = _estimated(linear.sum(), explained.sum(axis=2), energy.sum(), overlap, len(x))
-    return TargetShares(tuple(shares), total, len(x), folds, float(overlap))
+    return TargetShares(tuple(shares), total, len(x), float(overlap))
 
 
 def _exact(data: Dataset, fitted: np.ndarray, energy: np.ndarray, linear: np.ndarray) -> TargetShares:
@@ -120,7 +117,7 @@ def _exact(data: Dataset, fitted: np.ndarray, energy: np.ndarray, linear: np.nda
         return Shares(low, Part(odd, 0.0, "exact"), Part(even, 0.0, "exact"), noise)
 
     outputs = tuple(shares(part, e) for part, e in zip(every.T, energy, strict=True))
-    return TargetShares(outputs, shares(every.sum(axis=1), energy.sum()), len(data), None, 0.0)
+    return TargetShares(outputs, shares(every.sum(axis=1), energy.sum()), len(data), 0.0)
 
 
 def _of_population(population: Population) -> TargetShares:
@@ -130,7 +127,7 @@ def _of_population(population: Population) -> TargetShares:
     shares = Shares(
         linear / energy, Part(odd / energy, 0.0, "exact"), Part(even / energy, 0.0, "exact"), noise / energy
     )
-    return TargetShares((shares,), shares, 0, None, 0.0)
+    return TargetShares((shares,), shares, 0, 0.0)
 
 
 def _means(y: np.ndarray, lines: np.ndarray, where: np.ndarray) -> np.ndarray:

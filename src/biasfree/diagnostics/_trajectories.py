@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, positive
+from biasfree.arrays import non_negative
 from biasfree.data import Dataset, Population
 from biasfree.diagnostics._function import Model, outputs
 from biasfree.diagnostics._weights import conserved
@@ -21,7 +21,10 @@ from biasfree.trajectory import MapTrajectory, Trajectory
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-_FINE = 10  # levels per band of the loss
+_FALL = 0.02  # the band of the loss, as a share of its total drop
+_FINE = 10  # levels per band
+_SLOWER = 10.0  # times the least time per band on either side
+_LASTING = 0.25  # times as long as the shorter of the two drops beside it, at least
 _NEAR = 0.1  # largest rms distance of f from a map, over the rms target, to count as that map
 
 
@@ -68,32 +71,25 @@ class Margins:
 def plateaus(
     trajectory: Trajectory | MapTrajectory,
     data: Dataset | None = None,
-    *,
-    fall: float = 0.02,
-    slower: float = 10.0,
-    lasting: float = 0.25,
 ) -> tuple[Plateau, ...]:
-    """Plateaus of the loss: intervals in which it decreases slowly, by the fraction `fall` of its total drop.
+    """Plateaus of the loss: intervals in which it decreases slowly, by 2 % of its total drop.
 
-    τ(ℓ) is the time the loss takes from ℓ to ℓ − fall·(L(0) − min L). A plateau is a maximum of τ that is
-    `slower` times the least τ on either side, up to a longer plateau, and at least `lasting` times as long
-    as the shorter of the two drops next to it. So it is long relative to them, for any unit of time and
-    length of the run. The end of a run after its last drop is an unfinished plateau. A run whose loss drops
-    by less than a thousandth of L(0) is one unfinished plateau. The loss is interpolated linearly between
-    saved times, and replaced by its running minimum. An infinite time is ignored.
+    τ(ℓ) is the time the loss takes from ℓ to ℓ − 0.02·(L(0) − min L). A plateau is a maximum of τ that is ten
+    times the least τ on either side, up to a longer plateau, and at least a quarter as long as the shorter of
+    the two drops next to it. So it is long relative to them, for any unit of time and length of the run. The
+    end of a run after its last drop is an unfinished plateau. A run whose loss drops by less than a
+    thousandth of L(0) is one unfinished plateau. The loss is interpolated linearly between saved times, and
+    replaced by its running minimum. An infinite time is ignored.
 
     The network counts as the zero or the least-squares map, the nearer one, if √⟨|f − wx|²⟩ ≤ 0.1·√⟨|y|²⟩.
 
     Reference: derived here; [ZSL25] Figs. 1 to 3 (TMLR 3, 6, 5) show them.
     """
-    if not positive("fall", fall) < 0.5 or not positive("slower", slower) > 1:
-        raise ValueError(f"fall must be under 0.5 and slower above 1, got {fall} and {slower}.")
     finite = np.isfinite(trajectory.ts)
     ts, loss = trajectory.ts[finite], trajectory.loss[finite]
     if len(ts) < 2:
         return ()
-    spans = _spans(ts, np.minimum.accumulate(loss), fall, slower)
-    spans = _long_ones(spans, float(ts[0]), float(ts[-1]), non_negative("lasting", lasting))
+    spans = _long_ones(_spans(ts, np.minimum.accumulate(loss)), float(ts[0]), float(ts[-1]))
     return tuple(_plateau(trajectory, data, ts, loss, start, end) for start, end in spans)
 
 
@@ -117,20 +113,17 @@ def alignment_time(
     return AlignmentTime(_first(trajectory, away <= tolerance), _first(trajectory, turned <= tolerance))
 
 
-def conserved_drift(trajectory: Trajectory, *, l2: float = 0.0) -> Float[np.ndarray, "T"]:
+def conserved_drift(trajectory: Trajectory) -> Float[np.ndarray, "T"]:
     """The drift of the conserved quantities C since the first saved time, over all hidden layers.
 
-    |C(t) − e^{−2λt}C(0)|/max_t Σ_l|W_l|², C = W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for linear networks and its diagonal,
-    |w_h|² − |v_h|², for (leaky) ReLU ones; λ = `l2`, which does not act on biases: with biases it must be 0.
+    |C(t) − C(0)|/max_t Σ_l|W_l|², C = W_lW_lᵀ − W_{l+1}ᵀW_{l+1} for linear networks and its diagonal,
+    |w_h|² − |v_h|², for (leaky) ReLU ones. L2 does not conserve them.
 
     Reference: [ZSL25] Eq. 36 for two linear layers.
     """
-    if non_negative("l2", l2) > 0 and trajectory.biases is not None:
-        raise ValueError("L2 does not act on biases, so nothing is conserved for l2 > 0; use l2=0.")
     kept = trajectory.map(lambda network: np.concatenate([[0.0], *(c.ravel() for c in conserved(network))]))
     size = trajectory.map(lambda network: np.sum(network.norms**2)).max()
-    decay = np.exp(-2 * l2 * (trajectory.ts - trajectory.ts[0])) if l2 > 0 else np.ones(len(trajectory))
-    drift = np.linalg.norm(kept - decay[:, None] * kept[0], axis=1)
+    drift = np.linalg.norm(kept - kept[0], axis=1)
     return drift / size if size > 0 else drift
 
 
@@ -152,32 +145,30 @@ def margins(model: Model, data: Dataset) -> Margins:
     return Margins(values, normalized, float(values.min()), spread)
 
 
-def _spans(ts: np.ndarray, loss: np.ndarray, fall: float, slower: float) -> list[tuple[float, float]]:
+def _spans(ts: np.ndarray, loss: np.ndarray) -> list[tuple[float, float]]:
     """Start and end of every plateau of a non-increasing loss."""
     find_peaks = load("scipy.signal").find_peaks
 
     if loss[0] - loss[-1] <= 1e-3 * loss[0]:
         return [(float(ts[0]), float(ts[-1]))]
-    levels = np.linspace(loss[0], loss[-1], round(_FINE / fall) + 1)
+    levels = np.linspace(loss[0], loss[-1], round(_FINE / _FALL) + 1)
     times = _reached(ts, loss, levels)
     times[-1] = ts[-1]  # the last level lasts until the end
     log_tau = np.log(times[_FINE:] - times[:-_FINE])
-    edge = log_tau.min() - np.log(slower) - 1  # a plateau may be the first or the last
+    edge = log_tau.min() - np.log(_SLOWER) - 1  # a plateau may be the first or the last
     padded = np.concatenate([[edge], log_tau, [edge]])
     # closer windows overlap and belong to the same plateau
-    peaks, _ = find_peaks(padded, distance=_FINE, prominence=np.log(slower))
+    peaks, _ = find_peaks(padded, distance=_FINE, prominence=np.log(_SLOWER))
     return [(float(times[i]), float(times[i + _FINE])) for i in peaks - 1]
 
 
-def _long_ones(
-    spans: list[tuple[float, float]], first: float, last: float, lasting: float
-) -> list[tuple[float, float]]:
+def _long_ones(spans: list[tuple[float, float]], first: float, last: float) -> list[tuple[float, float]]:
     """The spans that are long relative to the shorter drop next to them; others are part of a drop."""
     while spans:
         ends = [first, *(end for _, end in spans)], [*(start for start, _ in spans), last]
         falls = [after - before for before, after in zip(*ends, strict=True)]
         beside = [min((fall for fall in pair if fall > 0), default=0.0) for pair in pairwise(falls)]
-        excess = [end - start - lasting * fall for (start, end), fall in zip(spans, beside, strict=True)]
+        excess = [end - start - _LASTING * fall for (start, end), fall in zip(spans, beside, strict=True)]
         if min(excess) >= 0:
             break
         del spans[int(np.argmin(excess))]

@@ -162,7 +162,11 @@ def path_norm(network: Network, data: Dataset | None = None) -> float:
             f"the network takes {network.sizes[0]} inputs, but x has {data.dimensions} dimensions."
         )
     norms = row_norms(first) * row_norms(second.T)
-    return float(norms.sum() if data is None else norms[_active_somewhere(network, data)].sum())
+    if data is None:
+        return float(norms.sum())
+    along = data.x @ first.T
+    active = (np.maximum(along, network.leak * along) != 0).any(axis=0)
+    return float(norms[active].sum())
 
 
 def direction_clusters(network: Network, *, angle: float = 10.0, negligible: float = 0.01) -> Clusters:
@@ -213,12 +217,6 @@ def _layer_pairs(network: Network) -> list[tuple[np.ndarray, np.ndarray]]:
 def _sizes(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H"]:
     """|w_h|² of every row."""
     return np.sum(rows**2, axis=1)
-
-
-def _active_somewhere(network: Network, data: Dataset) -> np.ndarray:
-    """A mask of the hidden neurons that are nonzero on some sample."""
-    along = data.x @ network.weights[0].T
-    return (np.maximum(along, network.leak * along) != 0).any(axis=0)
 
 
 def _cluster(w: np.ndarray, unit: np.ndarray, left: np.ndarray, seed: int, angle: float) -> np.ndarray:
