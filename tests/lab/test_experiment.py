@@ -19,7 +19,7 @@ from biasfree.lab._replay import boundary, distances, replay, sliding
 from biasfree.lab._script import script
 from biasfree.lab._session import Session
 from biasfree.lab._state import Experiment, of_preset
-from biasfree.lab._words import after_the_run, before_the_run, moved_back, verdict
+from biasfree.lab._words import after_the_run, before_the_run, verdict
 from biasfree.lab._worker import Inbox, in_time
 from biasfree.trajectory import Stats
 
@@ -206,23 +206,13 @@ def test_predicted_and_measured_plateaus_agree():
         assert words[1].text.startswith("Measured plateaus: 0 to ")
 
 
-def test_a_moved_point_can_be_moved_back():
+def test_the_sixth_point_can_be_moved_back():
     experiment = of_preset("six_points")
     network, data = network_of(experiment), experiment.data
     words = before_the_run(experiment, network, data, bf.theory.coverage(network, data))
     assert words[0].button == "Move point 6 back"
     assert words[0].makes is not None
     assert bf.diagnostics.symmetry_defect(words[0].makes.data) <= 1e-8
-    rows = experiment.to_json()["samples"]
-    rows[0][0] += 0.25
-    own = Experiment(preset="own", samples=tuple(map(tuple, rows)), delta=0.0)
-    assert moved_back(own) is None  # two pairs are broken
-    rows[5][1] = 0.0
-    found = moved_back(replace(own, samples=tuple(map(tuple, rows))))
-    assert found is not None
-    assert found[0] == 2  # point 1 was moved, and its partner follows
-    assert bf.diagnostics.symmetry_defect(found[1].data) <= 1e-8
-    assert moved_back(of_preset("orthogonal_pair")) is None  # nothing was moved there
 
 
 def test_verdicts():

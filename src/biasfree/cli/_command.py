@@ -12,7 +12,6 @@ import biasfree
 from biasfree.cli._diagnose import diagnose
 from biasfree.cli._doctor import doctor
 from biasfree.cli._lab import lab
-from biasfree.cli._messages import brief_errors
 from biasfree.cli._sweep import sweep
 
 #: Entry-point group under which other packages add commands.
@@ -33,8 +32,16 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with brief_errors():
+        """Print a ValueError or OSError in one line and exit with code 2; others keep their traceback."""
+        try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # the reader has closed the pipe, as in `biasfree list | head`
+            raise
+        except (ValueError, OSError) as error:
+            from biasfree.files import error_text
+
+            typer.echo(f"biasfree: {error_text(error)}", err=True)
+            raise typer.Exit(2) from None
 
 
 app = typer.Typer(

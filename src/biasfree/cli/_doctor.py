@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import PackageNotFoundError, requires
 
 import typer
-
-from biasfree.cli._messages import show_progress
 
 
 def doctor() -> None:
@@ -19,7 +18,8 @@ def doctor() -> None:
     show_versions()
     found = []
     for title, examine in EXAMINATIONS.items():
-        show_progress(f"examining: {title}")
+        if sys.stderr.isatty():
+            typer.echo(f"examining: {title}", err=True)
         try:
             text, verdict = examine()
         except ImportError as error:

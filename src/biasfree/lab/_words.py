@@ -11,8 +11,7 @@ import numpy as np
 from biasfree import theory
 from biasfree.data import Dataset
 from biasfree.diagnostics import outputs, plateaus, symmetry_defect
-from biasfree.lab._presets import OWN
-from biasfree.lab._state import Experiment, Sample
+from biasfree.lab._state import Experiment
 from biasfree.networks import Network
 from biasfree.ties import share_side
 from biasfree.trajectory import Trajectory
@@ -25,8 +24,6 @@ NEGLIGIBLE = 1e-4
 LEFT = 0.8
 #: The share of the fall that is left where the linear map has half its final norm: the escape time.
 HALF_WAY = 0.25
-#: A sample has been moved if it is this near to the mirror image of another, relative to its length.
-NEAR = 0.75
 #: Names of hypotheses in words, by key; a remedy that is one change of the state comes as a button.
 _MISSING = {
     "symmetry": "the data are not symmetric",
@@ -53,12 +50,8 @@ class Sentence:
 
     def to_json(self) -> dict[str, Any]:
         """For the page."""
-        return {
-            "topic": self.topic,
-            "text": self.text,
-            "button": self.button,
-            "state": None if self.makes is None else self.makes.to_json(),
-        }
+        state = None if self.makes is None else self.makes.to_json()
+        return {"topic": self.topic, "text": self.text, "button": self.button, "state": state}
 
 
 def before_the_run(
@@ -84,35 +77,12 @@ def _symmetry(experiment: Experiment, data: Dataset) -> Iterator[Sentence]:
         yield Sentence("symmetry", "The data are symmetric: every half-plane has the same moments.")
         return
     text = f"Symmetry defect {defect:.2g}: the data are not symmetric."
-    moved = None if experiment.mirror else moved_back(experiment)
-    if moved is not None:
-        number, makes = moved
-        yield Sentence("symmetry", text, f"Move point {number} back", makes)
+    if experiment.mirror:
+        yield Sentence("symmetry", text)
+    elif experiment.preset == "six_points":
+        yield Sentence("symmetry", text, "Move point 6 back", replace(experiment, delta=0.0))
     else:
-        mirrored = None if experiment.mirror else replace(experiment, mirror=True)
-        yield Sentence("symmetry", text, "" if mirrored is None else "Add mirror images", mirrored)
-
-
-def moved_back(experiment: Experiment) -> tuple[int, Experiment] | None:
-    """The one sample whose move to the mirror image of another makes the data symmetric, counted from 1."""
-    rows: list[Sample] = [(r[0], r[1], r[2]) for r in experiment.to_json()["samples"]]
-    left = list(range(len(rows)))
-    for i in range(len(rows)):
-        mirror = tuple(-value for value in rows[i])
-        twin = next((j for j in left if j > i and rows[j] == mirror), None)
-        if i in left and twin is not None:
-            left.remove(i)
-            left.remove(twin)
-    if len(left) != 2:
-        return None
-    kept, moved = left
-    put = tuple(0.0 - value for value in rows[kept])
-    if np.hypot(rows[moved][0] - put[0], rows[moved][1] - put[1]) > NEAR * np.hypot(put[0], put[1]):
-        return None
-    samples = tuple((put[0], put[1], put[2]) if i == moved else row for i, row in enumerate(rows))
-    if experiment.samples is None and experiment.preset == "six_points":
-        return moved + 1, replace(experiment, delta=0.0)
-    return moved + 1, replace(experiment, preset=OWN, samples=samples)
+        yield Sentence("symmetry", text, "Add mirror images", replace(experiment, mirror=True))
 
 
 def _theorem(experiment: Experiment, network: Network, found: theory.Coverage) -> Iterator[Sentence]:

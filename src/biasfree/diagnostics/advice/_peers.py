@@ -71,6 +71,12 @@ def _predicted(
     The inputs are divided by one number, so that linear maps without intercept stay such. A network without
     biases has them set to zero after every step: its gradient is never taken elsewhere.
     """
+    neural = load("sklearn.neural_network")
+    make = neural.MLPClassifier if task.is_classes else neural.MLPRegressor
+    model = make(
+        hidden_layer_sizes=hidden, alpha=0.0, learning_rate_init=_STEP, shuffle=False, random_state=seed
+    )
+    options: dict[str, Any] = {} if task.classes is None else {"classes": np.arange(len(task.classes))}
     size = float(np.sqrt(np.mean(x**2))) or 1.0
     y, unit = task.labels, 1.0
     if task.numbers is not None:
@@ -79,50 +85,32 @@ def _predicted(
         y = y[:, 0] if y.shape[1] == 1 else y
     assert y is not None
     z, there = ((part / size).astype(np.float32) for part in (x, at))
+
+    def predict(inputs: np.ndarray) -> np.ndarray:
+        if task.is_classes:
+            return np.log(np.maximum(model.predict_proba(inputs), 1e-30).astype(float))
+        return unit * model.predict(inputs).astype(float).reshape(len(inputs), -1)
+
     watched = folds(sample_lines(x)[0], 0, 10)[0]
     train, wanted = np.setdiff1d(np.arange(len(x)), watched), task.rows(watched)
-    model, rng = _Model(task, hidden, seed), np.random.default_rng([seed, 8])
+    rng = np.random.default_rng([seed, 8])
     best = np.inf
     since = 0
     kept = np.empty(0)
     for step in range(1, _STEPS + 1):
         chosen = rng.permutation(train)[:_BATCH]
-        model.fit(z[chosen], y[chosen], biased=biased)
+        model.partial_fit(z[chosen], y[chosen], **options)
+        for bias in () if biased else model.intercepts_:
+            bias[:] = 0
         if step % _EVERY:
             continue
-        score = wanted.score(unit * model(z[watched]))
+        score = wanted.score(predict(z[watched]))
         loss = -score.value if score.cross_entropy is None else score.cross_entropy
         since += 1
         if loss < best:
             best = loss
             since = 0
-            kept = unit * model(there)
+            kept = predict(there)
         if since > _PATIENCE:
             break
     return kept
-
-
-class _Model:
-    """A perceptron of scikit-learn, as numbers or logits."""
-
-    def __init__(self, task: Task, hidden: tuple[int, ...], seed: int):
-        neural = load("sklearn.neural_network")
-        made = neural.MLPClassifier if task.is_classes else neural.MLPRegressor
-        self._model = made(
-            hidden_layer_sizes=hidden, alpha=0.0, learning_rate_init=_STEP, shuffle=False, random_state=seed
-        )
-        self._options: dict[str, Any] = {}
-        if task.classes is not None:
-            self._options = {"classes": np.arange(len(task.classes))}
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """The outputs, as (P, K)."""
-        if self._options:
-            return np.log(np.maximum(self._model.predict_proba(x), 1e-30).astype(float))
-        return self._model.predict(x).astype(float).reshape(len(x), -1)
-
-    def fit(self, x: np.ndarray, y: np.ndarray, *, biased: bool) -> None:
-        """One step on these samples."""
-        self._model.partial_fit(x, y, **self._options)
-        for bias in () if biased else self._model.intercepts_:
-            bias[:] = 0
