@@ -2,6 +2,7 @@
 
 import base64
 import re
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from biasfree.lab._script import script
 from biasfree.lab._session import Session
 from biasfree.lab._state import Experiment, of_preset
 from biasfree.lab._words import after_the_run, before_the_run, verdict
-from biasfree.lab._worker import Inbox, in_time
+from biasfree.lab._worker import in_time
 from biasfree.trajectory import Stats
 
 SMALL = Experiment(width=8, horizon=20.0, scale=0.1)
@@ -96,22 +97,20 @@ def test_a_newer_message_stops_the_answers_between_stages():
 
 
 def test_a_run_that_takes_too_long_ends_with_a_sentence():
-    inbox = Inbox(limit=0.0)
+    stop = threading.Event()
     heard: list[Any] = []
 
     def stopped():
-        return inbox.stop.wait(10)  # until the clock has run out
+        return stop.wait(10)  # until the clock has run out
 
-    last = in_time(Session(heard.append, stopped), {"state": {"width": 5}}, inbox)
+    last = in_time(Session(heard.append, stopped), {"state": {"width": 5}}, stop, 0.0)
     assert [answer["stage"] for answer in heard] == ["state"]
     assert last is not None
     assert last["stage"] == "failed"
     assert last["text"].startswith(
         "The run was stopped after 0 s; the curve ends where it was. Shorten the horizon"
     )
-    inbox.put({"id": 1})
-    assert inbox.take() == {"id": 1}
-    assert in_time(Session(heard.append), {"state": {"width": 5}, "rest": False}, inbox) is None
+    assert in_time(Session(heard.append), {"state": {"width": 5}, "rest": False}, stop, 60.0) is None
 
 
 def test_events_of_neurons_survive_json():

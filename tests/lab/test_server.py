@@ -1,6 +1,7 @@
 """The server answers its own page only, bounds what arrives, and leaves no process behind."""
 
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -25,19 +26,24 @@ from lab_command import lab_command
 CLIENTS: list[Any] = []
 
 
-def served(test, **options):
-    """Run `test(lab)` beside a server."""
+def served(test):
+    """A test that runs beside a server, its first argument; others are fixtures."""
 
-    async def run():
-        lab, CLIENTS[:] = Lab(**options), []
+    async def beside(fixtures):
+        lab, CLIENTS[:] = Lab(), []
         try:
-            return await test(lab)
+            await test(lab, **fixtures)
         finally:
             for client in CLIENTS:
                 client.close()
             await lab.close()
 
-    return asyncio.run(run())
+    def run(**fixtures):
+        asyncio.run(beside(fixtures))
+
+    _, *others = inspect.signature(test).parameters.values()
+    run.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
+    return run
 
 
 def cookie(lab):
@@ -83,65 +89,59 @@ async def talk(lab, **headers):
     return CLIENTS[-1]
 
 
-def test_requests_without_the_token_or_from_elsewhere_get_403():
-    async def test(lab):
-        host = f"127.0.0.1:{lab.port}"
-        wrong = [
-            {},
-            {"Cookie": f"biasfree_lab_{lab.port}=wrong"},
-            {**cookie(lab), "Host": "evil.example"},
-            {**cookie(lab), "Host": f"localhost:{lab.port}"},
-            {**cookie(lab), "Host": "127.0.0.1:1"},
-            {**cookie(lab), "Origin": "http://evil.example"},
-            {**cookie(lab), "Origin": f"http://{host}.evil.example"},
-            {**cookie(lab), "Origin": "null"},
-        ]
-        for headers in wrong:
-            for path in ("/", "/live.js", "/talk", "/?token=wrong"):
-                assert (await status(lab, path, **headers))[0] == 403, (headers, path)
-        assert (await status(lab, f"/live.js?token={lab.token}"))[0] == 403  # the first request only
-        assert (await status(lab, f"/?token={lab.token}", Host="evil.example"))[0] == 403
-        assert (await status(lab, **cookie(lab)))[0] == 200
-        assert (await status(lab, **cookie(lab), Origin=lab.origin))[0] == 200
-
-    served(test)
+@served
+async def test_requests_without_the_token_or_from_elsewhere_get_403(lab):
+    host = f"127.0.0.1:{lab.port}"
+    wrong = [
+        {},
+        {"Cookie": f"biasfree_lab_{lab.port}=wrong"},
+        {**cookie(lab), "Host": "evil.example"},
+        {**cookie(lab), "Host": f"localhost:{lab.port}"},
+        {**cookie(lab), "Host": "127.0.0.1:1"},
+        {**cookie(lab), "Origin": "http://evil.example"},
+        {**cookie(lab), "Origin": f"http://{host}.evil.example"},
+        {**cookie(lab), "Origin": "null"},
+    ]
+    for headers in wrong:
+        for path in ("/", "/live.js", "/talk", "/?token=wrong"):
+            assert (await status(lab, path, **headers))[0] == 403, (headers, path)
+    assert (await status(lab, f"/live.js?token={lab.token}"))[0] == 403  # the first request only
+    assert (await status(lab, f"/?token={lab.token}", Host="evil.example"))[0] == 403
+    assert (await status(lab, **cookie(lab)))[0] == 200
+    assert (await status(lab, **cookie(lab), Origin=lab.origin))[0] == 200
 
 
-def test_the_token_of_the_first_request_becomes_a_cookie():
-    async def test(lab):
-        code, answer = await status(lab, f"/?token={lab.token}")
-        assert (code, answer.headers["Location"]) == (302, "/")
-        kept = answer.headers["Set-Cookie"]
-        assert lab.token in kept
-        assert "HttpOnly" in kept
-        assert "SameSite=Strict" in kept
-        assert lab.address("v1&leak=1") == f"{lab.origin}/?token={lab.token}#v1&leak=1"
-        other = Lab()
-        assert other.token != lab.token
-        await other.close()
-
-    served(test)
+@served
+async def test_the_token_of_the_first_request_becomes_a_cookie(lab):
+    code, answer = await status(lab, f"/?token={lab.token}")
+    assert (code, answer.headers["Location"]) == (302, "/")
+    kept = answer.headers["Set-Cookie"]
+    assert lab.token in kept
+    assert "HttpOnly" in kept
+    assert "SameSite=Strict" in kept
+    assert lab.address("v1&leak=1") == f"{lab.origin}/?token={lab.token}#v1&leak=1"
+    other = Lab()
+    assert other.token != lab.token
+    await other.close()
 
 
-def test_every_answer_has_the_policy_and_only_files_of_the_page_are_served():
-    async def test(lab):
-        for path in PAGE.iterdir():
-            code, answer = await status(lab, f"/{path.name}", **cookie(lab))
-            assert code == 200
-            assert answer.body == path.read_bytes()
-            assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert "Server" not in answer.headers
-        for place in (
-            "/../_server.py",
-            "/%2e%2e/_server.py",
-            "/page/index.html",
-            "//etc/passwd",
-            "/_server.py",
-        ):
-            assert (await status(lab, place, **cookie(lab)))[0] == 404, place
-
-    served(test)
+@served
+async def test_every_answer_has_the_policy_and_only_files_of_the_page_are_served(lab):
+    for path in PAGE.iterdir():
+        code, answer = await status(lab, f"/{path.name}", **cookie(lab))
+        assert code == 200
+        assert answer.body == path.read_bytes()
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "Server" not in answer.headers
+    for place in (
+        "/../_server.py",
+        "/%2e%2e/_server.py",
+        "/page/index.html",
+        "//etc/passwd",
+        "/_server.py",
+    ):
+        assert (await status(lab, place, **cookie(lab)))[0] == 404, place
 
 
 def test_the_page_has_no_inline_code_and_names_no_other_host():
@@ -153,80 +153,73 @@ def test_the_page_has_no_inline_code_and_names_no_other_host():
         assert not re.search(r"\beval\(|new Function|innerHTML", path.read_text()), path.name
 
 
-def test_the_socket_wants_token_origin_and_host(echo):
-    async def test(lab):
-        address = f"ws://127.0.0.1:{lab.port}/talk"
-        for headers in (
-            {"Origin": lab.origin},
-            cookie(lab),
-            {**cookie(lab), "Origin": "http://evil.example"},
-            {**cookie(lab), "Origin": lab.origin, "Host": "evil.example"},
-        ):
-            with pytest.raises(HTTPClientError, match="403"):
-                await websocket_connect(HTTPRequest(address, headers=headers))
-        assert echo == []
-        page = await talk(lab)
-        await page.write_message('{"id": 1, "state": {}}')
-        assert json.loads(str(await page.read_message()))["message"] == {"id": 1, "state": {}}
-
-    served(test)
+@served
+async def test_the_socket_wants_token_origin_and_host(lab, echo):
+    address = f"ws://127.0.0.1:{lab.port}/talk"
+    for headers in (
+        {"Origin": lab.origin},
+        cookie(lab),
+        {**cookie(lab), "Origin": "http://evil.example"},
+        {**cookie(lab), "Origin": lab.origin, "Host": "evil.example"},
+    ):
+        with pytest.raises(HTTPClientError, match="403"):
+            await websocket_connect(HTTPRequest(address, headers=headers))
+    assert echo == []
+    page = await talk(lab)
+    await page.write_message('{"id": 1, "state": {}}')
+    assert json.loads(str(await page.read_message()))["message"] == {"id": 1, "state": {}}
 
 
-def test_messages_must_be_small_json_objects(echo):
-    async def test(lab):
-        page = await talk(lab)
-        for wrong in ("nonsense", "[1]", "{}", '{"id": "x"}', '"' + "a" * 1000):
-            await page.write_message(wrong)
-            answer = json.loads(str(await page.read_message()))
-            assert answer["text"] == "A message must be a JSON object with a whole number as its id."
-        await page.write_message(json.dumps({"id": 1, "csv": "1" * LARGEST_MESSAGE}))
-        assert await page.read_message() is None  # closed
-        assert echo[0].released
-
-    served(test)
+@served
+async def test_messages_must_be_small_json_objects(lab, echo):
+    page = await talk(lab)
+    for wrong in ("nonsense", "[1]", "{}", '{"id": "x"}', '"' + "a" * 1000):
+        await page.write_message(wrong)
+        answer = json.loads(str(await page.read_message()))
+        assert answer["text"] == "A message must be a JSON object with a whole number as its id."
+    await page.write_message(json.dumps({"id": 1, "csv": "1" * LARGEST_MESSAGE}))
+    assert await page.read_message() is None  # closed
+    assert echo[0].released
 
 
 @pytest.mark.usefixtures("echo")
-def test_pages_are_counted():
-    async def test(lab):
-        pages = [await talk(lab) for _ in range(MOST_PAGES)]
-        more = await talk(lab)
-        assert "pages are open already" in str(await more.read_message())
-        assert await more.read_message() is None
-        pages[0].close()
-        await asyncio.sleep(0.1)
-        again = await talk(lab)
-        await again.write_message('{"id": 1}')
-        assert "echo" in str(await again.read_message())
-
-    served(test)
+@served
+async def test_pages_are_counted(lab):
+    pages = [await talk(lab) for _ in range(MOST_PAGES)]
+    more = await talk(lab)
+    assert "pages are open already" in str(await more.read_message())
+    assert await more.read_message() is None
+    pages[0].close()
+    await asyncio.sleep(0.1)
+    again = await talk(lab)
+    await again.write_message('{"id": 1}')
+    assert "echo" in str(await again.read_message())
 
 
-def test_a_killed_process_is_replaced_and_those_of_a_closed_page_wait():
-    async def test(lab):
-        told: list[Any] = []
-        process = await lab.processes.take(told.append)
-        while not told:
-            await asyncio.sleep(0.02)
-        assert json.loads(told[0])["stage"] == "hello"
-        first = process._child.pid
-        os.kill(first, signal.SIGKILL)
-        while len(told) < 3:
-            await asyncio.sleep(0.02)
-        assert "ended and is starting anew" in told[1]
-        assert json.loads(told[2])["stage"] == "hello"
-        process.release()
-        again = await lab.processes.take(told.append)
-        assert again is process
-        assert json.loads(told[3])["stage"] == "hello"
-        return process._child.pid
-
-    last = served(test)
+@served
+async def test_a_killed_process_is_replaced_and_those_of_a_closed_page_wait(lab):
+    told: list[Any] = []
+    process = await lab.processes.take(told.append)
+    while not told:
+        await asyncio.sleep(0.02)
+    assert json.loads(told[0])["stage"] == "hello"
+    first = process._child.pid
+    os.kill(first, signal.SIGKILL)
+    while len(told) < 3:
+        await asyncio.sleep(0.02)
+    assert "ended and is starting anew" in told[1]
+    assert json.loads(told[2])["stage"] == "hello"
+    process.release()
+    again = await lab.processes.take(told.append)
+    assert again is process
+    assert json.loads(told[3])["stage"] == "hello"
+    last = process._child.pid
+    await lab.close()
     assert not Path(f"/proc/{last}").exists()
 
 
 def test_the_newest_state_wins_and_files_do_not_disturb_it():
-    inbox = Inbox(limit=60)
+    inbox = Inbox()
     for number in range(3):
         inbox.put({"id": number, "state": {}})
     assert inbox.stop.is_set()
@@ -239,18 +232,6 @@ def test_the_newest_state_wins_and_files_do_not_disturb_it():
     inbox.put({"cancel": True})
     assert inbox.stop.is_set()
     assert inbox.take()["id"] == 10
-
-
-def test_a_run_that_takes_too_long_is_stopped():
-    inbox = Inbox(limit=0.01)
-    inbox.put({"id": 1, "state": {}})
-    inbox.take()
-    inbox.start_clock()
-    assert inbox.stop.wait(10)
-    assert inbox.late
-    inbox.put({"id": 2, "state": {}})
-    inbox.take()
-    assert not inbox.late
 
 
 def test_ctrl_c_ends_the_command_and_its_processes():
@@ -275,13 +256,12 @@ def test_serve_says_what_is_wrong(monkeypatch):
         ValueError, match=r"needs Tornado, which is not installed; run `pip install 'biasfree\[lab"
     ):
         serve(browser=False)
-    monkeypatch.undo()
 
-    async def test(lab):
-        with pytest.raises(OSError, match=f"port {lab.port} of 127.0.0.1 cannot be used"):
-            await asyncio.to_thread(serve, port=lab.port, browser=False)
 
-    served(test)
+@served
+async def test_serve_says_that_a_port_is_taken(lab):
+    with pytest.raises(OSError, match=f"port {lab.port} of 127.0.0.1 cannot be used"):
+        await asyncio.to_thread(serve, port=lab.port, browser=False)
 
 
 def test_serve_opens_the_link_in_the_browser(monkeypatch, capsys):

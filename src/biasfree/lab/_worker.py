@@ -25,14 +25,12 @@ LIMIT = 20.0
 class Inbox:
     """Messages that wait: the newest state, and up to four requests for files."""
 
-    def __init__(self, limit: float):
-        self.limit = limit
+    def __init__(self) -> None:
         self._change = threading.Condition()
         self._state: dict[str, Any] | None = None
         self._wants: deque[dict[str, Any]] = deque(maxlen=4)
         self.stop = threading.Event()
-        self.late = self.ready = False
-        self._clock: threading.Timer | None = None
+        self.ready = False
 
     def put(self, message: dict[str, Any]) -> None:
         """Take a message; a new state stops the run of the old one."""
@@ -53,23 +51,7 @@ class Inbox:
             message = self._state or {}
             self._state = None
             self.stop.clear()
-            self.late = False
             return message
-
-    def start_clock(self) -> None:
-        """Stop the run that begins now when its time is over."""
-        self._clock = threading.Timer(self.limit, self._expire)
-        self._clock.daemon = True
-        self._clock.start()
-
-    def end_clock(self) -> None:
-        """The run has ended."""
-        if self._clock is not None:
-            self._clock.cancel()
-
-    def _expire(self) -> None:
-        self.late = True
-        self.stop.set()
 
 
 class Voice:
@@ -96,12 +78,12 @@ def main(limit: float = LIMIT) -> None:
         signal.signal(number, signal.SIG_IGN)  # Ctrl-C is the parent's, which closes stdin
     end_with_parent()
     voice = Voice()
-    inbox = Inbox(limit)
+    inbox = Inbox()
     voice.say(greeting())
     threading.Thread(target=_read, args=(inbox, voice), daemon=True).start()
     _warm_up()
     inbox.ready = True
-    _answer(inbox, voice)
+    _answer(inbox, voice, limit)
 
 
 def _read(inbox: Inbox, voice: Voice) -> None:
@@ -114,7 +96,7 @@ def _read(inbox: Inbox, voice: Voice) -> None:
     os._exit(0)  # the parent has closed the pipe, or is gone
 
 
-def _answer(inbox: Inbox, voice: Voice) -> None:
+def _answer(inbox: Inbox, voice: Voice, limit: float) -> None:
     from biasfree.dynamics import stop_when_set
     from biasfree.lab._files import file_of
     from biasfree.lab._session import Session
@@ -127,31 +109,38 @@ def _answer(inbox: Inbox, voice: Voice) -> None:
         number = message.get("id")
         if "want" in message:
             voice.say(file_of(session, str(message["want"]), message.get("at")), number)
-        elif (last := in_time(session, message, inbox)) is not None:
+        elif (last := in_time(session, message, inbox.stop, limit)) is not None:
             voice.say(last, number)
 
 
-def in_time(session: Session, message: dict[str, Any], inbox: Inbox) -> dict[str, Any] | None:
+def in_time(
+    session: Session, message: dict[str, Any], stop: threading.Event, limit: float
+) -> dict[str, Any] | None:
     """Let a session answer a message within the limit; if it could not, the answer that says why."""
     from biasfree.dynamics import Halted
 
-    inbox.start_clock()
+    late = threading.Event()
+
+    def expire() -> None:
+        late.set()
+        stop.set()
+
+    clock = threading.Timer(limit, expire)
+    clock.daemon = True
+    clock.start()
     try:
         session.answer(message)
     except Halted:
-        return {"stage": "failed", "text": _too_long(inbox.limit)} if inbox.late else {"stage": "stopped"}
+        text = (
+            f"The run was stopped after {limit:g} s; the curve ends where it was. Shorten the horizon, or "
+            "use fewer neurons or samples."
+        )
+        return {"stage": "failed", "text": text} if late.is_set() else {"stage": "stopped"}
     except (ValueError, ArithmeticError) as error:
         return {"stage": "failed", "text": f"This experiment cannot be run: {error}"}
     finally:
-        inbox.end_clock()
+        clock.cancel()
     return None
-
-
-def _too_long(limit: float) -> str:
-    return (
-        f"The run was stopped after {limit:g} s; the curve ends where it was. Shorten the horizon, or use "
-        "fewer neurons or samples."
-    )
 
 
 def _warm_up() -> None:
