@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 import biasfree as bf
 from biasfree.trajectory import Stats, Trajectory
-from refusals import invalid
 
 DATA = bf.data.six_points()
 
@@ -57,40 +56,23 @@ def test_cosines_above_the_plane(axes):
     first, data = rng.normal(size=(3, 2, 4)), bf.data.linear_teacher(n=20, d=4, seed=0)
     run = course(first, [[1.0, 1.0]])
     unit = first / np.linalg.norm(first, axis=-1, keepdims=True)
-    given = np.array([0.0, 0, 2, 0])
-    for set_, reference, r, name in (
-        (data, None, data.beta, "barβ"),
-        (None, given, given, ", r)"),
-        (None, None, np.linalg.svd(first[-1])[2][0], "v_1"),
-    ):
-        (line,) = bf.plots.directions(axes, run, data=set_, reference=reference)
+    for given, r, name in ((data, data.beta, "barβ"), (None, np.linalg.svd(first[-1])[2][0], "v_1")):
+        (line,) = bf.plots.directions(axes, run, data=given)
         expected = unit @ r / np.linalg.norm(r)
         for h, one in enumerate(curves(line)):
             assert_allclose(one[:, 1], expected[:, h], atol=1e-14)
         assert name in axes.get_ylabel()
 
 
-def test_a_reference_in_the_plane_gives_cosines(axes):
-    (line,) = bf.plots.directions(axes, course(np.ones((3, 1, 2)), [[1.0]]), reference=[0.0, 1.0], color="g")
-    assert_allclose(curves(line)[0][:, 1], np.sqrt(0.5))
-    assert line.get_color() == "g"
-
-
 def test_an_infinite_time_is_left_out(axes):
     run = course(np.ones((3, 1, 2)), [[1.0]], ts=(0.0, 1.0, np.inf))
-    (line,) = bf.plots.directions(axes, run)
+    (line,) = bf.plots.directions(axes, run, color="g")
     assert len(curves(line)[0]) == 2
+    assert line.get_color() == "g"
 
 
 def test_refusals(blank):
     run = course(np.ones((3, 1, 2)), [[1.0]])
-    with pytest.raises(
-        ValueError, match=r"reference must be a nonzero vector of 2 numbers, got shape \(3,\)"
-    ):
-        bf.plots.directions(blank, run, reference=[1.0, 0, 0])
-    invalid("reference must be a nonzero vector", bf.plots.directions, blank, run, reference=[0.0, 0.0])
-    with pytest.raises(ValueError, match="reference is for a trajectory; one network is drawn in a plane"):
-        bf.plots.directions(blank, run[0], reference=[1.0, 0.0])
     with pytest.raises(ValueError, match="the network takes 2 inputs, but the data are"):
         bf.plots.directions(blank, run, data=bf.data.linear_teacher(n=5, d=3, seed=0))
     with pytest.raises(ValueError, match=r"network must be a bf\.Network or bf\.Trajectory, got a Dataset"):

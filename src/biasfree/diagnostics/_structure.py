@@ -50,14 +50,11 @@ def structure_distance(network: Network) -> Structure | None:
     if nearer is None:
         return None
     parts, (linear, relu) = nearer[0], (np.nan if one is None else one[1] for one in found)
-    return Structure(linear, relu, parts.r, parts.neurons, parts.imbalance, _orders(parts))
+    orders = tuple(np.argsort(-v, kind="stable") for v in parts.neurons)
+    return Structure(linear, relu, parts.r, parts.neurons, parts.imbalance, orders)
 
 
 def _fitted(weights: tuple[np.ndarray, ...], leak: float) -> tuple[DeepParts, float] | None:
     network = Network(weights, leak=leak)
     parts = DeepParts.maybe(network)
     return None if parts is None else (parts, parts.residual(network))
-
-
-def _orders(parts: DeepParts) -> tuple[np.ndarray, ...]:
-    return tuple(np.argsort(-v, kind="stable") for v in parts.neurons)

@@ -26,8 +26,7 @@ SHORT = 2**14
 class Processes:
     """One process per page, and one more that is ready for the next."""
 
-    def __init__(self, limit: float | None = None):
-        self.limit = LIMIT if limit is None else limit
+    def __init__(self) -> None:
         self._all: set[Process] = set()
         self._spare: Process | None = None
 
@@ -125,10 +124,7 @@ class Process:
             self._home.forget(self)
 
     async def _once(self) -> None:
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}; from biasfree.lab._worker import main; "
-            f"main({self._home.limit!r})"
-        )
+        code = f"import sys; sys.path[:] = {sys.path!r}; from biasfree.lab._worker import main; main()"
         group: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is the parent's
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", code,
@@ -167,7 +163,7 @@ class Process:
         """Kill the process unless it says something in time; its own clock should have stopped the run."""
         self._calm()
         loop = asyncio.get_running_loop()
-        self._watch = loop.call_later(self._home.limit + PATIENCE, self._kill_child)
+        self._watch = loop.call_later(LIMIT + PATIENCE, self._kill_child)
 
     def _calm(self) -> None:
         if self._watch is not None:

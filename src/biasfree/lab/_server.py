@@ -43,12 +43,12 @@ _BEAT = 0.1
 class Lab:
     """The server: its sockets, its token, its processes."""
 
-    def __init__(self, port: int = 0, *, limit: float | None = None):
+    def __init__(self, port: int = 0):
         listening = socket.create_server((ADDRESS, port))
         listening.setblocking(False)
         self.port = int(listening.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        self.processes = Processes(limit)
+        self.processes = Processes()
         self.pages: set[Talk] = set()
         self._server = HTTPServer(self._application())
         self._server.add_sockets([listening])

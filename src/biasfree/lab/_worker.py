@@ -70,7 +70,7 @@ class Voice:
             self._out.flush()
 
 
-def main(limit: float = LIMIT) -> None:
+def main() -> None:
     """Answer the messages on stdin until it closes."""
     import signal
 
@@ -83,7 +83,7 @@ def main(limit: float = LIMIT) -> None:
     threading.Thread(target=_read, args=(inbox, voice), daemon=True).start()
     _warm_up()
     inbox.ready = True
-    _answer(inbox, voice, limit)
+    _answer(inbox, voice)
 
 
 def _read(inbox: Inbox, voice: Voice) -> None:
@@ -96,7 +96,7 @@ def _read(inbox: Inbox, voice: Voice) -> None:
     os._exit(0)  # the parent has closed the pipe, or is gone
 
 
-def _answer(inbox: Inbox, voice: Voice, limit: float) -> None:
+def _answer(inbox: Inbox, voice: Voice) -> None:
     from biasfree.dynamics import stop_when_set
     from biasfree.lab._files import file_of
     from biasfree.lab._session import Session
@@ -109,7 +109,7 @@ def _answer(inbox: Inbox, voice: Voice, limit: float) -> None:
         number = message.get("id")
         if "want" in message:
             voice.say(file_of(session, str(message["want"]), message.get("at")), number)
-        elif (last := in_time(session, message, inbox.stop, limit)) is not None:
+        elif (last := in_time(session, message, inbox.stop, LIMIT)) is not None:
             voice.say(last, number)
 
 

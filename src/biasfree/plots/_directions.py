@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import real, row_norms
+from biasfree.arrays import row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.plots._networks import leading, neuron_signs
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-    from numpy.typing import ArrayLike
 
 POSITIVE, NEGATIVE = "#b2182b", "#2166ac"  # the two ends of the color map RdBu_r
 _HYPERPLANES = 12  # of at most so many samples are drawn
@@ -29,7 +28,6 @@ def directions(
     network: Network | Trajectory,
     *,
     data: Dataset | None = None,
-    reference: ArrayLike | None = None,
     **look: Any,
 ) -> tuple[Any, ...]:
     """Draw first-layer neurons w_h in a plane, area ∝ |w_h||a_h|: red disks for a_h > 0, else blue squares.
@@ -41,13 +39,11 @@ def directions(
     one artist per sign, a PathCollection or, for a trajectory, a Line2D.
 
     A trajectory is drawn over time: the angle of w_h in the plane, with the hyperplanes of at most 12 samples
-    as dotted levels, or with more than two inputs cos(w_h, r). r is `reference` or β̄ of the data or, without
-    either, the leading right singular vector of the last W₁. Colors are the signs at the last time.
+    as dotted levels, or with more than two inputs cos(w_h, r). r is β̄ of the data or, without data, the
+    leading right singular vector of the last W₁. Colors are the signs at the last time.
     """
     if isinstance(network, Trajectory):
-        return _over_time(axes, network, data, reference, look)
-    if reference is not None:
-        raise ValueError("reference is for a trajectory; one network is drawn in a plane.")
+        return _over_time(axes, network, data, look)
     network = _with_directions(network, data)
     first, second = network.weights[:2]
     plane, labels = _plane(first, data)
@@ -78,11 +74,7 @@ def _with_directions(network: Network, data: Dataset | None) -> Network:
 
 
 def _over_time(
-    axes: Axes,
-    trajectory: Trajectory,
-    data: Dataset | None,
-    reference: ArrayLike | None,
-    look: dict[str, Any],
+    axes: Axes, trajectory: Trajectory, data: Dataset | None, look: dict[str, Any]
 ) -> tuple[Line2D, ...]:
     """One line per sign, with a gap between neurons, where an angle passes ±180°, and where w_h = 0."""
     if not trajectory.weights:
@@ -90,15 +82,16 @@ def _over_time(
     last = _with_directions(trajectory[-1], data)
     finite = np.isfinite(trajectory.ts)
     rows = trajectory.map(lambda network: _unit(network.weights[0]))[finite]
-    if last.sizes[0] == 2 and reference is None:
+    if last.sizes[0] == 2:
         drawn = np.degrees(np.arctan2(rows[..., 1], rows[..., 0]))
         label = "angle of $w_h$ (degrees)"
         drawn[1:][np.abs(np.diff(drawn, axis=0)) > 180] = np.nan
         axes.set(ylim=(-180, 180), yticks=np.arange(-180, 181, 90))
         _hyperplanes(axes, data)
     else:
-        direction, name = _reference(last, data, reference)
-        drawn = rows @ direction
+        plane, labels = _plane(last.weights[0], data)
+        drawn = rows @ plane[0]
+        name = "\\barβ" if "β" in labels[0] else "v_1"
         label = f"$\\cos(w_h, {name})$"
         axes.set(ylim=(-1.05, 1.05))
     sign = np.sign(neuron_signs(last)[0])
@@ -127,22 +120,6 @@ def _hyperplanes(axes: Axes, data: Dataset | None) -> None:
         for turn in (-90, 90):
             angle = (np.degrees(np.arctan2(x[1], x[0])) + turn + 180) % 360 - 180
             axes.axhline(angle, color="0.75", lw=0.6, ls=":", zorder=0)
-
-
-def _reference(
-    network: Network, data: Dataset | None, reference: ArrayLike | None
-) -> tuple[Float[np.ndarray, "D"], str]:
-    """A unit vector of input space, and its name."""
-    if reference is not None:
-        r = real("reference", reference)
-        if r.shape != (network.sizes[0],) or not r.any():
-            raise ValueError(
-                f"reference must be a nonzero vector of {network.sizes[0]} numbers, got shape {r.shape}."
-            )
-        return r / row_norms(r[None])[0], "r"
-    first = network.weights[0]
-    plane, labels = _plane(first, data) if first.shape[1] > 2 else (np.linalg.svd(first)[2], ("", ""))
-    return plane[0], "\\barβ" if "β" in labels[0] else "v_1"
 
 
 def _plane(first: np.ndarray, data: Dataset | None) -> tuple[Float[np.ndarray, "2 D"], tuple[str, str]]:

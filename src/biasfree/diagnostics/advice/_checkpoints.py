@@ -75,8 +75,15 @@ class Trend:
 
     @property
     def passed_at(self) -> int | None:
-        """The first step since which the gain over the best linear map is above two standard errors."""
-        return self._since([row.gain is not None and _gains(row.gain, row.error or 0.0) for row in self.rows])
+        """The first step since which the gain over the best linear map is above two standard errors.
+
+        A tie is not.
+        """
+        gains = [
+            row.gain is not None and side(2 * (row.error or 0.0), row.gain, terms=_ROUNDINGS, size=1.0) < 0
+            for row in self.rows
+        ]
+        return self._since(gains)
 
     @property
     def answer(self) -> str:
@@ -210,11 +217,6 @@ def _row(found: Measurements, versus: Competitors | None, step: int, name: str) 
     gain = None if versus is None else found.score_on(versus.tested).minus(versus.best)
     value, error = (None, None) if gain is None else (gain.value, gain.error)
     return Checkpoint(step, name, found.score.value, value, error, nonlinear, nonaffine)
-
-
-def _gains(gain: float, error: float) -> bool:
-    """Whether a gain is larger than two standard errors; a tie is not."""
-    return side(2 * error, gain, terms=_ROUNDINGS, size=1.0) < 0
 
 
 def _notes(samples: Samples, known: bool) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBER
         if y is not None:
             raise ValueError("y was given twice: a bf.Dataset has its own targets; leave y out.")
         return _of_arrays(data.x, data.y, seed, numbers)
-    if _is_frame(data):
+    if hasattr(data, "columns") and hasattr(data, "to_numpy"):  # of pandas, which need not be installed
         return _of_frame(data, y, seed, numbers)
     if y is not None:
         return _of_arrays(data, y, seed, numbers)
@@ -74,11 +74,6 @@ def samples_of(data: Any, y: Any = None, *, seed: int = 0, numbers: int = NUMBER
     )
 
 
-def _is_frame(data: Any) -> bool:
-    """Whether data are a pandas.DataFrame, or like one; does not import pandas."""
-    return hasattr(data, "columns") and hasattr(data, "to_numpy")
-
-
 def _of_frame(frame: Any, y: Any, seed: int, numbers: int) -> Samples:
     names = [str(name) for name in frame.columns]
     if y is None:
@@ -90,22 +85,12 @@ def _of_frame(frame: Any, y: Any, seed: int, numbers: int) -> Samples:
             raise ValueError(f"the data frame has no column {y!r}; its columns are {', '.join(names)}.")
         names.remove(y)
         y, frame = frame[y], frame[[name for name in frame.columns if str(name) in names]]
-    text = [
-        name for name, kind in zip(names, frame.dtypes, strict=True) if np.dtype(object) == _numpy_kind(kind)
-    ]
-    if text:
+    if text := [str(name) for name in frame.select_dtypes(exclude=["number", "bool"]).columns]:
         raise ValueError(
             f"the columns {', '.join(text)} of the data frame do not hold numbers; encode them, as "
             "pandas.get_dummies does, or leave them out."
         )
     return replace(_of_arrays(frame.to_numpy(), y, seed, numbers), columns=tuple(names))
-
-
-def _numpy_kind(kind: Any) -> np.dtype:
-    """The dtype of a column as NumPy would hold it; object for text and categories."""
-    if isinstance(kind, np.dtype) and kind.kind in "fiub":
-        return kind
-    return np.dtype(getattr(kind, "numpy_dtype", object))
 
 
 def _of_arrays(x: Any, y: Any, seed: int, numbers: int) -> Samples:
