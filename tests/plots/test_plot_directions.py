@@ -76,7 +76,7 @@ def test_refusals(blank):
     with pytest.raises(ValueError, match="the network takes 2 inputs, but the data are"):
         bf.plots.directions(blank, run, data=bf.data.linear_teacher(n=5, d=3, seed=0))
     with pytest.raises(ValueError, match=r"network must be a bf\.Network or bf\.Trajectory, got a Dataset"):
-        bf.plots.directions(blank, DATA)  # type: ignore[call-overload]
+        bf.plots.directions(blank, DATA)  # type: ignore[arg-type]
     measured = bf.gradient_flow(run[0], DATA, [0.0, 0.1], save=lambda _: 0.0)
     with pytest.raises(ValueError, match="the trajectory has no weights to draw; run it without save="):
         bf.plots.directions(blank, measured)

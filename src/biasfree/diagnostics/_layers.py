@@ -58,15 +58,9 @@ class LayerLinearity:
 
 @dataclass(frozen=True)
 class LayerTable:
-    """The modules of a model in the order of their calls, each with its measured linearity.
-
-    `samples` of the `given` samples were measured, chosen by `seed`.
-    """
+    """The modules of a model in the order of their calls, each with its measured linearity."""
 
     rows: tuple[LayerLinearity, ...]
-    samples: int
-    given: int
-    nonlinear_above: float
     notes: tuple[str, ...] = field(default=())
 
     def __getitem__(self, name: str) -> LayerLinearity:
@@ -125,7 +119,7 @@ def layer_linearity(
     count = min(whole("samples", samples), size)
     chosen = generator(seed).permutation(len(given))[:count]
     rows = _rows(model, given[chosen], count, nonlinear_above)
-    return LayerTable(rows, len(chosen), len(given), nonlinear_above, _notes(rows, len(chosen), len(given)))
+    return LayerTable(rows, _notes(rows, len(chosen), len(given)))
 
 
 def _rows(model: Any, x: np.ndarray, samples: int, above: float) -> tuple[LayerLinearity, ...]:

@@ -62,8 +62,6 @@ class Symmetry:
     """The joint p-value: of the larger of T_x and T_y, each standardized over data and flips."""
     samples: int
     """The number of samples used for the search and the null distribution."""
-    flips: int
-    """B, the number of random flips."""
     searched: tuple[float, float]
     """T_x and T_y that the search found on these samples; the p-values compare them with the null."""
     null_inputs: Float[np.ndarray, "B"]
@@ -105,7 +103,7 @@ def symmetry(
     flips, subsample = whole("flips", flips), whole("subsample", subsample)
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
-        return _mirrored(len(data), flips)
+        return _mirrored(len(data))
     once, copies = _one_copy(data)
     few = random_subset(once, subsample, seed=seed)
     usual = int(np.clip(1_000_000 // few.x.size, 8, 32))  # some seconds with 199 flips
@@ -125,7 +123,6 @@ def symmetry(
         p_targets=_p_value(t_y),
         p_value=_p_value(np.maximum(_standard(t_x), _standard(t_y))),
         samples=len(few),
-        flips=flips,
         searched=(float(t_x[0]), float(t_y[0])),
         null_inputs=t_x[1:],
         null_targets=t_y[1:],
@@ -134,11 +131,9 @@ def symmetry(
     )
 
 
-def _mirrored(samples: int, flips: int) -> Symmetry:
+def _mirrored(samples: int) -> Symmetry:
     none = np.empty(0)
-    return Symmetry(
-        True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, flips, (0.0, 0.0), none, none
-    )  # fmt: skip
+    return Symmetry(True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, (0.0, 0.0), none, none)
 
 
 def _p_value(t: np.ndarray) -> float:

@@ -230,7 +230,7 @@ def test_the_loss_splits_and_so_does_the_velocity(leak, width, seed, sphere):
     simulated = bf.gradient_flow(network, population, [0.0, 1e-9]).loss[0]
     assert split.total == pytest.approx(simulated, rel=1e-12)
     assert split.even == pytest.approx(
-        bf.diagnostics.even_fraction(network, population)
+        bf.diagnostics.nonlinear_share(network, population)[0]
         * bf.diagnostics.square_loss(network, Population(3, **inputs)),
         rel=1e-10, abs=1e-14,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import as_array, real
 from biasfree.data import Dataset
 from biasfree.diagnostics.advice._samples import Samples
-from biasfree.diagnostics.advice._task import Kind, Task, task_of
+from biasfree.diagnostics.advice._task import Reading, Task, task_of
 from biasfree.networks import Network, function_of, is_module, network_of
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _NUMBERS = 2**20  # numbers per call of a function
 _BATCH = 2**18  # numbers per call of a PyTorch module, whose activations may be much larger than its inputs
-_METHODS: tuple[tuple[str, Kind], ...] = (
-    ("predict_proba", "probabilities"),
-    ("decision_function", "logits"),
-    ("predict", "labels"),
-)
+_METHODS = {
+    "predict_proba": Reading.PROBABILITIES,
+    "decision_function": Reading.LOGITS,
+    "predict": Reading.LABELS,
+}
 _SLOPES = {"relu": 0.0, "identity": 1.0}
 
 
@@ -39,7 +39,7 @@ class Subject:
     function: Callable[[ArrayLike], Float[np.ndarray, "P K"]]
     network: Network | None
     notes: tuple[str, ...] = ()
-    kind: Kind | None = None
+    kind: Reading | None = None
     classes: tuple[Any, ...] | None = None
 
 
@@ -100,16 +100,15 @@ def _of_estimator(model: Any, samples: Samples | None) -> Subject:
     classes = None if classes is None else tuple(np.asarray(classes).tolist())
     network = _network_of_estimator(model)
     if network is not None:
-        return Subject(name, network, network, (), "numbers" if classes is None else "logits", classes)
-    method = "predict"
-    kind: Kind = "numbers"
-    if classes is not None:
-        method, kind = next(pair for pair in _METHODS if hasattr(model, pair[0]))
+        kind = Reading.NUMBERS if classes is None else Reading.LOGITS
+        return Subject(name, network, network, (), kind, classes)
+    method = "predict" if classes is None else next(one for one in _METHODS if hasattr(model, one))
+    kind = Reading.NUMBERS if classes is None else _METHODS[method]
     called, framed = getattr(model, method), _framed(model, None if samples is None else samples.columns)
 
     def function(x: np.ndarray) -> Any:
         found = np.asarray(called(framed(x)))
-        return np.equal.outer(found, np.asarray(classes)).astype(float) if kind == "labels" else found
+        return np.equal.outer(found, np.asarray(classes)).astype(float) if kind is Reading.LABELS else found
 
     note = f"only the outputs of {name} are measured: it has no layers to read."
     return Subject(name, _shaped(function, samples, None, _NUMBERS), None, (note,), kind, classes)

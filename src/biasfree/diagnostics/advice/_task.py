@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,21 @@ from biasfree.ties import EPS, side
 if TYPE_CHECKING:
     from jaxtyping import Float, Int, Shaped
 
-Kind = Literal["numbers", "logits", "probabilities", "labels"]
 _MOST_CLASSES = 50  # distinct whole numbers, without a model, up to which they are taken for classes
+
+
+class Reading(StrEnum):
+    """What the outputs of a model mean."""
+
+    NUMBERS = "numbers"
+    LOGITS = "logits"
+    PROBABILITIES = "probabilities"
+    LABELS = "predicted labels"
+    HALF = "numbers near 0 and 1, with threshold ½"
+
+
+#: What only the outputs of classifiers are.
+_OF_CLASSES = (Reading.PROBABILITIES, Reading.LABELS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +196,7 @@ def task_of(
     y: np.ndarray,
     *,
     outputs: int | None = None,
-    kind: Kind | None = None,
+    kind: Reading | None = None,
     known: Sequence[Any] | None = None,
     task: str | None = None,
 ) -> Task:
@@ -208,7 +221,7 @@ def task_of(
             return Task(real("y", flat))
         raise ValueError(f"labels must be one per sample, got an array of shape {y.shape}.")
     labels = flat[:, 0]
-    if not (task == "classification" or kind in ("probabilities", "labels") or _classes(y, labels, outputs)):
+    if not (task == "classification" or kind in _OF_CLASSES or _classes(y, labels, outputs)):
         return Task(real("y", flat))
     found = np.unique(labels)
     if outputs is not None and outputs > len(found) and labels.dtype.kind in "iu" and labels.min() >= 0:
@@ -251,22 +264,10 @@ def _named(flat: np.ndarray, classes: np.ndarray, *, given: bool, outputs: int |
     return Task(None, classes, np.array([index[label] for label in labels.tolist()]), notes)
 
 
-class Reading(StrEnum):
-    """What the outputs of a model mean."""
-
-    NUMBERS = "numbers"
-    LOGITS = "logits"
-    PROBABILITIES = "probabilities"
-    LABELS = "predicted labels"
-    HALF = "numbers near 0 and 1, with threshold ½"
-
-
-def reading_of(found: Float[np.ndarray, "P _"], task: Task, kind: Kind | None) -> Reading:
+def reading_of(found: Float[np.ndarray, "P _"], task: Task, kind: Reading | None) -> Reading:
     """What the outputs of a classifier mean: by its `kind`, or by what they look like on the samples."""
-    if kind == "labels":
-        return Reading.LABELS
-    if kind == "probabilities":
-        return Reading.PROBABILITIES
+    if kind is not None and kind in _OF_CLASSES:
+        return kind
     inside = found.min() >= 0 and found.max() <= 1
     if found.shape[1] > 1:
         sums = np.allclose(found.sum(axis=1), 1, atol=1e-2)  # half precision
