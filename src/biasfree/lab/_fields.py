@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from reprlib import repr as brief
 from typing import Any
 
 
@@ -38,32 +39,26 @@ class Field:
         except (TypeError, ValueError):
             number = math.nan
         if not self.low <= number <= self.high:
-            raise ValueError(f"{self.label} must lie in [{self.low:g}, {self.high:g}], got {_shown(value)}")
+            raise ValueError(f"{self.label} must lie in [{self.low:g}, {self.high:g}], got {brief(value)}")
         return number
 
     def _whole(self, value: Any) -> int:
         number = self._number(value)
         if number != int(number):
-            raise ValueError(f"{self.label} must be a whole number, got {_shown(value)}")
+            raise ValueError(f"{self.label} must be a whole number, got {brief(value)}")
         return int(number)
 
     def _choice(self, value: Any) -> str:
         known = [name for name, _ in self.choices]
         if value not in known:
-            raise ValueError(f"{self.label} must be one of {', '.join(known)}, got {_shown(value)}")
+            raise ValueError(f"{self.label} must be one of {', '.join(known)}, got {brief(value)}")
         return str(value)
 
     def _flag(self, value: Any) -> bool:
         flags = {"0": False, "1": True, False: False, True: True}
         if isinstance(value, float) or not isinstance(value, str | bool | int) or value not in flags:
-            raise ValueError(f"{self.label} must be 0 or 1, got {_shown(value)}")
+            raise ValueError(f"{self.label} must be 0 or 1, got {brief(value)}")
         return flags[value]
-
-
-def _shown(value: Any) -> str:
-    """A value from outside, in at most 40 characters."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}…"
 
 
 #: All settings but the samples, in the order of the page.

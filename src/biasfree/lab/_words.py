@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -97,7 +98,8 @@ def _theorem(experiment: Experiment, network: Network, found: theory.Coverage) -
     others = [one for one in rows if one.applies and set(courses) & set(one.result.calls)]
     if others:
         result = others[0].result
-        yield Sentence("theorem", f"Applies: {result.title} ({_short(result.reference)}).")
+        reference = textwrap.shorten(result.reference, 90, placeholder=" …")
+        yield Sentence("theorem", f"Applies: {result.title} ({reference}).")
     missing = [finding.hypothesis.key for finding in row.missing]
     stated = ["depth"] if "depth" in missing else missing
     reasons = list(dict.fromkeys(_MISSING[key] for key in stated if key in _MISSING))
@@ -164,7 +166,3 @@ def _both(predicted: float, measured: float, run: Trajectory) -> str:
     late = "" if np.isfinite(measured) else f" before t = {run.ts[-1]:g}"
     seen = shown(measured) if np.isfinite(measured) else "not left"
     return f"{shown(predicted)} predicted, {seen} measured{late}"
-
-
-def _short(reference: str) -> str:
-    return reference if len(reference) <= 90 else f"{reference[:87]}…"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from biasfree.diagnostics._mirror_test import Symmetry
 from biasfree.diagnostics._targets import OVERLAP, Part, TargetShares
 from biasfree.diagnostics.advice._measurements import Measurements
 from biasfree.diagnostics.advice._state import State, Thresholds
@@ -179,46 +180,41 @@ def _of_centering(measured: Measurements) -> Iterator[Reason]:
 
 
 def _of_symmetry(state: State, measured: Measurements) -> Iterator[Reason]:
-    seen = measured.symmetry
-    if seen is None:
-        return
+    if measured.symmetry is not None:
+        yield Reason(_symmetry(state, measured, measured.symmetry), _EQUIVALENCE)
+
+
+def _symmetry(state: State, measured: Measurements, seen: Symmetry) -> str:
     if seen.exact:
-        yield Reason(
+        return (
             "the data are symmetric: every sample has its mirror image (−x, −y), so Condition 3 (TMLR 3) "
-            "holds exactly.",
-            _EQUIVALENCE,
+            "holds exactly."
         )
-        return
+    if measured.moments_only:
+        return (
+            "the data are symmetric in second moments only: this suffices for the square loss, but the "
+            "logistic loss also needs mirror images (−x, −y), which are missing (Condition 3, TMLR 3)."
+        )
     off = (
         f"in the worst half-space found, the moments deviate by {percent(seen.inputs)} (inputs) and "
         f"{percent(seen.targets)} (targets)"
     )
-    if measured.moments_only:
-        yield Reason(
-            "the data are symmetric in second moments only: this suffices for the square loss, but the "
-            "logistic loss also needs mirror images (−x, −y), which are missing (Condition 3, TMLR 3).",
-            _EQUIVALENCE,
-        )
-    elif measured.mirrored_by_design:
+    p = f"p = {seen.p_value:.3g}"
+    if measured.mirrored_by_design:
         odd = "their targets are not odd" if seen.evenness == 1 else "the others do not"
-        yield Reason(
+        return (
             f"the data are not symmetric: {percent(seen.evenness)} of the samples have a mirror input, more "
-            f"than by chance, but {odd}; {off}. Condition 3 (TMLR 3) is rejected (p = {seen.p_value:.3g} "
-            "for independent samples).",
-            _EQUIVALENCE,
+            f"than by chance, but {odd}; {off}. Condition 3 (TMLR 3) is rejected ({p} for independent "
+            "samples)."
         )
-    elif state.rejected:
-        yield Reason(
-            f"the data are not symmetric: {off}, more than by chance. Condition 3 (TMLR 3) is rejected, p = "
-            f"{seen.p_value:.3g}.",
-            _EQUIVALENCE,
+    if state.rejected:
+        return (
+            f"the data are not symmetric: {off}, more than by chance. Condition 3 (TMLR 3) is rejected, {p}."
         )
-    else:
-        yield Reason(
-            f"the data show no asymmetry: {off}, which chance explains. Condition 3 (TMLR 3) is not "
-            f"rejected, p = {seen.p_value:.3g}.",
-            _EQUIVALENCE,
-        )
+    return (
+        f"the data show no asymmetry: {off}, which chance explains. Condition 3 (TMLR 3) is not rejected, "
+        f"{p}."
+    )
 
 
 def _of_training(state: State) -> Iterator[Reason]:
