@@ -60,4 +60,5 @@ def test_sets_are_counted_by_whether_a_line_through_the_origin_separates_them(ex
     one, other = experiment.claims(changed)[-2:]
     assert one.measured == (1, 0) * 4
     assert other.measured == (2,) * 4
-    assert [row[2:] for row in experiment.tables(changed)[1].rows] == [(4, 2, 1)] * 2 + [(2, 0, 2)] * 2
+    (table,) = experiment.tables(changed)
+    assert [row[2:] for row in table.rows] == [(4, 2, 1)] * 2 + [(2, 0, 2)] * 2

@@ -40,7 +40,8 @@ def test_networks_of_the_papers_width_are_counted_and_others_have_rows_of_their_
     assert "need not learn" in claim.note
     assert "1 with width 6 and initial norm 0.3, the last by exact flow" in claim.note
     assert _claim(experiment, found, "of width 6 learn both tasks").holds
-    rows = experiment.tables(found)[1].rows
+    (table,) = experiment.tables(found)
+    rows = table.rows
     assert [row[:5] for row in rows[::3]] == [("descent", 12, 0.3, 1, 0), ("exact flow", 6, 0.3, 1, 1)]
     assert [row[:3] for row in rows[1:3]] == [("descent", 8, 0.3), ("descent", 12, 0.1)]
     labels = [text.get_text() for text in experiment.draw(found).axes[1].get_legend().get_texts()]
@@ -59,21 +60,14 @@ def test_a_flow_that_is_not_accurate_proves_nothing(experiment, numbers, error, 
     assert labels[-1] == "0 of 1"
 
 
-def test_a_flow_that_cannot_be_followed_is_reported(monkeypatch):
+def test_a_flow_that_cannot_be_followed_has_no_losses(monkeypatch):
     def refuse(*_, **__):
         raise bf.dynamics.UnfinishedError("events accumulate at t = 3")
 
     monkeypatch.setattr("biasfree.dynamics.gradient_flow", refuse)
     found = flows(Settings(**SMALL), datasets(6), lambda _: None)
-    assert (found.flow_stopped == "events accumulate at t = 3").all()
     assert found.flow_loss.isnull().all()
     assert found.flow_error.isnull().all()
-
-
-def test_tables_have_every_task(experiment, numbers):
-    table, _, followed = experiment.tables(numbers)
-    assert [row[3] for row in table.rows] == [300, 300, 600, 600] * 2
-    assert [row[:2] for row in followed.rows] == [("the six points", 0), ("g on the circle", 0)]
 
 
 def test_two_bias_free_layers_are_drawn_above_the_others(experiment, numbers):

@@ -105,14 +105,6 @@ def test_numbers_of_optimizers(numbers):
 
 
 @of("optimizers")
-def test_pairs_of_neurons_and_of_samples_stay_together(numbers):
-    """Without the even part there is nothing but the linear twin."""
-    kept = numbers.sel(start="opposite pairs", way=["descent", "SGD, mirror pairs", "Adam", "AdamW"])
-    assert float(kept.even.max()) < 1e-28
-    assert float(numbers.sel(start="opposite pairs", way="SGD, split pairs").even.min()) > 1e-12
-
-
-@of("optimizers")
 def test_random_weights_are_on_no_twin(numbers):
     """Far above rounding already after a few steps."""
     assert (numbers.distance.isel(step=-1).sel(start="small random") > 1e-7).all()

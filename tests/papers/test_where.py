@@ -20,10 +20,6 @@ def test_the_plateau_lasts_as_predicted(numbers):
     np.testing.assert_allclose(numbers.duration.values[both], numbers.predicted.values[both], rtol=0.15)
 
 
-def test_the_weight_error_is_the_predicted_one(numbers):
-    np.testing.assert_allclose(numbers.error, numbers.predicted_error, atol=1e-4)
-
-
 def test_samples_of_the_law_are_farther_from_it_once_in_a_thousand_times(experiment, numbers):
     """2e^{−2Nb²} for each of four cells of two samples adds up to 1e-3."""
     (law,) = (claim for claim in experiment.claims(numbers) if "same law" in claim.sentence)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import ours, table
+from biasfree_papers.statements import ours
 
 _END = 1e-3  # in units of s; farther from its limit a run has not ended
 _FLOW = (
@@ -14,9 +13,9 @@ _FLOW = (
 )
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """All ours: of the appendix only its subject is known."""
-    return [*_paths(n), _ends(n), _slow(n)]
+    return [*_paths(n), _ends(n)]
 
 
 def _paths(n: xarray.Dataset) -> list[Claim]:
@@ -72,15 +71,3 @@ def _ends(n: xarray.Dataset) -> Claim:
         nature="prediction",
         each="data, strengths and seeds",
     )
-
-
-def _slow(n: xarray.Dataset) -> Table:
-    gaps = n.end_gap.max(("strength", "seed"))
-    return table(
-        "Largest distance from the L2 solution at the end, Gaussian weights, in units of s: leaks near 1 "
-        "lose their ± imbalance slowly",
-        over="leak",
-        columns={
-            "leak": n.leak, "white data": gaps.sel(task="white"), "before whitening": gaps.sel(task="raw"),
-        },
-    )  # fmt: skip

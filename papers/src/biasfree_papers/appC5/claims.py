@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.linear_twins import ROUNDING
-from biasfree_papers.statements import observed, ours, table
+from biasfree_papers.statements import observed, ours
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """Two of ours, and the appendix's subject as one may read it."""
     apart = n.largest_distance.sel(kind="random").median(("leak", "seed"))
     runs = ("leak", "seed")
@@ -44,20 +43,4 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             "are small; large ones keep an even part for as long as it takes to unlearn it.",
             headline=True,
         ),
-        _apart(n),
     ]
-
-
-def _apart(n: xarray.Dataset) -> Table:
-    middle = n.median(("leak", "seed"))
-    return table(
-        "Weight error between a network and its linear twin, medians over leaks and seeds",
-        over="scale",
-        columns={
-            "initial norm": n.scale,
-            "rank one, largest": middle.largest_error.sel(kind="rank one"),
-            "Gaussian, largest": middle.largest_error.sel(kind="random"),
-            "Gaussian, at the end": middle.last_error.sel(kind="random"),
-            "Gaussian, largest distance of the functions": middle.largest_distance.sel(kind="random"),
-        },
-    )

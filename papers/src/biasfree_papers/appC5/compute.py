@@ -62,7 +62,6 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         evens = [[_size(theory.even_part(one[0], data.x), data) for one in some] for some in runs]
         found = {
             "largest_error": errors.max(axis=-1),
-            "last_error": errors[..., -1],
             "largest_distance": distances.max(axis=-1),
             "first_distance": distances[..., 0],
             "even_part": np.array(evens),

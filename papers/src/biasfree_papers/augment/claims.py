@@ -16,7 +16,7 @@ _FAIL = "[ZSL25] Sec. 1.1 of v1: mirror images can make a network fail at what i
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """The theorem on mirrored data, then what happens without and with mirror images."""
     hard = n.sel(task=HARD)
-    return [*_theorem(hard), *_tasks(hard), *_margin(n), *_asymmetric(n), _at_the_end(n), _sets(n)]
+    return [*_theorem(hard), *_tasks(hard), *_margin(n), *_asymmetric(n), _sets(n)]
 
 
 def _theorem(hard: xarray.Dataset) -> list[Claim]:
@@ -142,22 +142,5 @@ def _sets(n: xarray.Dataset) -> Table:
             "runs": chosen.sum(["line", "set"]),
             "all right": (chosen & (n.wrong == 0)).sum(["line", "set"]),
             "most samples wrong": n.wrong.where(chosen).max(["line", "set"]),
-        },
-    )
-
-
-def _at_the_end(n: xarray.Dataset) -> Table:
-    return table(
-        "At the end of training",
-        over=("task", "loss", "images", "leak"),
-        columns={
-            "task": n.task,
-            "loss": n.loss,
-            "mirror images": xarray.where(n.images == "mirrored", "yes", "no"),
-            "leak": n.leak,
-            "best linear": n.best,
-            "median loss": n.losses.isel(time=-1).median("seed"),
-            "accuracy, worst": n.accuracy.min("seed"),
-            "best": n.accuracy.max("seed"),
         },
     )

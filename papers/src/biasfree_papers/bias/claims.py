@@ -1,4 +1,4 @@
-"""Claims and a table of the bias experiment: classifiers, margins, and distances from the boundary."""
+"""Claims of the bias experiment: classifiers, margins, and distances from the boundary."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.bias.six_points import LEARNED
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 _APP_B = "[ZSL25] App. B of v1"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """Ours first; then where training ends without and with biases; then a table."""
-    return [_closed_form(n), _largest(n), _furthest(n), _turned(n), _elsewhere(n), *_six(n), _distances(n)]
+def claims(n: xarray.Dataset) -> list[Claim]:
+    """Ours first; then where training ends without and with biases."""
+    return [_closed_form(n), _largest(n), _furthest(n), _turned(n), _elsewhere(n), *_six(n)]
 
 
 def _closed_form(n: xarray.Dataset) -> Claim:
@@ -124,18 +123,3 @@ def _ended(n: xarray.Dataset, kind: str, note: str = "") -> dict[str, Any]:
         "each": "runs",
         "note": ("" if learned.all() else stuck) + note,
     }
-
-
-def _distances(n: xarray.Dataset) -> Table:
-    least = n.distance.min("six")
-    return table(
-        "six points: distance to the decision boundary; negative: on the wrong side",
-        over=("kind", "seed"),
-        columns={
-            "seed": n.seed,
-            "network": n.kind.copy(data=["without biases", "with hidden biases"]),
-            "last loss / first": n.six_loss,
-            "least distance": least,
-            "/ largest possible": least / n.furthest,
-        },
-    )

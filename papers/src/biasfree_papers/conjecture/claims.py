@@ -30,8 +30,8 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What holds for all weights and inputs, then the conjecture, of whole networks and of first halves."""
     linear, odd = n.sel(target="linear"), n.sel(target="odd", size="large")
     found = [_stays(n), _conserved(n), _conjecture(linear), _smaller(linear), _remainder(linear), _odd(odd)]
-    halves: list[Claim | Table] = [_half(n), _half_table(n)] if "half_kept" in n else []
-    return [*found, *halves[:1], _cells(n), *halves[1:]]
+    halves = [_half(n)] if "half_kept" in n else []
+    return [*found, *halves, _cells(n)]
 
 
 def finished(n: xarray.Dataset) -> xarray.DataArray:
@@ -236,24 +236,4 @@ def _out_of_reach(n: xarray.Dataset, done: xarray.DataArray) -> str:
         f"The second half is out of reach: the first learns at t = {float(ends.min()):.1g} … "
         f"{float(ends.max()):.1g}, the second has a plateau of that order, and beside a half that has "
         "learned a step lasts about one time unit."
-    )
-
-
-def _half_table(n: xarray.Dataset) -> Table:
-    """Every run to the first half."""
-    done = halves_finished(n)
-    return table(
-        "The half that learns first, where half of the loss is gone",
-        over=("deep", "kind", "seed"),
-        columns={
-            "inputs": n.kind,
-            "layers": n.deep,
-            "seed": n.seed,
-            "end": n.half_end.where(done),
-            "distance": n.half_distance.where(done),
-            "γ/u": n.half_kept.where(done),
-            "simulator's error": n.half_error,
-            "events": n.half_events,
-            "stopped": n.half_stopped,
-        },
     )

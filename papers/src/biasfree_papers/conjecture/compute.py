@@ -187,7 +187,6 @@ def _halves(settings: Settings, deep: list[int], report: Report) -> xarray.Datas
             "half_error": found.error,
             "half_drift": found.drift,
             "half_end": found.ts[-1],
-            "half_events": found.events,
             "half_distance": half_distance(last),
             "half_kept": settings.half_scale / np.sqrt(np.mean(last.norms**2)),
             "half_stopped": found.stopped,

@@ -1,21 +1,20 @@
-"""Claims and table on the early phase: bounds at all times, the theorem in its window, and rank one."""
+"""Claims on the early phase: bounds at all times, the theorem in its window, and rank one."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 _RANK_ONE = 0.05
 _LEVEL = f"a level of ours for rank one: {_RANK_ONE:g}"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """Ours; the paper's theorem in its window; and rank one: at the escape, and not before."""
-    return [*_bounds(n), _theorem(n), *_rank_one(n), _times(n)]
+    return [*_bounds(n), _theorem(n), *_rank_one(n)]
 
 
 def _at(n: xarray.Dataset, name: str, when: str) -> xarray.DataArray:
@@ -91,18 +90,3 @@ def _rank_one(n: xarray.Dataset) -> list[Claim]:
             f"{grown:.1f}-fold in it.",
         ),
     ]
-
-
-def _times(n: xarray.Dataset) -> Table:
-    return table(
-        "the length of the early phase, and the weights at its end",
-        over=("leak", "seed"),
-        columns={
-            "leak": n.leak,
-            "seed": n.seed,
-            "window": n.window,
-            "escape": n.escape,
-            "distance at the window's end": _at(n, "residual", "window"),
-            "at the escape": _at(n, "residual", "escape"),
-        },
-    )

@@ -1,4 +1,4 @@
-"""Claims and tables of Fig. 1: the limits of two layers, and results over seeds."""
+"""Claims and the table of Fig. 1: the limits of two layers, and results over seeds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.fig1.compute import KINDS
 from biasfree_papers.shared.trajectories import ACCURATE, accurate
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
-TASK_NAMES = {"six": "the six points", "g": "g on the circle"}
 KIND_NAMES = {
     "two": "two bias-free layers",
     "two_biased": "two layers with biases",
@@ -31,7 +30,7 @@ _UNKNOWN = "measured here; what [ZSL25] TMLR Fig. 1 shows is not known to us"
 
 def claims(n: xarray.Dataset) -> list[Claim | Table]:
     """What is proved of bias-free networks, then what is learned."""
-    return [*_proved(n), *_learned(n), _losses(n), _learning_g(n), _flows(n)]
+    return [*_proved(n), *_learned(n), _learning_g(n)]
 
 
 def _proved(n: xarray.Dataset) -> list[Claim]:
@@ -165,42 +164,3 @@ def _learning_g(n: xarray.Dataset) -> Table:
             for how, w, s, ratio in rows
         ),
     )
-
-
-def _losses(n: xarray.Dataset) -> Table:
-    last = n["last"]
-    return table(
-        "Loss after so many epochs",
-        over=("task", "kind"),
-        columns={
-            "task": _words(n.task, TASK_NAMES),
-            "network": _words(n.kind, KIND_NAMES),
-            "seeds": last.count("seed"),
-            "epochs": n.epochs,
-            "best": last.min("seed"),
-            "median": last.median("seed"),
-            "worst": last.max("seed"),
-            "below half of least squares": (last < LEARNED * n.floor).sum("seed"),
-        },
-    )
-
-
-def _flows(n: xarray.Dataset) -> Table:
-    return table(
-        "Exact flows of three bias-free layers",
-        over=("task", "seed"),
-        columns={
-            "task": _words(n.task, TASK_NAMES),
-            "seed": n.seed,
-            "last time": n.flow_end,
-            "loss then": n.flow_last,
-            "error of the simulator": n.flow_error,
-            "error that conserved norms show": n.flow_drift,
-            "events": n.flow_events,
-            "end": n.flow_stopped,
-        },
-    )
-
-
-def _words(axis: xarray.DataArray, names: dict[str, str]) -> xarray.DataArray:
-    return axis.copy(data=[names[str(one)] for one in axis.values])

@@ -148,7 +148,7 @@ def _descended(starts: list[Network], data: Dataset, steps: int, settings: Setti
 def flows(settings: Settings, data: dict[str, Dataset], report: Report) -> xarray.Dataset:
     """Three bias-free layers by exact flow, to the last time or until the task is learned.
 
-    A flow that cannot be followed has no losses, only the reason.
+    A flow that cannot be followed has no losses.
     """
     from biasfree.dynamics import UnfinishedError, gradient_flow
 
@@ -160,21 +160,18 @@ def flows(settings: Settings, data: dict[str, Dataset], report: Report) -> xarra
         start, loss = networks.gaussian(sizes, scale=settings.scale, seed=seed), np.full(len(ts), np.nan)
         options: Any = {"method": "events", "rtol": settings.rtol, "max_steps": _MOST_STEPS}
         until = _FLOW_LEARNED * float(np.mean(data[task].y ** 2) / 2)
-        missing = dict.fromkeys(("flow_end", "flow_last", "flow_error", "flow_drift"), np.nan)
+        missing = dict.fromkeys(("flow_last", "flow_error", "flow_drift"), np.nan)
         found = {"flow_loss": ("flow_time", loss), "flow_time": ("flow_time", ts)}
         try:
             run = gradient_flow(start, data[task], ts, until=until, **options)
-        except UnfinishedError as reason:
-            return {**found, **missing, "flow_events": 0, "flow_stopped": str(reason)}
+        except UnfinishedError:
+            return {**found, **missing}
         loss[: len(run.loss)] = run.loss[: len(ts)]
         return {
             **found,
-            "flow_end": run.ts[-1],
             "flow_last": run.loss[-1],
             "flow_error": accuracy(run),
             "flow_drift": drift_of([run[0], run[-1]]),
-            "flow_events": sum(run.stats.events.values()),
-            "flow_stopped": run.stats.stopped,
         }
 
     return tabulate(flow, over={"task": list(data)}, seeds=settings.all_seeds)

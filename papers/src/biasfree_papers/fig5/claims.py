@@ -1,4 +1,4 @@
-"""Claims and the table of Fig. 5: the theorem, and the paper's picture, measured."""
+"""Claims of Fig. 5: the theorem, and the paper's picture, measured."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.trajectories import ACCURATE
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 #: The share of |W|² that may lie outside a structure where it is said to be there.
 SHARE = 0.05
@@ -20,9 +19,9 @@ LEARNED = 1e-4
 _NOT_COUNTED = f"have not learned their target, or not within the error {ACCURATE:g}"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """The theorem, then the paper's picture of three layers, then speeds of all depths."""
-    return [*_proved(n), *_trained(n.sel(depth=3)), _halves(n), _runs(n)]
+    return [*_proved(n), *_trained(n.sel(depth=3)), _halves(n)]
 
 
 def _proved(n: xarray.Dataset) -> list[Claim]:
@@ -127,22 +126,3 @@ def path_gap(path: xarray.DataArray) -> xarray.DataArray:
     """The largest gap between speed and theory along a path, over the largest speed."""
     speed, theory = (path.sel(quantity=name, drop=True) for name in ("speed", "predicted"))
     return abs(speed - theory).max("state") / abs(theory).max("state")
-
-
-def _runs(n: xarray.Dataset) -> Table:
-    """Every seed of every depth."""
-    return table(
-        "Trained networks, seed by seed",
-        over=("depth", "seed"),
-        columns={
-            "layers": n.depth,
-            "seed": n.seed,
-            "loss left": n.left,
-            "ReLU, distance from Eq. 40": n.relu_outside,
-            "linear, distance from Eq. 39": n.linear_outside,
-            "s₂/s₁ of W₁": n.outer_second,
-            "s₃/s₁ between": n.middle_third,
-            "initial norm / last of linear": n.kept,
-            "simulator's error": n.error,
-        },
-    )

@@ -168,7 +168,6 @@ def fallen(pair: dict[str, Network], data: Dataset, settings: Settings) -> tuple
     row = compared(pair["relu"], both[0].networks[-1], both[1].networks[-1], data)
     row |= {
         "left": max(row["left"], *(one.left[-1] for one in both)),
-        "error": max(one.error for one in both),
         "trusted": all(accurate(one.error, one.drift) for one in both),
     }
     path = np.full((2, max(len(one.networks) for one in both), len(PARTS), 3), np.nan)
@@ -191,7 +190,6 @@ def compared(start: Network, relu: Network, linear: Network, data: Dataset) -> d
         "outer_second": max(_values(one.weights[0])[1] for one in both),
         "middle_third": max(_values(w)[2] for w in middle),
         "kept": np.linalg.norm(start.norms) / np.linalg.norm(linear.norms),
-        "error": 0.0,  # of descent, which is what the paper prints
         "trusted": True,
     }
 

@@ -107,10 +107,10 @@ def _swept(settings: Settings, report: Report) -> xarray.Dataset:
         end = _end(settings, delta)
         report(f"descent at δ = {delta:g}, {len(seed)} seeds to t = {end:.0f}")
         runs = _descend(settings, delta, end, save=lambda _: 0.0)
-        begin, duration = np.transpose([_plateau(run, delta, settings.left) for run in runs])
+        duration = [_plateau(run, delta, settings.left)[1] for run in runs]
         predicted = [_escape(start, delta).duration(settings.left) for start in _starts(settings)]
         final = np.array([run.loss[-1] for run in runs])
-        return {"begin": begin, "duration": duration, "predicted": predicted, "final": final}
+        return {"duration": duration, "predicted": predicted, "final": final}
 
     found = tabulate(descents, over={"delta": settings.deltas}, seeds=settings.all_seeds, group="seed")
     level = [least_squares_loss(six_points(delta)) for delta in settings.deltas]

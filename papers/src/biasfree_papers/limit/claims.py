@@ -1,21 +1,20 @@
-"""Claims and the table on the limits of training."""
+"""Claims on the limits of training."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 _END = 1e-3  # farther from its limit a run has not ended
 _ACCURACY = "how far runs are from those at a hundred times the tolerance, simulated and reduced"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """Ours for both losses, the paper's, and the asymptote."""
-    return [*_proved(n), *_direction(n), *_asymptote(n), _angles(n)]
+    return [*_proved(n), *_direction(n), *_asymptote(n)]
 
 
 def _proved(n: xarray.Dataset) -> list[Claim]:
@@ -113,21 +112,3 @@ def _asymptote(n: xarray.Dataset) -> list[Claim]:
         seeds=(int(n.seed[0]),),
     )
     return [claim]
-
-
-def _angles(n: xarray.Dataset) -> Table:
-    """How slowly the direction arrives, by dimension."""
-    shown = [_at(n, share) for share in (0.125, 0.25, 0.5, 1)]
-    angles = {
-        f"angle at t = {float(one.long_time):.0e} (degrees)": np.degrees(one.long_angle) for one in shown
-    }
-    return table(
-        "Angle between the map and the hard-margin direction",
-        over="dimension",
-        columns={
-            "inputs": n.dimension,
-            **angles,
-            "|ρ|": n.offset,
-            "margin share": n.long_margin_share.isel(long_time=-1),
-        },
-    )

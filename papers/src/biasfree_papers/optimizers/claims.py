@@ -1,21 +1,20 @@
-"""Claims and the table of the optimizers."""
+"""Claims of the optimizers."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.optimizers.compute import WAYS
-from biasfree_papers.statements import observed, ours, table
+from biasfree_papers.statements import observed, ours
 
 _KEPT = [name for name, way in WAYS.items() if way.batches != "split"]
 _ALIKE = [name for name in _KEPT if WAYS[name].optimizer == "sgd"]
 _LEAVES = 1e-3  # of the weights
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """Which keep ReLU on its twin, which do not."""
     last = n.distance.isel(step=-1)
     rounding = 6 * np.sqrt(n.last_step * n.terms) * np.finfo(float).eps
@@ -57,16 +56,5 @@ def claims(n: xarray.Dataset) -> list[Claim | Table]:
             source="measured here",
             bound="a level of ours: a thousandth of the weights",
             headline=True,
-        ),
-        table(
-            "distance from the twin at the end, and even share of the output: medians over seeds",
-            over=("start", "way"),
-            columns={
-                "initial weights": n.start,
-                "training": n.way,
-                "distance": last.median("seed"),
-                "largest": last.max("seed"),
-                "even share": n.even.median("seed"),
-            },
         ),
     ]

@@ -82,7 +82,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
         starts = _networks("opposite pairs", (chosen.dimensions, settings.width, 1), seed)
         way, options = WAYS["SGD, split pairs"], {"batch_size": batch, "pairs": False}
         found = _distances(starts, chosen, way, steps, [steps], options)
-        return {"split_distance": found["distance"][1][:, -1], "split_even": found["even"]}
+        return {"split_distance": found["distance"][1][:, -1]}
 
     all_seeds = settings.all_seeds
     over = {"start": STARTS, "way": list(WAYS)}
@@ -115,15 +115,14 @@ def _distances(
     save: list[int],
     options: dict[str, Any],
 ) -> dict[str, Any]:
-    """|√c·W − W_lin|/|W_lin| at the saved steps, and the even share of the output at the end."""
+    """|√c·W − W_lin|/|W_lin| at the saved steps."""
     relaxed: Any = {"opposite_tolerance": 1.0}
     pairs = [optimizer_twin(one, data, way.optimizer, **way.values, **relaxed) for one in networks]
     options = {"steps": steps, "save_every": save, **options}
     runs = bf.optimize(networks, data, _made(way, way.values), **options)
     twins = bf.optimize([twin for twin, _ in pairs], data, _made(way, pairs[0][1]), **options)
     gaps = [_gap(*both) for both in zip(runs, twins, strict=True)]
-    even = [bf.diagnostics.even_fraction(one[-1], data.x) for one in runs]
-    return {"distance": ("step", np.array(gaps)), "step": ("step", runs[0].ts), "even": np.array(even)}
+    return {"distance": ("step", np.array(gaps)), "step": ("step", runs[0].ts)}
 
 
 def _made(way: Way, values: dict[str, float]) -> Any:

@@ -73,7 +73,8 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
             "network": ["ReLU", "linear"],
             "rounding": twins.rounding(kinds["mirrored"], settings.width, settings.steps, rate=rate),
             **_symmetry(centered, settings.flips),
-            **_halves(centered),
+            "halves_loss": float(np.mean((centered.y - twins.of_halves(centered)) ** 2) / 2),
+            "least_squares": least_squares_loss(centered),
         }
     )
 
@@ -88,7 +89,6 @@ def _compared(runs: Sequence[Trajectory], linear: Sequence[Trajectory], data: Da
         "wrong": (both, [[_wrong(one, data) for one in pair] for pair in beside]),
         "gap": (own, [twins.gap(run, twin, data, unit) for run, twin in beside]),
         "weight_error": (own, [diagnostics.weight_errors(run, twin) for run, twin in beside]),
-        "nonlinear": (("seed",), [diagnostics.nonlinear_share(run[-1], data.x)[0] for run in runs]),
         "linear_map": (
             ("network", "row", "column"),
             [diagnostics.linear_map(one[-1], data.x).reshape(8, 8) for one in beside[0]],
@@ -107,17 +107,6 @@ def _symmetry(data: Dataset, flips: int) -> dict[str, Any]:
     return {
         "moment": ["inputs, T_x", "targets, T_y"],
         "defect": ("moment", np.array(found.searched)),
-        "p": ("moment", [found.p_inputs, found.p_targets]),
         "p_both": found.p_value,
         "null": (("moment", "flip"), np.array([found.null_inputs, found.null_targets])),
-    }
-
-
-def _halves(data: Dataset) -> dict[str, float]:
-    """Square loss: the limit of two kinds of neurons, each active on one half of the data; gap and loss."""
-    halves, best = twins.of_halves(data), twins.least_squares(data)
-    return {
-        "halves_gap": twins.rms(halves - best) / twins.rms(best),
-        "halves_loss": float(np.mean((data.y - halves) ** 2) / 2),
-        "least_squares": least_squares_loss(data),
     }

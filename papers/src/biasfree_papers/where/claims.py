@@ -1,4 +1,4 @@
-"""Claims and tables of "where it holds"."""
+"""Claims of "where it holds"."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
 from biasfree_papers.shared.statistics import ALARM, massart
-from biasfree_papers.statements import observed, ours, table
+from biasfree_papers.statements import observed, ours
 
 #: The error within which a theory of the loss counts as valid, and the scales from which on training is lazy,
 #: on symmetric data and on the six points, and until which it is rich.
@@ -18,12 +17,11 @@ WITHIN, LAZY, SIX_LAZY, RICH = 0.01, 30.0, 1e3, 0.1
 _LEVEL: Any = {"bound": "a level of ours: 1 % of the initial loss", "basis": "chosen with runs at hand"}
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
-    """What theory predicts or proves everywhere, then where each law holds, then the values."""
+def claims(n: xarray.Dataset) -> list[Claim]:
+    """What theory predicts or proves everywhere, then where each law holds."""
     return [
         _law(n), _closed_form(n), _floor(n),
         _surface(n), _chance(n), _lazy(n), _rich(n), _saturation(n), _six_lazy(n), _defect(n), _halves(n),
-        *_tables(n),
     ]  # fmt: skip
 
 
@@ -182,57 +180,3 @@ def _halves(n: xarray.Dataset) -> Claim:
 def _broken(n: xarray.Dataset, values: xarray.DataArray) -> xarray.DataArray:
     """Those of runs whose data lost their symmetry: where few pairs get new signs none may change."""
     return values.where(n.defect > 0).stack(run=values.dims).dropna("run")
-
-
-def _tables(n: xarray.Dataset) -> list[Table]:
-    """The values behind the panels: means and shares over seeds, or medians."""
-    escaped = np.isfinite(n.duration)
-    measured = n.duration.where(escaped).mean("plateau_seed")
-    predicted = n.predicted.where(escaped & np.isfinite(n.predicted)).mean("plateau_seed")
-    plateaus = {
-        "δ": n.plateau_delta,
-        "scale": n.plateau_scale,
-        "share that escapes": n.escaped.mean("plateau_seed"),
-        "δ × duration": n.plateau_delta * measured,
-        "δ × predicted": n.plateau_delta * predicted,
-    }
-    errors = {
-        "width": n.error_width,
-        "leak": n.error_leak,
-        "median": n.error.median("error_seed"),
-        "median of the law": n.law_median,
-        "distance from the law": n.law_distance,
-        "largest gap to the prediction": abs(n.error - n.predicted_error).max("error_seed"),
-    }
-    chances = {
-        "scale": n.chance_scale,
-        "width": n.chance_width,
-        "learn g": n.learned.mean("chance_seed"),
-        "flows followed": n.learned.count("chance_seed"),
-    }
-    regimes = {
-        "neurons": n.regime_kind,
-        "width": n.regime_width,
-        "scale": n.regime_scale,
-        "error of linearized training": n.lazy_error.median("regime_seed"),
-        "of the closed form": n.rich_error.median("regime_seed"),
-        "weights moved by": n.movement.median("regime_seed"),
-    }
-    amounts = {
-        "amount": n.relaxed_amount,
-        "defect": n.defect.median("relaxed_seed"),
-        "gap of the halves": n.halves.median("relaxed_seed"),
-        "gap, settled": n.gap.median("relaxed_seed"),
-        "gap, last": n.last_gap.median("relaxed_seed"),
-    }
-    return [
-        table("(a) the plateau of the six points; durations of the seeds that escape",
-              over=("plateau_delta", "plateau_scale"), columns=plateaus),
-        table("(b) the final weight error", over=("error_width", "error_leak"), columns=errors),
-        table("(c) the share of three-layer networks that learn g",
-              over=("chance_scale", "chance_width"), columns=chances),
-        table("(d–f) symmetric data, medians; errors over the initial loss",
-              over=("regime_kind", "regime_width", "regime_scale"), columns=regimes),
-        table("(h) relaxed symmetry, medians; gaps are √⟨(f − f_lin)²⟩/√⟨f_ols²⟩",
-              over="relaxed_amount", columns=amounts),
-    ]  # fmt: skip

@@ -52,18 +52,14 @@ def plateau(delta: float, scale: float, seed: int, width: int = 50) -> dict[str,
 
 
 def weight_error(width: int, leak: float, seed: list[int]) -> dict[str, np.ndarray]:
-    """The final weight error between (leaky) ReLU and linear networks by descent, and the predicted one."""
+    """The final weight error between (leaky) ReLU and linear networks by descent."""
     data = _white_task()
     s = float(np.linalg.norm(data.beta))
     linear = [bf.networks.gaussian((data.dimensions, width, 1), scale=1e-6, leak=1.0, seed=i) for i in seed]
     steps = int((np.log(np.sqrt(s) / 1e-6) + 10 / (1 - leak) ** 2) / np.log1p(STEP / 2))
     options: Any = {"step": STEP / (2 * s), "steps": steps, "save_every": steps}
     pairs = zip(*(twins.descent(linear, data, leak=one, **options) for one in (leak, 1.0)), strict=True)
-    starts = twins.of_leak(linear, leak)
-    return {
-        "error": np.array([bf.diagnostics.weight_error(one[-1], twin[-1]) for one, twin in pairs]),
-        "predicted_error": np.array([bf.theory.final_weight_error(one, data) for one in starts]),
-    }
+    return {"error": np.array([bf.diagnostics.weight_error(one[-1], twin[-1]) for one, twin in pairs])}
 
 
 def chance(scale: float, width: int, seed: int) -> dict[str, float]:
@@ -127,7 +123,6 @@ def relaxed(amount: float, seed: list[int]) -> dict[str, np.ndarray]:
     halves = [twins.rms(twins.of_halves(one) - twins.least_squares(one)) / unit for one in data]
     return {
         "gap": gaps[:, settled],
-        "last_gap": gaps[:, -1],
         "halves": np.array(halves),
         "defect": np.array([bf.diagnostics.symmetry_defect(one) for one in data]),
     }

@@ -1,21 +1,20 @@
-"""Claims and tables of Figs. 4 and 8: independent linear networks, steps of the loss, and gated networks."""
+"""Claims of Figs. 4 and 8: independent linear networks, steps of the loss, and gated networks."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from biasfree.tables import Table
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import observed, ours, paper, table
+from biasfree_papers.statements import observed, ours, paper
 
 NAMES = {2: "orthogonal points", 4: "XOR"}
 _ACCURACY = "the largest distance of the simulated outputs from those at a hundred times the tolerance"
 
 
-def claims(n: xarray.Dataset) -> list[Claim | Table]:
+def claims(n: xarray.Dataset) -> list[Claim]:
     """Each point is learned as theory says; the paper's steps and order; what descent and gates change."""
-    return [*_independent(n), *_gated(n), *_steps_and_order(n), *_descent(n), *_tables(n)]
+    return [*_independent(n), *_gated(n), *_steps_and_order(n), *_descent(n)]
 
 
 def _figure(n: xarray.Dataset) -> str:
@@ -157,22 +156,6 @@ def _descent(n: xarray.Dataset) -> list[Claim]:
 def _points(values: xarray.DataArray) -> xarray.DataArray:
     """One value for every point of every set."""
     return values.stack(of=("set", "point")).dropna("of")
-
-
-def _tables(n: xarray.Dataset) -> list[Table]:
-    """When each point is learned, seed by seed."""
-    return [_times(n.sel(set=size).dropna("point", subset=["rate"])) for size in n.set.values]
-
-
-def _times(n: xarray.Dataset) -> Table:
-    names = xarray.DataArray([point_name(x) for x in n.x.values], dims="point")
-    kinds = {"flow": "flow", "theory": "theory", "unsorted": "theory, unsorted initialization"}
-    times = {name: n.learned.sel(kind=kind) for kind, name in [*kinds.items(), ("descent", "descent")]}
-    return table(
-        f"{NAMES[int(n.set)]}: times at which y·f(x) is ½",
-        over=("seed", "point"),
-        columns={"seed": n.seed, "point": names, "rate": n.rate, **times},
-    )
 
 
 def point_name(x: np.ndarray) -> str:
