@@ -168,14 +168,13 @@ EXPECTED = {
         ),
     ),
     "limit": Expected(
-        (3, 1, 2), (), "abcd",
+        (3, 1, 1), (), "abcd",
         (
             ("maps", times(1.02, 0.01), {0, 1}),
             ("reduced", times(1.02, 0.01), {0}),
             ("target", times(1.02, 0.01), {1}),
             ("long_margin_share", times(1.02, 0.01), {2}),
         ),
-        "(long_)?offset.*",
     ),
     "conjecture": Expected(
         (2, 3, 2), (30,), "abcd",

@@ -7,7 +7,7 @@ from biasfree import Dataset, theory
 from biasfree import data as tasks
 from biasfree_papers.experiment import silent
 from biasfree_papers.limit.claims import distance
-from biasfree_papers.limit.compute import Asymptote, Settings, run
+from biasfree_papers.limit.compute import Settings, run
 
 
 def test_numbers(numbers):
@@ -33,25 +33,6 @@ def test_maps_may_differ_by_the_errors_of_both(experiment, numbers):
 def test_too_few_samples_are_refused():
     with pytest.raises(ValueError, match="samples must be at least dimensions, 3, got 2: with fewer Σ is"):
         run(Settings(samples=2), silent)
-
-
-def test_asymptote_of_two_samples():
-    """z₁ = (1, b), z₂ = (1, −1): ŵ = e₁, multipliers 1/(1+b), b/(1+b), and ρ solves (z₁ − z₂)·ρ = ln b."""
-    b = 2.0
-    data = tasks.symmetrize(Dataset(np.array([[1, b], [1, -1]]), np.ones(2)))
-    found = Asymptote.of(data)
-    np.testing.assert_allclose(found.direction, [1, 0], atol=1e-14)
-    np.testing.assert_allclose(found.offset, [0, np.log(b) / (1 + b)], atol=1e-13)
-    assert found.spread == pytest.approx(b)  # mean 0 of b and −1
-
-
-def test_a_support_that_does_not_span_has_no_asymptote(experiment, numbers):
-    """One nearest sample alone: what lies across it is left by the start."""
-    data = tasks.symmetrize(Dataset(np.array([[1.0, 0], [3, 1]]), np.ones(2)))
-    assert np.isnan(Asymptote.of(data).offset).all()
-    none = numbers.assign(offset=np.nan * numbers.offset)
-    assert len(experiment.claims(none)) == len(experiment.claims(numbers)) - 1
-    assert experiment.draw(none).axes
 
 
 def test_bound_on_the_way_to_least_squares(numbers):

@@ -13,8 +13,8 @@ _ACCURACY = "how far runs are from those at a hundred times the tolerance, simul
 
 
 def claims(n: xarray.Dataset) -> list[Claim]:
-    """Ours for both losses, the paper's, and the asymptote."""
-    return [*_proved(n), *_direction(n), *_asymptote(n)]
+    """Ours for both losses, then the paper's, and its rate."""
+    return [*_proved(n), *_direction(n)]
 
 
 def _proved(n: xarray.Dataset) -> list[Claim]:
@@ -93,22 +93,3 @@ def _direction(n: xarray.Dataset) -> list[Claim]:
             seeds=first,
         ),
     ]
-
-
-def _asymptote(n: xarray.Dataset) -> list[Claim]:
-    """For sets whose support spans the inputs; the others have no asymptote of their own."""
-    known = n.sel(dimension=n.offset.notnull()).isel(long_time=-1)
-    if not known.dimension.size:
-        return []
-    claim = observed(
-        "logistic loss: at the last time the map is a multiple of the hard-margin classifier plus a fixed ρ "
-        "across it, so the angle falls as |ρ|/|w|",
-        distance_from_ρ_at_the_last_time=known.long_offset_gap,
-        at_most=known.long_offset_bound,
-        source="derived here to leading order; [ZSL25] Corollary 6",
-        bound="twice the first-order move of ρ at this |w|, by the turn of r and by samples off the support: "
-        "leading order with a factor, which is no bound; infinity where it is no small number",
-        headline=True,
-        seeds=(int(n.seed[0]),),
-    )
-    return [claim]

@@ -16,7 +16,7 @@ _TIME = "rescaled time $ct/\\tau$"
 _ANGLE = "angle to the hard margin (degrees)"
 _DASHED = (0, (4, 2))
 _SEEN = 1e9  # the time up to which simulation and theory are both shown
-_LATE = 10.0  # from here on there is an asymptote to look at
+_LATE = 10.0  # from here on angles fall
 
 
 def draw(n: xarray.Dataset) -> Figure:
@@ -67,17 +67,8 @@ def _logistic(axes: Axes, n: xarray.Dataset, curves: xarray.DataArray) -> None:
 def _angle(axes: Axes, n: xarray.Dataset) -> None:
     one = _long(n)
     plots.theory_curve(axes, n.long_time, np.degrees(one.long_angle), color="0.3", label="reduced flow")
-    late = one.sel(long_time=one.long_time > _LATE)
-    if np.isfinite(one.offset):
-        look: Any = {"color": "C3", "ls": _DASHED, "label": "asymptote $|\\rho|/|w|$"}
-        plots.theory_curve(axes, late.long_time, _limit(late), **look)
     axes.set_ylabel(_ANGLE)
     _logistic(axes, n, np.degrees(n.angle))
-
-
-def _limit(n: xarray.Dataset) -> xarray.DataArray:
-    """The asymptote of the angle in degrees."""
-    return np.degrees(np.arctan(n.offset / n.long_size))
 
 
 def _margin(axes: Axes, n: xarray.Dataset) -> None:
@@ -93,15 +84,11 @@ def _margin(axes: Axes, n: xarray.Dataset) -> None:
 def _dimensions(axes: Axes, n: xarray.Dataset) -> None:
     late = n.sel(long_time=n.long_time > _LATE)
     log = np.log(late.long_time)
-    shown = np.geomspace(np.log(30), float(log[-1]), 10)
-    crosses = late.sel(long_time=np.exp(shown), method="nearest")
     for i, d in enumerate(n.dimension.values):
         one, look = late.sel(dimension=d), {"color": f"C{i}", "ls": ("-", "--", "-.", ":")[i % 4]}
         plots.theory_curve(axes, log, np.degrees(one.long_angle), label=f"$D$ = {d}", **look)
-        axes.plot(shown, _limit(crosses.sel(dimension=d)), "x", color=f"C{i}", ms=4)
     start = 0.4 * np.degrees(float(late.long_angle.isel(long_time=-1).min())) * float(log[-1])
     axes.plot(log[[0, -1]], start / log[[0, -1]], color="0.6", lw=0.8, ls=":", label="∝ 1/ln t")
-    axes.plot([], [], "x", color="0.3", ms=4, label="$|\\rho|/|w|$")
     axes.set(xlabel="$\\ln(t/\\tau)$", ylabel=_ANGLE, xscale="log", yscale="log")
     axes.set_xticks([3, 10, 30], ["3", "10", "30"])
     axes.set_xticks([], minor=True)
