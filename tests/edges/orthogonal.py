@@ -126,7 +126,7 @@ def check_sign_interpolator(case, found):
     x, size = unit(case.data.x)
     y = case.data.targets[:, 0] / size
     largest = np.abs(y).max()
-    for sign, v in zip((1, -1), found.neurons / largest, strict=True):
+    for sign, v in zip((1, -1), found / largest, strict=True):
         own, reach = sign * y > 0, x @ v
         slack = float(
             1e-6 * (1 + np.linalg.norm(v))

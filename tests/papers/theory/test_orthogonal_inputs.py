@@ -50,15 +50,16 @@ def covering(network, data, sign):
 
 @settings(deadline=None, max_examples=60)
 @given(n=integers(1, 7), seed=seeds)
-def test_a_balanced_interpolator_has_the_norm(n, seed):
+def test_the_interpolator_of_one_neuron_per_sign_has_the_norm(n, seed):
+    """Balanced, ½|θ|² = |v₊| + |v₋|."""
     data = drawn(n, seed)
-    network = sign_interpolator(data).network
+    plus, minus = sign_interpolator(data)
     # rounding of n terms whose sizes spread by at most 100
-    np.testing.assert_allclose(network(data.x), data.y, rtol=1e-12)
-    inner, outer = np.linalg.norm(network.weights[0], axis=1), np.abs(network.weights[1][0])
-    np.testing.assert_allclose(inner, outer, rtol=1e-12)
-    assert half_norm(network) == pytest.approx(interpolator_norm(data), rel=1e-12)
-    assert len(network.weights[0]) == len(set(np.sign(data.y)))
+    np.testing.assert_allclose(
+        np.maximum(data.x @ plus, 0) - np.maximum(data.x @ minus, 0), data.y, rtol=1e-12
+    )
+    norm = np.linalg.norm(plus) + np.linalg.norm(minus)
+    assert norm == pytest.approx(interpolator_norm(data), rel=1e-12)
 
 
 @settings(deadline=None, max_examples=60)
@@ -150,10 +151,9 @@ def test_small_networks_end_at_the_interpolator(seed):
         excess.append(half_norm(run[-1]) / interpolator_norm(data) - 1)
         # the limit itself: rows of one direction a sign, those of the interpolator
         first, second = run[-1].weights
-        best = sign_interpolator(data).network
-        for sign, row, a in zip((1, -1), best.weights[0], best.weights[1][0], strict=True):
+        for sign, v in zip((1, -1), sign_interpolator(data), strict=True):
             members = sign * second[0] > 0
-            gap = np.linalg.norm(second[0, members] @ first[members] - a * row) / np.linalg.norm(a * row)
+            gap = np.linalg.norm(second[0, members] @ first[members] - sign * v) / np.linalg.norm(v)
             # as the norm: the excess of a sum of maps over the map it should be is of order γ^{2(1−ρ)}
             assert gap < 10 * scale ** (2 * (1 - 0.74))
     ratios = np.array(excess[1:]) / np.array(excess[:-1])

@@ -137,13 +137,13 @@ def _measured(settings: Settings, case: _Case, pair: bf.Network, wide: bf.Networ
     off = float(np.sqrt(max(0.0, wide.weights[1][0] @ case.rest @ wide.weights[1][0])))
     both = [_from_linear(pair, data, linear), _from_linear(wide, data, linear, off=off)]
     distances, defects, losses = zip(*both, strict=True)
-    to_relu = np.linalg.norm(pair.weights[0] - relu.neurons) / np.linalg.norm(relu.neurons)
+    to_relu = np.linalg.norm(pair.weights[0] - relu) / np.linalg.norm(relu)
     eigenvalues = np.linalg.eigvalsh(data.x @ data.x.T)
     return {
         "distance": (("measure",), [*distances, to_relu]),
         "defect": (("model",), defects),
         "fit_error": (("model",), losses),
-        "relu_linear": ((), np.linalg.norm(relu.linear - linear) / np.linalg.norm(linear)),
+        "relu_linear": ((), np.linalg.norm(relu[0] - relu[1] - linear) / np.linalg.norm(linear)),
         "rounding": ((), np.sqrt(eigenvalues[-1] / eigenvalues[0]) * rounding(data, settings.width, 1)),
     }
 
