@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree_papers.basri2019.circle import circle_rates, halving_times
-from biasfree_papers.basri2019.compute import paired
+from biasfree_papers.basri2019.compute import circle_rates, paired
 from biasfree_papers.experiment import silent
 
 
@@ -26,6 +25,9 @@ def test_numbers(numbers):
     np.testing.assert_allclose(two["last"].sel(frequency=3), 0.25, rtol=1e-12)  # f = 0 does not move
     assert (two.halving.sel(frequency=3) == np.inf).all()
     assert np.isinf(two.wide_halving.sel(frequency=3))
+    (rate,) = circle_rates(np.array([2]), scale=6.0, points=16)
+    left = (1 - 0.05 * rate) ** (two.wide_halving.sel(frequency=2) / 0.05)
+    assert left == pytest.approx(0.5)
     assert (two["last"].sel(frequency=1) < 0.01).all()
 
 
@@ -80,7 +82,7 @@ def test_rates_are_those_of_a_wide_network(n, biased):
     for k in (0, 1, 2, 4):
         y = np.cos(k * angles)
         found = y @ kernel @ y / (n * (y @ y))
-        expected = circle_rates(k, scale=scale, points=n, biases=biased)[0]
+        expected = circle_rates(np.array([k]), scale=scale, points=n, biases=biased)[0]
         # a mean over 3000 neurons of terms with a spread of about their mean, over which k = 4 is small
         assert found == pytest.approx(expected, rel=0.15, abs=0.004 * scale**2)
 
@@ -90,24 +92,11 @@ def test_wide_networks_learn_at_these_rates():
     data = bf.data.circle(16, lambda x: np.cos(2 * np.arctan2(x[:, 1], x[:, 0])))
     first, outer = bf.networks.gaussian((2, 1000, 1), scale=30.0, seed=0).weights
     start = bf.Network((np.vstack([first, first]) / np.sqrt(2), np.hstack([outer, -outer]) / np.sqrt(2)))
-    rate, step, steps = circle_rates(2, scale=30.0, points=16)[0], 1e-3, 60
+    rate, step, steps = circle_rates(np.array([2]), scale=30.0, points=16)[0], 1e-3, 60
     run = bf.gradient_descent(start, data, step=step, steps=steps)
     left = np.array([data.y @ (data.y - net(data.x)) for net in (run[10], run[steps])]) / (data.y @ data.y)
     # the kernel of a drawn network is off by 1/√1000 = 3 %, three times over
     np.testing.assert_allclose(np.log(left) / np.log1p(-step * rate), [10, steps], rtol=0.1)
-    half = halving_times([rate], step=step)[0]
-    fell = run.ts[np.argmax(run.loss <= run.loss[0] / 4)]
-    assert fell == pytest.approx(half, rel=0.15)
-
-
-def test_halving_times():
-    """(1 − ηλ)^steps = ½: one step for ηλ = ½; never for λ = 0; the flow's ln 2/λ as the step falls."""
-    assert halving_times([5.0, 0.0], step=0.1).tolist() == pytest.approx([0.1, np.inf])
-    np.testing.assert_allclose(
-        halving_times([5.0, 1.0], step=1e-7), np.log(2) / np.array([5.0, 1.0]), rtol=1e-6
-    )
-    with pytest.raises(ValueError, match=r"step must be below 1/λ = 0.2"):
-        halving_times([5.0, 1.0], step=0.2)
 
 
 def test_frequencies_that_two_layers_express():
@@ -119,15 +108,3 @@ def test_frequencies_that_two_layers_express():
 
         gap = bf.theory.two_layer_gap(target, bf.data.circle(40, target).x)
         assert gap.bound == pytest.approx(0.5 if k % 2 and k > 1 else 0.0, abs=1e-12)
-
-
-def test_rates_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"8 points cannot distinguish .* for k above 4, got k = 7"):
-        circle_rates([1, 7], scale=1.0, points=8)
-    for rates in ([], [1.0, -1.0]):
-        with pytest.raises(ValueError, match="rates must be at least one number, none of them negative"):
-            halving_times(rates, step=0.1)
-    with pytest.raises(ValueError, match="k must be whole numbers"):
-        circle_rates([1, 2.5], scale=1.0, points=8)
-    with pytest.raises(ValueError, match="scale must be positive"):
-        circle_rates([1], scale=0.0, points=8)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import sampled_from
 
-from edges import circle, fixed_patterns, fixed_readout, orthogonal, problems, stable_minima
+from edges import fixed_patterns, fixed_readout, orthogonal, problems, stable_minima
 from edges.cases import tally
 from edges.reference import Reference, judged
 
-ON_CASES = {**orthogonal.TABLE, **fixed_patterns.TABLE, **stable_minima.TABLE, **circle.TABLE}
+ON_CASES = {**orthogonal.TABLE, **fixed_patterns.TABLE, **stable_minima.TABLE}
 #: solve a program or a flow in every case
 COSTLY = (
     "escape_times", "escape_sequence", "least_sharpness", "largest_settling_step", "path_norm_multipliers",

@@ -82,38 +82,6 @@ def unit(angles: Float[np.ndarray, "*T"]) -> Float[np.ndarray, "*T 2"]:
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
-def misfit(x: Float[np.ndarray, "P 2"], y: Float[np.ndarray, "P"]) -> float:
-    """The least |y − f|/|y| of two bias-free ReLU layers, of any width; 0 for targets that are all zero.
-
-    f is a linear function plus any even one (Theorem 1). On each line through the origin an even function is
-    c|x| with a free c. So |x| is projected out on every line, of y and of x, and the rest of y is fitted by
-    the rest of x.
-    """
-    size, line = np.linalg.norm(x, axis=1), _lines(x)
-    square = np.bincount(line, size**2)
-
-    def odd(values: np.ndarray) -> np.ndarray:
-        even = np.bincount(line, size * values) / np.where(square > 0, square, 1.0)
-        return values - even[line] * size
-
-    inputs = np.column_stack([odd(column) for column in x.T])
-    target = odd(y)
-    target = target - inputs @ np.linalg.lstsq(inputs, target, rcond=1e-10)[0]
-    return float(np.linalg.norm(target) / (np.linalg.norm(y) or 1.0))
-
-
-def _lines(x: Float[np.ndarray, "P 2"]) -> np.ndarray:
-    """The index of the line through the origin on which each sample lies."""
-    angles = np.arctan2(x[:, 1], x[:, 0]) % np.pi
-    order = np.argsort(angles)
-    number = np.append(0, np.cumsum(np.diff(angles[order]) > _ONE_LINE))
-    if angles[order[-1]] - angles[order[0]] >= np.pi - _ONE_LINE:
-        number[number == number[-1]] = 0
-    lines = np.empty(len(x), dtype=int)
-    lines[order] = number
-    return lines
-
-
 def _multipliers(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The multipliers of min Σ|z_k| over Σ z_k columns_k = y."""
     linprog = load("scipy.optimize").linprog

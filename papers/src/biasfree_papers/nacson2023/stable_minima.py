@@ -20,7 +20,7 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check
 from biasfree_papers.nacson2023.flattest import flattest
-from biasfree_papers.nacson2023.planar_cones import Cones, misfit
+from biasfree_papers.nacson2023.planar_cones import Cones
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -157,8 +157,15 @@ def _multipliers(data: Dataset) -> Float[np.ndarray, "P"]:
 
 
 def _misfit(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    planar = data.dimensions == 2 and data.outputs == 1
-    return misfit(data.x, data.targets[:, 0]) if planar else np.nan
+    """The least |y − f|/|y| of two bias-free ReLU layers, of any width; 0 for targets that are all zero.
+
+    On a cone σ(w·x_i) is linear in w, so the outputs of the directions that span the cones span all outputs.
+    """
+    if data.dimensions != 2 or data.outputs != 1:
+        return np.nan
+    y, columns = data.targets[:, 0], Cones(data.x).columns.reshape(-1, len(data)).T
+    left = y - columns @ np.linalg.lstsq(columns, y, rcond=1e-10)[0]
+    return float(np.linalg.norm(left) / (np.linalg.norm(y) or 1.0))
 
 
 PLANAR = Hypothesis(
