@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 
 from biasfree_papers.experiment import Claim
-from biasfree_papers.statements import observed, ours, paper
+from biasfree_papers.statements import ours, paper
 
 NAMES = {2: "orthogonal points", 4: "XOR"}
 _ACCURACY = "the largest distance of the simulated outputs from those at a hundred times the tolerance"
@@ -14,7 +14,7 @@ _ACCURACY = "the largest distance of the simulated outputs from those at a hundr
 
 def claims(n: xarray.Dataset) -> list[Claim]:
     """Each point is learned as theory says; the paper's steps and order; what descent and gates change."""
-    return [*_independent(n), *_gated(n), *_steps_and_order(n), *_descent(n)]
+    return [*_independent(n), *_gated(n), *_steps_and_order(n), _descent(n)]
 
 
 def _figure(n: xarray.Dataset) -> str:
@@ -49,11 +49,6 @@ def _independent(n: xarray.Dataset) -> list[Claim]:
             nature="prediction",
         ),
     ]
-
-
-def _gap(one: xarray.DataArray, other: xarray.DataArray) -> xarray.DataArray:
-    """|t − t'|; 0 where both are infinite."""
-    return abs(one - other).where(one != other, 0.0)
 
 
 def _gated(n: xarray.Dataset) -> list[Claim]:
@@ -126,36 +121,16 @@ def _least_time_between(n: xarray.Dataset) -> xarray.DataArray:
     return xarray.apply_ufunc(least, times, n.rate, input_core_dims=core, vectorize=True)
 
 
-def _descent(n: xarray.Dataset) -> list[Claim]:
+def _descent(n: xarray.Dataset) -> Claim:
     """Forward Euler, and neurons that go to and fro across a kink on which the flow stays."""
-    first = n.isel(seed=0)
-    flow, theory, descent = (first.sel(kind=kind) for kind in ("flow", "theory", "descent"))
-    late = _gap(descent.learned, flow.learned) / flow.learned.where(flow.learned != np.inf, 1.0)
-    room = n.step * (n.rate + n.rate.max("point") ** 2 / n.rate)
-    return [
-        paper(
-            "descent at the printed step follows the independent solution",
-            largest_gap_between_outputs=abs(descent.outputs - theory.outputs).max(("time", "point")),
-            at_most=0.05,
-            source=_figure(n),
-            bound="a level of ours: 5 % of |y|",
-        ),
-        observed(
-            "descent at the printed step learns each point when flow does, up to its step",
-            gap_of_times_over_the_time=_points(late),
-            at_most=_points(room),
-            source=f"measured here; for {_figure(n)}",
-            bound="η(κ + κ'²/κ), κ the rate of the point and κ' the largest: to leading order, and not a "
-            "bound, twice what forward Euler loses on the plateau, a share ηκ/2, and a neuron that goes "
-            "ηκ'a to and fro across a kink, ηκ'²/2κ",
-            each="points",
-        ),
-    ]
-
-
-def _points(values: xarray.DataArray) -> xarray.DataArray:
-    """One value for every point of every set."""
-    return values.stack(of=("set", "point")).dropna("of")
+    theory, descent = (n.isel(seed=0).sel(kind=kind) for kind in ("theory", "descent"))
+    return paper(
+        "descent at the printed step follows the independent solution",
+        largest_gap_between_outputs=abs(descent.outputs - theory.outputs).max(("time", "point")),
+        at_most=0.05,
+        source=_figure(n),
+        bound="a level of ours: 5 % of |y|",
+    )
 
 
 def point_name(x: np.ndarray) -> str:
