@@ -5,10 +5,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from biasfree.theory import activation_patterns
-from biasfree_papers.frei2022.compute import logistic_slope
+from biasfree_papers.frei2022.compute import logistic_slope, step_rank_bounds
 from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
 from biasfree_papers.shared.sign_blocks import descent_margins
-from edges.cases import fitted, on_case
+from edges.cases import anything, fitted, on_case
 
 
 def gradient_rows(case, on):
@@ -62,6 +62,24 @@ def check_descent_margins(case, found):
     assert (z <= found[1][1] + slack).all()
 
 
+def ratio(w):
+    values = np.linalg.svd(w / np.abs(w).max(), compute_uv=False)
+    return np.sum(values**2) / values[0] ** 2
+
+
+def stepped(case):
+    w = case.network.weights[0]
+    move = case.rng.choice([1e-9, 0.5, 1.0, 1e9]) * np.abs(w).max() * case.rng.normal(size=w.shape)
+    rest = case.rng.choice([0.0, 1e-3, 1.0]) * np.abs(w).max() * case.rng.normal(size=(len(w), 3))
+    return w, move, rest, step_rank_bounds(w, move, rest)
+
+
+def check_step(case, found):  # noqa: ARG001
+    w, move, rest, (low, high) = found
+    value = ratio(np.hstack([w + move, rest]))
+    assert low * (1 - 1e-7) <= value <= high * (1 + 1e-7)
+
+
 def of_own_patterns(case):
     patterns = activation_patterns(case.network, case.data.x)
     return gated_max_margin(case.network, case.data, patterns=patterns)
@@ -72,4 +90,5 @@ TABLE = {
     "final_patterns": (fitted, on_case(final_patterns), check_final_patterns),
     "logistic_slope": (fitted, on_case(logistic_slope), check_slope),
     "descent_margins": (fitted, on_case(descent_margins, [0, 12], step=0.3), check_descent_margins),
+    "step_rank_bounds": (anything, stepped, check_step),
 }

@@ -26,14 +26,6 @@ def test_one_sign_at_the_end_is_one_of_the_growing_part(numbers):
         assert ((lesser <= 1e-6) == (grows[0] * grows[1] > 0)).all()
 
 
-def test_narrow_networks_are_what_they_are_without_padding():
-    network = bf.networks.gaussian((2, 3, 1), scale=0.1, leak=0.2)
-    wide = compute.widened(network, 47)
-    x = np.random.default_rng(0).normal(size=(6, 2))
-    assert wide.sizes == (2, 50, 1)
-    np.testing.assert_allclose(wide(x), network(x), rtol=1e-14)
-
-
 def test_extra_sample_is_on_the_right_side():
     """So that it changes neither the classifier nor the largest margin."""
     for size in (1.0, 10.0):

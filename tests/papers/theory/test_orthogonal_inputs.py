@@ -225,7 +225,7 @@ def test_refusals_and_edges():
         escape_times(small(0, 1.0), data)
     with pytest.raises(ValueError, match="one output, got 2"):
         alignment_directions(bf.Dataset(data.x, np.ones((3, 2))))
-    with pytest.raises(bf.AssumptionError, match=r"orthogonal inputs.*use bf.theory.extremal_directions"):
+    with pytest.raises(bf.AssumptionError, match=r"orthogonal inputs.*bf.data.orthogonal"):
         alignment_directions(bf.data.odd_sine(n=2, d=3))
     with pytest.raises(ValueError, match="match their sizes"):
         covers_all_samples(small(0, 1.0), bf.Dataset(np.eye(3), np.ones(3)))

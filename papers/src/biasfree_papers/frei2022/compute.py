@@ -11,25 +11,23 @@ import xarray
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks
-from biasfree.arrays import positive, real
+from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.sweeps import tabulate
 from biasfree.theory import activation_patterns
 from biasfree.theory.hypotheses import LABELS, SETTING, check
 from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
-from biasfree_papers.shared.fixed_patterns import gated_max_margin
-from biasfree_papers.shared.sign_blocks import check_dimensions, descended, doubling, final_patterns, shrunk
+from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
+from biasfree_papers.shared.sign_blocks import check_dimensions, descended, doubling, shrunk
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-    from numpy.typing import ArrayLike
 
 
 _EXPONENT = 0.26  # of the separation d^0.26 of the means, rebuilt
 _POINTS = 1000  # random points in the span
 _rank = diagnostics.stable_rank_of_gram
-_SQUARED = 1e100  # numbers between 1/this and this can be squared twice
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def _descents(settings: Settings, mixture: Any, report: Report) -> xarray.Datase
         seen = (path[-1], random), (start.restored(path[-1]), held_out)
         gradient = logistic_slope(start.network, start.data)
         first = start.network.weights[0]
-        low, high = step_rank_bounds(first, eta * gradient, rest=start.rest)
+        low, high = step_rank_bounds(first, eta * gradient, start.rest)
         linear = min(linear_share(*each) for each in seen)
         return {"ranks": ("save", ranks), "end": ranks[-1], "low": low, "high": high, "linear": linear}
 
@@ -116,7 +114,8 @@ def _limits(settings: Settings, mixture: Any) -> xarray.Dataset:
 
     def limit(dimension: int, seed: int) -> dict[str, Any]:
         network, data = mixture(dimension, seed)[0].network, mixture(dimension, seed)[0].data
-        end = gated_max_margin(network, data, patterns=final_patterns(network, data))
+        patterns = final_patterns(network, data, orthogonal_tolerance=np.inf)
+        end = gated_max_margin(network, data, patterns=patterns)
         w = end.network.weights[0]
         return {
             "near_orthogonality": diagnostics.near_orthogonality(data),
@@ -145,7 +144,7 @@ def logistic_slope(network: Network, data: Dataset) -> Float[np.ndarray, "H D"]:
     return (outer[:, None] * slopes.T * force) @ data.x
 
 
-def step_rank_bounds(w: ArrayLike, move: ArrayLike, *, rest: ArrayLike | None = None) -> tuple[float, float]:
+def step_rank_bounds(w: np.ndarray, move: np.ndarray, rest: np.ndarray) -> tuple[float, float]:
     """Bounds on the stable rank of W + M + R from the Frobenius and spectral norms of the three matrices.
 
     ((|M|_F − |W|_F)² + |R|_F²)/((|M|₂ + |W|₂)² + |R|₂²) and
@@ -158,23 +157,11 @@ def step_rank_bounds(w: ArrayLike, move: ArrayLike, *, rest: ArrayLike | None = 
     Assumes: `rest` orthogonal to W and M, in coordinates of its own.
     Reference: derived here.
     """
-    parts = [real("w", w), real("move", move)]
-    parts.append(np.zeros((*parts[0].shape[:1], 0)) if rest is None else real("rest", rest))
-    shapes = [part.shape for part in parts]
-    matrices = all(part.ndim == 2 for part in parts)
-    if not matrices or shapes[0] != shapes[1] or shapes[0][0] != shapes[2][0]:
-        raise ValueError(
-            f"w and move must be matrices of one shape, and rest have as many rows, got shapes {shapes}."
-        )
-    size = max(np.abs(part).max(initial=0.0) for part in parts)
-    if size == 0:
-        raise ValueError("w, move and rest are zero, and a zero matrix has no stable rank; give others.")
-    size = 1.0 if 1 / _SQUARED < size < _SQUARED else size
-    (v, v2), (g, g2), (r, r2) = ((np.linalg.norm(one), _spectral(one)) for one in (p / size for p in parts))
+    (v, v2), (g, g2), (r, r2) = ((np.linalg.norm(one), _spectral(one)) for one in (w, move, rest))
     low = ((g - v) ** 2 + r**2) / ((g2 + v2) ** 2 + r2**2)
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore"):
         high = np.float64((g + v) ** 2 + r**2) / max((g2 - v2) ** 2, r2**2)
-    return float(low), float(min(high, min(shapes[1][0], shapes[1][1] + shapes[2][1])))
+    return float(low), float(min(high, len(w), w.shape[1] + rest.shape[1]))
 
 
 def _spectral(w: Float[np.ndarray, "H D"]) -> float:

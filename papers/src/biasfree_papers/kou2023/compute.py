@@ -16,7 +16,7 @@ from biasfree.networks import Network, Span
 from biasfree.sweeps import tabulate
 from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared import sign_blocks
-from biasfree_papers.shared.fixed_patterns import gated_max_margin
+from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
 
 ORTHOGONAL = "orthogonal"
 
@@ -90,7 +90,8 @@ def _run(settings: Settings, reduced: Span, leak: float) -> dict[str, Any]:
     outer, last, eta = start.weights[1][0], path[-1], settings.step
     ranks = path.map(lambda network: sign_blocks.stable_ranks(reduced.gram(network), outer))
     end = gated_max_margin(last, data, patterns=theory.activation_patterns(last, data.x))
-    predicted, settled = sign_blocks.final_patterns(start, data), sign_blocks.since_settled(path, data, eta)
+    predicted = final_patterns(start, data, orthogonal_tolerance=np.inf)
+    settled = sign_blocks.since_settled(path, data, eta)
     return {
         "near_orthogonality": diagnostics.near_orthogonality(data),
         "loss": ("save", path.loss),

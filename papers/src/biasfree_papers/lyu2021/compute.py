@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -28,7 +28,6 @@ from biasfree_papers.settings import (
     several_whole,
 )
 
-_WIDTH = 50  # narrower networks are filled with zeros
 _BASE = ((-45.0, 1.0), (45.0, 1.0), (10.0, 1.6))  # degrees, lengths; the first two are the support
 _EXTRA = 25.0  # degrees
 
@@ -59,7 +58,7 @@ class Settings(SeededSettings):
 
 
 SECONDS = 10
-SMALL: dict[str, Any] = {  # widths up to 50 have one shape, which `extra_width` shares
+SMALL: dict[str, Any] = {
     "widths": (2, 4), "leaks": (0.0, 0.5), "dimensions": 2, "others": (2,), "samples": 3, "horizon": 1e4,
     "size": 3.0, "extra_leaks": (0.25, 0.5), "scales": (1e-3,), "extra_width": 50, "extra_horizon": 1e6,
     "late_horizon": 1e6, "seeds": 2,
@@ -94,10 +93,8 @@ def _symmetric(settings: Settings, report: Report) -> xarray.Dataset:
         report(f"symmetric data, {width} neurons")
         sizes, scale = (settings.dimensions, width, 1), settings.scale
         starts = [networks.gaussian(sizes, scale=scale, leak=a, seed=one) for a, one in product(leak, seed)]
-        wide = [widened(start, max(_WIDTH - width, 0)) for start in starts]  # one shape is compiled once
         data = separable(settings, settings.dimensions) * len(leak)
-        found = long_descent(wide, data, horizon=settings.horizon)
-        runs = [replace(r, weights=(r.weights[0][:, :width], r.weights[1][:, :, :width])) for r in found]
+        runs = long_descent(starts, data, horizon=settings.horizon)
         share = np.stack(list(map(_share, runs, data, data)), axis=1)
         ts, angle = runs[0].ts, angles(runs, data)
         ends = {
@@ -114,12 +111,6 @@ def _symmetric(settings: Settings, report: Report) -> xarray.Dataset:
 
     over = {"width": settings.widths, "leak": settings.leaks}
     return tabulate(trained, over=over, seeds=settings.all_seeds, group=("leak", "seed"))
-
-
-def widened(network: Network, more: int) -> Network:
-    """The network with neurons that are zero, and stay so."""
-    first, second = network.weights
-    return Network((np.pad(first, [(0, more), (0, 0)]), np.pad(second, [(0, 0), (0, more)])), network.leak)
 
 
 def _share(run: Trajectory, data: Dataset, symmetric: Dataset) -> np.ndarray:

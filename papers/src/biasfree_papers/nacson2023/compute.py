@@ -118,15 +118,12 @@ _MEASURES = ("sharpness", "norm", "kink", "reach", "distance", "kick_loss", "kic
 
 def _minima(settings: Settings, runs: list[bf.Trajectory], data: list[bf.Dataset], step: float) -> np.ndarray:
     """The measures of every seed that converged, by a kick of its minimum; NaN of the others."""
-    there = np.array([run.loss[-1 - _SAVES // 4 :].max() <= settings.level for run in runs])
     found = np.full((len(runs), len(_MEASURES)), np.nan)
-    if there.any():
-        at = np.where(there, np.arange(len(runs)), there.argmax())  # as many as compiled for
-        ends, sets = [runs[i][-1] for i in at], [data[i] for i in at]
-        moved = [_moved(end, settings.kick, i) for i, end in enumerate(ends)]
-        kicked = bf.gradient_descent(moved, sets, step=step, steps=settings.kicked, keep_diverged=True)
-        for i in np.flatnonzero(there):
-            found[i] = _measured(ends[i], moved[i], sets[i], kicked[i], settings.kicked * step)
+    for i, run in enumerate(runs):
+        if run.loss[-1 - _SAVES // 4 :].max() <= settings.level:
+            moved = _moved(run[-1], settings.kick, i)
+            kicked = bf.gradient_descent(moved, data[i], step=step, steps=settings.kicked, keep_diverged=True)
+            found[i] = _measured(run[-1], moved, data[i], kicked, settings.kicked * step)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +29,7 @@ def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[n
     Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
     y = _targets(data)
-    _ALIGNED.check(None, data)
+    ORTHOGONAL_INPUTS.check(None, data)
     with np.errstate(over="ignore", invalid="ignore"):
         plus, minus = (part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0)))
     return representable("D₊", plus), representable("D₋", minus)
@@ -179,11 +178,6 @@ ORTHOGONAL_INPUTS = Hypothesis(
     lambda _, data: largest_cosine(data),
     "generate such data with bf.data.orthogonal, or simulate with bf.gradient_flow",
     tolerance=1e-8,
-)
-_ALIGNED = replace(
-    ORTHOGONAL_INPUTS,
-    remedy="use bf.theory.extremal_directions(data), which takes any inputs, or generate orthogonal ones "
-    "with bf.data.orthogonal",
 )
 DOMINATED = Hypothesis(
     "dominated",

@@ -14,7 +14,6 @@ from biasfree.theory import activation_patterns
 from biasfree.theory.hypotheses import check
 from biasfree.threads import load
 from biasfree.trajectory import Trajectory
-from biasfree_papers.shared import fixed_patterns
 from biasfree_papers.shared.fixed_patterns import ASSUMES_PATTERNS, FIXED_PATTERNS
 
 if TYPE_CHECKING:
@@ -60,11 +59,6 @@ def since_settled(run: Trajectory, data: Dataset, step: float) -> dict[str, Any]
     low, high = descent_margins(run[first], data, left, step=step, **everywhere)
     z = diagnostics.margins(run[-1], data).values
     return {"settled": steps[first], "low": low[0], "high": high[0], "z": z}
-
-
-def final_patterns(network: Network, data: Dataset) -> tuple[np.ndarray]:
-    """The final activation pattern of orthogonal inputs, computed for any inputs."""
-    return fixed_patterns.final_patterns(network, data, orthogonal_tolerance=np.inf)
 
 
 def shrunk(reduced: Span, factor: float) -> Span:

@@ -85,14 +85,10 @@ def samples_of(n: int, y: np.ndarray | None = None) -> bf.Dataset:
     return bf.Dataset(np.eye(n), bf.data.orthogonal(n, n).y if y is None else y)
 
 
-def start_of(n: int, width: int, *, scale: float, seed: int, room: int | None = None) -> bf.Network:
-    """Gaussian w_h of total norm `scale`, |a_h| = √2|w_h|, random signs; zero neurons up to `room`.
-
-    Zero neurons stay zero in descent, so networks of all widths are trained as one shape.
-    """
+def start_of(n: int, width: int, *, scale: float, seed: int) -> bf.Network:
+    """Gaussian w_h of total norm `scale`, |a_h| = √2|w_h|, random signs."""
     first, second = bf.networks.balanced((n, width, 1), scale=scale, seed=seed).weights
-    more = (room or width) - width
-    return bf.Network((np.pad(first, ((0, more), (0, 0))), np.pad(_DOMINANCE * second, ((0, 0), (0, more)))))
+    return bf.Network((first, _DOMINANCE * second))
 
 
 def probability(n: int, width: int) -> float:
@@ -142,10 +138,10 @@ def crossing(widths: np.ndarray, shares: np.ndarray) -> float:
 
 def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
     """Networks at the width at which half of them fit, and at the large one: how low they get, and norms."""
-    data, seeds, room = samples_of(n), settings.all_seeds, max(settings.width, narrow)
+    data, seeds = samples_of(n), settings.all_seeds
     below, norms = [], []
     for width in (narrow, settings.width):
-        starts = [start_of(n, width, scale=settings.scale, seed=seed, room=room) for seed in seeds]
+        starts = [start_of(n, width, scale=settings.scale, seed=seed) for seed in seeds]
         due = [_escapes(start, data) for start in starts]
         runs = _descended(starts, [data] * len(starts), due, step=settings.step, saves=60, save=lambda _: 0.0)
         floors = np.array([loss_floor(start, data) for start in starts])
@@ -185,8 +181,7 @@ def _one_by_one(settings: Settings, report: Report) -> xarray.Dataset:
     report(f"{n} samples, weights of {settings.tiny:g}: escapes one by one")
     sizes = {seed: np.random.default_rng(seed).uniform(0.5, 1.5, size=n) for seed in numbers}
     data = [samples_of(n, samples_of(n).y * sizes[seed]) for seed in numbers]
-    scale, room = settings.tiny, max(settings.width, settings.few)
-    starts = [start_of(n, settings.few, seed=seed, scale=scale, room=room) for seed in numbers]
+    starts = [start_of(n, settings.few, seed=seed, scale=settings.tiny) for seed in numbers]
     due = [_escapes(start, one) for start, one in zip(starts, data, strict=True)]
     runs = _descended(starts, data, due, step=_FINE, saves=800, save=directions)
 
