@@ -85,26 +85,3 @@ def test_rates_are_those_of_a_wide_network(n, biased):
         expected = circle_rates(np.array([k]), scale=scale, points=n, biases=biased)[0]
         # a mean over 3000 neurons of terms with a spread of about their mean, over which k = 4 is small
         assert found == pytest.approx(expected, rel=0.15, abs=0.004 * scale**2)
-
-
-def test_wide_networks_learn_at_these_rates():
-    """Descent of 2000 neurons in pairs of opposite outer weights, f = 0: what is left of cos 2φ."""
-    data = bf.data.circle(16, lambda x: np.cos(2 * np.arctan2(x[:, 1], x[:, 0])))
-    first, outer = bf.networks.gaussian((2, 1000, 1), scale=30.0, seed=0).weights
-    start = bf.Network((np.vstack([first, first]) / np.sqrt(2), np.hstack([outer, -outer]) / np.sqrt(2)))
-    rate, step, steps = circle_rates(np.array([2]), scale=30.0, points=16)[0], 1e-3, 60
-    run = bf.gradient_descent(start, data, step=step, steps=steps)
-    left = np.array([data.y @ (data.y - net(data.x)) for net in (run[10], run[steps])]) / (data.y @ data.y)
-    # the kernel of a drawn network is off by 1/√1000 = 3 %, three times over
-    np.testing.assert_allclose(np.log(left) / np.log1p(-step * rate), [10, steps], rtol=0.1)
-
-
-def test_frequencies_that_two_layers_express():
-    """cos kφ on 40 points: a gap of all its energy for odd k ≥ 3, and none for the others."""
-    for k in range(1, 9):
-
-        def target(x, k=k):
-            return np.cos(k * np.arctan2(x[:, 1], x[:, 0]))
-
-        gap = bf.theory.two_layer_gap(target, bf.data.circle(40, target).x)
-        assert gap.bound == pytest.approx(0.5 if k % 2 and k > 1 else 0.0, abs=1e-12)

@@ -46,15 +46,6 @@ def test_small_runs_leave_those_of_full_size_as_they_are(tmp_path):
     assert (settings["width"], settings["seeds"]) == (60, 3)
 
 
-def test_a_figure_without_small_settings_is_named(registry, tmp_path):
-    registry["fig3"] = stub(small={})
-    told = RUNNER.invoke(app, ["run", "--all", "--small", "--out", str(tmp_path)])
-    assert (told.exit_code, told.output) == (
-        2,
-        "biasfree: fig3 has no small settings; run it without --small.\n",
-    )
-
-
 @pytest.mark.usefixtures("registry")
 def test_claims_are_printed_on_demand_only(tmp_path):
     """The origin of a bound stands for all that a claim has; the verdicts fit one screen."""

@@ -167,17 +167,6 @@ def test_a_claim_of_ours_says_whether_it_could_fail():
             replace(claim((1.0,), (2.0,)), kind=kind, basis="derived", nature=nature)
 
 
-def test_settings_of_a_figure_are_checked():
-    fig3 = named("fig3")
-    assert fig3.settle({"leaks": "1,0"})["leaks"] == (0.0, 1.0)
-    assert fig3.settle({"scale": 1})["scale"] == 1.0
-    with pytest.raises(ValueError, match="fig3 has no setting 'depth'; it has: seed, seeds, width"):
-        fig3.settle({"depth": "3"})
-    with pytest.raises(ValueError, match="cannot read width='wide'; expected a number of neurons"):
-        fig3.settle({"width": "wide"})
-    with pytest.raises(ValueError, match=r"width must be a whole number of at least 2, got 1\.5"):
-        fig3.settle({"width": "1.5"})
-    with pytest.raises(ValueError, match="include 0 and 1"):
-        fig3.settle({"leaks": "0,0.5"})
+def test_unknown_figures_are_refused():
     with pytest.raises(ValueError, match="no experiment 'fig33'; there are: fig1, fig3"):
         named("fig33")

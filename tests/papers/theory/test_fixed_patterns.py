@@ -136,32 +136,6 @@ def test_a_neuron_without_outer_weight_keeps_its_pattern():
     np.testing.assert_array_equal(final_patterns(network, data)[0], activation_patterns(network, data.x)[0])
 
 
-@settings(deadline=None, max_examples=30)
-@given(n=integers(1, 6), d=integers(1, 5), width=integers(1, 5), leak=leaks, seed=seeds)
-def test_slope_by_differences(n, d, width, leak, seed):
-    """Central differences: ε² for their error, eps/ε for rounding, of numbers up to 10 or so."""
-    network, data = drawn(n, d, width, leak, seed)
-    w, unit = network.weights[0], 1e-5
-    assume(np.abs(data.x @ w.T).min() > 1e-3)  # no kink within a difference
-    slope = np.zeros_like(w)
-    for at in np.ndindex(*w.shape):
-        move = np.zeros_like(w)
-        move[at] = unit
-        above, below = (data.y * moved(network, w + sign * move)(data.x) for sign in (1, -1))
-        loss = [np.logaddexp(0, -z).mean() for z in (above, below)]
-        slope[at] = (loss[1] - loss[0]) / (2 * unit)
-    np.testing.assert_allclose(logistic_slope(network, data), slope, atol=1e-7)
-
-
-@settings(deadline=None, max_examples=20)
-@given(leak=leaks, seed=seeds)
-def test_a_step_of_descent_is_the_slope(leak, seed):
-    network, data = drawn(4, 5, 6, leak, seed)
-    run = bf.gradient_descent(network, data, step=0.1, steps=1, loss="logistic", train=(True, False))
-    expected = network.weights[0] + 0.1 * logistic_slope(network, data)
-    np.testing.assert_allclose(run[-1].weights[0], expected, atol=100 * EPS * np.linalg.norm(expected))
-
-
 @settings(deadline=None, max_examples=40)
 @given(n=integers(1, 5), width=integers(1, 5), leak=leaks, seed=seeds)
 def test_margins_are_those_of_the_flow(n, width, leak, seed):
@@ -177,24 +151,6 @@ def test_margins_are_those_of_the_flow(n, width, leak, seed):
     low, high = descent_margins(network, data, ts, step=1.0)
     np.testing.assert_allclose(low, expected, atol=1e-7)
     assert (low <= high).all()
-
-
-@settings(deadline=None, max_examples=25)
-@given(leak=leaks, step=floats(1e-3, 3), seed=seeds)
-def test_margins_of_descent_lie_between(leak, step, seed):
-    """To the rounding of 64 steps; the flow is the lower one, and both meet as steps get small."""
-    network, data = on_their_side(4, 6, leak, seed)
-    run = bf.gradient_descent(
-        network, data, step=step, steps=64, save_every=[1, 8, 64], loss="logistic", train=(True, False)
-    )
-    z = run.map(lambda net: data.y * net(data.x))
-    low, high = descent_margins(network, data, [0, 1, 8, 64], step=step)
-    rounding = 64 * 100 * EPS * np.abs(z).max()
-    assert (low - rounding <= z).all()
-    assert (z <= high + rounding).all()
-    first = step * margin_rates(network, data) / (1 + np.exp(z[0]))
-    # ż ≤ c/(1 + e^z) gives dz/dc ≤ t/(1 + e^z), and e^δ − 1 ≤ δ + δ²e^δ/2
-    assert (high - low <= first * np.exp(first) / 2 * 64 * first + rounding).all()
 
 
 @settings(deadline=None, max_examples=50)

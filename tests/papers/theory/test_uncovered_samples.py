@@ -1,7 +1,6 @@
 """Orthogonal inputs: initial weights decide which samples are fitted, and when; how likely all are."""
 
 from itertools import product
-from math import comb
 
 import numpy as np
 import pytest
@@ -83,27 +82,6 @@ def enumerated(n_positive, n_negative, width):
 def test_probability_by_enumeration(case):
     # sums of at most 1e5 equal terms, exact; the formula's logarithms cost a few ε
     assert interpolation_probability(*case) == pytest.approx(enumerated(*case), rel=1e-12)
-
-
-@settings(deadline=None, max_examples=50)
-@given(n=integers(1, 12), k=integers(0, 12), m=integers(1, 60))
-def test_probability_by_inclusion_and_exclusion(n, k, m):
-    """A neuron misses i given positive and j given negative samples with probability (2^{−i} + 2^{−j})/2."""
-    terms = [
-        (-1) ** (i + j) * comb(n, i) * comb(k, j) * ((0.5**i + 0.5**j) / 2) ** m
-        for i in range(n + 1)
-        for j in range(k + 1)
-    ]
-    # terms as large as 924² cancel
-    assert interpolation_probability(n, k, m) == pytest.approx(sum(terms), abs=1e-9)
-
-
-def test_probability_of_random_networks():
-    data = bf.data.orthogonal(6, 6)
-    nets = [bf.networks.gaussian((6, 9, 1), scale=1, seed=seed) for seed in range(2000)]
-    share = np.mean([not uncovered_samples(net, data).any() for net in nets])
-    # a standard deviation is √(p(1−p)/2000) = 0.011 at most; four and a half of them
-    assert share == pytest.approx(interpolation_probability(3, 3, 9), abs=0.05)
 
 
 def test_half_is_at_two_binary_logarithms_of_n():

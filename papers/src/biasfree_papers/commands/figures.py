@@ -66,7 +66,7 @@ def run(
     with STOP.deferred():
         chosen = _chosen(names or [], every)
         changed = _changes(changes or [], seeds)
-        settled = [(one, one.settle({**(_small(one) if small else {}), **changed})) for one in chosen]
+        settled = [(one, one.settle({**(one.small if small else {}), **changed})) for one in chosen]
         if jobs is not None and jobs < 1:
             raise ValueError(f"--jobs must be 1 or more, got {jobs}.")
         out = out / "small" if small else out  # numbers of full size stay
@@ -130,12 +130,6 @@ def _changes(changes: list[str], seeds: int | None) -> dict[str, Any]:
             raise ValueError(f"--set takes KEY=VALUE, got {change!r}, as in --set width=100.")
     found: dict[str, Any] = dict(change.split("=", 1) for change in changes)
     return found if seeds is None else {**found, "seeds": seeds}
-
-
-def _small(experiment: Experiment) -> Mapping[str, Any]:
-    if not experiment.small:
-        raise ValueError(f"{experiment.name} has no small settings; run it without --small.")
-    return experiment.small
 
 
 def _require(out: Path) -> None:
