@@ -33,6 +33,6 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
     ]
     table = Table("the stub's table", ("what", "how much"), (("nothing", np.float64(np.nan)),))
     plain = replace(
-        load_figure("biasfree_papers.fig3", PAPER), rebuilt="", deviations=(), modules=frozenset({__name__})
+        load_figure("biasfree_papers.fig3", PAPER), rebuilt="", deviations=(), modules=frozenset()
     )
     return replace(plain, name=name, run=labeled, statements=lambda _: [*claims, table], draw=draw, **changes)

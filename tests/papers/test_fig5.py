@@ -7,7 +7,7 @@ import xarray
 import biasfree as bf
 from biasfree_papers.experiment import Claim
 from biasfree_papers.fig5.claims import explained, path_gap
-from biasfree_papers.fig5.compute import SMALL, Settings, course, fallen, reading
+from biasfree_papers.fig5.compute import SMALL, Settings, fallen, reading
 from biasfree_papers.shared.trajectories import LEVELS, accurate, drift_of, fall
 
 OURS = 2
@@ -106,20 +106,6 @@ def test_the_drift_of_norms_is_the_error_they_show(factor):
     network = bf.networks.low_rank(np.ones(3), widths=(4, 4), scale=0.7)
     other = bf.Network((*network.weights[:2], factor * network.weights[2]))
     np.testing.assert_allclose(drift_of([network, other]), (1 - factor**-2) / 4, atol=1e-15)
-
-
-def test_the_course_of_an_exact_start_is_its_own():
-    start = bf.networks.low_rank(DATA.beta, widths=(3, 3), scale=0.1, leak=1.0)
-    ts = np.linspace(0, 40, 401)
-    path = bf.theory.deep_flow(start, DATA, ts)
-    sizes = np.array([network.norms[-1] for network in path])
-    found = course(ts, np.stack([sizes, np.zeros_like(sizes)], axis=1), DATA, speed=1.0)
-    times, loss = found["course_ts"][1], found["course_loss"][1]
-    after = times > ts[np.argmax(sizes**3 > 0.02)]
-    # by then r has begun to turn from β to w*; a part that never escapes keeps the first loss
-    np.testing.assert_allclose(loss[-1], np.mean(DATA.y**2) / 4, rtol=1e-6)
-    own = np.interp(times[after], ts, path.loss)
-    np.testing.assert_allclose(2 * loss[after] - loss[0], own, atol=0.02)
 
 
 def test_a_note_is_the_reason_of_a_failure(experiment, numbers):

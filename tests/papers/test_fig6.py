@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 import biasfree as bf
-from biasfree_papers.fig6.compute import fitted, nearest_zeros, neuron_slopes
+from biasfree_papers.fig6.compute import fitted, neuron_slopes
 
 
 def test_numbers(numbers):
@@ -43,12 +43,3 @@ def test_slopes_vanish_with_delta_outside_the_wedge():
     slopes = np.sort(neuron_slopes(bf.data.six_points(1e-3)))
     np.testing.assert_allclose(slopes[:6], 1e-3 / 9, rtol=1e-2)
     np.testing.assert_allclose(slopes[6:], 2 / 9, rtol=1e-2)
-
-
-def test_nearest_zeros_of_a_linear_map_are_feet_on_its_line():
-    """f = w·x as a difference of two ReLU neurons: the foot of x is x − (w·x) w/|w|²."""
-    w = np.array([0.6, 0.8])
-    network = bf.Network((np.stack([w, -w]), np.array([[1.0, -1.0]])))
-    data = bf.data.six_points(0.1)
-    feet = data.x - (data.x @ w)[:, None] * w
-    np.testing.assert_allclose(nearest_zeros(network, data), feet, atol=1e-6)

@@ -30,7 +30,7 @@ class Row:
     panels: Sequence[Panel | tuple[int, Panel]]
     widths: Sequence[float] | None = None
     height: float = 1.0
-    legend: Literal["", "below", "right"] = ""
+    legend: Literal["", "below"] = ""
     share_y: bool = False
 
 
@@ -39,23 +39,22 @@ def picture(
     rows: Sequence[Row | Sequence[Panel | tuple[int, Panel]]],
     *,
     height: float,
-    width: float = plots.WIDTH,
-    legend: Literal["", "below", "right"] = "",
+    legend: Literal["", "below"] = "",
 ) -> Figure:
-    """A figure of rows of panels, with letters from (a) on; `height` and `width` are in inches."""
+    """A figure of rows of panels, with letters from (a) on; `height` is in inches."""
     from matplotlib.figure import Figure as NewFigure
 
     given = [row if isinstance(row, Row) else Row(row) for row in rows]
     letters = iter(ascii_lowercase)
     with plots.style():
-        figure = NewFigure(figsize=(width, height), layout="constrained")
+        figure = NewFigure(figsize=(plots.WIDTH, height), layout="constrained")
         parts: Any = figure.subfigures(
             len(given), 1, height_ratios=[row.height for row in given], squeeze=False
         )
         for part, row in zip(parts[:, 0], given, strict=True):  # color bars narrow their row only
             _row(part, row, numbers, letters)
         if legend:
-            _legend(figure, legend)
+            _legend(figure)
     return figure
 
 
@@ -73,15 +72,13 @@ def _row(part: Any, row: Row, numbers: xarray.Dataset, letters: Any) -> None:
         plots.panel_label(axes[first], next(letters))
         first += count
     if row.legend:
-        _legend(part, row.legend)
+        _legend(part)
 
 
-def _legend(part: Any, where: Literal["below", "right"]) -> None:
-    """One legend of all labels of a figure or of a row, each once."""
+def _legend(part: Any) -> None:
+    """One legend, below, of all labels of a figure or of a row, each once."""
     found: dict[str, Any] = {}
     for axes in part.axes if hasattr(part, "axes") else ():
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    place = "outside lower center" if where == "below" else "outside right center"
-    columns = min(len(found), 5) if where == "below" else 1
-    part.legend(found.values(), found.keys(), loc=place, ncols=columns)
+    part.legend(found.values(), found.keys(), loc="outside lower center", ncols=min(len(found), 5))

@@ -24,12 +24,12 @@ from biasfree_papers.settings import (
     several,
     several_whole,
 )
-from biasfree_papers.shared.trajectories import LEVELS, MOST_STEPS, Fall, accuracy, fall
+from biasfree_papers.shared.trajectories import LEVELS, Fall, accuracy, fall
 
 #: Initial norm of a layer in the structure, the last time, which is after the fall, and the tolerance.
 _START, _END, _TIGHT = 0.6, 20.0, 1e-6
 _NUMBERS = (
-    "reached", "left", "distance", "kept", "escape", "waited", "end", "drift", "error", "events", "later",
+    "reached", "distance", "kept", "escape", "waited", "drift", "error",
 )  # fmt: skip
 #: Where the first half has learned: half of the loss of a linear target is gone, but for a hundredth.
 LEARNED = (0.99, 0.505)
@@ -59,7 +59,6 @@ class Settings(SeededSettings):
         0.004, "the initial norm of a layer where the first half is measured", positive
     )
     end: float = setting(1e12, "the last time of a run, a positive number", positive)
-    later: float = setting(25.0, "a time after the end of the fall, a positive number", positive)
     rtol: float = setting(1e-5, "the simulator's tolerance for a step", positive)
     seeds: int = seeds(2)
 
@@ -81,7 +80,7 @@ class Settings(SeededSettings):
 SECONDS = 60
 SMALL: dict[str, Any] = {
     "width": 6, "dimensions": 2, "samples": 4, "depths": (3, 4), "scales3": (0.1, 0.2), "scales4": (0.3, 0.6),
-    "end": 1e6, "later": 5.0, "seeds": 1,
+    "end": 1e6, "seeds": 1,
 }  # fmt: skip
 
 
@@ -96,7 +95,7 @@ def run(settings: Settings, report: Report) -> xarray.Dataset:
     ]
     if deep := [depth for depth in settings.depths if depth >= LEAST_DEPTH]:
         parts.append(_halves(settings, deep, report))
-    return xarray.merge(parts, join="exact").assign(later_by=settings.later)
+    return xarray.merge(parts, join="exact")
 
 
 def _trained(settings: Settings, cases: dict[str, Any], report: Report) -> xarray.Dataset:
@@ -108,9 +107,7 @@ def _trained(settings: Settings, cases: dict[str, Any], report: Report) -> xarra
         report(f"{depth} layers, {kind} inputs, {target} target, {size} scale, seed {seed}")
         data, scale = settings.task(kind, target, seed), settings.scales[depth][size]
         start = networks.gaussian(settings.sizes(depth), scale=scale, seed=seed)
-        found = fall(start, data, end=settings.end, rtol=settings.rtol)
-        later = _afterwards(found, data, settings.later, settings.rtol)
-        return {**_measured(found, scale), "later": later}
+        return _measured(fall(start, data, end=settings.end, rtol=settings.rtol), scale)
 
     return tabulate(trained, over={**cases, "size": ("large", "small")}, seeds=settings.all_seeds)
 
@@ -121,33 +118,14 @@ def _measured(found: Fall, scale: float) -> dict[str, Any]:
     passed = dict(zip(LEVELS[: found.reached], found.ts[1:], strict=False))
     return {
         "reached": float(found.reached),
-        "left": found.left[-1],
         "distance": _distance(last),
         "kept": scale / np.sqrt(np.mean(last.norms**2)),
         "escape": passed.get(LEVELS[0], np.inf),
         "waited": passed.get(0.49, np.inf) - passed.get(0.51, np.inf) if 0.51 in passed else np.nan,
-        "end": found.ts[-1],
         "drift": found.drift,
         "error": found.error,
-        "events": float(found.events),
         "stopped": found.stopped,
     }
-
-
-def _afterwards(found: Fall, data: Dataset, later: float, rtol: float) -> float:
-    """The distance some time after a run has reached the loss of least squares.
-
-    NaN if it has not, or if it cannot be followed until then.
-    """
-    from biasfree.dynamics import UnfinishedError, gradient_flow
-
-    if found.reached < len(LEVELS):
-        return np.nan
-    options: Any = {"method": "events", "rtol": rtol, "max_steps": MOST_STEPS}
-    try:
-        return _distance(gradient_flow(found.networks[-1], data, [0.0, later], **options)[-1])
-    except UnfinishedError:
-        return np.nan
 
 
 def _stay(settings: Settings, depth: int, target: str, kind: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def _distances(axes: Axes, n: xarray.Dataset, *, target: str, depth: int) -> Non
         axes.axvspan(i - 0.5, i + 0.5, color="0.96" if i % 2 == 0 else "1.0", lw=0, zorder=0)
         for size, side in _SIDES.items():
             if size == "large" or target == "linear":
-                _markers(axes, one.sel(kind=kind, size=size), i + side, _LOOKS[size], later=target == "odd")
+                _markers(axes, one.sel(kind=kind, size=size), i + side, _LOOKS[size])
         if target == "linear" and "deep" in n.dims and depth in n.deep:
             _markers(axes, _half(n).sel(kind=kind, deep=depth), i, _LOOKS["half"])
     if depth == n.depth[0]:
@@ -57,11 +57,9 @@ def _half(n: xarray.Dataset) -> xarray.Dataset:
     return xarray.Dataset({"done": halves_finished(n), "distance": n.half_distance, "kept": n.half_kept})
 
 
-def _markers(axes: Axes, runs: xarray.Dataset, at: float, look: Any, *, later: bool = False) -> None:
+def _markers(axes: Axes, runs: xarray.Dataset, at: float, look: Any) -> None:
     """Markers of what finished, crosses on the edge for the rest, and a line at the median γ/u."""
     x, done = at + np.linspace(-0.11, 0.11, runs.sizes["seed"]), runs.done.values
-    if later:
-        axes.vlines(x[done], runs.distance[done], runs.later[done], color=look["color"], lw=0.8)
     axes.plot(x[done], runs.distance[done], ls="none", mfc="none", **look)
     axes.plot(x[~done], np.full((~done).sum(), 1.25), ls="none", marker="x", color=look["color"])
     if done.any():

@@ -28,7 +28,6 @@ PARTS = ("whole", "plus", "minus")
 #: Initial norm of a layer in the structure, times, every other one twice an earlier one, and the tolerance.
 _START, _TIMES, _RTOL = 0.6, np.linspace(0, 30, 31), 1e-6
 _DEPTHS = only(several_whole(low=3, high=5), lambda depths: 3 in depths, "include 3, the paper's")
-_ESCAPED = 0.01  # a part has left its plateau where its share of the target is so large
 
 
 @dataclass(frozen=True)
@@ -132,34 +131,13 @@ def _as_printed(
         ends[network] = run[-1]
         stored.update(layers(network, run[-1]))
         assert run.saved is not None
-        sizes, speed = (run.saved[:, 1:, 0], 0.5) if network == "relu" else (run.saved[:, :, 0], 1.0)
         return {
             "ts": ("save", run.ts),
             "loss": ("save", run.loss),
             "reading": (("state", "part", "quantity"), run.saved),
-            **course(run.ts, sizes, data, speed=speed),
         }
 
     return tabulate(descended, over={"network": list(LEAKS)}).assign(stored), ends
-
-
-def course(ts: np.ndarray, sizes: np.ndarray, data: Dataset, *, speed: float) -> dict[str, Any]:
-    """The mean loss, by Proposition 12, of the parts whose `sizes` were measured at `ts`.
-
-    Each is a linear network of three layers that grows along β, as in Theorem 13, from its escape, which is
-    measured in the run; before it the output is zero.
-    """
-    fine, parts = np.linspace(0, ts[-1], 4001), []
-    for size in sizes.T:
-        loss = np.full(len(fine), np.mean(data.y**2) / 2)
-        escaped = np.flatnonzero(size**3 > _ESCAPED * np.linalg.norm(theory.least_squares(data)))
-        for first in escaped[:1]:
-            start = networks.low_rank(data.beta, widths=(2, 2), scale=float(size[first]), leak=1.0)
-            after = fine > ts[first]
-            times = np.concatenate([[0.0], speed * (fine[after] - ts[first])])
-            loss[after] = theory.deep_flow(start, data, times).loss[1:]
-        parts.append(loss)
-    return {"course_ts": ("fine", fine), "course_loss": ("fine", np.mean(parts, axis=0))}
 
 
 def fallen(pair: dict[str, Network], data: Dataset, settings: Settings) -> tuple[dict[str, Any], np.ndarray]:

@@ -61,8 +61,6 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
         one = n.sel(network=name)
         plateau = _when(one, 0.99)
         ends.append(_when(one, 0.01) - plateau)
-        look: Any = {"color": "0.4", "ls": _STYLES[name], "label": f"Prop. 12, {_NAMES[name]}"}
-        plots.theory_curve(axes, one.course_ts - plateau, one.course_loss, **look)
         label = f"{_NAMES[name]}, $t_0$ = {plateau:.0f}"
         points: Any = {"ls": "none", "marker": _MARKERS[name], "mfc": "none", "ms": 3.5, "color": _COLORS[3]}
         axes.plot(one.ts - plateau, one.loss, label=label, **points)

@@ -11,7 +11,7 @@ import xarray
 from biasfree import networks
 from biasfree.arrays import positive
 from biasfree.data import Dataset, six_points
-from biasfree.diagnostics import nonlinear_share
+from biasfree.diagnostics import boundary_distance, nonlinear_share
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.theory import SixPointEscape, six_point_escape
@@ -114,8 +114,7 @@ def _swept(settings: Settings, report: Report) -> xarray.Dataset:
 
     found = tabulate(descents, over={"delta": settings.deltas}, seeds=settings.all_seeds, group="seed")
     level = [least_squares_loss(six_points(delta)) for delta in settings.deltas]
-    stuck = [_escape(_start(settings, settings.seed), delta).stuck_level for delta in settings.deltas]
-    return fitted(found.assign(level=("delta", level), stuck=("delta", stuck)))
+    return fitted(found.assign(level=("delta", level)))
 
 
 def fitted(found: xarray.Dataset) -> xarray.Dataset:
@@ -164,8 +163,8 @@ def _shown(settings: Settings, report: Report) -> xarray.Dataset:
             "nonlinear_share": ("seed", [nonlinear_share(middle, data.x)[0] for middle in middles]),
             **layers("middle", middles[0]),
             **layers("last", runs[0][-1]),
-            "middle_foot": (("sample", "axis"), nearest_zeros(middles[0], data)),
-            "last_foot": (("sample", "axis"), nearest_zeros(runs[0][-1], data)),
+            "middle_nearest": boundary_distance(middles[0], data).min(),
+            "last_nearest": boundary_distance(runs[0][-1], data).min(),
         },
         {"time": runs[0].ts, "seed": settings.all_seeds},
     )
@@ -219,15 +218,3 @@ def neuron_slopes(data: Dataset) -> np.ndarray:
     middles = (edges + np.append(edges[1:], edges[0] + 2 * np.pi)) / 2
     active = data.x @ np.stack([np.cos(middles), np.sin(middles)]) > 0
     return np.linalg.norm((active * residual[:, None]).T @ data.x / len(data), axis=1)
-
-
-def nearest_zeros(network: Network, data: Dataset) -> np.ndarray:
-    """The point of the decision boundary, the rays on which the output is zero, nearest to each sample."""
-    angles = np.linspace(-np.pi, np.pi, 7201)
-    values = network(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    at = np.flatnonzero(values[1:] * values[:-1] < 0)
-    zeros = angles[at] - values[at] * (angles[1] - angles[0]) / (values[at + 1] - values[at])
-    rays = np.stack([np.cos(zeros), np.sin(zeros)], axis=1)
-    feet = np.maximum(data.x @ rays.T, 0)[..., None] * rays  # the nearest point of every ray
-    nearest = np.argmin(np.linalg.norm(feet - data.x[:, None], axis=2), axis=1)
-    return feet[np.arange(len(data)), nearest]

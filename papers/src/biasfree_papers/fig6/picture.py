@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ _OPEN: Any = {"ls": "none", "marker": "o", "mfc": "none", "color": _SEED, "ms": 
 
 def draw(n: xarray.Dataset) -> Figure:
     """Six panels: loss over time, two output maps; 1/duration, who escapes, and where runs end, against δ."""
-    above = Row([_loss, _plateau_map, _last_map], widths=(1.15, 1, 1))
+    maps = (partial(_map, when=when, title=title) for when, title in (("middle", "plateau"), ("last", "end")))
+    above = Row([_loss, *maps], widths=(1.15, 1, 1))
     return picture(n, [above, Row([_rates, _shares, _finals], height=1.15)], height=4.9)
 
 
@@ -42,24 +44,17 @@ def _loss(axes: Axes, n: xarray.Dataset) -> None:
     axes.legend(loc="lower left", title=title, title_fontsize=7, alignment="left", handlelength=1.4)
 
 
-def _plateau_map(axes: Axes, n: xarray.Dataset) -> None:
-    _map(axes, n, "middle", "plateau")
-
-
-def _last_map(axes: Axes, n: xarray.Dataset) -> None:
-    _map(axes, n, "last", "end")
-
-
 def _map(axes: Axes, n: xarray.Dataset, when: str, title: str) -> None:
-    """The output, its decision boundary, and how near the samples are to it."""
-    data, feet = six_points(float(n.shown)), n[f"{when}_foot"].values
-    options: Any = {"data": data, "resolution": 121, "vmin": -_DARKEST, "vmax": _DARKEST}
+    """The output, its decision boundary, and how near it is to a sample."""
+    options: Any = {
+        "data": six_points(float(n.shown)),
+        "resolution": 121,
+        "vmin": -_DARKEST,
+        "vmax": _DARKEST,
+    }
     image = plots.output_map(axes, network_of(n, when), **options)
-    for sample, foot in zip(data.x, feet, strict=True):
-        axes.plot(*np.transpose([sample, foot]), ls=":", color="k", lw=0.9)
-    nearest = np.linalg.norm(data.x - feet, axis=1).min()
     axes.set_aspect("equal")
-    axes.set_title(f"{title}, nearest at {nearest:.2f}", fontsize=6, loc="right")
+    axes.set_title(f"{title}, nearest at {float(n[f'{when}_nearest']):.2f}", fontsize=6, loc="right")
     axes.figure.colorbar(image, ax=axes, label="output $f$", shrink=0.8, extend="both")
 
 

@@ -46,15 +46,12 @@ def _files(experiment: Experiment, *, numbers: bool) -> Iterator[str]:
     """Hashes of the files that a figure may use, or its numbers alone."""
     skipped = _UNUSED | _DRAWING if numbers else _UNUSED
     modules = {name: Path(str(sys.modules[name].__file__)) for name in sorted(experiment.modules)}
-    packages = {name.partition(".")[0] for name in modules if "." in name} - {"biasfree_papers"}
+    packages = {name.partition(".")[0] for name in modules} - {"biasfree_papers"}
     shared = [Path(str(sys.modules[name].__file__)).parent for name in sorted(packages)]
     for folder in (Path(biasfree.__file__).parent, Path(biasfree_papers.__file__).parent, *shared):
         yield _shared(folder, skipped)
-    alone = {
-        path for name, path in modules.items() if "." not in name
-    }  # a module that is in no folder of a figure
-    inside = {path for name, file in modules.items() if "." in name for path in file.parent.rglob("*.*")}
-    for path in sorted(alone | {path for path in inside if "__pycache__" not in path.parts}):
+    inside = {path for file in modules.values() for path in file.parent.rglob("*.*")}
+    for path in sorted(path for path in inside if "__pycache__" not in path.parts):
         if path.suffix != ".md" and not (numbers and path.name in _READING):
             yield f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 

@@ -15,16 +15,10 @@ ALARM = 1e-3
 
 @dataclass(frozen=True)
 class Exponent:
-    """p of y = C·x^p: the mean over seeds, its standard error, and C at that p (the geometric mean)."""
+    """p of y = C·x^p: the mean over seeds and its standard error."""
 
     estimate: float
     error: float
-    prefactor: float
-
-    @property
-    def written(self) -> str:
-        """The estimate with its error, as in 0.52 ± 0.03."""
-        return written(self.estimate, self.error)
 
 
 def written(estimate: SupportsFloat, error: SupportsFloat) -> str:
@@ -39,10 +33,7 @@ def fitted(x: np.ndarray, y: np.ndarray) -> Exponent:
     The error is NaN for one seed, or if a seed has fewer than two different x.
     """
     across, values = np.log(np.ravel(x)), np.log(y.reshape(-1, y.shape[-1]))
-    mean, error = mean_and_error(np.array([_slope(across, column) for column in values.T]))
-    left = values - mean * across[:, None]
-    middle = np.exp(np.mean(left[np.isfinite(left)])) if np.isfinite(left).any() else np.nan
-    return Exponent(mean, error, float(middle))
+    return Exponent(*mean_and_error(np.array([_slope(across, column) for column in values.T])))
 
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:

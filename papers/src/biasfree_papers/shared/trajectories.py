@@ -13,9 +13,6 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
-ROUNDING = (
-    "rounding: machine epsilon times steps times terms of the sums in a step (samples, neurons, inputs)"
-)
 #: Where a fall is looked at: the part of the loss, above that of least squares, which is still there. Halves
 #: of a ReLU network that escape one after the other leave half of it in between.
 LEVELS = (0.99, 0.9, 0.75, 0.6, 0.51, 0.49, 0.4, 0.25, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
@@ -71,7 +68,6 @@ class Fall:
     reached: int
     error: float
     drift: float
-    events: int
     stopped: str
 
 
@@ -86,7 +82,7 @@ def fall(
 
     first, floor = _loss(network, data), least_squares_loss(data)
     networks, ts, left, stopped = [network], [0.0], [1.0], "all levels reached"
-    reached, error, events = 0, 0.0, 0
+    reached, error = 0, 0.0
     method = "smooth" if network.leak == 1 else "events"
     for level in levels:
         aim = floor + level * (first - floor)
@@ -101,13 +97,13 @@ def fall(
         networks.append(run[-1])
         ts.append(ts[-1] + run.ts[-1])
         left.append((run.loss[-1] - floor) / (first - floor))
-        error, events = error + accuracy(run), events + sum(run.stats.events.values())
+        error += accuracy(run)
         if run.stats.stopped != "loss level reached":
             stopped = f"the loss is above {level:g} of the first at t = {end:g}"
             break
         reached += 1
     times, shares = np.array(ts), np.array(left)
-    return Fall(tuple(networks), times, shares, reached, error, drift_of(networks), events, stopped)
+    return Fall(tuple(networks), times, shares, reached, error, drift_of(networks), stopped)
 
 
 def accurate(error: Any, drift: Any) -> Any:
