@@ -75,7 +75,7 @@ def test_the_order_of_the_norm_is_the_papers(numbers, power, holds):
 def test_limit_of_the_trained_is_that_of_their_initial_weights(experiment, numbers):
     small = experiment.small
     starts = [start_of(8, small["width"], scale=small["scale"], seed=s) for s in range(3)]
-    due = [escape_sequence(s, samples_of(8), apart_tolerance=np.inf) for s in starts]
+    due = [escape_sequence(s, samples_of(8)) for s in starts]
     assert numbers.limit_norm.sel(limit_samples=8).values == pytest.approx([one.shares.sum() for one in due])
 
 

@@ -151,7 +151,7 @@ def test_escapes_end_at_the_floor(seed, width):
     network = bf.Network((np.pad(first, ((0, 1), (0, 0))), np.pad(second, ((0, 0), (0, 1)))))  # and zeros
     if not data.y.any():
         return
-    found = escape_sequence(network, data, apart_tolerance=np.inf)
+    found = escape_sequence(network, data)
     last = found.left[-1] if len(found.left) else np.mean(data.y**2) / 2
     assert last == pytest.approx(loss_floor(network, data), abs=1e-12)
     assert (np.diff(found.times) >= 0).all()
@@ -165,7 +165,7 @@ def test_escapes_of_flow_from_vanishing_weights(seed):
     data, came, due = drawn(seed), [], []
     for scale in (1e-20, 1e-40):
         network = dominated(seed, scale)
-        found = escape_sequence(network, data, apart_tolerance=np.inf)
+        found = escape_sequence(network, data)
         ts = np.linspace(0, 1.1 * found.times[-1] + 60, 2001)
         run = bf.gradient_flow(network, data, ts, rtol=1e-6, method="events")
         levels = (np.append(run.loss[0], found.left[:-1]) + found.left) / 2

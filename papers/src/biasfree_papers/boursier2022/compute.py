@@ -136,7 +136,7 @@ def _dozen(settings: Settings, report: Report) -> xarray.Dataset:
         report(f"{settings.samples} orthogonal samples, γ = {gamma:g}, seed {draw}")
         data = targets(settings.samples, draw)
         start = networks.balanced((len(data), settings.width, 1), scale=gamma, seed=draw)
-        due = escape_sequence(start, data, apart_tolerance=np.inf)
+        due = escape_sequence(start, data)
         end = 1.2 * float(due.times.max(initial=0.0)) + 8 * len(data) / np.abs(data.y).min()
         run = gradient_flow(start, data, np.linspace(0, end, 101), method="events", rtol=1e-6)
         gained = np.sum((run[-1].weights[0] > 0) & (start.weights[0] <= 0))

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 class Escapes:
     """Successive escapes: times, neurons, and contributions n_S = √(Σ_S y_i²/|x_i|²) to ½|θ|² (`shares`).
 
-    `left` is the loss after each escape. `shared` is the largest fraction of one of its samples that other
-    neurons have fitted by then, which the limit of vanishing initial weights neglects.
+    `left` is the loss after each escape.
     """
 
     times: Float[np.ndarray, "E"]
     neurons: Int[np.ndarray, "E"]
     shares: Float[np.ndarray, "E"]
     left: Float[np.ndarray, "E"]
-    shared: Float[np.ndarray, "E"]
 
 
 def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Escapes:
@@ -46,18 +44,17 @@ def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Esc
 
     This is the limit γ → 0, a greedy procedure. The first time is as accurate as `escape_times`.
     Turning and fitting take no time on the scale ln(1/γ), so later times are off by a few 1/|D_S|, which
-    stays bounded as γ → 0. Neurons with common samples that escape at nearly the same time share them. The
-    limit neglects this, so the call is refused if other neurons have fitted much of a sample by its escape.
+    stays bounded as γ → 0. Neurons with common samples that escape at nearly the same time share them, which
+    the limit neglects.
 
     Assumes: two layers, one output, no biases; α = 0; orthogonal inputs (orthogonal_tolerance=1e-8);
     |a_h| ≥ |w_h| (dominated_tolerance=1e-12); no neuron exactly on the hyperplane of a sample of its sign
     (kinks_tolerance=0, the number of such pairs; if relaxed, σ′(0) = 0 and they stay there, as under gradient
     descent); small initial weights (small_tolerance=1e-2); neurons farther from the hyperplanes of inactive
-    samples than inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio); no
-    two escapes that share samples at the same time (apart_tolerance=0.1, the largest of `shared`).
+    samples than inputs that are not exactly orthogonal can move them (inactive_tolerance=0.1, a ratio).
     Reference: derived here; Town et al. (2026) have one neuron per saddle.
     """
-    hypotheses = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, KINKS, SMALL, INACTIVE_STAYS, APART)
+    hypotheses = (*SETTING, RELU, ORTHOGONAL_INPUTS, DOMINATED, KINKS, SMALL, INACTIVE_STAYS)
     check(hypotheses, network, data, tolerances)
     return _escapes(network, data)
 
@@ -67,22 +64,21 @@ def _escapes(network: Network, data: Dataset) -> Escapes:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ratio = np.where(y != 0, np.abs(y) / phase.lengths, 0.0)
     escapes = list(_successive(phase, representable("y/|x|", ratio)))
-    fits = np.array([fitted for _, _, fitted, _ in escapes]).reshape(-1, len(y))
+    fits = np.array([fitted for _, _, fitted in escapes]).reshape(-1, len(y))
     with np.errstate(over="ignore", invalid="ignore"):
         losses = (np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y))
     return Escapes(
         times=representable("an escape time", np.array([time for time, *_ in escapes])),
-        neurons=np.array([h for _, h, _, _ in escapes], dtype=int),
+        neurons=np.array([h for _, h, _ in escapes], dtype=int),
         shares=row_norms(np.where(fits, ratio, 0.0)) if escapes else np.zeros(0),
         left=representable("the loss", np.maximum(losses, 0.0)),
-        shared=np.array([shared for *_, shared in escapes]),
     )
 
 
 def _successive(
     phase: Growth, ratio: Float[np.ndarray, "P"]
-) -> Iterator[tuple[float, int, Bool[np.ndarray, "P"], float]]:
-    """Per escape: time, neuron, mask of the samples it fits, largest fraction that others have fitted."""
+) -> Iterator[tuple[float, int, Bool[np.ndarray, "P"]]]:
+    """Per escape: time, neuron, mask of the samples it fits."""
     now = 0.0
     while (phase.rates > 0).any():
         grows = phase.rates > 0
@@ -99,9 +95,8 @@ def _successive(
         same = kind == kind[first]
         h = int(np.argmax(np.where(same, phase.log_gamma, -np.inf)))
         fitted = phase.active[h]
-        others = phase.shares(~same, np.full(len(same), wait))
         now = now + wait
-        yield now, h, fitted, float(np.max(others[fitted]))
+        yield now, h, fitted
         phase = _turned(phase, wait, fitted)
 
 
@@ -135,26 +130,11 @@ def activation_drift(network: Network, data: Dataset, samples: Bool[np.ndarray, 
     return float(np.max(ratio[relevant], initial=0.0))
 
 
-def _largest_shared(network: Network, data: Dataset) -> float:
-    if not two_layers(network, data) or not row_norms(data.x).all():
-        return np.nan
-    return float(np.max(_escapes(network, data).shared, initial=0.0))
-
-
 INACTIVE_STAYS = Hypothesis(
     "inactive",
     "inputs so nearly orthogonal that neurons stay inactive on the samples on which they are",
     "the largest change of w_h·x_j by Σ_i|cos(x_i, x_j)|, over its distance from 0,",
     lambda network, data: activation_drift(network, data, np.ones(len(data), dtype=bool)),
     "give inputs along axes, whose products are exactly 0, or use larger initial weights (scale=)",
-    tolerance=0.1,
-)
-APART = Hypothesis(
-    "apart",
-    "escapes that share no samples at the same time",
-    "the largest fraction of a sample that other neurons have fitted at its escape",
-    _largest_shared,
-    "use smaller initial weights (scale=), relax apart_tolerance= for the limit of vanishing weights, or "
-    "simulate with bf.gradient_flow",
     tolerance=0.1,
 )

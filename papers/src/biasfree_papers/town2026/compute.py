@@ -157,7 +157,7 @@ def _trained(settings: Settings, n: int, narrow: int) -> dict[str, Any]:
 
 
 def _escapes(start: bf.Network, data: bf.Dataset) -> Any:
-    return escape_sequence(start, data, apart_tolerance=np.inf)
+    return escape_sequence(start, data)
 
 
 def _descended(
