@@ -61,7 +61,7 @@ def at_most_zero_less(amount: float) -> Change:
 
 EXPECTED = {
     "optimizers": Expected(
-        (2, 0, 2), (), "abcd", (("distance", plus(1e-9), {0, 1}),)
+        (2, 0, 2), (), "abc", (("distance", plus(1e-9), {0, 1}),)
     ),
     "where": Expected(
         (3, 0, 6), (), "abcdefghi",

@@ -102,10 +102,3 @@ def test_numbers_of_optimizers(numbers):
     assert numbers.distance.sizes["way"] == len(WAYS)
     assert list(numbers.start.values) == list(STARTS)
     assert numbers.split_distance.dims == ("task", "batch", "seed")
-
-
-@of("optimizers")
-def test_random_weights_are_on_no_twin(numbers):
-    """Far above rounding already after a few steps."""
-    assert (numbers.distance.isel(step=-1).sel(start="small random") > 1e-7).all()
-    np.testing.assert_array_equal(numbers.distance.isel(step=0) < 1e-15, True)

@@ -61,10 +61,7 @@ def load_figure(module: str, section: str) -> Experiment:
     claims, picture = (import_module(f"{home}.{part}") for part in ("claims", "picture"))
     return Experiment(
         name=name,
-        title=text.title,
-        caption=text.caption,
-        rebuilt=text.rebuilt,
-        deviations=text.deviations,
+        **vars(text),
         section=section,
         settings=compute.Settings,
         small=compute.SMALL,

@@ -24,26 +24,24 @@ class Watcher:
         self._weights = {experiment.name: experiment.seconds for experiment in experiments}
         self._began: dict[str, float] = {}
         self._lines: dict[str, Any] = {}
-        self._bar: Any = _bar() if sys.stderr.isatty() else None
+        self._bar: Any = _bar()
         self._total: Any = None
 
     def __enter__(self) -> Watcher:
-        if self._bar is not None:
-            self._bar.start()
-            self._total = self._bar.add_task("all figures", total=sum(self._weights.values()), text="")
+        self._bar.start()
+        self._total = self._bar.add_task("all figures", total=sum(self._weights.values()), text="")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
 
     def __call__(self, name: str, event: str, text: str) -> None:
         """Show an event of the figure `name`: "began", "says", "warns" or "ended"."""
         if event == "began":
             self._begin(name)
-        elif event == "says" and self._bar is not None:
+        elif event == "says":
             self._bar.update(self._lines[name], text=text)
         elif event == "warns":
             self._print(f"{name}: {text}", err=True)
@@ -52,8 +50,7 @@ class Watcher:
 
     def _begin(self, name: str) -> None:
         self._began[name] = time.perf_counter()
-        if self._bar is not None:
-            self._lines[name] = self._bar.add_task(name, total=None, text="")
+        self._lines[name] = self._bar.add_task(name, total=None, text="")
 
     def _end(self, name: str, failure: str) -> None:
         seconds = time.perf_counter() - self._began[name]
@@ -62,12 +59,11 @@ class Watcher:
             self._print(f"biasfree: {name}: {failure}", err=True)
         elif (record := finished_record(self._out / name)) is not None:
             self._print(figure_line(record, seconds, columns()))
-        if self._bar is not None:
-            self._bar.remove_task(self._lines.pop(name))
-            self._bar.advance(self._total, self._weights[name])
+        self._bar.remove_task(self._lines.pop(name))
+        self._bar.advance(self._total, self._weights[name])
 
     def _print(self, text: object, *, err: bool = False) -> None:
-        if self._bar is None:
+        if self._bar.disable:
             typer.echo(str(text), err=err)
         else:
             self._bar.console.print(text, markup=False, highlight=False)
@@ -83,4 +79,5 @@ def _bar() -> Any:
         TimeElapsedColumn(),
         TextColumn("{task.fields[text]}"),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    off = not sys.stderr.isatty()
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=off)

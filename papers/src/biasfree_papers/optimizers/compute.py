@@ -1,4 +1,4 @@
-"""Runs with seven optimizers from three kinds of initial weights, beside their linear twins."""
+"""Runs with seven optimizers from two kinds of initial weights, beside their linear twins."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ WAYS = {
     "AdamW": Way("adamw", {"learning_rate": 0.01, "eps": 1e-8, "weight_decay": 0.1}),
     "SGD, split pairs": Way("sgd", {"learning_rate": 0.1}, batches="split"),
 }
-STARTS = ("opposite pairs", "rank one", "small random")
-#: The scale of the initial weights, and of those that are small.
-SCALE, SMALL_SCALE = 0.5, 1e-2
+STARTS = ("opposite pairs", "rank one")
+#: The scale of the initial weights.
+SCALE = 0.5
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,10 @@ def _networks(start: str, sizes: tuple[int, int, int], seed: list[int]) -> list[
     """ReLU networks whose linear twins have the wanted scale."""
     if start == "opposite pairs":
         made = [bf.networks.opposite(sizes, scale=SCALE, leak=1.0, seed=one) for one in seed]
-    elif start == "rank one":
+    else:
         ways = [np.random.default_rng(one).normal(size=sizes[0]) for one in seed]
         pairs = zip(ways, seed, strict=True)
         made = [bf.networks.rank_one(r, width=sizes[1], scale=SCALE, leak=1.0, seed=one) for r, one in pairs]
-    else:
-        made = [bf.networks.gaussian(sizes, scale=SMALL_SCALE, leak=1.0, seed=one) for one in seed]
     return [from_linear_twin(one, leak=0.0) for one in made]
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import xarray
 
-from biasfree_papers.optimizers.compute import WAYS
 from biasfree_papers.panels import Axes, Figure, Row, picture
 
 _LOOKS: dict[str, Any] = {
@@ -19,9 +17,9 @@ _LEAST = 1e-17  # zero is drawn here
 
 
 def draw(n: xarray.Dataset) -> Figure:
-    """Distances over steps above; by batch size and from random weights below."""
+    """Distances over steps above, from both kinds of initial weights; by batch size below."""
     above = Row([_opposite, _rank_one], share_y=True, legend="below", height=1.2)
-    return picture(n, [above, [_batches, _random]], height=5.4)
+    return picture(n, [above, [_batches]], height=5.4)
 
 
 def _opposite(axes: Axes, n: xarray.Dataset) -> None:
@@ -50,13 +48,3 @@ def _batches(axes: Axes, n: xarray.Dataset) -> None:
     axes.set_xticks(n.batch.values, labels=[str(size) for size in n.batch.values])
     axes.set_xticks([], minor=True)
     axes.legend()
-
-
-def _random(axes: Axes, n: xarray.Dataset) -> None:
-    last = n.distance.isel(step=-1).sel(start="small random")
-    for i, way in enumerate(WAYS):
-        values = last.sel(way=way)
-        axes.plot(np.full(values.size, i), values, "o", mfc="none", color=_LOOKS[way][0], ms=4)
-    axes.set_xticks(range(len(WAYS)), labels=list(WAYS), rotation=35, ha="right", fontsize=6)
-    axes.set(yscale="log", ylabel="distance from the twin", xlabel="training")
-    axes.set_title("from small random weights", fontsize=7, loc="right")

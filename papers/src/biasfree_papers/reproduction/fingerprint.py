@@ -70,14 +70,8 @@ def _shared(folder: Path, skipped: frozenset[str]) -> str:
 
 
 def _texts(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "caption": experiment.caption,
-        "rebuilt": experiment.rebuilt,
-        "deviations": experiment.deviations,
-        "section": experiment.section,
-    }
+    names = ("name", "title", "caption", "rebuilt", "deviations", "section")
+    return {name: getattr(experiment, name) for name in names}
 
 
 def _machine() -> dict[str, Any]:
