@@ -128,18 +128,6 @@ def test_it_is_the_descent_of_the_first_layer(leak, width, d, seed, length, loss
     np.testing.assert_allclose(solved.weights[0], saved, rtol=0, atol=1e-12 * np.abs(saved).max())
 
 
-def test_square_loss_ends_at_least_squares_and_logistic_at_the_hard_margin():
-    network = rank_one_start(3, 6, 1.0, 0.01, 0.3, 0)
-    regression = symmetric_data(3, 0, "square")
-    last = fixed_readout_flow(network, regression, [1e4]).maps[-1, 0]
-    np.testing.assert_allclose(last, bf.theory.least_squares(regression), rtol=1e-9)
-    labels = bf.Dataset(regression.x, np.sign(regression.x @ np.array([1.0, -2, 0.5])))
-    w = fixed_readout_flow(network, labels, [1e2, 1e4, 1e8], loss="logistic").maps[:, 0]
-    best = bf.theory.max_margin(labels).direction
-    angles = np.arccos(w @ best / np.linalg.norm(w, axis=1))
-    assert (np.diff(angles) < 0).all()
-
-
 def test_a_singular_sigma_keeps_what_the_samples_do_not_see():
     data = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.2, 0.0]]), np.array([0.7])))
     network = rank_one_start(3, 4, 1.0, 0.5, 0.2, 1)

@@ -1,13 +1,11 @@
 """Bounds on the minima at which descent can settle: no random and no optimized network violates them."""
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from, tuples
-from scipy.optimize import minimize
 
 import biasfree as bf
 from biasfree.diagnostics import path_norm
@@ -160,23 +158,6 @@ def least_cost(columns, costs, y):
 
     both = np.vstack([columns, -columns]).T
     return linprog(np.tile(costs, 2), A_eq=both, b_eq=y, method="highs-ipm").fun
-
-
-def test_the_least_norm_by_minimization():
-    """Least ½|θ|² with f(x_i) = y_i over three neurons, by SLSQP from six initial points."""
-    data = SETS["orthogonal pair"]
-
-    def unpacked(theta):
-        return bf.Network((theta[:6].reshape(3, 2), theta[6:][None]))
-
-    fit: dict[str, Any] = {"type": "eq", "fun": lambda theta: unpacked(theta)(data.x) - data.y}
-    starts = np.random.default_rng(0).normal(size=(6, 9))
-    options = {"maxiter": 300, "ftol": 1e-12}
-    found = [
-        minimize(lambda t: t @ t / 2, s, jac=lambda t: t, constraints=[fit], options=options) for s in starts
-    ]
-    values = [run.fun for run in found if run.success and np.abs(fit["fun"](run.x)).max() < 1e-8]
-    assert min(values) == pytest.approx(least_path_norm(data), rel=1e-5)
 
 
 def test_one_sample_is_known():

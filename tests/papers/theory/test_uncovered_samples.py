@@ -56,15 +56,6 @@ def test_flow_ends_at_the_floor_from_any_scale(seed, scale):
     assert run.loss[-1] == pytest.approx(floor, abs=1e-4)
 
 
-@settings(deadline=None, max_examples=15)
-@given(seed=seeds)
-def test_samples_stay_covered_or_uncovered(seed):
-    data, network = drawn(seed), dominated(seed, 0.1)
-    run = bf.gradient_flow(network, data, [0.0, 3.0, 30.0], rtol=1e-6, method="events")
-    for later in (run[1], run[2]):
-        assert (uncovered_samples(later, data) == uncovered_samples(network, data)).all()
-
-
 def enumerated(n_positive, n_negative, width):
     """The share of all sign patterns, of every a_h and w_h·x_i, that cover all samples."""
     n = n_positive + n_negative
