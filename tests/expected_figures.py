@@ -122,7 +122,7 @@ EXPECTED = {
         "outputs|loss|learned",
     ),
     "appC4": Expected(
-        (4, 0, 0), (), "abcd",
+        (4, 0, 0), (), "abc",
         (
             ("twin_error", plus(1e-3), {0}),
             ("reduced_error", plus(1e-3), {1}),

@@ -20,7 +20,6 @@ from biasfree_papers.shared import linear_twins as twins
 from biasfree_papers.shared.trajectories import accuracy
 
 _SAVED = 101
-_EVERY = 20  # steps of descent between saved times
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,8 @@ SMALL: dict[str, Any] = {
 def run(settings: Settings, report: Report) -> xarray.Dataset:
     """Paths from rank-one weights by strength and leak; ends from Gaussian ones also by data and seed."""
     white = settings.white_task()
-    gaussian = twins.of_leak(settings.linear_starts("random", settings.scale), 0.0)
-    predicted = [theory.final_weight_error(one, white, growing_tolerance=np.inf) for one in gaussian]
-    times = np.unique([*range(0, settings.steps, _EVERY), settings.steps])
-    return xarray.merge(
-        [
-            _paths(settings, white, report),
-            _ends(settings, white, report),
-            {
-                "rounding": twins.rounding(white, settings.width, settings.steps),
-                "final_predicted": ("seed", predicted),
-                "descent_time": ("saved", settings.step * times),
-            },
-        ]
-    )
+    rounding = {"rounding": twins.rounding(white, settings.width, settings.steps)}
+    return xarray.merge([_paths(settings, white, report), _ends(settings, white, report), rounding])
 
 
 def _leaks(settings: Settings) -> tuple[float, ...]:
@@ -144,7 +131,10 @@ def _ends(settings: Settings, white: Dataset, report: Report) -> xarray.Dataset:
         report(f"descent with L2 of {strength:g} s")
         data = tasks[task]
         s = float(np.linalg.norm(data.beta))
-        l2, path = strength * s, {"step": settings.step / s, "steps": settings.steps, "save_every": _EVERY}
+        l2, path = (
+            strength * s,
+            {"step": settings.step / s, "steps": settings.steps, "save_every": settings.steps},
+        )
         runs = [twins.descent(starts, data, leak=leak, l2=l2, **path) for leak in _leaks(settings)]
         sizes = [[np.linalg.norm(run.maps[-1]) / s for run in some] for some in runs]
         left = [_left(settings, one, data, l2) for one in twins.of_leak(starts, 0.0)]
@@ -152,7 +142,6 @@ def _ends(settings: Settings, white: Dataset, report: Report) -> xarray.Dataset:
             "end_size": (("leak", "seed"), np.array(sizes)),
             "end_gap": (("leak", "seed"), np.array([[_off(run, data, l2) for run in some] for some in runs])),
             "end_left": ("seed", np.array(left)),
-            "descent_error": ("saved", twins.errors(runs[0][:1], runs[-1][:1])[0]),
             "leak": ("leak", _leaks(settings)),
             "seed": ("seed", settings.all_seeds),
         }

@@ -8,14 +8,14 @@ import xarray
 
 from biasfree import plots
 from biasfree_papers.panels import Axes, Figure, picture
-from biasfree_papers.shared.picture import MARKERS, colors, once
+from biasfree_papers.shared.picture import colors, legend_above, once
 
 _TIME = "rescaled time $cst/\\tau$"
 
 
 def draw(n: xarray.Dataset) -> Figure:
-    """Loss curves, the end against λ and against λ/c, and the weight error from Gaussian weights."""
-    return picture(n, [[_losses, _ends], [_collapsed, _errors]], height=5.0)
+    """Loss curves, and the end against λ and against λ/c."""
+    return picture(n, [[_losses, _ends, _collapsed]], height=3.1)
 
 
 def _losses(axes: Axes, n: xarray.Dataset) -> None:
@@ -27,7 +27,7 @@ def _losses(axes: Axes, n: xarray.Dataset) -> None:
             look: Any = {"shown": 9, "shift": shift, "color": color, "marker": marker}
             plots.simulated_points(axes, n.time, loss, **look)
     axes.set(xlabel=_TIME, ylabel="loss", xlim=(0, n.time[-1]), ylim=(0, None))
-    axes.legend(loc="lower right", ncol=2)
+    legend_above(axes)
 
 
 def _ends(axes: Axes, n: xarray.Dataset) -> None:
@@ -50,16 +50,3 @@ def _collapsed(axes: Axes, n: xarray.Dataset) -> None:
         axes.plot(n.strength, sizes, marker, mfc="none", color=color, label=labels)
     axes.set(xlabel="the linear twin's strength $\\lambda/(cs)$", ylabel="$|w|/s$ at the end, all leaks")
     axes.legend(loc="upper right")
-
-
-def _errors(axes: Axes, n: xarray.Dataset) -> None:
-    errors = 100 * n.descent_error.sel(task="white")
-    for error, color, marker in zip(errors, colors(len(errors)), MARKERS, strict=False):
-        look: Any = {"color": color, "marker": marker, "label": f"{float(error.strength):g} $s$"}
-        plots.simulated_points(axes, n.descent_time, error, shown=20, **look)
-    predicted = 100 * float(n.final_predicted[0])
-    plots.level(axes, predicted, "predicted", ls="-", color="0.3", zorder=0)
-    axes.set(
-        xlabel=_TIME, ylabel="weight error (%)", xlim=(0, n.descent_time[-1]), ylim=(0, 1.25 * predicted)
-    )
-    axes.legend(loc="center right", title="$\\lambda/c$", title_fontsize=7)

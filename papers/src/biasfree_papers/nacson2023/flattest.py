@@ -13,27 +13,12 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 _SEEN = 1e-12  # of the largest σ(u·x_i)
+_GAP = 1e-7  # of the value, to the optimum
 _RANK = 1e-10  # of the largest singular value
 
 
-@dataclass(frozen=True, eq=False)
-class Flattest:
-    """A lower bound on the sharpness, and a network that attains it up to the gap: a measure on directions.
-
-    Each direction has its `angle` and the index of its `cone`, and of all neurons with this direction
-    `inner` = Σ|w|², `outer` = Σa² and `output` = Σ±|a||w|, |output| ≤ √(inner·outer).
-    """
-
-    value: float
-    cone: Int[np.ndarray, "N"]
-    angle: Float[np.ndarray, "N"]
-    inner: Float[np.ndarray, "N"]
-    outer: Float[np.ndarray, "N"]
-    output: Float[np.ndarray, "N"]
-
-
-def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> Flattest:
-    """min λ_max(GGᵀ/P) over networks of any width with f(x_i) = y_i, and its certificate.
+def flattest(cones: Cones, y: Float[np.ndarray, "P"]) -> float:
+    """min λ_max(GGᵀ/P) over networks of any width with f(x_i) = y_i.
 
     GGᵀ = Σ_u(p_u σ_uσ_uᵀ + q_u K_u), with p = Σ|w|² and q = Σa² of the neurons of direction u,
     σ_u = σ(u·x_i), and K_u the products of the samples on which u is active; the outputs are Σ_u t_uσ_u,
@@ -41,7 +26,7 @@ def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> F
     |m·σ_u| ≤ (2/P)√(σ_uᵀVσ_u·⟨V, K_u⟩) for all u. It is solved on a few directions, and its constraint
     checked on all: on a cone the left side is linear in u and the right side a norm of u, so the worst u is
     known. Directions that violate it are added. The returned value, m·y over the worst ratio, is a bound for
-    all directions, within 2·`gap` of the least.
+    all directions, within 2·`_GAP` of the least.
     """
     width = np.diff(cones.ends, axis=1)[:, 0]
     shares = np.linspace(0, 1, 7)
@@ -52,11 +37,10 @@ def flattest(cones: Cones, y: Float[np.ndarray, "P"], *, gap: float = 1e-7) -> F
         program = _Program.of(cones, cone, angle, y, basis)
         v, m = program.solved(now)
         ratio, at = _worst(cones, v, basis @ m)
-        if now == gap and ratio.max() <= 1 + gap:
-            value = float((basis @ m) @ y / max(ratio.max(), 1.0) / np.trace(v))
-            return Flattest(value, program.cone, program.angle, *program.network(v, m))
-        missing = ratio > 1 + gap
-        now = gap if ratio.max() <= 1 + now else now
+        if now == _GAP and ratio.max() <= 1 + _GAP:
+            return float((basis @ m) @ y / max(ratio.max(), 1.0) / np.trace(v))
+        missing = ratio > 1 + _GAP
+        now = _GAP if ratio.max() <= 1 + now else now
         cone, angle = (
             np.append(program.cone, np.flatnonzero(missing)),
             np.append(program.angle, at[missing]),
@@ -141,14 +125,6 @@ class _Program:
                     f"the program of {self.samples} samples was not solved; please report the data."
                 )
             mu /= 8
-
-    def network(self, v: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """p, q and t of every direction: proportional to the slopes of ln(ab − (m·σ)²), scaled to fit y."""
-        triangle = v[np.triu_indices(self.samples)]
-        a, b, c = self.by_inner @ triangle, self.by_outer @ triangle, self.by_m @ m
-        room = a * b - c**2
-        factor = np.linalg.norm(self.y) / np.linalg.norm((2 * c / room) @ self.by_m)
-        return factor * 2 * b / room, factor * 2 * a / room, factor * 2 * c / room
 
     def _matrix(self, state: np.ndarray) -> np.ndarray:
         i, j = np.triu_indices(self.samples)

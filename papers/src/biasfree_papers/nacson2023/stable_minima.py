@@ -145,7 +145,7 @@ def _scaled(data: Dataset) -> tuple[Dataset, float, float]:
 @cached_per_object
 def _flattest(data: Dataset) -> float:
     scaled, x_size, y_size = _scaled(data)
-    least = flattest(Cones(scaled.x), scaled.y).value if scaled.y.any() else 0.0
+    least = flattest(Cones(scaled.x), scaled.y) if scaled.y.any() else 0.0
     with np.errstate(over="ignore"):
         return float(representable("the sharpness", np.float64(x_size) * y_size * least))
 
