@@ -16,6 +16,7 @@ import biasfree as bf
 from benchmarks.measure import timed
 from benchmarks.rows import Goal, Row
 from biasfree.sweeps import status
+from biasfree.sweeps._grid import name_of
 from biasfree.threads import cores, one_thread
 
 GOALS = {
@@ -121,8 +122,9 @@ def _status(name: str, folder: Path) -> Row:
     one = bf.sweep(product, over={"x": [2.0], "y": [2.0]}, store=folder).run(progress=False).store
     content = Path(one.file(next(iter(one.content()[0])))).read_bytes()
     plain = replace(one, flush=False)
-    for call, _ in large.grid.calls(large.version().digest):
-        plain.write(plain.file(call), content)
+    version = large.version().digest
+    for parameters in large.grid:
+        plain.put(name_of(version, parameters), content)
     seconds, (table, _) = timed(lambda: status(folder))
     assert max(int(str(row[3])) for row in table.rows) == STORED
     return Row(

@@ -181,3 +181,13 @@ def test_a_limit_of_the_caller_stays():
         assert model.seen == {1, 3}
         assert counts() == {3}
     assert counts() == {2}
+
+
+def test_the_number_of_processes_is_bounded_by_memory(monkeypatch):
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    assert threads.processes(3, 900) == (3, 300)
+    assert threads.processes(None, 10)[0] == 1
+    assert threads.processes(None, 10**12)[0] == threads.cores()
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "5")
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "10000")
+    assert threads.processes(None, None) == (5, int(0.8 * 10000 * 2**20) // 5)

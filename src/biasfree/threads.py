@@ -10,10 +10,12 @@ import functools
 import importlib
 import math
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from threadpoolctl import LibController, OpenBLASController, get_cached_controller
@@ -32,6 +34,8 @@ _VARIABLES = (
 #: cores two threads take 5 times the processor time of one for XᵀX of 5e8 multiplications, 1.6 times at 4e9,
 #: 1.1 times at 1e11. On two idle ones products are up to 1.8 times as fast from 1e8 on; factorizations lose.
 LARGE = 1e11
+#: Share of the memory that processes may take together; what one needs at the least, in bytes.
+_SHARE, _LEAST = 0.8, 500_000_000
 #: Where objects hold their matrices.
 _HOLDERS = {"Dataset": "x", "Network": "weights"}
 
@@ -174,6 +178,23 @@ def one_thread_environment() -> dict[str, str]:
 def cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes(count: int | None, memory: int | None) -> tuple[int, int | None]:
+    """The number of processes to start, and the bytes that each may take; None if the system does not tell.
+
+    By default one per core, and together 80 % of the memory of this job of Slurm, or that is free here.
+    """
+    info = Path("/proc/meminfo")
+    if memory is None and (job := os.environ.get("SLURM_MEM_PER_NODE")):
+        memory = int(_SHARE * int(job) * 2**20)
+    elif memory is None and info.exists():
+        free = re.search(r"MemAvailable:\s+(\d+) kB", info.read_text())
+        memory = int(_SHARE * int(free[1]) * 2**10) if free else None
+    if count is None:
+        count = int(os.environ.get("SLURM_CPUS_PER_TASK", 0)) or cores()
+        count = count if memory is None else max(1, min(count, memory // _LEAST))
+    return count, None if memory is None else memory // count
 
 
 def allowed() -> int:

@@ -12,36 +12,23 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import biasfree as bf
 
-LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
-#: A sweep of 24 points of 30 ms each in a process of its own; the last waits for the file `go`, so that the
-#: sweep cannot end before it is killed. Every call is written down.
-#: Tests that run in the background ignore Ctrl-C, and so would what they start.
+TESTS = str(Path(__file__).parents[1])
+#: The sweep of `swept` in a process of its own. Tests that run in the background ignore Ctrl-C, and so would it.
 SCRIPT = """
-import os, signal, sys, time
-import biasfree as bf
+import signal
+import sys
+from pathlib import Path
+from sweeps.test_breaking import swept
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-LOG, GO = sys.argv[1] + "/calls.txt", sys.argv[1] + "/go"
-
-
-def slow(x):
-    with open(LOG, "a") as log:
-        print(x, os.getpid(), file=log)
-    time.sleep(0.03)
-    while x == 23 and not os.path.exists(GO):
-        time.sleep(0.01)
-    return {"double": 2 * x}
-
-
-s = bf.sweep(slow, over={"x": range(24)}, store=sys.argv[1] + "/store")
-if __name__ == "__main__":
-    s.run(workers=2)
+swept(Path(sys.argv[1]), 0.03, last=23).run(workers=2)
 """
 
 
@@ -49,6 +36,26 @@ def rounds(many, few=1):
     """Seeds of the moments at which something breaks: few in `make test`, many in `make test-all`."""
     slow = [pytest.param(k, marks=pytest.mark.slow) for k in range(few, many)]
     return pytest.mark.parametrize("seed", [*range(few), *slow])
+
+
+def logged(folder, seconds=0.0, then=lambda x: 2 * x, last=None):
+    """A function that writes down its calls, each with its process; `last` waits for the file `go`."""
+    log, go = str(folder / "calls.txt"), str(folder / "go")
+
+    def function(x):
+        with open(log, "a") as file:
+            print(x, os.getpid(), file=file)
+        time.sleep(seconds)
+        while x == last and not os.path.exists(go):
+            time.sleep(0.01)
+        return then(x)
+
+    return function
+
+
+def swept(folder, *how, count=24, store="store", **more):
+    """The sweep of a function that writes down its calls."""
+    return bf.sweep(logged(folder, *how, **more), over={"x": range(count)}, store=folder / store)
 
 
 def calls(folder):
@@ -63,8 +70,7 @@ def stored(folder):
 def alive(pid):
     """Whether a process runs; a dead one whose parent has not noticed does not."""
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
 
@@ -77,9 +83,10 @@ def wait_for(condition, seconds=60):
 
 
 def start(folder):
-    (folder / "script.py").write_text(SCRIPT)
+    """A process that runs the sweep of `SCRIPT`."""
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     with open(folder / "err.txt", "a") as err:
-        return subprocess.Popen([sys.executable, "script.py", str(folder)], cwd=folder, stderr=err)
+        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], stderr=err, env=environment)
 
 
 def kill(folder, seed, process):
@@ -94,30 +101,14 @@ def kill(folder, seed, process):
     threading.Thread(target=later, daemon=True).start()
 
 
-def logged(folder, seconds=0.0, then=lambda x: 2 * x, last=None):
-    """A function that writes down its calls, each with its process; `last` waits for the file `go`."""
-    log = str(folder / "calls.txt")
-    go = str(folder / "go")
-
-    def function(x):
-        with open(log, "a") as file:
-            print(x, os.getpid(), file=file)
-        time.sleep(seconds)
-        while x == last and not os.path.exists(go):
-            time.sleep(0.01)
-        return then(x)
-
-    return function
-
-
 @rounds(30)
 def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: ARG001
     """As those of an array: every point is computed by its own task, and every task ends well."""
-    function, context = logged(tmp_path), multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("fork")
     gate = context.Barrier(8)
 
     def task(k):
-        sweep = bf.sweep(function, over={"x": range(24)}, store=tmp_path / "store")
+        sweep = swept(tmp_path)
         gate.wait()
         sweep.run(shard=(k, 8), workers=1, progress=False)
 
@@ -128,25 +119,21 @@ def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: A
         one.join(60)
     assert [one.exitcode for one in tasks] == [0] * 8
     assert sorted(x for x, _ in calls(tmp_path)) == list(range(24))
-    found = bf.sweep(function, over={"x": range(24)}, store=tmp_path / "store")
-    np.testing.assert_array_equal(found.dataset["value"], 2 * np.arange(24))
+    np.testing.assert_array_equal(swept(tmp_path).dataset["value"], 2 * np.arange(24))
 
 
-@LINUX
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @rounds(40, few=2)
 def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path, seed):
     """Killed, or by Ctrl-C, in every other round."""
-    sent = signal.SIGINT if seed % 2 else signal.SIGKILL
     process = start(tmp_path)
     wait_for(lambda: len(stored(tmp_path)) >= 2)
     time.sleep(random.Random(seed).uniform(0, 0.3))
-    process.send_signal(sent)
-    process.wait(60)
-    assert process.returncode
+    process.send_signal(signal.SIGINT if seed % 2 else signal.SIGKILL)
+    assert process.wait(60)
     wait_for(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
     kept, before = stored(tmp_path), len(calls(tmp_path))
-    if sent is signal.SIGINT:
-        assert "slow: stopped; " in (tmp_path / "err.txt").read_text()
+    assert seed % 2 == ("function: stopped; " in (tmp_path / "err.txt").read_text())
     (tmp_path / "go").touch()
     assert start(tmp_path).wait(120) == 0
     assert {path: path.read_bytes() for path in kept} == kept
@@ -154,10 +141,9 @@ def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path
     assert len(calls(tmp_path)) - before == 24 - len(kept)
 
 
-@LINUX
 @rounds(20)
 def test_a_killed_process_is_replaced_and_no_point_is_lost(tmp_path, seed):
-    sweep = bf.sweep(logged(tmp_path, 0.03, last=23), over={"x": range(24)}, store=tmp_path / "store")
+    sweep = swept(tmp_path, 0.03, last=23)
     kill(tmp_path, seed, lambda: calls(tmp_path)[-1][1])
     sweep.run(workers=2, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], 2 * np.arange(24))
@@ -175,12 +161,10 @@ def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return x
 
-    sweep = bf.sweep(logged(tmp_path, then=deadly), over={"x": range(9)}, store=tmp_path / "store")
-    sweep.run(workers=2, progress=False)
+    sweep = swept(tmp_path, then=deadly, count=9).run(workers=2, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5, 6, 7, 8])
-    assert [(one.parameters, one.error) for one in sweep.failed] == [
-        ({"x": 3}, "its process died twice: SIGKILL(-9)")
-    ]
+    (failed,) = sweep.failed
+    assert (failed.parameters, failed.error) == ({"x": 3}, "its process died twice: SIGKILL(-9)")
     assert [x for x, _ in calls(tmp_path)].count(3) == 2
     assert calls(tmp_path)[-1][0] in (1, 3)  # alone, at the end
 
@@ -195,17 +179,10 @@ def test_two_runs_at_once_both_end_with_every_point(tmp_path):
 def test_a_store_that_is_removed_is_noticed_and_made_again(tmp_path):
     """In the same process; a run whose points vanish fails and says so."""
     folder = str(tmp_path / "store")
-
-    def removes(x):
-        if x == 5:
-            shutil.rmtree(folder)
-        return x
-
-    sweep = bf.sweep(removes, over={"x": range(6)}, store=folder)
-    message = r"computed calls are not in the store|cannot write to the store"
-    with pytest.raises(OSError, match=message):
+    sweep = swept(tmp_path, then=lambda x: shutil.rmtree(folder) or x if x == 5 else x, count=6)
+    with pytest.raises(OSError, match=r"computed calls are not in the store|cannot write to the store"):
         sweep.run(workers=1, progress=False)
-    plain = bf.sweep(logged(tmp_path), over={"x": range(6)}, store=folder).run(progress=False)
+    plain = swept(tmp_path, count=6).run(progress=False)
     shutil.rmtree(folder)
     assert np.isfinite(plain.run(progress=False).dataset["value"]).all()
 
@@ -223,8 +200,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_ends_the_run_in_one_sentence(small_disk, tmp_path):
-    large = logged(tmp_path, then=lambda x: np.ones(2000) * x)
-    sweep = bf.sweep(large, over={"x": range(40)}, store=small_disk / "store")
+    sweep = swept(tmp_path, then=lambda x: np.ones(2000) * x, count=40, store="disk/store")
     with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
         sweep.run(progress=False)
     done, before = sweep.plan().done, len(calls(tmp_path))
@@ -236,9 +212,8 @@ def test_a_full_disk_ends_the_run_in_one_sentence(small_disk, tmp_path):
 
 
 def test_a_read_only_store_is_read_and_not_written(small_disk, tmp_path):
-    function = logged(tmp_path)
-    sweep = bf.sweep(function, over={"x": range(2)}, store=small_disk / "store").run(progress=False)
-    more = bf.sweep(function, over={"x": range(3)}, store=small_disk / "store")
+    sweep = swept(tmp_path, count=2, store="disk/store").run(progress=False)
+    more = swept(tmp_path, count=3, store="disk/store")
     subprocess.check_call(["mount", "-o", "remount,ro", small_disk])
     with pytest.raises(OSError, match=r"cannot write to the store .*: Read-only file system\. What"):
         more.run(progress=False)
@@ -250,7 +225,6 @@ def test_a_read_only_store_is_read_and_not_written(small_disk, tmp_path):
 
 def test_a_store_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
     (tmp_path / "file").touch()
-    sweep = bf.sweep(logged(tmp_path), over={"x": [1]}, store=tmp_path / "file" / "store")
     with pytest.raises(OSError, match=r"cannot write to the store .*: Not a directory"):
-        sweep.run(progress=False)
+        swept(tmp_path, store="file/store").run(progress=False)
     assert calls(tmp_path) == []

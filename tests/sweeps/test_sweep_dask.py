@@ -1,10 +1,10 @@
 """A Dask cluster of real processes over TCP: killed workers and a killed scheduler lose nothing."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,27 +18,28 @@ DASK = str(Path(sys.executable).with_name("dask"))
 
 
 class Cluster:
-    """A scheduler and workers on this machine."""
+    """A scheduler and workers on this machine; every process is one of its own."""
 
     def __init__(self, folder):
         folder.mkdir(exist_ok=True)
-        self.file, self._log = folder / "scheduler.json", open(folder / "dask.log", "a")  # noqa: SIM115
+        self.file = folder / "scheduler.json"
         self.processes = []
-        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
         wait_for(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"))
-        self.address = json.loads(self.file.read_text())["address"]
 
     def _start(self, *command):
-        options = ["--scheduler-file", str(self.file)]
+        options = ["--scheduler-file", str(self.file), "--no-dashboard"]
         quiet = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-        process = subprocess.Popen([DASK, *command, *options], stdout=self._log, stderr=self._log, env=quiet)
-        self.processes.append(process)
-        return process
+        with open(self.file.with_name("dask.log"), "a") as log:
+            self.processes.append(
+                subprocess.Popen([DASK, *command, *options], stdout=log, stderr=log, env=quiet)
+            )
+        return self.processes[-1]
 
     def client(self, workers):
         for _ in range(workers):
-            self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        client = distributed.Client(self.address, timeout="10s")
+            self._start("worker", "--nthreads", "1", "--no-nanny")
+        client = distributed.Client(scheduler_file=str(self.file), timeout="10s")
         client.wait_for_workers(workers, timeout=60)
         return client
 
@@ -47,14 +48,12 @@ class Cluster:
         for process in self.processes:
             process.kill()
             process.wait()
-        self._log.close()
 
 
 @pytest.fixture
 def cluster(tmp_path):
-    made = Cluster(tmp_path / "dask")
-    yield made
-    made.close()
+    with closing(Cluster(tmp_path / "dask")) as made:
+        yield made
 
 
 @pytest.fixture
@@ -96,12 +95,8 @@ def test_a_killed_scheduler_ends_the_run_and_the_next_one_goes_on(cluster, sweep
     client.close(timeout=1)
     cluster.close()
     kept, before = stored(tmp_path), len(calls(tmp_path))
-    second = Cluster(tmp_path / "second")
-    try:
-        with second.client(1) as client:
-            sweep.run(client=client, progress=False)
-    finally:
-        second.close()
+    with closing(Cluster(tmp_path / "second")) as second, second.client(1) as client:
+        sweep.run(client=client, progress=False)
     check(sweep)
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(calls(tmp_path)) - before <= 40 - len(kept)

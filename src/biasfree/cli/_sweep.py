@@ -84,8 +84,7 @@ def run(
     else:
         from biasfree.cli._slurm import slurm_cluster
 
-        found.store.prepare()
-        folder = found.store.folder / "slurm"
+        folder = _folder(found)
         with slurm_cluster(found.name, jobs=slurm, folder=folder, options=sbatch or []) as client:
             go(client)
     failed = found.failed
@@ -120,6 +119,13 @@ def _shard(text: str) -> tuple[int, int]:
     return int(k), int(n)
 
 
+def _folder(found: Sweep) -> Path:
+    """The folder for what jobs of Slurm write."""
+    folder = found.store.folder / "slurm"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def _write_script(found: Sweep, file: Path, tasks: int, options: list[str]) -> None:
     from biasfree.cli._slurm import array_script
 
@@ -129,9 +135,7 @@ def _write_script(found: Sweep, file: Path, tasks: int, options: list[str]) -> N
     if not plan.missing:
         typer.echo("nothing is missing, so no script is written.")
         return
-    store.prepare()
-    folder = store.folder / "slurm"
-    folder.mkdir(exist_ok=True)
+    folder = _folder(found)
     tasks = min(tasks, plan.missing // found.grid.per_call)
     text = array_script(file.absolute(), found.name, tasks=tasks, folder=folder, options=options)
     store.write(folder / "array.sh", text.encode())

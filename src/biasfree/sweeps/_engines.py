@@ -9,7 +9,6 @@ import functools
 import os
 import pickle
 import platform
-import re
 import signal
 import sys
 import time
@@ -18,27 +17,33 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from biasfree.stopping import end_with_parent
-from biasfree.sweeps._grid import Call, Parameters
+from biasfree.sweeps._grid import Parameters
 from biasfree.sweeps._results import arrays_of
-from biasfree.sweeps._store import Store, packed
+from biasfree.sweeps._store import Content, Store, packed
 from biasfree.sweeps._version import Version, differences
-from biasfree.threads import cores, one_thread_environment
+from biasfree.threads import one_thread_environment
 
-#: Share of the available memory that the processes may take together; what one needs at the least, in bytes.
-_SHARE, _LEAST = 0.8, 500_000_000
 #: Seconds after which a process that nobody asks ends: its parent was killed where the kernel does not tell.
 _IDLE = 60
-#: The least number of parts that a Dask cluster has at a time, and seconds between two counts of its workers.
-_PARTS, _PAUSE = 64, 2.0
+#: The number of parts that a Dask cluster has at a time: more than it has workers, so that none waits for us.
+_PARTS = 512
+#: Why a cluster no longer computes.
+GONE = (
+    "the Dask scheduler has taken back a call or no longer answers; what is finished is stored. Start it "
+    "again and run the sweep with a new client: only what is missing is computed"
+)
+#: A call: its name in the store, and its parameters.
+Call = tuple[str, Parameters]
+#: What became of a call: its seconds, whether it failed, and what is to be stored if it is not yet.
+Answer = tuple[float, bool, Content | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What every call of a run shares. Without a store, workers return their results."""
+    """What every call of a run shares. Without a store, workers return their results; memory is in bytes."""
 
     function: bytes
     version: Version
@@ -47,61 +52,22 @@ class Job:
     memory: int | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What became of a call: its seconds, the record of its failure, or what is to be stored."""
-
-    seconds: float
-    failure: dict[str, Any] | None = None
-    content: bytes | None = None
-
-
-def workers_for(workers: int | None, memory: int | None) -> tuple[int, int | None]:
-    """The number of processes, and the bytes that each may take; None if the system does not tell."""
-    if memory is None and (available := _available()) is not None:
-        memory = int(_SHARE * available)
-    if workers is None:
-        workers = int(os.environ.get("SLURM_CPUS_PER_TASK", 0)) or cores()
-        workers = workers if memory is None else max(1, min(workers, memory // _LEAST))
-    return workers, None if memory is None else memory // workers
-
-
-def _available() -> int | None:
-    """Bytes of memory that this job of Slurm may take, or that are free on this machine."""
-    if job := os.environ.get("SLURM_MEM_PER_NODE"):
-        return int(job) * 2**20
-    info = Path("/proc/meminfo")
-    free = re.search(r"MemAvailable:\s+(\d+) kB", info.read_text()) if info.exists() else None
-    return int(free[1]) * 2**10 if free else None
-
-
-def gone() -> ConnectionError:
-    """The error of a cluster that no longer computes."""
-    return ConnectionError(
-        "the Dask scheduler has taken back a call or no longer answers; what is finished is stored. Start it "
-        "again and run the sweep with a new client: only what is missing is computed"
-    )
-
-
 class Processes:
     """Processes of this machine, with one thread each; one that died is replaced once it is asked again."""
 
     def __init__(self, job: Job, workers: int):
-        from joblib.externals.loky.process_executor import BrokenProcessPool
+        from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
         self.slots = workers
         self.deaths = (BrokenProcessPool,)
-        self._job = job
+        begin: dict[str, Any] = {"initializer": _begin, "initargs": (job,), "env": one_thread_environment()}
+        self._new = functools.partial(ProcessPoolExecutor, max_workers=1, timeout=_IDLE, **begin)
         self._executors: dict[int, Any] = {}
 
     def submit(self, slot: int, calls: Sequence[Call]) -> Future[Any]:
         """Have some calls made, one after the other."""
-        from joblib.externals.loky import ProcessPoolExecutor
-
         if slot not in self._executors:
-            begin: dict[str, Any] = {"initializer": _begin, "initargs": (self._job,)}
-            made = ProcessPoolExecutor(1, timeout=_IDLE, env=one_thread_environment(), **begin)
-            self._executors[slot] = made
+            self._executors[slot] = self._new()
         try:
             return self._executors[slot].submit(compute, None, calls)
         except self.deaths:
@@ -125,8 +91,6 @@ class Cluster:
             raise ValueError(f"client must be a synchronous dask.distributed.Client, got a {kind}.")
         self.deaths = (KilledWorker,)
         self._client = client
-        self._slots = _PARTS
-        self._counted = 0.0
         self._executor = client.get_executor(pure=False)
         self._job = client.submit(lambda: job, pure=False)  # a worker that needs it makes it
 
@@ -134,11 +98,8 @@ class Cluster:
     def slots(self) -> int:
         """The number of parts at a time; raises ConnectionError if the scheduler does not answer."""
         if self._client.status != "running":
-            raise gone()
-        if time.monotonic() - self._counted > _PAUSE:
-            self._counted = time.monotonic()
-            self._slots = max(_PARTS, 3 * sum(self._client.nthreads().values()))
-        return self._slots
+            raise ConnectionError(GONE)
+        return _PARTS
 
     def submit(self, _: int, calls: Sequence[Call]) -> Future[Any]:
         """Have some calls made, one after the other, by one of the workers."""
@@ -150,6 +111,7 @@ class Cluster:
             self._executor.shutdown(wait=False)
 
 
+Engine = Processes | Cluster
 _JOBS: list[Job] = []
 
 
@@ -170,19 +132,18 @@ def compute(job: Job | None, calls: Sequence[Call]) -> list[Answer]:
 def _computed(job: Job, function: Any, name: str, parameters: Parameters) -> Answer:
     began = time.perf_counter()
     given = {key: list(v) if isinstance(v, list) else v for key, v in parameters.items()}
+    content: Content
     try:
         arrays = arrays_of(function(**given), parameters, job.group)
+        seconds = time.perf_counter() - began
+        content = packed(arrays, record(parameters, job.version, seconds=seconds, group=job.group))
     except BaseException as error:  # one bad point never stops the others, SystemExit neither
         lines = "".join(traceback.format_exception(error))
-        text = f"{type(error).__name__}: {error}"
-        failure = record(parameters, job.version, error=text, traceback=lines)
-        return Answer(time.perf_counter() - began, failure)
+        content = record(parameters, job.version, error=f"{type(error).__name__}: {error}", traceback=lines)
+    if job.store is not None:
+        job.store.put(name, content)
     seconds = time.perf_counter() - began
-    content = packed(arrays, record(parameters, job.version, seconds=seconds, group=job.group))
-    if job.store is None:
-        return Answer(seconds, content=content)
-    job.store.write(job.store.file(name), content)
-    return Answer(time.perf_counter() - began)
+    return seconds, not isinstance(content, bytes), content if job.store is None else None
 
 
 @functools.lru_cache(maxsize=1)
@@ -209,19 +170,11 @@ def _loaded(job: Job) -> Any:
 
 def record(parameters: Parameters, version: Version, **more: Any) -> dict[str, Any]:
     """What is stored of a call besides its results; the largest memory of its process is in bytes."""
-    jax, memory = sys.modules.get("jax"), 0
+    memory = 0
     if sys.platform != "win32":
         import resource
 
         unit = 1 if sys.platform == "darwin" else 1024
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return {
-        "parameters": parameters,
-        **more,
-        "version": version.digest,
-        "packages": version.packages,
-        "device": platform.machine() if jax is None else jax.devices()[0].device_kind,
-        "host": platform.node(),
-        "memory": memory,
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    about = {"version": version.digest, "versions": version.parts, "host": platform.node(), "memory": memory}
+    return {"parameters": parameters, **more, **about, "when": datetime.now(UTC).isoformat()}

@@ -1,4 +1,4 @@
-"""Axes and their points: checked against the function, counted, numbered and named by a hash."""
+"""Axes and their points: checked against the function, counted, and named by a hash."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from biasfree.arrays import whole
 Value = bool | int | float | str
 #: The parameters of one call; those of a group are lists.
 Parameters = dict[str, Any]
-#: A call: its name in the store, and its parameters. Calls are those of a grid or a list, by version.
-Call = tuple[str, Parameters]
-Calls = Callable[[str], Iterator[Call]]
+Calls = Iterable[Parameters]
 SEED = "seed"
 
 
@@ -32,11 +30,6 @@ class Grid:
     group: tuple[str, ...] = ()
 
     @property
-    def dims(self) -> tuple[str, ...]:
-        """The names of the axes."""
-        return tuple(self.axes)
-
-    @property
     def per_call(self) -> int:
         """The number of points that one call computes."""
         return math.prod(len(self.axes[name]) for name in self.group)
@@ -44,39 +37,30 @@ class Grid:
     def __len__(self) -> int:
         return math.prod(map(len, self.axes.values())) // self.per_call
 
+    def __iter__(self) -> Iterator[Parameters]:
+        values = [[[*v]] if name in self.group else v for name, v in self.axes.items()]
+        return (dict(zip(self.axes, chosen, strict=True)) for chosen in itertools.product(*values))
+
     def __str__(self) -> str:
         return " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
-
-    def calls(self, version: str) -> Iterator[Call]:
-        """All calls, in order, with their names under a version; the text of a value is made once."""
-        values = [[[*v]] if name in self.group else v for name, v in self.axes.items()]
-        order = sorted(range(len(values)), key=self.dims.__getitem__)
-        texts = [[_named(name, value) for value in v] for name, v in zip(self.axes, values, strict=True)]
-        for chosen, text in zip(itertools.product(*values), itertools.product(*texts), strict=True):
-            name = digest(version + "\0".join([text[i] for i in order]))
-            yield name, dict(zip(self.axes, chosen, strict=True))
-
-
-def listed(calls: Iterable[Parameters]) -> Calls:
-    """Calls given one by one."""
-    return lambda version: ((name_of(version, parameters), parameters) for parameters in calls)
 
 
 def name_of(version: str, parameters: Parameters) -> str:
     """The name under which a call is stored: a hash of the version and the parameters."""
-    return digest(version + "\0".join([_named(name, parameters[name]) for name in sorted(parameters)]))
+    texts = [f"{name}={_text(parameters[name])}" for name in sorted(parameters)]
+    return digest(version + "\0".join(texts))
+
+
+def _text(value: Any) -> str:
+    """A value as text; 1, 1.0, True and "1" differ."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_text, value))}]"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def digest(text: str, size: int = 16) -> str:
     """A hash of so many bytes, in hexadecimal digits."""
     return blake2b(text.encode(), digest_size=size).hexdigest()
-
-
-def _named(name: str, value: Any) -> str:
-    """A parameter as text; 1, 1.0, True and "1" differ."""
-    values = value if isinstance(value, list) else [value]
-    text = ",".join([json.dumps(v) if isinstance(v, str) else repr(v) for v in values])
-    return f"{name}=[{text}]" if isinstance(value, list) else f"{name}={text}"
 
 
 def title(function: Callable[..., Any]) -> str:
@@ -99,13 +83,19 @@ def grid_of(
         axes[SEED] = tuple(range(whole("seeds", seeds))) if counted else _axis("seeds", seeds)
     if not axes:
         raise ValueError("a sweep needs at least one axis; pass over={'name': values} or seeds=.")
-    _check_parameters(function, axes)
-    group = (group,) if isinstance(group, str) else tuple(group)
+    try:
+        signature = inspect.signature(function)
+        signature.bind_partial(**axes)
+        signature.bind(**axes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{title(function)} cannot be called by name with the axes {', '.join(axes)}: {error}. Name each "
+            "axis after a parameter, and give other parameters a default."
+        ) from None
+    group = tuple(dict.fromkeys([group] if isinstance(group, str) else group))
     for name in group:
         if name not in axes:
             raise ValueError(f"group names {name!r}, which is no axis; the axes are {', '.join(axes)}.")
-    if len(set(group)) < len(group):
-        raise ValueError(f"group names an axis twice: {', '.join(group)}.")
     return Grid(axes, group)
 
 
@@ -124,21 +114,3 @@ def _axis(name: str, values: Any) -> tuple[Value, ...]:
         repeated = next(value for i, value in enumerate(found) if value in found[:i])
         raise ValueError(f"axis {name!r} has the value {repeated!r} twice; np.unique drops repeats.")
     return found
-
-
-def _check_parameters(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
-    """Raise ValueError unless the function can be called with the axes as keywords."""
-    name = title(function)
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} does not say which parameters it takes; wrap it in a def.") from None
-    try:
-        signature.bind_partial(**axes)
-        signature.bind(**axes)
-    except TypeError as error:
-        takes = ", ".join(signature.parameters) or "nothing"
-        raise ValueError(
-            f"{name} cannot be called by name with the axes {', '.join(axes)}: {error}; it takes {takes}. "
-            "Name each axis after a parameter, and give other parameters a default."
-        ) from None

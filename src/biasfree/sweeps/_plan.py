@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.sweeps._engines import workers_for
-from biasfree.sweeps._grid import Call, Calls, Grid, Parameters, digest, listed, name_of
+from biasfree.sweeps._grid import Calls, Grid, Parameters, digest, name_of
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version
 from biasfree.tables import Table, duration, size
+from biasfree.threads import processes
 
 if TYPE_CHECKING:
     from biasfree.sweeps._sweep import Sweep
@@ -54,18 +53,14 @@ class Plan:
         return self.points - self.done - self.failed
 
     def __str__(self) -> str:
-        lines = [f"{self.function}: {self.points:,} points ({self.axes})"]
-        lines.append(f"{self.done:,} done, {self.failed:,} failed, {self.missing:,} missing")
+        text = f"{self.function}: {self.points:,} points ({self.axes})\n"
+        text += f"{self.done:,} done, {self.failed:,} failed, {self.missing:,} missing\n"
         if self.stale:
-            lines.append(
-                f"{self.stale:,} points are stale ({self.changed} changed); a run computes them again"
-            )
+            text += f"{self.stale:,} points are stale ({self.changed} changed); a run computes them again\n"
         if self.seconds is None or self.memory is None:
-            lines.append("time and memory are known once a point is stored")
-        else:
-            each = f"{self.workers} processes of {size(self.memory)}"
-            lines.append(f"about {duration(self.seconds)} left with {each}")
-        return "\n".join(lines)
+            return text + "time and memory are known once a point is stored"
+        each = f"{self.workers} processes of {size(self.memory)}"
+        return text + f"about {duration(self.seconds)} left with {each}"
 
     __repr__ = __str__
 
@@ -74,101 +69,81 @@ def planned(sweep: Sweep) -> Plan:
     """The plan of a sweep; reads names of files, and the records of a few."""
     grid = sweep.grid
     version = sweep.version()
-    done, broken = _counted(grid.calls(version.digest), sweep.store.content())
-    older = [*stale_versions(sweep, grid.calls, version)]
+    done, failed = _counted(grid, version.digest, sweep.store.content())
+    older = [*stale_versions(sweep, grid, version)]
     stale = [name_of(old, parameters) for old, calls, _ in older for parameters in calls]
-    workers, _ = workers_for(None, None)
+    workers, _ = processes(None, None)
+    some = [*done, *stale][:_SAMPLE]
     seconds = memory = None
-    if costs := [*_costs(sweep.store, [*done, *stale][:_SAMPLE])]:
-        each, sizes = zip(*costs, strict=True)
-        seconds = float(np.mean(each)) * (len(grid) - len(done) - broken) / workers
-        memory = float(max(sizes))
+    if records := [sweep.store.get(name)[1] for name in some if sweep.store.has(name)]:
+        each = float(np.mean([record["seconds"] for record in records]))
+        seconds = each * (len(grid) - len(done) - failed) / workers
+        memory = float(max(record["memory"] for record in records))
+    counts = [count * grid.per_call for count in (len(grid), len(done), failed, len(stale))]
     changed = older[0][2] if older else ""
-    counts = {"points": len(grid), "done": len(done), "failed": broken, "stale": len(stale)}
-    told: dict[str, Any] = {name: count * grid.per_call for name, count in counts.items()}
-    return Plan(
-        sweep.name, str(grid), **told, changed=changed, workers=workers, seconds=seconds, memory=memory
-    )
+    return Plan(sweep.name, str(grid), *counts, changed, workers, seconds, memory)
 
 
-def _counted(calls: Iterator[Call], content: tuple[set[str], set[str]]) -> tuple[list[str], int]:
+def _counted(calls: Calls, version: str, content: tuple[set[str], set[str]]) -> tuple[set[str], int]:
     """Which calls are stored, and how many have failed."""
-    names = [name for name, _ in calls]
+    names = {name_of(version, parameters) for parameters in calls}
     stored, failed = content
-    return [name for name in names if name in stored], len(failed.intersection(names))
-
-
-def _costs(store: Store, names: list[str]) -> Iterator[tuple[float, float]]:
-    """Seconds and memory of stored calls; a damaged one is reported where its results are asked for."""
-    for name in names:
-        with suppress(ValueError):
-            record = store.get(name)[1]
-            yield record["seconds"], record["memory"]
+    return names & stored, len(names & failed)
 
 
 def stale_versions(sweep: Sweep, calls: Calls, now: Version) -> Iterator[tuple[str, list[Parameters], str]]:
     """Older versions, the newest first: each with the calls that only it has stored, and what has changed."""
-    own = [record for record in _noted(sweep.store) if record["function"] == sweep.name]
-    older = {record["version"]: record.get("parts", {}) for record in reversed(own)}
+    noted = [record for record in _noted(sweep.store) if record["function"] == sweep.name]
+    older = {record["version"]: record.get("parts", {}) for record in noted}
     older.pop(now.digest, None)
     stored = sweep.store.content()[0] if older else set()
-    for old, parts in [*reversed(older.items())][:_VERSIONS]:
-        both = zip(calls(now.digest), calls(old), strict=True)
-        found = [call for call, (name, _) in both if name in stored and call[0] not in stored]
-        if found:
-            stored.update(name for name, _ in found)
+    for old, parts in [*older.items()][:_VERSIONS]:
+        names = {name_of(now.digest, call): call for call in calls if name_of(old, call) in stored}
+        if found := {name: call for name, call in names.items() if name not in stored}:
+            stored |= found.keys()
             changes = {name for name, _ in now.parts.items() ^ parts.items()}
-            yield old, [parameters for _, parameters in found], ", ".join(sorted(changes))
+            yield old, [*found.values()], ", ".join(sorted(changes))
 
 
 def adopt(sweep: Sweep, now: Version, old: str, stale: list[Parameters]) -> None:
-    """Keep stale calls and the refinements of their version, under the present one, with their records."""
-    store, mine = sweep.store, identity(sweep.grid, old)
-    for parameters in [*stale, *refined(store, sweep.grid, old)]:
+    """Keep stale calls and those that refinements have added, under the present version."""
+    store = sweep.store
+    for parameters in [*stale, *refined(store, sweep.grid)]:
         before, new = name_of(old, parameters), name_of(now.digest, parameters)
         if store.has(before) and not store.has(new):
             store.write(store.file(new), Path(store.file(before)).read_bytes())
-    for path in (store.folder / "refined").glob(f"{mine}-*.json"):
-        own = path.with_name(path.name.replace(mine, identity(sweep.grid, now.digest)))
-        store.write(own, path.read_bytes())
 
 
-def refined(store: Store, grid: Grid, digest: str) -> list[Parameters]:
-    """All calls that refinements of a sweep have added."""
-    files = sorted((store.folder / "refined").glob(f"{identity(grid, digest)}-*.json"))
-    calls = {json.dumps(call): call for path in files for call in read_json(path)["calls"]}
-    return list(calls.values())
+def refined(store: Store, grid: Grid) -> list[Parameters]:
+    """All calls with the axes of a grid that refinements have chosen, for any version of a function."""
+    records = [read_json(path) for path in store.folder.glob("refined/*.json")]
+    calls = [call for record in records for call in record["calls"] if call.keys() == grid.axes.keys()]
+    return [
+        call for call in calls if {*grid.group} == {name for name in call if isinstance(call[name], list)}
+    ]
 
 
-def remember(sweep: Sweep, refinement: list[Any], calls: list[Parameters]) -> None:
+def remember(store: Store, refinement: list[Any], calls: list[Parameters]) -> None:
     """Store calls that a refinement has chosen, in a file named by them."""
-    own = digest(json.dumps([refinement, calls]), 6)
-    path = sweep.store.folder / "refined" / f"{identity(sweep.grid, sweep.version().digest)}-{own}.json"
-    sweep.store.prepare()
-    sweep.store.write(path, {"refinement": refinement, "calls": calls})
+    record = {"refinement": refinement, "calls": calls}
+    store.write(store.folder / "refined" / f"{digest(json.dumps(record))}.json", record)
 
 
 def note(sweep: Sweep, version: Version) -> None:
     """Write down in the store what a sweep is, for `biasfree sweep status` and for readers."""
-    path = sweep.store.folder / "sweeps" / f"{identity(sweep.grid, version.digest)}.json"
+    what = {"function": sweep.name, "axes": sweep.grid.axes, "group": sweep.grid.group}
+    made_of = {"version": version.digest, "parts": version.parts, "text": version.text, "file": version.file}
+    path = sweep.store.folder / "sweeps" / f"{digest(json.dumps([what, version.digest]))}.json"
     if not path.exists():
-        what = {"function": sweep.name, "axes": sweep.grid.axes, "group": sweep.grid.group}
-        made_of = {"parts": version.parts, "text": version.text, "file": version.file}
-        when = datetime.now(UTC).isoformat()
-        sweep.store.write(path, {**what, "version": version.digest, **made_of, "when": when})
+        sweep.store.write(path, {**what, **made_of, "when": datetime.now(UTC).isoformat()})
 
 
 def _noted(store: Store) -> list[dict[str, Any]]:
     """What was written down of the sweeps in a store, the newest first."""
-    found = [read_json(path) for path in (store.folder / "sweeps").glob("*.json")]
+    found = [read_json(path) for path in store.folder.glob("sweeps/*.json")]
     for record in found:
         record.setdefault("version", record.get("fingerprint"))  # as 0.2 called it
     return sorted(found, key=lambda record: record["when"], reverse=True)
-
-
-def identity(grid: Grid, version: str) -> str:
-    """A name of a grid and a version of a function."""
-    return digest(json.dumps([list(grid.axes.items()), grid.group, version]), 8)
 
 
 def status(store: str | os.PathLike[str]) -> tuple[Table, list[str]]:
@@ -184,10 +159,10 @@ def status(store: str | os.PathLike[str]) -> tuple[Table, list[str]]:
         version = sweep["version"]
         latest = newest.setdefault(sweep["function"], version) == version
         grid = Grid({name: tuple(values) for name, values in sweep["axes"].items()}, tuple(sweep["group"]))
-        done, broken = _counted(grid.calls(version), content)
-        added, _ = _counted(listed(refined(held, grid, version))(version), content)
-        missing = len(grid) - len(done) - broken
-        counts = [n * grid.per_call for n in (len(grid), len(done), broken, missing, len(added))]
+        done, failed = _counted(grid, version, content)
+        added, _ = _counted(refined(held, grid), version, content)
+        each = len(grid), len(done), failed, len(grid) - len(done) - failed, len(added - done)
+        counts = [calls * grid.per_call for calls in each]
         shown = f"{version[:8]} ({'newest' if latest else 'stale'})"
         rows.append((sweep["function"], str(grid), *counts, f"{sweep['when'][:19]} UTC", shown))
         warned += _newer_modules(sweep) if latest else []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, np.ndarray]
 #: The parameters of a call or a point, and what was computed.
 Result = tuple[Parameters, Arrays]
-#: The name of a result that is no dict.
-_VALUE = "value"
-_STORED = "numbers, arrays of numbers, strings or booleans, or a dict of these"
+#: A place in an array.
+Place = tuple[int, ...]
 
 
 def arrays_of(result: Any, parameters: Parameters, group: tuple[str, ...]) -> dict[str, np.ndarray]:
     """The arrays of a result by name, which begin with the axes of the group; raises ValueError if not."""
-    named = result if isinstance(result, Mapping) else {_VALUE: result}
+    named = result if isinstance(result, Mapping) else {"value": result}
     if not named:
         raise ValueError("the function returned an empty dict; return at least one number.")
     arrays = {name: _array(name, value, parameters) for name, value in named.items()}
@@ -43,80 +43,72 @@ def _array(name: Any, value: Any, parameters: Parameters) -> np.ndarray:
         raise ValueError(f"a result must be named by a word, got {name!r}.")
     if name in parameters:
         raise ValueError(f"the result {name!r} has the name of an axis; call it otherwise.")
-    try:
-        array = as_array(name, value)
-    except ValueError as error:
-        raise ValueError(f"{error}; a sweep stores {_STORED}.") from None
+    array = as_array(name, value)
     if array.dtype.hasobject or array.dtype.kind not in "fiubcU":
         kind = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
-        raise ValueError(f"the result {name!r} is {kind}; a sweep stores {_STORED}.")
+        raise ValueError(
+            f"the result {name!r} is {kind}; a sweep stores numbers, arrays of numbers, strings or booleans, "
+            "or a dict of these."
+        )
     return array
 
 
-def gathered(grid: Grid, calls: Iterable[Result], *, whole: bool = False) -> tuple[Arrays, Arrays]:
-    """The points of some calls, one after the other: the values of each axis, and each result.
+def points_of(grid: Grid, calls: Iterable[Result]) -> list[Result]:
+    """The points of some calls, one after the other."""
+    found = []
+    for parameters, arrays in calls:
+        for index in itertools.product(*(range(len(parameters[name])) for name in grid.group)):
+            own = {name: parameters[name][i] for name, i in zip(grid.group, index, strict=True)}
+            found.append(({**parameters, **own}, {name: array[index] for name, array in arrays.items()}))
+    return found
+
+
+def over_grid(grid: Grid, points: Sequence[Result], *, whole: bool = False) -> Arrays:
+    """The results of points as arrays over the axes of a grid."""
+    index = {name: {value: i for i, value in enumerate(values)} for name, values in grid.axes.items()}
+    places = [tuple(index[name][own[name]] for name in grid.axes) for own, _ in points]
+    return stacked(points, places, tuple(map(len, grid.axes.values())), whole=whole)
+
+
+def stacked(
+    points: Sequence[Result], places: Sequence[Place], shape: tuple[int, ...], *, whole: bool = False
+) -> Arrays:
+    """The results of points as arrays that begin with a shape, each result at its place.
 
     Missing is NaN, or "" for strings; results of different lengths are filled up. Numbers are float64 or
     complex128, but `whole` ones stay so if none is missing.
     """
-    rows = [row for call in calls for row in _rows(call, grid.group)]
-    columns = {name: np.array([own[name] for own, _ in rows]) for name in grid.dims}
-    names = dict.fromkeys(name for _, arrays in rows for name in arrays)
-    return columns, {name: _stacked(name, [arrays.get(name) for _, arrays in rows], whole) for name in names}
+    parts: dict[str, dict[Place, np.ndarray]] = {}
+    for place, (_, arrays) in zip(places, points, strict=True):
+        for name, array in arrays.items():
+            parts.setdefault(name, {})[place] = array
+    return {name: _table(name, known, shape, whole) for name, known in parts.items()}
 
 
-def _rows(call: Result, group: tuple[str, ...]) -> Iterator[Result]:
-    """The points of a call, one by one."""
-    parameters, arrays = call
-    for index in itertools.product(*(range(len(parameters[name])) for name in group)):
-        own = {name: parameters[name][i] for name, i in zip(group, index, strict=True)}
-        yield {**parameters, **own}, {name: array[index] for name, array in arrays.items()}
-
-
-def _stacked(name: str, parts: list[np.ndarray | None], whole: bool) -> np.ndarray:
-    """A result at all points, along a first axis."""
-    known = [part for part in parts if part is not None]
-    shapes = {part.shape for part in known}
+def _table(name: str, parts: Mapping[Place, np.ndarray], shape: tuple[int, ...], whole: bool) -> np.ndarray:
+    shapes = {part.shape for part in parts.values()}
     least, most = min(shapes, key=len), max(shapes, key=len)
     if len(least) < len(most):
         raise ValueError(
             f"{name!r} has the shape {least} at one point and {most} at another; return arrays with the same "
             "number of dimensions at every point."
         )
-    kinds = {part.dtype for part in known}
+    kinds = {part.dtype for part in parts.values()}
     if len({kind.kind == "U" for kind in kinds}) > 1:
         raise ValueError(f"{name!r} is a string at one point and a number at another; return one kind.")
     dtype = np.result_type(*kinds)
-    complete = len(shapes) == 1 and len(known) == len(parts)
+    complete = len(shapes) == 1 and len(parts) == math.prod(shape)
     if dtype.kind != "U" and not (whole and complete and dtype.kind in "biu"):
         dtype = np.dtype(complex if dtype.kind == "c" else float)
-    table = _empty((len(parts), *map(max, zip(*shapes, strict=True))), dtype)
-    for i, part in enumerate(parts):
-        if part is not None:
-            place: tuple[Any, ...] = (i, *map(slice, part.shape))
-            table[place] = part
+    missing = {"U": "", "f": np.nan, "c": np.nan}.get(dtype.kind, 0)
+    table = np.full((*shape, *map(max, zip(*shapes, strict=True))), missing, dtype)
+    for place, part in parts.items():
+        table[(*place, *map(slice, part.shape))] = part
     return table
 
 
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    return np.full(shape, {"U": "", "f": np.nan, "c": np.nan}.get(dtype.kind, 0), dtype)
-
-
-def over_grid(grid: Grid, columns: Arrays, arrays: Arrays) -> dict[str, np.ndarray]:
-    """The results of points as arrays over the axes of a grid."""
-    at = []
-    for name, values in grid.axes.items():
-        place = {value: i for i, value in enumerate(values)}
-        at.append([place[value] for value in columns[name].tolist()])
-    tables = {}
-    for name, array in arrays.items():
-        tables[name] = _empty((*map(len, grid.axes.values()), *array.shape[1:]), array.dtype)
-        tables[name][tuple(at)] = array
-    return tables
-
-
 def labeled(
-    dims: tuple[str, ...], arrays: Arrays, coords: Mapping[str, Any], inner: Mapping[str, Any] | None = None
+    dims: Sequence[str], arrays: Arrays, coords: Mapping[str, Any], inner: Mapping[str, Any] | None = None
 ) -> xarray.Dataset:
     """Arrays as a Dataset; dimensions besides `dims` are those in `inner`, or named after the array."""
     import xarray
@@ -146,15 +138,13 @@ def tabulate(
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, Any] = {name: np.array(values) for name, values in grid.axes.items()}
 
-    def computed() -> Iterator[Result]:
-        for _, parameters in grid.calls(""):
-            if report is not None:
-                report(parameters)
-            found = _undressed(function(**parameters), dims, coords)
-            yield parameters, arrays_of(found, parameters, grid.group)
-
-    arrays = over_grid(grid, *gathered(grid, computed(), whole=True))
-    return labeled(grid.dims, arrays, coords, dims)
+    calls = []
+    for parameters in grid:
+        if report is not None:
+            report(parameters)
+        found = _undressed(function(**parameters), dims, coords)
+        calls.append((parameters, arrays_of(found, parameters, grid.group)))
+    return labeled([*grid.axes], over_grid(grid, points_of(grid, calls), whole=True), coords, dims)
 
 
 def _undressed(result: Any, dims: dict[str, tuple[str, ...]], coords: dict[str, Any]) -> Any:

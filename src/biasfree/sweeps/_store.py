@@ -4,7 +4,6 @@
     failed/ab12….json     a call that failed, with its error
     sweeps/….json         a sweep that was run here: its axes, and what the version of its function is made of
     refined/….json        points that refinements have added
-    partial/              files being written
 
 A file is named by a digest of the parameters and of the version of the function. Nothing here decides who may
 compute: two runs at once may compute a point twice, and then write the same file.
@@ -12,12 +11,12 @@ compute: two runs at once may compute a point twice, and then write the same fil
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
-import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,8 @@ import numpy as np
 from biasfree.files import load_npz
 from biasfree.tables import as_json
 
+#: What a file is made of: bytes, or what is written as JSON.
+Content = bytes | dict[str, Any]
 #: The entry of a file that holds its record, as JSON.
 _RECORD = "_record"
 #: The last bytes of a .npz file begin with this mark; a file that was cut off lacks them.
@@ -41,21 +42,11 @@ class Store:
     folder: Path
     flush: bool = True
 
-    def prepare(self) -> None:
-        """Make the folder; raises OSError in one sentence if nothing can be written there."""
-        try:
-            (self.folder / "partial").mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=self.folder / "partial").close()
-        except OSError as error:
-            raise _unwritable(self.folder, error) from error
-
-    def file(self, name: str) -> str:
-        """The file of a call."""
-        return f"{self.folder}/points/{name[:2]}/{name}.npz"
-
-    def failure_file(self, name: str) -> Path:
-        """The file of a call that failed."""
-        return self.folder / "failed" / f"{name}.json"
+    def file(self, name: str, failed: bool = False) -> str:
+        """The file of a call, or of its failure."""
+        return (
+            f"{self.folder}/failed/{name}.json" if failed else f"{self.folder}/points/{name[:2]}/{name}.npz"
+        )
 
     def has(self, name: str) -> bool:
         """Whether a call is stored, to the end of its file."""
@@ -71,29 +62,35 @@ class Store:
 
         Empty files do not count.
         """
-        found: set[str] = set()
-        for folder in _entries(self.folder / "points"):
-            inside = (entry for entry in _entries(folder.path) if entry.name.endswith(".npz"))
-            found.update(entry.name[:-4] for entry in inside if entry.stat().st_size)
-        return found, {entry.name[:-5] for entry in _entries(self.folder / "failed")} - found
+        points = glob.iglob("points/*/*.npz", root_dir=self.folder)
+        found = {os.path.basename(path)[:-4] for path in points if os.path.getsize(f"{self.folder}/{path}")}
+        return found, {path.stem for path in self.folder.glob("failed/*.json")} - found
 
-    def write(self, path: str | Path, content: bytes | Mapping[str, Any]) -> None:
+    def put(self, name: str, content: Content) -> None:
+        """Store a call: the bytes of its results, or the record of its failure."""
+        self.write(self.file(name, failed=not isinstance(content, bytes)), content)
+
+    def write(self, path: str | Path, content: Content) -> None:
         """Write bytes or JSON under another name, flush, rename: the file is there whole or not at all."""
-        if isinstance(content, Mapping):
+        if not isinstance(content, bytes):
             content = json.dumps(as_json(content), indent=1).encode()
-        partial = f"{self.folder}/partial/{uuid.uuid4().hex}"
+        partial = f"{path}.{uuid.uuid4().hex}"
         try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(partial, "wb") as file:
                 file.write(content)
                 file.flush()
                 if self.flush:
                     os.fsync(file.fileno())
-            os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(partial, path)
         except OSError as error:
             with suppress(OSError):  # it was never made, or its disk is gone
                 os.unlink(partial)
-            raise _unwritable(self.folder, error) from error
+            raise OSError(
+                error.errno,
+                f"cannot write to the store {self.folder}: {error.strerror or error}. What is stored there "
+                "is kept; free space or choose another folder, and run the sweep again",
+            ) from error
 
     def get(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The results of a call and its record; raises ValueError if the file is damaged."""
@@ -109,26 +106,9 @@ def packed(arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> bytes
     return content.getvalue()
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: str | Path) -> dict[str, Any]:
     """A JSON file of the store."""
     try:
-        return json.loads(path.read_text())
+        return json.loads(Path(path).read_text())
     except ValueError as error:
         raise ValueError(f"{path} is not readable: {error}; delete it and run the sweep again.") from None
-
-
-def _unwritable(folder: Path, error: OSError) -> OSError:
-    """An error in one sentence, for a store that cannot be written to."""
-    return OSError(
-        error.errno,
-        f"cannot write to the store {folder}: {error.strerror or error}. What is stored there is kept; free "
-        "space or choose another folder, and run the sweep again",
-    )
-
-
-def _entries(folder: str | Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except (FileNotFoundError, NotADirectoryError):
-        return

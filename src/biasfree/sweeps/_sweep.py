@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,9 @@ import numpy as np
 from biasfree.arrays import finite, whole
 from biasfree.files import as_path
 from biasfree.sweeps import _boundary
-from biasfree.sweeps._grid import Call, Calls, Grid, grid_of, listed, title
+from biasfree.sweeps._grid import Calls, Grid, Parameters, grid_of, name_of, title
 from biasfree.sweeps._plan import Plan, planned, refined, remember
-from biasfree.sweeps._refine import refinements
-from biasfree.sweeps._results import Arrays, Result, gathered, labeled, over_grid
+from biasfree.sweeps._results import Arrays, Result, labeled, over_grid, points_of, stacked
 from biasfree.sweeps._run import run
 from biasfree.sweeps._store import Store, read_json
 from biasfree.sweeps._version import Version, version_of
@@ -57,10 +56,7 @@ def sweep(
     over, the packages it runs on, and `version`, to be changed with what these do not tell.
     """
     grid = grid_of(function, over, seeds, group)
-    folder = as_path(store)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"the store {folder} is a file; name a folder.")
-    made = Sweep(function, grid, Store(folder.absolute()), version)
+    made = Sweep(function, grid, Store(as_path(store).absolute()), version)
     made.version()  # or a refusal
     return made
 
@@ -114,51 +110,44 @@ class Sweep:
         times a second: the run ends once it returns something true.
         """
         how = workers, memory, client, retry, keep_stale, shard, progress, stopped
-        run(self, self.grid.calls, *how)
+        run(self, self.grid, *how)
         return self
 
     @property
     def dataset(self) -> xarray.Dataset:
         """The stored results over the axes; missing is NaN. Numbers are float64 or complex128."""
-        arrays = over_grid(self.grid, *gathered(self.grid, self._stored(self.grid.calls)))
+        arrays = over_grid(self.grid, self._points(self.grid))
         axes = {name: np.array(values) for name, values in self.grid.axes.items()}
-        return labeled(self.grid.dims, arrays, axes).assign_attrs(self._attributes())
+        return labeled([*axes], arrays, axes).assign_attrs(self._attributes())
 
     @property
     def points(self) -> xarray.Dataset:
         """All stored points, those of `refine` too, along one dimension `point`."""
-        columns, arrays = gathered(self.grid, self._stored(self._all))
-        axes = {name: ("point", column) for name, column in columns.items()}
-        return labeled(("point",), arrays, axes).assign_attrs(self._attributes())
+        points = self._points(self._all())
+        arrays = stacked(points, [(i,) for i in range(len(points))], (len(points),))
+        axes = {name: ("point", np.array([own[name] for own, _ in points])) for name in self.grid.axes}
+        return labeled(["point"], arrays, axes).assign_attrs(self._attributes())
 
     @property
     def failed(self) -> list[Failure]:
         """The points that failed, each with its error."""
-        _, broken = self.store.content()
-        names = (name for name, _ in self._all(self.version().digest) if name in broken)
-        records = (read_json(self.store.failure_file(name)) for name in names)
+        _, failed = self.store.content()
+        digest = self.version().digest
+        names = dict.fromkeys(name_of(digest, parameters) for parameters in self._all())
+        records = [read_json(self.store.file(name, failed=True)) for name in names if name in failed]
         return [Failure(r["parameters"], r["error"], r["traceback"]) for r in records]
 
-    def boundary(
-        self, name: str, *, level: float, at: Mapping[str, Any] | None = None, reduce: str = "mean"
-    ) -> xarray.Dataset:
+    def boundary(self, name: str, *, level: float, at: Mapping[str, Any] | None = None) -> xarray.Dataset:
         """Where the result `name` crosses a level, each crossing with the two points that bracket it.
 
-        The result is reduced over seeds by their "mean" or "median"; `at` fixes other axes. Two neighboring
-        points on either side of the level bracket a crossing: `axis` is the axis that they differ in, `low`
-        and `high` are their values along it. The crossing itself is interpolated between them.
+        The result is averaged over seeds; `at` fixes other axes. Two neighboring points on either side of
+        the level bracket a crossing: `axis` is the axis that they differ in, `low` and `high` are their
+        values along it. The crossing itself is interpolated between them.
         """
-        return _boundary.crossings(self._field(name, at, reduce), level)
+        return _boundary.crossings(self._field(name, at), level)
 
     def refine(
-        self,
-        name: str,
-        *,
-        level: float,
-        budget: int,
-        at: Mapping[str, Any] | None = None,
-        reduce: str = "mean",
-        **how: Any,
+        self, name: str, *, level: float, budget: int, at: Mapping[str, Any] | None = None, **how: Any
     ) -> Sweep:
         """Compute new points halfway between those whose results lie on either side of a level; returns self.
 
@@ -170,46 +159,37 @@ class Sweep:
         manner = inspect.signature(self.run).bind(**how)
         manner.apply_defaults()
         level, budget = finite("level", level), whole("budget", budget)
-        for calls in refinements(self.grid, lambda: self._field(name, at, reduce), level, budget):
-            remember(self, [name, level, sorted((at or {}).items()), reduce], calls)
-            run(self, listed(calls), **manner.arguments)
+        for calls in _boundary.refinements(self.grid, lambda: self._field(name, at), level, budget):
+            remember(self.store, [name, level, sorted((at or {}).items())], calls)
+            run(self, calls, **manner.arguments)
         return self
 
-    def plot(
-        self,
-        name: str,
-        *,
-        axes: Axes | None = None,
-        at: Mapping[str, Any] | None = None,
-        reduce: str = "mean",
-        level: float | None = None,
-    ) -> Any:
+    def plot(self, name: str, *, axes: Axes | None = None, at: Mapping[str, Any] | None = None) -> Any:
         """Draw a result over one axis, with error bars over seeds, or over two, as a phase diagram.
 
-        `level` adds the level line. Returns what was drawn.
+        Returns what was drawn.
         """
-        found = self._field(name, at, reduce)
-        return _boundary.draw(found, [self.grid.axes[axis] for axis in found.axes], axes, level)
+        return _boundary.draw(self._field(name, at), self.grid, axes)
 
-    def _field(self, name: str, at: Mapping[str, Any] | None, reduce: str) -> _boundary.Field:
-        return _boundary.field(self.points, self.grid, name, at=at, reduce=reduce)
+    def _field(self, name: str, at: Mapping[str, Any] | None) -> _boundary.Field:
+        return _boundary.field(self.points, self.grid, name, at or {})
 
-    def _all(self, digest: str) -> Iterator[Call]:
-        """The calls of the grid, and those that refinements have added."""
-        yield from self.grid.calls(digest)
-        yield from listed(refined(self.store, self.grid, digest))(digest)
+    def _all(self) -> list[Parameters]:
+        """The calls of the grid, and those that refinements have added; some may be the same."""
+        return [*self.grid, *refined(self.store, self.grid)]
 
-    def _stored(self, calls: Calls) -> Iterator[Result]:
-        """The results of stored calls; each file is read once, and one that is damaged counts as missing."""
+    def _points(self, calls: Calls) -> list[Result]:
+        """The points of stored calls; each file is read once, and one that is damaged counts as missing."""
         stored, _ = self.store.content()
-        for name, parameters in calls(self.version().digest):
-            if name in stored and name not in self._known:
-                try:
-                    self._known[name] = self.store.get(name)[0]
-                except ValueError as damage:
-                    warnings.warn(f"{damage} It counts as missing: run the sweep again.", stacklevel=5)
-            if name in stored and name in self._known:
-                yield parameters, self._known[name]
+        digest = self.version().digest
+        wanted = {name: call for call in calls if (name := name_of(digest, call)) in stored}
+        for name in wanted.keys() - self._known.keys():
+            try:
+                self._known[name] = self.store.get(name)[0]
+            except ValueError as damage:
+                warnings.warn(f"{damage} It counts as missing: run the sweep again.", stacklevel=4)
+        known = [(call, self._known[name]) for name, call in wanted.items() if name in self._known]
+        return points_of(self.grid, known)
 
     def _attributes(self) -> dict[str, str]:
         """What a Dataset says about itself, as text that every file format takes."""

@@ -38,11 +38,6 @@ class Version:
     text: str
     file: str
 
-    @property
-    def packages(self) -> dict[str, str]:
-        """The versions of packages among the parts."""
-        return {name: self.parts[name] for name in _PACKAGES}
-
 
 def version_of(function: Callable[..., Any], given: str | None) -> Version:
     """The version of a function; one that has none is refused unless the user has `given` it."""
