@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import alive, state, wait_until
+
 SCRIPT = Path(__file__).parent / "signaled.py"
 #: Seconds after which what has not happened never will: a test that waits so long fails.
 NEVER = 300.0
@@ -54,23 +56,9 @@ class Run:
                 marked = f"MARK={self.mark}".encode() in (folder / "environ").read_bytes().split(b"\0")
             except OSError:  # it has just ended
                 continue
-            if marked and state(folder.name) not in "ZX":
+            if marked and alive(folder.name):
                 found.append(int(folder.name))
         return found
-
-
-def state(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "X"
-
-
-def wait_until(happened):
-    deadline = time.monotonic() + NEVER
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
 
 
 def begun(run, figures):

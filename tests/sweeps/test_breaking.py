@@ -3,7 +3,7 @@
 Each once; `make test-all` breaks each many times, at other moments.
 """
 
-import multiprocessing
+import json
 import os
 import random
 import shutil
@@ -18,17 +18,20 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from processes import alive, wait_until
 
 TESTS = str(Path(__file__).parents[1])
-#: The sweep of `swept` in a process of its own. Tests that run in the background ignore Ctrl-C, and so would it.
+#: Runs the sweep of `swept` when there is a file `gate`. What is run in the background ignores Ctrl-C.
 SCRIPT = """
-import signal
-import sys
+import json, os, signal, sys
 from pathlib import Path
-from sweeps.test_breaking import swept
+from sweeps.test_breaking import swept, wait_until
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-swept(Path(sys.argv[1]), 0.03, last=23).run(workers=2)
+folder = Path(sys.argv[1])
+(folder / f"ready{os.getpid()}").touch()
+wait_until((folder / "gate").exists)
+swept(folder, 0.03, last=23).run(**json.loads(sys.argv[2]))
 """
 
 
@@ -67,33 +70,19 @@ def stored(folder):
     return {path: path.read_bytes() for path in (folder / "store" / "points").rglob("*.npz")}
 
 
-def alive(pid):
-    """Whether a process runs; a dead one whose parent has not noticed does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
-
-
-def wait_for(condition, seconds=60):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(0.02)
-
-
-def start(folder):
-    """A process that runs the sweep of `SCRIPT`."""
+def start(folder, **options):
+    """A process that runs the sweep of `SCRIPT` with these options."""
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, "-c", SCRIPT, str(folder), json.dumps(options)]
     with open(folder / "err.txt", "a") as err:
-        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], stderr=err, env=environment)
+        return subprocess.Popen(command, stderr=err, env=environment)
 
 
 def kill(folder, seed, process):
     """Kill a process at a random moment, once some points are computed; `process` is found then."""
 
     def later():
-        wait_for(lambda: len(calls(folder)) >= 4)
+        wait_until(lambda: len(calls(folder)) >= 4)
         time.sleep(random.Random(seed).uniform(0, 0.3))
         os.kill(process(), signal.SIGKILL)
         (folder / "go").touch()
@@ -104,38 +93,31 @@ def kill(folder, seed, process):
 @rounds(30)
 def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: ARG001
     """As those of an array: every point is computed by its own task, and every task ends well."""
-    context = multiprocessing.get_context("fork")
-    gate = context.Barrier(8)
-
-    def task(k):
-        sweep = swept(tmp_path)
-        gate.wait()
-        sweep.run(shard=(k, 8), workers=1, progress=False)
-
-    tasks = [context.Process(target=task, args=(k,)) for k in range(8)]
-    for one in tasks:
-        one.start()
-    for one in tasks:
-        one.join(60)
-    assert [one.exitcode for one in tasks] == [0] * 8
+    (tmp_path / "go").touch()
+    tasks = [start(tmp_path, shard=(k, 8), workers=1, progress=False) for k in range(8)]
+    wait_until(lambda: len(list(tmp_path.glob("ready*"))) == 8)
+    (tmp_path / "gate").touch()
+    assert [one.wait(120) for one in tasks] == [0] * 8
     assert sorted(x for x, _ in calls(tmp_path)) == list(range(24))
-    np.testing.assert_array_equal(swept(tmp_path).dataset["value"], 2 * np.arange(24))
+    found = swept(tmp_path, 0.03, last=23).dataset["value"]
+    np.testing.assert_array_equal(found, 2 * np.arange(24))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 @rounds(40, few=2)
 def test_a_parent_that_ends_takes_its_processes_along_and_loses_nothing(tmp_path, seed):
     """Killed, or by Ctrl-C, in every other round."""
-    process = start(tmp_path)
-    wait_for(lambda: len(stored(tmp_path)) >= 2)
+    (tmp_path / "gate").touch()
+    process = start(tmp_path, workers=2)
+    wait_until(lambda: len(stored(tmp_path)) >= 2)
     time.sleep(random.Random(seed).uniform(0, 0.3))
     process.send_signal(signal.SIGINT if seed % 2 else signal.SIGKILL)
     assert process.wait(60)
-    wait_for(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
+    wait_until(lambda: not any(alive(pid) for _, pid in calls(tmp_path)))
     kept, before = stored(tmp_path), len(calls(tmp_path))
     assert seed % 2 == ("function: stopped; " in (tmp_path / "err.txt").read_text())
     (tmp_path / "go").touch()
-    assert start(tmp_path).wait(120) == 0
+    assert start(tmp_path, workers=2).wait(120) == 0
     assert {path: path.read_bytes() for path in kept} == kept
     assert len(stored(tmp_path)) == 24
     assert len(calls(tmp_path)) - before == 24 - len(kept)
@@ -171,15 +153,22 @@ def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
 
 def test_two_runs_at_once_both_end_with_every_point(tmp_path):
     (tmp_path / "go").touch()
-    both = [start(tmp_path), start(tmp_path)]
-    assert [process.wait() for process in both] == [0, 0]
+    (tmp_path / "gate").touch()
+    both = [start(tmp_path, workers=2) for _ in range(2)]
+    assert [one.wait(120) for one in both] == [0, 0]
     assert len(stored(tmp_path)) == 24
 
 
 def test_a_store_that_is_removed_is_noticed_and_made_again(tmp_path):
     """In the same process; a run whose points vanish fails and says so."""
     folder = str(tmp_path / "store")
-    sweep = swept(tmp_path, then=lambda x: shutil.rmtree(folder) or x if x == 5 else x, count=6)
+
+    def removes(x):
+        if x == 5:
+            shutil.rmtree(folder)
+        return x
+
+    sweep = swept(tmp_path, then=removes, count=6)
     with pytest.raises(OSError, match=r"computed calls are not in the store|cannot write to the store"):
         sweep.run(workers=1, progress=False)
     plain = swept(tmp_path, count=6).run(progress=False)
@@ -199,28 +188,28 @@ def small_disk(tmp_path):
     subprocess.check_call(["umount", "-l", place])
 
 
-def test_a_full_disk_ends_the_run_in_one_sentence(small_disk, tmp_path):
-    sweep = swept(tmp_path, then=lambda x: np.ones(2000) * x, count=40, store="disk/store")
+def test_a_full_disk_and_a_read_only_one_end_the_run_in_one_sentence(small_disk, tmp_path):
+    def remount(how):
+        subprocess.check_call(["mount", "-o", f"remount,{how}", small_disk])
+
+    large = {"then": lambda x: np.ones(2000) * x, "store": "disk/store"}
+    sweep = swept(tmp_path, **large, count=40)
     with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
         sweep.run(progress=False)
     done, before = sweep.plan().done, len(calls(tmp_path))
     assert 0 < done < 40
     assert sweep.failed == []
-    subprocess.check_call(["mount", "-o", "remount,size=4m", small_disk])
+    remount("size=4m")
     np.testing.assert_array_equal(sweep.run(progress=False).dataset["value"][:, 0], range(40))
     assert len(calls(tmp_path)) - before == 40 - done
-
-
-def test_a_read_only_store_is_read_and_not_written(small_disk, tmp_path):
-    sweep = swept(tmp_path, count=2, store="disk/store").run(progress=False)
-    more = swept(tmp_path, count=3, store="disk/store")
-    subprocess.check_call(["mount", "-o", "remount,ro", small_disk])
+    more = swept(tmp_path, **large, count=41)
+    remount("ro")
     with pytest.raises(OSError, match=r"cannot write to the store .*: Read-only file system\. What"):
         more.run(progress=False)
-    np.testing.assert_array_equal(sweep.dataset["value"], [0, 2])
-    subprocess.check_call(["mount", "-o", "remount,rw", small_disk])
-    np.testing.assert_array_equal(more.run(progress=False).dataset["value"], [0, 2, 4])
-    assert sorted(x for x, _ in calls(tmp_path)) == [0, 1, 2]
+    np.testing.assert_array_equal(more.dataset["value"][:, 0], [*range(40), np.nan])
+    remount("rw")
+    np.testing.assert_array_equal(more.run(progress=False).dataset["value"][:, 0], range(41))
+    assert len(calls(tmp_path)) - before == 41 - done
 
 
 def test_a_store_that_cannot_be_made_is_named_before_anything_runs(tmp_path):

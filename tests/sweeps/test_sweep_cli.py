@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from biasfree.cli._command import app
-from sweeps.test_breaking import alive, wait_for
+from processes import alive, wait_until
 
 FILE = """
 import os, time
@@ -70,9 +70,8 @@ def test_a_script_for_an_array_names_the_shards_and_runs(write):
     script = Path("store/slurm/array.sh").absolute()
     assert f"sbatch {script}" in text
     assert "40 missing" in text
-    lines = script.read_text().splitlines()
-    assert lines[0] == "#!/bin/bash"
-    assert {"#SBATCH --array=0-2", "#SBATCH --time=1:00:00", "#SBATCH --job-name=function"} <= {*lines}
+    lines = {"#!/bin/bash", "#SBATCH --array=0-2", "#SBATCH --time=1:00:00", "#SBATCH --job-name=function"}
+    assert lines <= {*script.read_text().splitlines()}
     task = {**os.environ, "SLURM_CPUS_PER_TASK": "1"}
     tasks = [subprocess.Popen(["bash", script], env={**task, "SLURM_ARRAY_TASK_ID": k}) for k in "02"]
     assert [task.wait(timeout=60) for task in tasks] == [0, 0]  # at once, on one store
@@ -88,21 +87,12 @@ def test_a_script_for_an_array_names_the_shards_and_runs(write):
     assert "beside" not in text
 
 
-def test_failed_points_are_named_and_the_exit_code_is_1(write):
-    write("[1, 7]")
-    ended = run()
-    assert ended.returncode == 1
-    assert "failed: {'x': 7, 'seed': 0}: ValueError: seven" in ended.stderr
-    assert "2 calls failed in all; --retry tries them again." in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 def test_the_end_of_a_job_keeps_what_is_finished(write):
     """SIGTERM, which Slurm sends at a time limit: one line, exit code 143, no process left."""
     write("range(60, 80)")
     process = subprocess.Popen([*COMMAND, "--workers", "2"], stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: len([*Path("store").rglob("*.npz")]) >= 3)
+    wait_until(lambda: len([*Path("store").rglob("*.npz")]) >= 3)
     process.terminate()
     _, said = process.communicate(timeout=60)
     assert process.returncode == 143
@@ -112,9 +102,11 @@ def test_the_end_of_a_job_keeps_what_is_finished(write):
     assert 3 <= len([*Path("store").rglob("*.npz")]) < 40
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_calls_are_answered_in_one_line(write):
+    write("[1]")
+    another = "t = bf.sweep(function, over={'x': [1]}, seeds=1, store='t')"
+    Path("two.py").write_text(Path(NAME).read_text() + another)
+    for arguments, message in (
         (["run", "absent.py"], "there is no file absent.py"),
         (["run", NAME, "--shard", "3/3"], "--shard must be k/n with 0 ≤ k < n, got '3/3'"),
         (["run", NAME, "--sbatch=-A x"], "--sbatch needs --slurm or --array"),
@@ -122,27 +114,25 @@ def test_the_end_of_a_job_keeps_what_is_finished(write):
         (["run", "helper_of_a_sweep.py"], "has 0 sweeps at module level; write exactly one"),
         (["run", "two.py"], "has 2 sweeps at module level; write exactly one"),
         (["status", "."], "is no store of a sweep"),
-    ],
-)
-def test_wrong_calls_are_answered_in_one_line(write, arguments, message):
-    write("[1]")
-    Path("two.py").write_text(
-        Path(NAME).read_text() + "t = bf.sweep(function, over={'x': [1]}, seeds=1, store='t')"
-    )
-    output = told(*arguments, code=2)
-    assert output.count("\n") == 1
-    assert message in output
+    ):
+        output = told(*arguments, code=2)
+        assert message in output
+        assert output.count("\n") == 1
 
 
-def test_stale_sweeps_are_marked_and_kept_and_changed_modules_named(write):
-    write("range(6)")
-    assert run().returncode == 0
-    write("range(6,)")
-    assert run("--keep-stale").returncode == 0
-    assert len(calls()) == 12
+def test_stale_sweeps_are_marked_and_kept_and_failed_points_and_changed_modules_named(write):
+    write("range(5, 8)")
+    ended = run()
+    assert ended.returncode == 1
+    assert "failed: {'x': 7, 'seed': 0}: ValueError: seven" in ended.stderr
+    assert "2 calls failed in all; --retry tries them again." in ended.stderr
+    assert "Traceback" not in ended.stderr
+    write("range(5, 8, 1)")
+    assert run("--keep-stale").returncode == 1
+    assert len(calls()) == 6 + 2
     text, rows = status()
     assert sorted(row[9].split("(")[1] for row in rows) == ["newest)", "stale)"]
-    assert [row[4] for row in rows] == ["12", "12"]
+    assert [row[4:6] for row in rows] == [["4", "2"], ["4", "2"]]
     assert "beside" not in text
     os.utime("helper_of_a_sweep.py", (time.time() + 60,) * 2)
     assert "helper_of_a_sweep.py, beside my sweep.py, changed since the first run of function" in status()[0]

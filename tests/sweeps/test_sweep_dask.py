@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import biasfree as bf
-from sweeps.test_breaking import calls, kill, logged, rounds, stored, wait_for
+from processes import wait_until
+from sweeps.test_breaking import calls, kill, rounds, stored, swept
 
 distributed = pytest.importorskip("distributed")
 DASK = str(Path(sys.executable).with_name("dask"))
@@ -25,16 +25,15 @@ class Cluster:
         self.file = folder / "scheduler.json"
         self.processes = []
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
-        wait_for(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"))
+        wait_until(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"))
 
     def _start(self, *command):
         options = ["--scheduler-file", str(self.file), "--no-dashboard"]
         quiet = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         with open(self.file.with_name("dask.log"), "a") as log:
-            self.processes.append(
-                subprocess.Popen([DASK, *command, *options], stdout=log, stderr=log, env=quiet)
-            )
-        return self.processes[-1]
+            process = subprocess.Popen([DASK, *command, *options], stdout=log, stderr=log, env=quiet)
+        self.processes.append(process)
+        return process
 
     def client(self, workers):
         for _ in range(workers):
@@ -63,8 +62,7 @@ def sweep(tmp_path):
             raise ValueError("five")
         return {"double": 2 * x}
 
-    function = logged(tmp_path, 0.02, double, last=39)
-    return bf.sweep(function, over={"x": range(40)}, store=tmp_path / "store")
+    return swept(tmp_path, 0.02, double, last=39, count=40)
 
 
 def check(sweep):
@@ -107,11 +105,9 @@ def test_a_call_that_kills_its_workers_is_listed_and_the_others_go_on(cluster, t
     """Dask tries it on two workers, twice."""
 
     def deadly(x):
-        if x == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return x
+        return os.kill(os.getpid(), signal.SIGKILL) if x == 3 else x
 
-    sweep = bf.sweep(deadly, over={"x": range(6)}, store=tmp_path / "store")
+    sweep = swept(tmp_path, then=deadly, count=6)
     with cluster.client(5) as client:
         sweep.run(client=client, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5])

@@ -207,5 +207,6 @@ def _diagram(axes: Axes, found: Field, grid: Grid) -> Any:
     new = {place: value for place, value in found.values.items() if place[0] not in x or place[1] not in y}
     if new:
         look: dict[str, Any] = {"norm": mesh.norm, "cmap": mesh.cmap, "s": 9, "ec": "w", "lw": 0.3}
-        axes.scatter(*zip(*new, strict=True), c=[*new.values()], **look)
+        right, high = zip(*new, strict=True)
+        axes.scatter(right, high, c=[*new.values()], **look)
     return mesh

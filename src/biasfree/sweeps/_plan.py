@@ -73,15 +73,15 @@ def planned(sweep: Sweep) -> Plan:
     older = [*stale_versions(sweep, grid, version)]
     stale = [name_of(old, parameters) for old, calls, _ in older for parameters in calls]
     workers, _ = processes(None, None)
-    some = [*done, *stale][:_SAMPLE]
     seconds = memory = None
-    if records := [sweep.store.get(name)[1] for name in some if sweep.store.has(name)]:
+    if records := [sweep.store.get(name)[1] for name in [*done, *stale][:_SAMPLE] if sweep.store.has(name)]:
         each = float(np.mean([record["seconds"] for record in records]))
         seconds = each * (len(grid) - len(done) - failed) / workers
         memory = float(max(record["memory"] for record in records))
-    counts = [count * grid.per_call for count in (len(grid), len(done), failed, len(stale))]
+    calls = len(grid), len(done), failed, len(stale)
+    points, stored, broken, other = (count * grid.per_call for count in calls)
     changed = older[0][2] if older else ""
-    return Plan(sweep.name, str(grid), *counts, changed, workers, seconds, memory)
+    return Plan(sweep.name, str(grid), points, stored, broken, other, changed, workers, seconds, memory)
 
 
 def _counted(calls: Calls, version: str, content: tuple[set[str], set[str]]) -> tuple[set[str], int]:

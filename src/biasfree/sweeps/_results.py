@@ -19,7 +19,7 @@ Arrays = Mapping[str, np.ndarray]
 #: The parameters of a call or a point, and what was computed.
 Result = tuple[Parameters, Arrays]
 #: A place in an array.
-Place = tuple[int, ...]
+Place = tuple[Any, ...]
 
 
 def arrays_of(result: Any, parameters: Parameters, group: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -55,7 +55,7 @@ def _array(name: Any, value: Any, parameters: Parameters) -> np.ndarray:
 
 def points_of(grid: Grid, calls: Iterable[Result]) -> list[Result]:
     """The points of some calls, one after the other."""
-    found = []
+    found: list[Result] = []
     for parameters, arrays in calls:
         for index in itertools.product(*(range(len(parameters[name])) for name in grid.group)):
             own = {name: parameters[name][i] for name, i in zip(grid.group, index, strict=True)}
