@@ -41,8 +41,8 @@ def rounds(many, few=1):
     return pytest.mark.parametrize("seed", [*range(few), *slow])
 
 
-def logged(folder, seconds=0.0, then=lambda x: 2 * x, last=None):
-    """A function that writes down its calls, each with its process; `last` waits for the file `go`."""
+def swept(folder, seconds=0.0, then=lambda x: 2 * x, last=None, over=range(24), store="store"):
+    """A sweep whose function writes down its calls, each with its process; `last` waits for the file `go`."""
     log, go = str(folder / "calls.txt"), str(folder / "go")
 
     def function(x):
@@ -53,12 +53,7 @@ def logged(folder, seconds=0.0, then=lambda x: 2 * x, last=None):
             time.sleep(0.01)
         return then(x)
 
-    return function
-
-
-def swept(folder, *how, count=24, store="store", **more):
-    """The sweep of a function that writes down its calls."""
-    return bf.sweep(logged(folder, *how, **more), over={"x": range(count)}, store=folder / store)
+    return bf.sweep(function, over={"x": over}, store=folder / store)
 
 
 def calls(folder):
@@ -143,7 +138,7 @@ def test_a_point_that_kills_its_process_is_tried_alone_and_listed(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return x
 
-    sweep = swept(tmp_path, then=deadly, count=9).run(workers=2, progress=False)
+    sweep = swept(tmp_path, then=deadly, over=range(9)).run(workers=2, progress=False)
     np.testing.assert_array_equal(sweep.dataset["value"], [0, 1, 2, np.nan, 4, 5, 6, 7, 8])
     (failed,) = sweep.failed
     assert (failed.parameters, failed.error) == ({"x": 3}, "its process died twice: SIGKILL(-9)")
@@ -160,7 +155,7 @@ def test_two_runs_at_once_both_end_with_every_point(tmp_path):
 
 
 def test_a_store_that_is_removed_is_noticed_and_made_again(tmp_path):
-    """In the same process; a run whose points vanish fails and says so."""
+    """In the same process; a run whose points vanish fails, one that cannot make a store computes nothing."""
     folder = str(tmp_path / "store")
 
     def removes(x):
@@ -168,32 +163,32 @@ def test_a_store_that_is_removed_is_noticed_and_made_again(tmp_path):
             shutil.rmtree(folder)
         return x
 
-    sweep = swept(tmp_path, then=removes, count=6)
+    sweep = swept(tmp_path, then=removes, over=range(6))
     with pytest.raises(OSError, match=r"computed calls are not in the store|cannot write to the store"):
         sweep.run(workers=1, progress=False)
-    plain = swept(tmp_path, count=6).run(progress=False)
+    plain = swept(tmp_path, over=range(6)).run(progress=False)
     shutil.rmtree(folder)
     assert np.isfinite(plain.run(progress=False).dataset["value"]).all()
+    before = calls(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"cannot write to the store .*: Not a directory"):
+        swept(tmp_path, store="file/store").run(progress=False)
+    assert calls(tmp_path) == before
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of its own, of 200 kB; only root can make one, and not everywhere."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    if not root or subprocess.call(["mount", "-t", "tmpfs", "-o", "size=200k", "disk", place]):
+def test_a_full_disk_and_a_read_only_one_end_the_run_in_one_sentence(tmp_path, request):
+    """A file system of 200 kB; only root can make one, and not everywhere."""
+    disk = str(tmp_path / "disk")
+    os.mkdir(disk)
+    if subprocess.call(["mount", "-t", "tmpfs", "-o", "size=200k", "disk", disk]):
         pytest.skip("needs a file system of its own, which only root can mount")
-    yield place
-    subprocess.check_call(["umount", "-l", place])
+    request.addfinalizer(lambda: subprocess.check_call(["umount", "-l", disk]))
 
-
-def test_a_full_disk_and_a_read_only_one_end_the_run_in_one_sentence(small_disk, tmp_path):
     def remount(how):
-        subprocess.check_call(["mount", "-o", f"remount,{how}", small_disk])
+        subprocess.check_call(["mount", "-o", f"remount,{how}", disk])
 
     large = {"then": lambda x: np.ones(2000) * x, "store": "disk/store"}
-    sweep = swept(tmp_path, **large, count=40)
+    sweep = swept(tmp_path, **large, over=range(40))
     with pytest.raises(OSError, match=r"cannot write to the store .*: No space left on device\. What"):
         sweep.run(progress=False)
     done, before = sweep.plan().done, len(calls(tmp_path))
@@ -202,7 +197,7 @@ def test_a_full_disk_and_a_read_only_one_end_the_run_in_one_sentence(small_disk,
     remount("size=4m")
     np.testing.assert_array_equal(sweep.run(progress=False).dataset["value"][:, 0], range(40))
     assert len(calls(tmp_path)) - before == 40 - done
-    more = swept(tmp_path, **large, count=41)
+    more = swept(tmp_path, **large, over=range(41))
     remount("ro")
     with pytest.raises(OSError, match=r"cannot write to the store .*: Read-only file system\. What"):
         more.run(progress=False)
@@ -210,10 +205,3 @@ def test_a_full_disk_and_a_read_only_one_end_the_run_in_one_sentence(small_disk,
     remount("rw")
     np.testing.assert_array_equal(more.run(progress=False).dataset["value"][:, 0], range(41))
     assert len(calls(tmp_path)) - before == 41 - done
-
-
-def test_a_store_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match=r"cannot write to the store .*: Not a directory"):
-        swept(tmp_path, store="file/store").run(progress=False)
-    assert calls(tmp_path) == []

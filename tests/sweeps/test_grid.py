@@ -4,7 +4,6 @@ import functools
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,8 +17,8 @@ def plateau(scale, delta, seed=0):
 
 
 class Callable:
-    def __call__(self, x):
-        return x
+    def __call__(self, seed):
+        return seed
 
 
 GOOD = {"scale": [1.0], "delta": [2.0]}
@@ -42,29 +41,23 @@ def test_bad_input_is_answered_before_anything_runs(tmp_path):
         ({}, "needs at least one axis"),
     ):
         invalid(message, bf.sweep, plateau, over=over, store=tmp_path / "store")
-    for over, arguments, message in (
-        ({**GOOD, "seed": [1]}, {"seeds": 2}, "both over and seeds give the parameter"),
-        (GOOD, {"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
-        (GOOD, {"group": "width"}, "group names 'width', which is no axis"),
+    for function, arguments, message in (
+        (plateau, {"over": {**GOOD, "seed": [1]}, "seeds": 2}, "both over and seeds give the parameter"),
+        (plateau, {"over": GOOD, "seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        (plateau, {"over": GOOD, "group": "width"}, "group names 'width', which is no axis"),
+        (lambda x, /: x, {"over": {"x": [1]}}, "<lambda> cannot be called by name with the axes x"),
+        (math.hypot, {"over": {"x": [1]}}, "hypot cannot be called by name with the axes x"),
+        (3, {"over": {"x": [1]}}, "function must be a function, got 3"),
     ):
-        invalid(message, bf.sweep, plateau, over=over, **arguments, store=tmp_path / "store")
-    for function, message in (
-        (lambda x, /: x, "<lambda> cannot be called by name with the axes x"),
-        (math.hypot, "hypot cannot be called by name with the axes x"),
-        (3, "function must be a function, got 3"),
-    ):
-        invalid(message, bf.sweep, function, over={"x": [1]}, store=tmp_path / "store")
+        invalid(message, bf.sweep, function, **arguments, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
 
-@pytest.mark.parametrize(
-    "function", [lambda **all: len(all), functools.partial(plateau, delta=1.0, scale=2), Callable()]
-)
-def test_functions_of_other_kinds_are_taken(function, tmp_path):
-    axis = "seed" if isinstance(function, functools.partial) else "x"
-    sweep = bf.sweep(function, over={axis: [1, 2]}, store=tmp_path)
-    assert sweep.plan().points == 2
-    assert sweep.name in repr(sweep)
+def test_functions_of_other_kinds_are_taken(tmp_path):
+    for function in (lambda **all: len(all), functools.partial(plateau, 1.0, 2.0), Callable()):
+        sweep = bf.sweep(function, seeds=2, store=tmp_path)
+        assert sweep.plan().points == 2
+        assert sweep.name in repr(sweep)
 
 
 KINDS = st.floats(allow_nan=False), st.integers(-(10**20), 10**20), st.text(max_size=4), st.booleans()

@@ -96,9 +96,9 @@ def test_a_changed_function_says_which_points_are_stale(tmp_path, capfd):
 
     times(1.0, [1, 2]).run(progress=False)
     changed = times(2.0, [1, 2, 3])
-    plan = changed.plan()
-    assert (plan.done, plan.missing, plan.stale) == (0, 3, 2)
-    assert "2 points are stale (its values changed); a run computes them again" in str(plan)
+    assert "0 done, 0 failed, 3 missing\n2 points are stale (its values changed); a run" in str(
+        changed.plan()
+    )
     np.testing.assert_array_equal(changed.run().dataset["value"], [2, 4, 6])
     assert "2 points are stale, such as x=1, and computed again" in capfd.readouterr().err
     assert changed.plan().stale == 0
