@@ -97,7 +97,7 @@ def _by_dask(name: str, store: Path) -> Row:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=cores(), threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         sweep = bf.sweep(product, over=_grid(POINTS), store=store)
