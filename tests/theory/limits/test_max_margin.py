@@ -261,7 +261,7 @@ def test_repeats_and_linear_networks_need_no_mirror_images():
 def test_largest_margins_are_refused():
     data = separable(2, 0)
     with pytest.raises(
-        bf.AssumptionError, match=r"mirror image .* the share of samples without one is 0\.0769"
+        bf.AssumptionError, match=r"mirror image, but the share of samples without .* is 0\.0769"
     ):
         bf.theory.largest_margin(bf.Dataset(np.vstack([data.x, [[9.0, 9]]]), np.append(data.y, 1.0)))
     with pytest.raises(bf.AssumptionError, match="separable by a plane"):

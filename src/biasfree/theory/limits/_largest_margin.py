@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import blocks
 from biasfree.data import Dataset
 from biasfree.networks import Network
-from biasfree.theory.hypotheses import LABELS, SETTING, Hypothesis, check, result
+from biasfree.theory.hypotheses import LABELS, MIRROR, SETTING, Hypothesis, check, result
+from biasfree.theory.hypotheses._symmetry_defect import unmirrored_share
 from biasfree.theory.limits._max_margin import SEPARABLE, max_margin
 
 
@@ -35,26 +35,13 @@ def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, 
 
 
 def _unmirrored(network: Network, data: Dataset) -> float:
-    """The share of samples without an exact mirror image; multiplicity does not change the least margin."""
+    """The share of different samples without their mirror image: how often one occurs changes no margin."""
     if network.leak == 1:
         return 0.0
-    present = set(_keys(data, 1))
-    return float(np.mean([key not in present for key in _keys(data, -1)]))
+    rows = np.unique(np.column_stack([data.x, data.targets]), axis=0)
+    x, y = np.split(rows, [data.dimensions], axis=1)
+    return unmirrored_share(Dataset(x, y))
 
 
-def _keys(data: Dataset, sign: int) -> Iterator[bytes]:
-    """±(x, y) of every sample as bytes, equal where the numbers are equal: adding 0 turns −0 into 0."""
-    for part in blocks(data.x):
-        rows = sign * np.column_stack([data.x[part], data.targets[part]]) + 0.0
-        yield from (row.tobytes() for row in rows)
-
-
-MIRRORED = Hypothesis(
-    "mirror",
-    "Condition 3 (TMLR 3), a mirror image (−x, −y) for every sample,",
-    "the share of samples without one",
-    _unmirrored,
-    "add the mirror images with bf.data.symmetrize(data)",
-    tolerance=0.0,
-)
+MIRRORED = replace(MIRROR, defect=_unmirrored, remedy="add the mirror images with bf.data.symmetrize(data)")
 ASSUMES: tuple[Hypothesis, ...] = (*SETTING, MIRRORED, LABELS, SEPARABLE)
