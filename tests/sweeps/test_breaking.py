@@ -43,12 +43,16 @@ def rounds(many, few=1):
 
 def swept(folder, seconds=0.0, then=lambda x: 2 * x, last=None, over=range(24), store="store"):
     """A sweep whose function writes down its calls, each with its process; `last` waits for the file `go`."""
-    log, go = str(folder / "calls.txt"), str(folder / "go")
+    log = str(folder / "calls.txt")
+    waits = str(folder / "waits")
+    go = str(folder / "go")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
         time.sleep(seconds)
+        if x == last:
+            open(waits, "w").close()
         while x == last and not os.path.exists(go):
             time.sleep(0.01)
         return then(x)
@@ -74,10 +78,13 @@ def start(folder, **options):
 
 
 def kill(folder, seed, process):
-    """Kill a process at a random moment, once some points are computed; `process` is found then."""
+    """Kill a process at a random moment, once some points are computed; `process` is found then.
+
+    Dask may make the last call, which waits for this, among the first.
+    """
 
     def later():
-        wait_until(lambda: len(calls(folder)) >= 4)
+        wait_until(lambda: len(calls(folder)) >= 4 or (folder / "waits").exists())
         time.sleep(random.Random(seed).uniform(0, 0.3))
         os.kill(process(), signal.SIGKILL)
         (folder / "go").touch()
