@@ -131,10 +131,8 @@ def _ends(settings: Settings, white: Dataset, report: Report) -> xarray.Dataset:
         report(f"descent with L2 of {strength:g} s")
         data = tasks[task]
         s = float(np.linalg.norm(data.beta))
-        l2, path = (
-            strength * s,
-            {"step": settings.step / s, "steps": settings.steps, "save_every": settings.steps},
-        )
+        l2 = strength * s
+        path = {"step": settings.step / s, "steps": settings.steps, "save_every": settings.steps}
         runs = [twins.descent(starts, data, leak=leak, l2=l2, **path) for leak in _leaks(settings)]
         sizes = [[np.linalg.norm(run.maps[-1]) / s for run in some] for some in runs]
         left = [_left(settings, one, data, l2) for one in twins.of_leak(starts, 0.0)]
