@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 from biasfree_papers.boursier2022 import claims as statements
-from biasfree_papers.boursier2022.compute import around_teacher, targets
+from biasfree_papers.boursier2022.compute import around_teacher
 
 
 def test_numbers(numbers):
@@ -46,13 +46,6 @@ def test_what_is_left_over_is_constant(numbers):
     claim = statements.law((ln + left) / rate, rate)
     assert claim.measured == pytest.approx((0.1, 0.1))
     assert not claim.holds
-
-
-def test_samples_are_orthogonal_with_alternating_signs():
-    data = targets(6, 3)
-    assert (data.x == np.eye(6)).all()
-    assert (np.sign(data.y) == [1, -1, 1, -1, 1, -1]).all()
-    assert (np.abs(data.y) >= 0.5).all()
 
 
 def test_the_last_neurons_shown_have_the_norm_of_the_end(numbers):

@@ -19,11 +19,6 @@ def test_numbers(numbers):
     assert numbers.near_orthogonality[-1].max() < 1e-12 < numbers.near_orthogonality[0].min()
 
 
-def test_tables(experiment, numbers):
-    (table,) = experiment.tables(numbers)
-    assert [row[0] for row in table.rows] == ["20", "20", "2000", "2000", "orthogonal", "orthogonal"]
-
-
 def test_the_paper_is_judged_where_inputs_are_nearly_orthogonal(experiment, numbers):
     """In 20 dimensions six samples are not."""
     spoilt = numbers.assign(ranks=numbers.ranks.where(numbers.inputs != "20", 5.0))

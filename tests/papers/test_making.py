@@ -51,14 +51,6 @@ def test_a_second_run_reuses_the_first_and_writes_nothing(tmp_path):
     assert run.calls == 2
 
 
-def test_other_settings_run_again(tmp_path):
-    run = Counted()
-    make_at(stub(run=run), tmp_path)
-    assert not make_at(stub(run=run), tmp_path, width=7).reused
-    assert make_at(stub(run=run), tmp_path, width=7).reused
-    assert run.calls == 2
-
-
 def test_a_change_of_looks_redraws_without_running(tmp_path):
     run = Counted()
     make_at(stub(run=run), tmp_path)

@@ -44,11 +44,6 @@ def test_numbers_of_appC5(numbers):
     np.testing.assert_allclose(last, numbers.least_squares, rtol=1e-6)
 
 
-@of("appC5")
-def test_at_the_least_scale_the_error_is_what_the_width_costs(experiment, numbers):
-    assert experiment.claims(numbers)[2].measured[0] == 1
-
-
 @of("appC6")
 def test_numbers_of_appC6(numbers):
     assert numbers.matched.sizes == numbers.equal.sizes == {"kind": 2, "step": 2, "leak": 2, "seed": 2}

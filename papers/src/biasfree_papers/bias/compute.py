@@ -10,21 +10,19 @@ import xarray
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks, theory
-from biasfree.arrays import non_negative, positive
+from biasfree.arrays import positive
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree_papers.bias.six_points import SixSettings, of_plane, run_six, with_biases, with_third
 from biasfree_papers.named_arrays import layers
-from biasfree_papers.settings import Report, at_least, only, seeds, setting
+from biasfree_papers.settings import Report, at_least, seeds, setting
 from biasfree_papers.shared.linear_twins import even_width
 
 #: Samples with y = +1; the first is the point of their convex hull nearest to the origin.
 POSITIVES = np.array([[1.0, 1.2], [2.6, 0.4], [3.0, 1.2], [2.2, 2.0]])
 #: Up to here the first sample and its former mirror image are the support of all classifiers.
 MOST_SHIFT = 1.5
-_SHIFTS = only(
-    non_negative, lambda s: s <= MOST_SHIFT, f"be at most {MOST_SHIFT:g}, where the support changes"
-)
+_SIZE = 1.0  # of the shift of the asymmetric data
 _SHIFT = np.array([0.0, 1.0])  # its direction: neither along the first sample nor across it
 _UNITS = {"origin": 0.0, "stacked": 1.0, "free": np.inf}  # of the extra input
 
@@ -38,7 +36,6 @@ class Settings(SixSettings):
     step: float = setting(0.1, "the step of gradient descent, a positive number", positive)
     epochs: int = setting(100_000, "a number of steps", at_least(2))
     times: int = setting(1000, "a number of saved times, of which some 60 are measured", at_least(2))
-    shift: float = setting(1.0, "how far the asymmetric data are shifted, 0 to 1.5", _SHIFTS)
     seeds: int = seeds(5)
 
 
@@ -52,7 +49,7 @@ SMALL: dict[str, Any] = {
 def run(settings: Settings, report: Report) -> xarray.Dataset:
     """Linear classifiers on symmetric and on shifted data, and networks without and with biases on both."""
     symmetric = tasks.symmetrize(Dataset(POSITIVES, np.ones(len(POSITIVES))))
-    data = {"symmetric": symmetric, "shifted": shifted(symmetric, settings.shift)}
+    data = {"symmetric": symmetric, "shifted": shifted(symmetric, _SIZE)}
     linear = xarray.Dataset(
         {
             "x": (("data", "sample", "input"), [each.x for each in data.values()]),

@@ -15,13 +15,11 @@ from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.sweeps import tabulate
 from biasfree.trajectory import Trajectory
-from biasfree_papers.settings import Report, SeededSettings, at_least, only, seeds, setting, several
+from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import accuracy, weight_gap
 
 _INSIDE = 20  # saved times in Lemma 12's window, its end among them
-
-
-_ESCAPES = only(positive, lambda span: span >= 1, "be at least 1, the time of escape")
+_SPAN = 1.1  # the last time, in times of escape
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class Settings(SeededSettings):
     samples: int = setting(1000, "a number of samples, before their negatives are added", at_least(1))
     scale: float = setting(1e-8, "the initial norm of a layer, a small positive number", positive)
     leaks: tuple[float, ...] = setting((0.0, 1.0), "leaks in [0, 1]", several(low=0, high=1))
-    span: float = setting(1.1, "the last time, in times of escape, 1 or more", _ESCAPES)
     rtol: float = setting(1e-8, "the simulator's tolerance for a step, a positive number", positive)
     times: int = setting(61, "a number of saved times, 2 or more", at_least(2))
     data_seed: int = setting(0, "a seed for the data", at_least(0))
@@ -66,7 +63,7 @@ def _course(start: Network, data: Dataset, settings: Settings) -> dict[str, Any]
     from biasfree.dynamics import gradient_flow
 
     window, end = theory.lemma12_window(start, data), theory.escape_time(start, data)
-    shares = np.linspace(0, settings.span, settings.times)
+    shares = np.linspace(0, _SPAN, settings.times)
     inside = window * np.geomspace(0.01, 1, _INSIDE)  # the theorem is about these times
     ts = np.sort(np.concatenate([shares * end, inside, [end * (1 + 1e-9)]]))  # never twice the same time
     run = gradient_flow(start, data, ts, rtol=settings.rtol)
