@@ -26,7 +26,6 @@ from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_poi
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
-from biasfree.theory.hypotheses._population_asymmetry import worst_half_space as worst_half_space
 from biasfree.theory.hypotheses._symmetry_defect import half_space_defect as half_space_defect
 from biasfree.theory.hypotheses._symmetry_defect import random_subset as random_subset
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect as symmetry_defect

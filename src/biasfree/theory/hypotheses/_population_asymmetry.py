@@ -21,24 +21,14 @@ def population_asymmetry(population: Population) -> float:
 
     Reference: [ZSL25] Condition 3 (TMLR 3) and Lemma 10.
     """
-    return worst_half_space(population)[0]
-
-
-def worst_half_space(population: Population) -> tuple[float, Float[np.ndarray, "D"] | None]:
-    """The largest T_y found, and its unit vector r; 0 and None where the targets are odd."""
     rows, factors = population.even_part
     scale = np.sqrt(mean_square(population) * trace(population))
     if not factors.any() or scale == 0:
-        return 0.0, None
+        return 0.0
     rays = Polar.of(population.whitened(rows))
     random = np.random.default_rng(0).normal(size=(_RANDOM, len(rays)))
     pairs = [rays.units[i] + sign * rays.units[:i] for i in range(len(rays)) for sign in (1, -1)]
     half_spaces = Polar.of(np.concatenate([rays.units, random @ rays.units, *pairs]))
     slopes = AbsoluteProducts.of(half_spaces, rays).gradients(factors)
     found = slopes @ population.root.T if population.variance is None else population.whitened(slopes)
-    sizes = np.linalg.norm(found, axis=1)
-    worst = int(np.argmax(sizes))
-    r = half_spaces.units[worst]
-    if population.variance is None:  # r·x = p·z for the white z, p = Lᵀr
-        r = np.linalg.solve(population.root.T, r)
-    return float(sizes[worst] / scale), r / np.linalg.norm(r)
+    return float(np.linalg.norm(found, axis=1).max() / scale)
