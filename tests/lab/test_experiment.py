@@ -177,7 +177,7 @@ def test_lines_are_those_that_coverage_grants():
         network, data, ts = network_of(experiment), experiment.data, times_of(experiment)
         found = lines_of(experiment, network, data, ts, bf.theory.coverage(network, data))
         assert [line.name for line in found] == expected
-        assert all(line.loss.shape == ts.shape and line.reference for line in found)
+        assert all(line.loss.shape == ts.shape for line in found)
 
 
 def test_the_twin_is_the_run_where_the_theorem_applies():

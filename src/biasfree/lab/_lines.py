@@ -16,17 +16,16 @@ from biasfree.networks import Network
 
 @dataclass(frozen=True)
 class Line:
-    """The loss that a result predicts, and its name and reference."""
+    """The loss that a result predicts, and the name of its function."""
 
     name: str
     title: str
-    reference: str
     loss: np.ndarray
 
     def to_json(self) -> dict[str, Any]:
         """For the page; values that are not finite become null."""
         shown = [float(v) if np.isfinite(v) else None for v in self.loss]
-        return {"name": self.name, "title": self.title, "reference": self.reference, "loss": shown}
+        return {"name": self.name, "title": self.title, "loss": shown}
 
 
 #: Time courses from the initial weights, by the name of their function; gated_flow needs the run itself.
@@ -48,22 +47,18 @@ def lines_of(
 ) -> list[Line]:
     """The lines that apply under the experiment's loss, in the order of the theory."""
     rows = [row for row in found if row.applies and row.result.loss == experiment.loss]
-    granted = {name: row.result for row in rows for name in row.result.calls}
+    granted = {name for row in rows for name in row.result.calls}
     lines: list[Line] = []
     for name, title in COURSES.items():
         if name in granted:
-            call = getattr(theory, name)
-            _add(lines, name, title, granted[name].reference, _loss(call, network, data, ts, experiment.loss))
+            _add(lines, name, title, _loss(getattr(theory, name), network, data, ts, experiment.loss))
     if "six_point_escape" in granted:
-        delta = float(data.x[5, 1])
-        escape = theory.six_point_escape(network, delta)
-        reference = granted["six_point_escape"].reference
-        _add(lines, "six_point_escape", "escape theory", reference, lambda: escape.loss(ts))
+        escape = theory.six_point_escape(network, float(data.x[5, 1]))
+        _add(lines, "six_point_escape", "escape theory", lambda: escape.loss(ts))
     if "aligned" in granted and "reduced_flow" not in granted:
         near = theory.aligned(network, data)
-        title = "reduced flow, aligned weights"
-        reference = granted["aligned"].reference
-        _add(lines, "aligned", title, reference, _loss(theory.reduced_flow, near, data, ts, experiment.loss))
+        course = _loss(theory.reduced_flow, near, data, ts, experiment.loss)
+        _add(lines, "aligned", "reduced flow, aligned weights", course)
     return lines
 
 
@@ -74,9 +69,9 @@ def _loss(
     return lambda: call(network, data, ts, **options).loss
 
 
-def _add(lines: list[Line], name: str, title: str, reference: str, loss: Callable[[], np.ndarray]) -> None:
+def _add(lines: list[Line], name: str, title: str, loss: Callable[[], np.ndarray]) -> None:
     """Append a line, unless its function refuses: some hypotheses are checked along the path only."""
     try:
-        lines.append(Line(name, title, reference, np.asarray(loss())))
+        lines.append(Line(name, title, np.asarray(loss())))
     except theory.AssumptionError:
         return
