@@ -8,7 +8,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _batches as batches
-from biasfree.dynamics.field.classes import _policy as grouping
 from biasfree.dynamics.flow import _gradient_flow as flow
 
 DATA = oracles.random_data(5, 3)
@@ -146,8 +145,7 @@ def nothing_is_computed(monkeypatch):
         raise AssertionError("computed before the arguments were checked")
 
     monkeypatch.setattr(batches, "form_of", no)
-    for module in (batches, grouping):
-        monkeypatch.setattr(module, "view_of", no)
+    monkeypatch.setattr(batches, "view_of", no)
     for kind in ("Flow", "TwoLayers", "Deep"):
         monkeypatch.setattr(flow, kind, no)
 

@@ -20,9 +20,9 @@ from biasfree.dynamics.descent._loop import take_steps
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])
 def engine(request, monkeypatch):
-    """Every test runs in the native loop, and in JAX, which takes crowded problems and accelerators."""
+    """Every test runs in the native loop, and in JAX, which takes accelerators."""
     if request.param == "JAX":
-        monkeypatch.setattr(verb, "is_crowded", lambda _: True)
+        monkeypatch.setattr(verb, "on_accelerator", lambda: True)
     return request.param
 
 

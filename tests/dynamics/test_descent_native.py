@@ -12,7 +12,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics.descent import _gradient_descent as verb
 from biasfree.dynamics.descent import _native_loop as loop
-from biasfree.dynamics.descent import _native_run as native_run
+from biasfree.dynamics.descent import _rows as rows
 
 EPS = np.finfo(float).eps
 
@@ -40,7 +40,7 @@ def test_loss_and_steps_are_those_of_numpy_at_any_shape(problem, chunk):
     """Loss and slope separately: the loss at both saved states, and two steps of weights and biases."""
     network, data, loss, l2 = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native_run, "CHUNK", chunk)  # a sample at a time, some, or all
+        patch.setattr(rows, "CHUNK", chunk)  # a sample at a time, some, or all
         run = bf.gradient_descent(network, data, step=0.02, steps=2, save_every=2, loss=loss, l2=l2)
     weights, biases = oracles.descended(network, data, step=0.02, steps=2, kind=loss, l2=l2)
     expected = weights + (biases if network.biases else [])
@@ -84,23 +84,20 @@ def test_both_engines_take_the_same_steps(monkeypatch, sizes, mirrored):
     data = oracles.random_data(50, 3, outputs=sizes[-1], seed=4)
     data = bf.data.symmetrize(data) if mirrored else data
     native = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
-    monkeypatch.setattr(verb, "is_crowded", lambda _: True)
+    monkeypatch.setattr(verb, "on_accelerator", lambda: True)
     jax = bf.gradient_descent(network, data, step=0.05, steps=200, save_every=40)
     np.testing.assert_allclose(native.loss, jax.loss, rtol=1e-11)
     assert oracles.distance(native, jax) < 200 * 100 * EPS
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.0])
-def test_large_descents_need_no_jax(monkeypatch, leak):
-    """2¹⁸ activations in chunks; JAX's programs, which sort samples by pattern, take the same steps."""
-    network, data = (
-        bf.networks.gaussian((4, 256, 1), scale=1.0, leak=leak, seed=1),
-        oracles.random_data(1024, 4),
-    )
-    with_jax = bf.gradient_descent(network, data, step=0.1, steps=3)
-    monkeypatch.setattr(verb, "has_jax", lambda: False)
+def test_large_descents_are_those_of_jax(monkeypatch, leak):
+    """2¹⁸ activations in chunks; JAX's programs take the same steps."""
+    network = bf.networks.gaussian((4, 256, 1), scale=1.0, leak=leak, seed=1)
+    data = oracles.random_data(1024, 4)
     native = bf.gradient_descent(network, data, step=0.1, steps=3)
-    assert native.stats.by_class == 0
+    monkeypatch.setattr(verb, "on_accelerator", lambda: True)
+    with_jax = bf.gradient_descent(network, data, step=0.1, steps=3)
     # sums of 1024 terms of order one, each rounded
     np.testing.assert_allclose(native.loss, with_jax.loss, rtol=1024 * EPS)
     assert oracles.distance(native, with_jax) < 1024 * EPS

@@ -14,7 +14,11 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _programs as programs
-from biasfree.dynamics._programs import compiled
+from biasfree.dynamics._params import params_of
+from biasfree.dynamics._programs import compiled, float64
+from biasfree.dynamics.descent._loop import take_steps
+from biasfree.dynamics.field._objective import Form, physics_of, view_of
+from biasfree.dynamics.flow._rk4 import given_steps
 
 
 def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
@@ -78,3 +82,20 @@ print(sum(1 for _ in open("/proc/self/maps")) - early)
     assert done.returncode == 0, done.stderr[-500:]
     # once MOST programs are kept, another takes the place of one of about its size
     assert int(done.stdout) < 2000
+
+
+def test_compiled_programs_hold_no_host_callback():
+    """With one, they would never be cached."""
+    network, data = bf.networks.gaussian((3, 8, 1), scale=1.0, seed=1), oracles.random_data(30, 3, seed=1)
+    form = Form("square", "samples", (True, True))
+    with float64():
+        given = (view_of(form, network, data), physics_of(network, 0.0))
+        params = params_of(network)
+        states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, given[1]))
+        text = take_steps.lower(
+            form, states, np.arange(1, 65), given[0], many, 0.1, -np.inf, shared=True
+        ).as_text()
+        text += given_steps.lower(
+            form, params, np.ones(128), np.int64(1), np.int64(1), -np.inf, *given
+        ).as_text()
+    assert "callback" not in text

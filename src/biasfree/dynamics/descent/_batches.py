@@ -24,9 +24,7 @@ from biasfree.dynamics.field._objective import (
     form_of,
     physics_of,
     view_of,
-    without_classes,
 )
-from biasfree.dynamics.field.classes._policy import Grouping
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
@@ -63,7 +61,6 @@ class Batch(Calls):
     physics: Physics
     view: Samples | Moments  #: with a leading axis for the runs, unless `shared`
     shared: bool
-    grouping: Grouping | None  #: of a run that is alone in its batch
 
     def __init__(self, settings: Settings, form: Form, runs: list[Run], size: int):
         self.settings = settings
@@ -84,48 +81,35 @@ class Batch(Calls):
             self.slots = min(self.slots, 2 ** (saves - 1).bit_length())
         padded = runs + [runs[-1]] * (self.size - len(runs))  # a batch that is not full would compile anew
         self.states = self.first = jax.device_put(_stack([params_of(run.network) for run in padded]))
-        physics = [physics_of(run.network, l2) for run in padded]
-        self.physics = jax.device_put(_stack(physics))
+        self.physics = jax.device_put(_stack([physics_of(run.network, l2) for run in padded]))
         self.shared = len({id(run.data) for run in runs}) == 1
-        self.grouping = Grouping(form, runs[0].network, runs[0].data, physics[0]) if self.size == 1 else None
-        if self.grouping is not None:
-            self.view = without_classes(self.grouping.view)
-            self.grouping.note(params_of(runs[0].network), 0)
-        elif self.shared:
+        if self.shared:
             self.view = jax.device_put(view_of(form, runs[0].network, runs[0].data))
         else:
             self.view = jax.device_put(_stack([view_of(form, run.network, run.data) for run in padded]))
         self._keep(np.array([0]), jax.tree.map(self._repeated, self.states), np.array([0]))
 
-    @property
-    def _due(self) -> float:
-        return np.inf if self.grouping is None else self.grouping.due
-
     def _repeated(self, state: Float[Array, "runs ..."]) -> Float[np.ndarray, "runs slots ..."]:
         return np.repeat(np.asarray(state)[:, None], self.slots, axis=1)
 
-    def _take_steps(
-        self, states: Params, stops: np.ndarray, view: Samples | Moments
-    ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
+    def _take_steps(self, states: Params, stops: np.ndarray) -> tuple[LoopState, Params, Int[Array, "slots"]]:
         level = self.runs[0].recorder.levels.next  # runs with levels are alone in their batch
-        given = (_padded(stops, self.slots), view, self.physics, self.settings.step, level)
+        given = (_padded(stops, self.slots), self.view, self.physics, self.settings.step, level)
         burst = BURST if on_accelerator() else 1
         return take_steps(self.form, states, *given, shared=self.shared, burst=burst)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         before = self.states
-        view = self.view if self.grouping is None else self.grouping.view
-        ends, saved, taken = self._take_steps(before, stops - done, view)
+        ends, saved, taken = self._take_steps(before, stops - done)
         self.states, steps = ends.params, np.asarray(taken) + done
         slots = np.flatnonzero(keep & (steps[: len(stops)] == stops))
-        if self.size == 1 and np.asarray(ends.reached)[0] and np.asarray(ends.certified)[0]:
+        if self.size == 1 and np.asarray(ends.reached)[0]:
             levels = self.runs[0].recorder.levels
             levels.reach(float(self.settings.step * steps[-1]), float(ends.lowest[0]))
             if levels.done and steps[-1] > (steps[slots[-1]] if len(slots) else self.runs[0].steps):
                 slots = np.append(slots, self.slots - 1)  # where the lowest level was reached
         self._note_losses(ends, before, done)
         self._keep(steps[slots], saved, slots)
-        self._regroup(ends, int(steps[-1]) - done)
         return int(steps[-1])
 
     def _note_losses(self, ends: LoopState, before: Params, done: int) -> None:
@@ -156,19 +140,12 @@ class Batch(Calls):
             states = Params(*(tuple(a[i, slots[:kept]] for a in part) for part in saved))
             run.keep(steps[:kept], states, self.settings.step, found[i][:, :kept])
 
-    def _regroup(self, ends: LoopState, steps: int) -> None:
-        if self.grouping is None or not self.grouping.sorts:
-            return
-        self.runs[0].by_class += steps * self.grouping.by_class
-        params, certified = jax.tree.map(lambda a: np.asarray(a)[0], (ends.params, ends.certified))
-        self.grouping.note(params, steps, certified=bool(certified))
-
     def _raise_divergence(self, i: int, step: int) -> NoReturn:
         """Return to the lowest loss of run `i`, measure the curvature there, and raise a DivergenceError."""
         run = self.runs[i]
         lowest = run.lowest
         states = self.first if lowest.states is None else lowest.states
-        best = self._take_steps(states, np.array([lowest.steps_after]), self.view)[0].params
+        best = self._take_steps(states, np.array([lowest.steps_after]))[0].params
         raise divergence(run, self.settings, step, jax.tree.map(lambda a: np.asarray(a[i]), best))
 
 

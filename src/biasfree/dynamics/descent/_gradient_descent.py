@@ -10,9 +10,9 @@ import numpy as np
 from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import Problem, has_populations, problem_of
+from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._releases import has_jax, on_accelerator
+from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun
 from biasfree.dynamics.descent._run import Run
@@ -20,10 +20,6 @@ from biasfree.dynamics.population._descent import population_descent
 from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-
-#: Activations, and samples per input, from which on samples may be sorted by activation pattern.
-CROWDED_UNITS = 2**17
-CROWDED_SAMPLES = 8
 
 
 class DescentOptions(TypedDict, total=False):
@@ -95,7 +91,7 @@ def gradient_descent(
         runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]
         settings = Settings(problem, step, keep_diverged=keep_diverged)
         accelerated = on_accelerator()
-        if accelerated or (has_jax() and is_crowded(problem)):
+        if accelerated:
             from biasfree.dynamics.descent._batches import batches_of
 
             calls: Sequence[Calls] = batches_of(settings, runs, alone=bool(levels))
@@ -103,15 +99,6 @@ def gradient_descent(
             calls = [NativeRun(settings, run) for run in runs]
         descend_all(calls, schedule, progress, threads=not accelerated)
         return problem.answer([run.trajectory(progress.elapsed) for run in runs])
-
-
-def is_crowded(problem: Problem) -> bool:
-    """Whether samples may be sorted by activation pattern, which only JAX's programs do: the loss depends on
-    their moments, and there are many per input."""
-    network, samples = problem.networks[0], len(problem.datasets[0])
-    bent = network.depth > 1 and any(one.leak < 1 or one.biases is not None for one in problem.networks)
-    many = samples * max(network.sizes[1:]) >= CROWDED_UNITS and samples >= CROWDED_SAMPLES * network.sizes[0]
-    return problem.loss == "square" and bent and many
 
 
 def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:

@@ -12,7 +12,8 @@ from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics.descent._native_loop import say_if_compiling, take_steps
-from biasfree.dynamics.descent._native_run import inputs_and_room, layers_of, parts_of, vector_of
+from biasfree.dynamics.descent._native_run import layers_of, parts_of, room_for, vector_of
+from biasfree.dynamics.descent._rows import SampleRows
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -185,7 +186,8 @@ class _Engine:
         self.network = problem.networks[i]
         self._data = problem.datasets[i]
         self._layers = layers_of(self.network, problem)
-        self._inputs, self._room = inputs_and_room(self.network, self._data, problem.loss)
+        samples = SampleRows(self.network, self._data, problem.loss)
+        self._inputs, self._room = samples.every(), room_for(self.network, samples.rows)
 
     def after_steps(self, theta: np.ndarray, step: float, count: int) -> np.ndarray:
         after, saved = theta.copy(), np.empty((1, len(theta)))

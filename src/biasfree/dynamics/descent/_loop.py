@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from biasfree.dynamics._programs import compiled
-from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, evaluate, penalty
+from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, loss_and_slope, penalty
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
@@ -20,8 +20,7 @@ class LoopState(NamedTuple):
     """The state of the loop: weights and steps done; per run the lowest loss, its step, and the first step
     whose loss is not finite (−1: none).
 
-    A run alone in its batch stops where it has `reached` its loss level, and where its classes no longer hold
-    (not `certified`).
+    A run alone in its batch stops where it has `reached` its loss level.
     """
 
     params: Params
@@ -30,7 +29,6 @@ class LoopState(NamedTuple):
     lowest_step: Int[Array, "*runs"]
     diverged: Int[Array, "*runs"]
     reached: Bool[Array, ""]
-    certified: Bool[Array, ""]
 
 
 @compiled("form", "shared", "burst")
@@ -48,31 +46,28 @@ def take_steps(
     if alone:
         states, physics = jax.tree.map(lambda a: a[0], (states, physics))
         views = views if shared else jax.tree.map(lambda a: a[0], views)
-        at = partial(evaluate, form)
+        at = partial(loss_and_slope, form)
     else:
-        at = jax.vmap(partial(evaluate, form), in_axes=(0, None if shared else 0, 0))
+        at = jax.vmap(partial(loss_and_slope, form), in_axes=(0, None if shared else 0, 0))
 
     def one_step(p: LoopState) -> LoopState:
-        loss, slope, certified = at(p.params, views, physics)
-        reached, certified = (loss <= level, certified) if alone else (p.reached, p.certified)
-        # An uncertified loss and slope are wrong: the step is not taken, and nothing is noted of it.
-        moves = certified & ~reached
-        lower = (loss < p.lowest) & certified
-        diverged = (p.diverged < 0) & ~jnp.isfinite(loss) & certified
+        loss, slope = at(p.params, views, physics)
+        reached = loss <= level if alone else p.reached
+        lower = loss < p.lowest
+        diverged = (p.diverged < 0) & ~jnp.isfinite(loss)
         return LoopState(
-            params=jax.tree.map(lambda w, s: jnp.where(moves, w + step * s, w), p.params, slope),
-            steps=p.steps + moves,
+            params=jax.tree.map(lambda w, s: jnp.where(reached, w, w + step * s), p.params, slope),
+            steps=p.steps + ~reached,
             lowest=jnp.where(lower, loss, p.lowest),
             lowest_step=jnp.where(lower, p.steps, p.lowest_step),
             diverged=jnp.where(diverged, p.steps, p.diverged),
             reached=reached,
-            certified=certified,
         )
 
     def to_stop(position: LoopState, stop):
         if burst > 1:
             position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
-        position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached & p.certified, one_step, position)
+        position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached, one_step, position)
         return position, (position.params, position.steps)
 
     def many_steps(p: LoopState) -> LoopState:
@@ -80,22 +75,14 @@ def take_steps(
 
     begin = jnp.zeros(states.weights[0].shape[:-2])
     zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
-    position = LoopState(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False), jnp.array(True))
+    position = LoopState(states, jnp.int64(0), begin + jnp.inf, zero, none, jnp.array(False))
     end, (saved, steps) = lax.scan(to_stop, position, stops)
     # The loop evaluates a state only when it leaves it, so the last one has not been looked at.
-    end = end._replace(
-        diverged=jnp.where((end.diverged < 0) & ~_finite(at, end, views, physics), end.steps, end.diverged)
-    )
+    finite = jnp.isfinite(at(end.params, views, physics)[0])
+    end = end._replace(diverged=jnp.where((end.diverged < 0) & ~finite, end.steps, end.diverged))
     if alone:
         return jax.tree.map(lambda a: a[None], end), jax.tree.map(lambda a: a[None], saved), steps
     return end, jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), saved), steps
-
-
-def _finite(at, end: LoopState, views, physics: Physics):
-    """Whether the loss is finite at the end; where it is not certified, whether the weights are."""
-    loss, _, certified = at(end.params, views, physics)
-    weights = jnp.stack([jnp.isfinite(w).all(axis=(-2, -1)) for w in end.params.weights]).all(axis=0)
-    return jnp.where(certified, jnp.isfinite(loss), weights)
 
 
 @compiled("form", "shared")

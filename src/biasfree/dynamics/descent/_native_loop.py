@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 
+#: Above the rounding of the sum of any number of squares that fits a memory, relative to the sum.
+ROUNDING = 1e-12
+
+
 class Ended(IntEnum):
-    """Why a call ended: all stops are passed, the loss is at the level, or the loss is not finite."""
+    """Why a call ended: all stops are passed, the loss is at the level or not finite, or the patterns of
+    merged samples may have changed."""
 
     STOPS = 0
     LEVEL = 1
     DIVERGED = 2
+    CHANGED = 3
 
 
 class Layers(NamedTuple):
@@ -45,15 +51,37 @@ class Layers(NamedTuple):
     l2: float
 
 
-class Inputs(NamedTuple):
-    """The samples as rows, and chunk by chunk as columns; their targets, what the loss is above theirs, and
-    whether it is logistic."""
+class Merged(NamedTuple):
+    """Rows that stand for the samples of C activation patterns: the pattern of each row, and the slopes of
+    the N hidden neurons by pattern.
 
-    x: Float[np.ndarray, "P D"]
-    columns: Float[np.ndarray, "D*P"]
-    y: Float[np.ndarray, "P K"]
+    The inputs of a neuron on the rows of a pattern are a vector. It was along the unit vector `reference`,
+    and may have turned by an angle of tangent `margin`; that of a `still` neuron was zero, and must be. An
+    evaluation writes its part `along` the reference and its square.
+    """
+
+    pattern: Int[np.ndarray, "m"]
+    slopes: Float[np.ndarray, "C N"]
+    reference: Float[np.ndarray, "m N"]
+    margin: float
+    still: Bool[np.ndarray, "C N"]
+    along: Float[np.ndarray, "C N"]
+    squares: Float[np.ndarray, "C N"]
+
+
+class Inputs(NamedTuple):
+    """Samples as rows, and chunk by chunk as columns; what biases are multiplied by, and targets. They stand
+    for `total` samples, whose loss is above theirs by `floor`. Rows from `single` on are merged."""
+
+    x: Float[np.ndarray, "R D"]
+    columns: Float[np.ndarray, "D*R"]
+    ones: Float[np.ndarray, "R"]
+    y: Float[np.ndarray, "R K"]
+    total: int
     floor: float
     logistic: bool
+    single: int
+    merged: Merged
 
 
 class Room(NamedTuple):
@@ -63,7 +91,6 @@ class Room(NamedTuple):
 
     slope: Float[np.ndarray, "N"]
     more: Float[np.ndarray, "N"]
-    ones: Float[np.ndarray, "n"]
     active: Float[np.ndarray, "U"]
     back: Float[np.ndarray, "2 B"]
     turned: Float[np.ndarray, "T"]
@@ -157,6 +184,43 @@ def _activate(z, leak):
         z[j] = z[j] if z[j] > 0 else leak * z[j]
 
 
+@_native()
+def _activate_merged(z, merged, first, at):
+    """Activations of merged rows from `first` on, by the slopes of their patterns; notes their inputs."""
+    rows, width = z.shape
+    for p in range(rows):
+        c = merged.pattern[first + p]
+        slopes, reference = merged.slopes[c, at : at + width], merged.reference[first + p, at : at + width]
+        along, squares, row = merged.along[c, at : at + width], merged.squares[c, at : at + width], z[p]
+        for j in range(width):
+            along[j] += reference[j] * row[j]
+            squares[j] += row[j] * row[j]
+            row[j] *= slopes[j]
+
+
+@_native()
+def _close_merged(back, merged, first, at):
+    """Multiply by the slopes of the patterns of merged rows from `first` on."""
+    rows, width = back.shape
+    for p in range(rows):
+        slopes, row = merged.slopes[merged.pattern[first + p], at : at + width], back[p]
+        for j in range(width):
+            row[j] *= slopes[j]
+
+
+@_native()
+def _hold(merged):
+    """Whether no neuron has turned too far on the rows of any pattern."""
+    for c in range(len(merged.along)):
+        for u in range(merged.along.shape[1]):
+            along, square = merged.along[c, u], merged.squares[c, u]
+            aside = square - along * along + ROUNDING * square
+            turned = square > 0 if merged.still[c, u] else aside > (merged.margin * along) ** 2
+            if turned or not (along > 0 or merged.still[c, u]):
+                return False
+    return True
+
+
 @_native(inline="always")
 def _close(back, active, leak):
     """Multiply by σ′, with σ′(0) = α; an activation is positive where its input is."""
@@ -178,7 +242,8 @@ def _residual(f, y, logistic):
 @_native(inline="always")
 def _forward(theta, layers, inputs, room, first, samples):
     """Activations of all hidden layers and the residuals of a chunk into `room`; returns its loss."""
-    total, outputs = inputs.y.shape
+    outputs = inputs.y.shape[1]
+    single = min(max(inputs.single - first, 0), samples)
     last, h = len(layers.sizes) - 2, inputs.x[first : first + samples]
     for layer in range(last):
         fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
@@ -187,9 +252,12 @@ def _forward(theta, layers, inputs, room, first, samples):
         if layers.biased:
             b = theta[layers.biases_at[layer] : layers.biases_at[layer] + width]
             for p in range(samples):
-                z[p] += b
+                z[p] += inputs.ones[first + p] * b
         at = samples * layers.units_at[layer]
-        _activate(room.active[at : at + samples * width], layers.leak)
+        _activate(room.active[at : at + single * width], layers.leak)
+        if single < samples:
+            begin = first + single - inputs.single
+            _activate_merged(z[single:], inputs.merged, begin, layers.units_at[layer])
         h = z
     w = _matrix(theta, layers.weights_at[last], outputs, layers.sizes[last])
     columns = _matrix(room.columns, 0, outputs, samples)
@@ -198,10 +266,10 @@ def _forward(theta, layers, inputs, room, first, samples):
         for k in range(outputs):
             f = _dot(w[k], h[p])
             if layers.biased:
-                f += theta[layers.biases_at[last] + k]
+                f += inputs.ones[first + p] * theta[layers.biases_at[last] + k]
             loss, e = _residual(f, inputs.y[first + p, k], inputs.logistic)
-            value += loss / total
-            room.e[p, k] = columns[k, p] = e / total
+            value += loss / inputs.total
+            room.e[p, k] = columns[k, p] = e / inputs.total
     return value
 
 
@@ -209,11 +277,12 @@ def _forward(theta, layers, inputs, room, first, samples):
 def _backward(theta, layers, inputs, room, first, samples, slope):
     """−∇ of the loss of a chunk into `slope`."""
     last, delta = len(layers.sizes) - 2, room.e[:samples]
+    single = min(max(inputs.single - first, 0), samples)
     for layer in range(last, -1, -1):
         fan_in, width = layers.sizes[layer], layers.sizes[layer + 1]
         at, before = layers.weights_at[layer], max(layer - 1, 0)
         if layers.biased:
-            ones = _matrix(room.ones, 0, 1, samples)
+            ones = _matrix(inputs.ones, first, 1, samples)
             _multiply(ones, delta, _matrix(slope, layers.biases_at[layer], 1, width))
         units = samples * layers.units_at[before]
         if layer == last:
@@ -233,17 +302,22 @@ def _backward(theta, layers, inputs, room, first, samples, slope):
             else:
                 w = _transposed(_matrix(theta, at, fan_in, width), room.turned)
             _multiply(delta, w, _matrix(back, 0, samples, fan_in))
-            _close(back[: samples * fan_in], room.active[units : units + samples * fan_in], layers.leak)
+            _close(back[: single * fan_in], room.active[units : units + single * fan_in], layers.leak)
             delta = _matrix(back, 0, samples, fan_in)
+            if single < samples:
+                begin = first + single - inputs.single
+                _close_merged(delta[single:], inputs.merged, begin, layers.units_at[before])
 
 
 @_native(inline="always")
 def _evaluate(theta, layers, inputs, room):
     """−∇ of the loss into `room.slope`; returns the loss."""
-    total, rows = len(inputs.y), len(room.e)
+    count, rows = len(inputs.y), len(room.e)
     loss = inputs.floor
-    for first in range(0, total, rows):
-        samples = min(rows, total - first)
+    inputs.merged.along[:] = 0.0
+    inputs.merged.squares[:] = 0.0
+    for first in range(0, count, rows):
+        samples = min(rows, count - first)
         slope = room.more if first else room.slope
         loss += _forward(theta, layers, inputs, room, first, samples)
         _backward(theta, layers, inputs, room, first, samples, slope)
@@ -280,6 +354,8 @@ def take_steps(theta, layers, inputs, room, step, level, stops, saved, losses):
     lowest_step = 0
     while True:
         loss = _evaluate(theta, layers, inputs, room)
+        if not _hold(inputs.merged):
+            return Ended.CHANGED, done, passed, loss, lowest, lowest_step
         if not math.isfinite(loss):
             return Ended.DIVERGED, done, passed, loss, lowest, lowest_step
         if loss < lowest:

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.data import Dataset
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.descent._calls import Calls, Settings, divergence
 from biasfree.dynamics.descent._native_loop import (
     Ended,
-    Inputs,
     Layers,
     Room,
     say_if_compiling,
     take_steps,
 )
+from biasfree.dynamics.descent._rows import SampleRows
 from biasfree.dynamics.descent._run import LowestLoss, Run
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-
-#: Activations of a chunk of samples: what is read again of them stays in a core's cache.
-CHUNK = 2**16
+#: Steps between two attempts to merge samples: at least, and at most.
+PATIENCE = 16, 512
+#: After so many times the steps that they should last, merged samples are sorted again: neurons turn slower.
+LIVES = 4
 
 
 class NativeRun(Calls):
@@ -38,19 +38,33 @@ class NativeRun(Calls):
         self.runs = [run]
         self.slots = run.recorder.slots
         self._layers = layers_of(run.network, settings.problem)
-        self._inputs, self._room = inputs_and_room(run.network, run.data, settings.problem.loss)
+        self._samples = SampleRows(run.network, run.data, settings.problem.loss)
+        self._inputs, self._room = self._samples.every(), room_for(run.network, self._samples.rows)
         self._theta = vector_of(run.network)
         self._first = self._theta.copy()
+        self._merging = self._samples.merging()
+        self._patience = 1
+        self._marked, self._since = self._first, 0  # the state when samples were sorted, or last tried to be
 
     def _begin(self, saves: int) -> None:  # noqa: ARG002
         say_if_compiling()
         self._call(np.array([0]), 0, np.array([True]))
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
+        why = Ended.CHANGED
+        while why == Ended.CHANGED:
+            why, taken, passed = self._advance(stops, done, keep)
+            stops, keep, done = stops[passed:], keep[passed:], done + taken
+            self._sort(taken, changed=why == Ended.CHANGED)
+        return done
+
+    def _advance(self, stops: np.ndarray, done: int, keep: np.ndarray) -> tuple[Ended, int, int]:
+        """Take steps up to `stops`, with these inputs; returns why that ended, the steps taken, and the
+        number of stops passed."""
         run, step, before = self.runs[0], self.settings.step, self._theta.copy()
         level = run.recorder.levels.next
         saved, losses = np.empty((len(stops), len(before))), np.empty(len(stops))
-        why, taken, passed, loss, lowest, at = self._advance(self._theta, stops - done, level, saved, losses)
+        why, taken, passed, loss, lowest, at = self._steps(self._theta, stops - done, level, saved, losses)
         if lowest < run.lowest.loss:
             run.lowest = LowestLoss(lowest, done + at, before, at)
         kept = np.flatnonzero(keep[:passed])
@@ -66,9 +80,34 @@ class NativeRun(Calls):
             levels.reach(float(step * (done + taken)), loss)
             if levels.done and done + taken > run.steps:  # where the lowest level was reached
                 self._keep(np.array([done + taken]), self._theta[None], np.array([loss]))
-        return done + taken
+        return why, taken, passed
 
-    def _advance(self, theta: np.ndarray, stops: np.ndarray, level: float, saved, losses):
+    @property
+    def _due(self) -> float:
+        return np.inf if self._merging is None else max(self._patience - self._since, 1)
+
+    def _sort(self, steps: int, *, changed: bool) -> None:
+        """Sort the samples by activation pattern where that is due: after so many steps, counts and not
+        times, so that a repeated run has the same bits; or where patterns have changed."""
+        merged = self._inputs.single < len(self._inputs.x)
+        self.runs[0].by_class += steps * merged
+        self._since += steps
+        if self._merging is None or not (changed or self._since >= self._patience):
+            return
+        level, life = None, 0.0
+        if self._since:  # else those merged now did not hold for a single step
+            level, life = self._merging.sort(
+                self._params(self._theta), self._params(self._marked), self._since
+            )
+        self._inputs = self._samples.every() if level is None else self._samples.merged(level)
+        later = min(2 * self._patience, PATIENCE[1]) if level is None else LIVES * int(life)
+        self._patience = max(later, PATIENCE[0])
+        self._marked, self._since = self._theta.copy(), 0
+
+    def _params(self, theta: np.ndarray) -> Params:
+        return Params(*(tuple(a[0] for a in part) for part in parts_of(theta[None], self._layers)))
+
+    def _steps(self, theta: np.ndarray, stops: np.ndarray, level: float, saved, losses):
         given = (self._layers, self._inputs, self._room, self.settings.step, float(level))
         return take_steps(theta, *given, stops.astype(np.int64), saved, losses)
 
@@ -84,10 +123,10 @@ class NativeRun(Calls):
     def _raise_divergence(self, at: int) -> None:
         """Return to the lowest loss, measure the curvature there, and raise a DivergenceError."""
         run = self.runs[0]
+        self._inputs = self._samples.every()
         saved = self._first[None].copy() if run.lowest.states is None else run.lowest.states[None].copy()
-        self._advance(saved[0].copy(), np.array([run.lowest.steps_after]), -np.inf, saved, np.empty(1))
-        best = Params(*(tuple(a[0] for a in part) for part in parts_of(saved, self._layers)))
-        raise divergence(run, self.settings, at, best)
+        self._steps(saved[0].copy(), np.array([run.lowest.steps_after]), -np.inf, saved, np.empty(1))
+        raise divergence(run, self.settings, at, self._params(saved[0]))
 
 
 def layers_of(network: Network, problem: Problem) -> Layers:
@@ -130,45 +169,13 @@ def parts_of(states: Float[np.ndarray, "T N"], layers: Layers) -> Params:
     return Params(tuple(weights), tuple(biases))
 
 
-def inputs_and_room(network: Network, data: Dataset, loss: str) -> tuple[Inputs, Room]:
-    """The samples in chunks, and room for the evaluation of one chunk."""
-    x, y, floor = data.x, data.targets, 0.0
-    if network.leak == 1 and network.biases is None and loss == "square" and len(data) > data.dimensions:
-        x, y, floor = _rotated(x, y)
-    sizes = network.sizes
-    rows = min(len(x), max(1, CHUNK // max(sizes[1:])))
-    chunks = [x[first : first + rows] for first in range(0, len(x), rows)]
-    inputs = Inputs(
-        x=x.copy(),  # a Dataset's arrays are read-only, and would be another type
-        columns=np.concatenate([chunk.T.ravel() for chunk in chunks]),
-        y=y.copy(),
-        floor=floor,
-        logistic=loss == "logistic",
-    )
-    return inputs, _room_for(network, rows)
-
-
-def _rotated(
-    x: Float[np.ndarray, "P D"], y: Float[np.ndarray, "P K"]
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """D samples on which a linear network has its slope on all P, and its loss but for a constant.
-
-    With x = QR, |y − xMᵀ|² = |Qᵀy − RMᵀ|² + |y − QQᵀy|².
-    """
-    q, r = np.linalg.qr(x)
-    along = q.T @ y
-    scale = np.sqrt(len(r) / len(x))  # the mean is over the samples there are
-    floor = np.sum((y - q @ along) ** 2) / (2 * len(x))
-    return scale * r, scale * along, float(floor)
-
-
-def _room_for(network: Network, rows: int) -> Room:
+def room_for(network: Network, rows: int) -> Room:
+    """Arrays for the evaluation of a chunk of so many samples."""
     parameters = sum(w.size for w in network.weights) + sum(b.size for b in network.biases or ())
     widest, outputs = max(network.sizes[:-1]), network.sizes[-1]
     return Room(
         slope=np.zeros(parameters),
         more=np.zeros(parameters),
-        ones=np.ones(rows),
         active=np.zeros(rows * sum(network.sizes[1:-1])),
         back=np.zeros((2, rows * widest)),
         turned=np.zeros(widest * max(rows, widest)),

@@ -23,7 +23,7 @@ from biasfree.dynamics.field._objective import (
     Physics,
     Samples,
     data_loss,
-    evaluate,
+    loss_and_slope,
     physics_of,
     view_of,
 )
@@ -159,7 +159,7 @@ def _take_steps(form: Form, optimizer: Any, params, states, indices, count, view
         if not whole_data:
             share = jnp.full((1, len(chosen)), 1 / len(chosen))
             view = Samples(x[chosen][None], y[chosen][None], share)
-        slope = evaluate(form, params, view, physics).slope
+        slope = loss_and_slope(form, params, view, physics)[1]
         updates, state = optimizer.update(jax.tree.map(jnp.negative, slope), state, params)
         kept = Params(
             tuple(map(_trained, form.train, updates.weights)),

@@ -5,9 +5,6 @@
 - `samples`: any depth, any loss; samples in chunks, so that memory does not grow with P·H.
 - `pairs`:   two bias-free layers on mirrored data: W₁x serves x and −x, f(±x) = W₂σ(±W₁x).
 - `moments`: linear networks with square loss depend on the data only through Σ and β.
-
-A view of samples or pairs may carry activation classes: then most samples are evaluated through the moments
-of their class, which is exact while the certificate of the classes holds.
 """
 
 from __future__ import annotations
@@ -31,12 +28,11 @@ from biasfree.dynamics.field._layers import (
     pair_outputs,
     product,
 )
-from biasfree.dynamics.field.classes._certificate import Classes, over_classes
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Float
 
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
@@ -53,15 +49,11 @@ class Form(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding.
-
-    `classes` is None for a run that never has any; with a count of zero there are none at the moment.
-    """
+    """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding."""
 
     x: Float[Array, "C n D"]
     y: Float[Array, "C n K"]
     share: Float[Array, "C n"]
-    classes: Classes | None = None
 
 
 class Moments(NamedTuple):
@@ -72,15 +64,6 @@ class Moments(NamedTuple):
     beta: Float[Array, "K D"]
     best: Float[Array, "K D"]
     floor: Float[Array, ""]
-
-
-class Evaluation(NamedTuple):
-    """The data loss, and −∇ of the objective; valid only if `certified`, which holds for every
-    evaluation without classes."""
-
-    loss: Float[Array, ""]
-    slope: Params
-    certified: Bool[Array, ""]
 
 
 class Physics(NamedTuple):
@@ -132,11 +115,6 @@ def view_of(form: Form, network: Network, data: Dataset) -> Samples | Moments:
     return chunked(x, y, share, rows=max(1, CHUNK_ELEMENTS // max(network.sizes[1:])))
 
 
-def without_classes(view: Samples | Moments) -> Samples | Moments:
-    """The view without classes: every sample is evaluated."""
-    return view._replace(classes=None) if isinstance(view, Samples) else view
-
-
 def _moments(data: Dataset) -> Moments:
     best = np.linalg.lstsq(data.x, data.targets, rcond=None)[0].T
     floor = np.sum((data.targets - data.x @ best.T) ** 2) / (2 * len(data))
@@ -156,7 +134,7 @@ def chunked(x: np.ndarray, y: np.ndarray, share: np.ndarray, *, rows: int) -> Sa
 
 
 def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Float[Array, ""]:
-    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged; never by classes."""
+    """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged."""
     if isinstance(view, Moments):
         # a sum of positive terms: near the minimum no digits cancel
         gap = _product(params) - view.best
@@ -167,33 +145,21 @@ def data_loss(form: Form, params: Params, view: Samples | Moments, leak) -> Floa
 def loss_and_slope(
     form: Form, params: Params, view: Samples | Moments, physics: Physics
 ) -> tuple[Float[Array, ""], Params]:
-    """The data loss, and −∇ of the objective, sample by sample; fixed layers have slope zero."""
-    return evaluate(form, params, without_classes(view), physics)[:2]
-
-
-def evaluate(form: Form, params: Params, view: Samples | Moments, physics: Physics) -> Evaluation:
-    """The data loss and −∇ of the objective, by the classes of the view if it has any."""
-    certified = jnp.array(True)
+    """The data loss, and −∇ of the objective; fixed layers have slope zero."""
     if isinstance(view, Moments):
         loss = data_loss(form, params, view, physics.leak)
         gradient = jax.grad(_moment_form)(params, view)
         slope = jax.tree.map(jnp.negative, gradient)
-    elif view.classes is None:
-        loss, slope = _dense(form, params, view, physics.leak)
     else:
-        classes = view.classes
-        loss, slope, certified = lax.cond(
-            classes.count > 0,
-            lambda: _by_class(form, params, classes, physics.leak),
-            lambda: (*_dense(form, params, view, physics.leak), jnp.array(True)),
-        )
+        chunk = partial(_chunk_slope, form, params, physics.leak)
+        loss, slope = _over_chunks(chunk, view, view.x.shape[0])
 
     def descend(trained: bool, s, w, decay):
         return s - decay * w if trained else jnp.zeros_like(w)
 
     weights = tuple(map(partial(descend, decay=physics.l2), form.train, slope.weights, params.weights))
     biases = tuple(map(partial(descend, decay=0.0), form.train, slope.biases, params.biases))
-    return Evaluation(loss, Params(weights, biases), certified)
+    return loss, Params(weights, biases)
 
 
 def penalty(params: Params, l2) -> Float[Array, ""]:
@@ -212,18 +178,6 @@ def _moment_form(params: Params, view: Moments) -> Float[Array, ""]:
     """The square loss up to a constant; its gradient needs β itself, not the rounded Σ·best."""
     product = _product(params)
     return jnp.sum((product @ view.sigma) * product) / 2 - jnp.sum(view.beta * product)
-
-
-def _dense(form: Form, params: Params, view: Samples, leak) -> tuple[Any, Params]:
-    return _over_chunks(partial(_chunk_slope, form, params, leak), view, view.x.shape[0])
-
-
-def _by_class(form: Form, params: Params, classes: Classes, leak) -> tuple[Any, Params, Any]:
-    """Loss and slope: samples without a class one by one, all others by class."""
-    dense = partial(_chunk_slope, form, params, leak)
-    loss, slope = _over_chunks(dense, classes.remainder, classes.chunks)
-    more, steeper, certified = over_classes(params, classes, leak, dense, mirrored=form.kind == "pairs")
-    return loss + more, jax.tree.map(jnp.add, slope, steeper), certified
 
 
 def _chunk_slope(form: Form, params: Params, leak, x, y, share) -> tuple[Any, Params]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import jax
 import numpy as np
 
 from biasfree.dynamics._params import Params, params_of
@@ -12,8 +13,7 @@ from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.field._layers import with_hidden
-from biasfree.dynamics.field._objective import form_of, physics_of
-from biasfree.dynamics.field.classes._policy import Grouping
+from biasfree.dynamics.field._objective import form_of, physics_of, view_of
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._halving import StepFlow
 from biasfree.dynamics.flow._initial import (
@@ -40,15 +40,13 @@ def flow_by_steps(
     network, data = problem.networks[i], problem.datasets[i]
     form = form_of((network,), (data,), problem.loss, problem.train)
     with float64():
-        physics = physics_of(network, problem.l2)
-        grouping = Grouping(form, network, data, physics)
         params, branch_times = _start(problem, i)
-        flow = StepFlow(form, params, grouping, physics, limits, strict=strict)
+        given = jax.device_put(view_of(form, network, data)), physics_of(network, problem.l2)
+        flow = StepFlow(form, params, *given, limits, strict=strict)
         recorder, outcome = flow.follow(ts, params_of(network), recorder_of)
     stats = Stats(
         method="steps",
         evaluations=outcome.evaluations,
-        by_class=outcome.by_class,
         accepted=outcome.accepted,
         rejected=outcome.rejected,
         rtol=limits.rtol,

@@ -10,15 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import Form, Params, Physics, without_classes
-from biasfree.dynamics.field.classes._policy import Grouping
+from biasfree.dynamics.field._objective import Form, Moments, Params, Physics, Samples
 from biasfree.dynamics.flow._driver import LEVEL_REACHED
 from biasfree.dynamics.flow._flow import Limits, UnfinishedError
 from biasfree.dynamics.flow._rk4 import (
@@ -32,9 +30,6 @@ from biasfree.dynamics.flow._rk4 import (
     relative_distance,
     tolerance_of,
 )
-
-if TYPE_CHECKING:
-    from jaxtyping import Array, Bool
 
 #: Relative error per step of the first grid: of a smooth step, and of a step across a kink.
 GRID_ERROR, KINK_ERROR = 1e-4, 1e-3
@@ -55,7 +50,6 @@ class Outcome:
     accepted: int
     rejected: int
     evaluations: int
-    by_class: int
 
 
 class StepFlow:
@@ -65,19 +59,17 @@ class StepFlow:
         self,
         form: Form,
         params: Params,
-        grouping: Grouping,
+        view: Samples | Moments,
         physics: Physics,
         limits: Limits,
         *,
         strict: bool,
     ):
-        self._given = (without_classes(grouping.view), physics)
-        self._grouping, self._physics = grouping, physics
+        self._given = (view, physics)
         self._form, self._params, self._limits, self._strict = form, params, limits, strict
         self._first = params
         self._looks_at_losses = False
-        self._steps = self._rejected = self._evaluations = self._by_class = 0
-        grouping.note(params, 0)
+        self._steps = self._rejected = self._evaluations = 0
 
     def follow(
         self, ts: np.ndarray, first: Params, recorder_of: Callable[[], Recorder]
@@ -95,7 +87,7 @@ class StepFlow:
                 stopped, error = self._compare(ts, grid, halvings, bound, recorder, progress)
             if error <= bound:
                 self._warn(error)
-                counts = (self._steps, self._rejected, self._evaluations, self._by_class)
+                counts = (self._steps, self._rejected, self._evaluations)
                 return recorder, Outcome(stopped, error, *counts)
             if last:
                 raise UnfinishedError(self._too_coarse(error, count * 2**halvings))
@@ -128,16 +120,15 @@ class StepFlow:
         for target in ts[ts > 0]:
             lengths: list[np.ndarray] = []
             while t < target:
-                view = self._grouping.view
-                given = (tolerance, np.float64(kink / rtol), view, self._physics)
+                given = (tolerance, np.float64(kink / rtol), *self._given)
                 state = (np.float64(t), np.float64(h), np.float64(error))  # always, or it is compiled again
                 found = chosen_steps(self._form, params, *state, target, *given)
-                params, t, h, error, taken, used, rejected, certified = found
+                params, t, h, error, taken, used, rejected = found
                 t, taken, rejected = float(t), int(taken), int(rejected)
                 lengths.append(np.asarray(used)[:taken])
                 self._steps += taken
                 self._rejected += rejected
-                self._count(STAGES * (taken + rejected), params, certified)
+                self._evaluations += STAGES * (taken + rejected)
                 tried += taken + rejected
                 if tried > most or not np.isfinite(float(h)):
                     raise UnfinishedError(self._no_grid(t, ts[-1], float(h)))
@@ -202,23 +193,14 @@ class StepFlow:
         for first in range(0, len(lengths), CALL_STEPS):
             some = lengths[first : first + CALL_STEPS]
             padded, total = np.pad(some, (0, CALL_STEPS - len(some))) / parts, len(some) * parts
-            found, done = np.full(CALL_STEPS, np.inf), 0
-            while done < total:
-                state = (params, padded, found, np.int64(done), np.int64(total), np.int64(parts))
-                level = 0.0 if self._looks_at_losses else NO_LEVEL
-                limits = (level, self._grouping.view, self._physics)
-                before = done
-                params, found, done, certified, most = given_steps(self._form, *state, *limits)
-                done, kink = int(done), max(kink, float(most))
-                self._count(STAGES * (done - before), params, certified)
+            state = (params, padded, np.int64(total), np.int64(parts))
+            level = 0.0 if self._looks_at_losses else NO_LEVEL
+            params, found, most = given_steps(self._form, *state, level, *self._given)
+            kink = max(kink, float(most))
+            self._evaluations += STAGES * total
             losses.append(np.asarray(found)[: len(some)])
             self._steps += total
         return params, np.concatenate(losses), kink
-
-    def _count(self, evaluations: int, params: Params, certified: Bool[Array, ""]) -> None:
-        self._evaluations += evaluations
-        self._by_class += evaluations * self._grouping.by_class
-        self._grouping.note(params, evaluations, certified=bool(certified))
 
     def _cut(
         self, params: Params, lengths: np.ndarray, losses: np.ndarray, halvings: int, level: float

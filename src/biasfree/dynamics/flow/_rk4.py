@@ -27,12 +27,11 @@ from biasfree.dynamics.field._objective import (
     Physics,
     Samples,
     data_loss,
-    evaluate,
     loss_and_slope,
 )
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Bool, Float
+    from jaxtyping import Array, Float
 
 #: Evaluations per step, and the weights of the slopes: row i leads to stage i, the last to the end of the
 #: step.
@@ -97,11 +96,9 @@ def first_length(form: Form, params: Params, view: Samples | Moments, physics: P
     return jnp.where(moves, 0.01 * size / jnp.where(moves, speed, 1.0), 1.0)
 
 
-def _step(
-    form: Form, params: Params, view: Samples | Moments, physics: Physics, h
-) -> tuple[Params, Params, Bool[Array, ""]]:
-    """One step of length h: the new state, its possible error at a kink, and whether classes, if any, held at
-    all of its stages. The stages are a loop, so that the field is compiled once."""
+def _step(form: Form, params: Params, view: Samples | Moments, physics: Physics, h) -> tuple[Params, Params]:
+    """One step of length h: the new state, and its possible error at a kink. The stages are a loop, so that
+    the field is compiled once."""
 
     def combined(weights, slopes: Params) -> Params:
         return jax.tree.map(lambda k: h * jnp.tensordot(weights, k, axes=1), slopes)
@@ -109,42 +106,31 @@ def _step(
     def moved(weights, slopes: Params) -> Params:
         return jax.tree.map(jnp.add, params, combined(weights, slopes))
 
-    def stage(i, carry):
-        slopes, certified = carry
-        _, slope, held = evaluate(form, moved(jnp.asarray(STATES)[i], slopes), view, physics)
-        return jax.tree.map(lambda all_, one: all_.at[i].set(one), slopes, slope), certified & held
+    def stage(i, slopes):
+        _, slope = loss_and_slope(form, moved(jnp.asarray(STATES)[i], slopes), view, physics)
+        return jax.tree.map(lambda all_, one: all_.at[i].set(one), slopes, slope)
 
     nothing = jax.tree.map(lambda w: jnp.zeros((STAGES, *w.shape)), params)
-    slopes, certified = lax.fori_loop(0, STAGES, stage, (nothing, jnp.array(True)))
-    return moved(jnp.asarray(STATES[-1]), slopes), combined(jnp.asarray(KINK), slopes), certified
+    slopes = lax.fori_loop(0, STAGES, stage, nothing)
+    return moved(jnp.asarray(STATES[-1]), slopes), combined(jnp.asarray(KINK), slopes)
 
 
 @compiled("form")
-def given_steps(
-    form: Form, params: Params, lengths, losses, done, total, parts, level, view, physics: Physics
-):
-    """Take steps `done` to `total`, `parts` of each length, until classes no longer hold. Returns the
-    state, the loss after every `parts` steps if there is a level, the steps done, whether classes held, and
-    the largest possible error of one step at a kink, relative to the weights."""
+def given_steps(form: Form, params: Params, lengths, total, parts, level, view, physics: Physics):
+    """Take `total` steps, `parts` of each length. Returns the state, the loss after every `parts` steps if
+    there is a level, and the largest possible error of one step at a kink, relative to the weights."""
 
-    def unfinished(carry):
-        *_, done, certified, _ = carry
-        return (done < total) & certified
-
-    def step(carry):
-        params, losses, done, _, most = carry
-        end, lost, certified = _step(form, params, view, physics, lengths[done // parts])
-        looked_at = certified & (level > -jnp.inf) & ((done + 1) % parts == 0)
+    def step(i, carry):
+        params, losses, most = carry
+        end, lost = _step(form, params, view, physics, lengths[i // parts])
         losses = lax.cond(
-            looked_at,
-            lambda: losses.at[done // parts].set(data_loss(form, end, view, physics.leak)),
+            (level > -jnp.inf) & ((i + 1) % parts == 0),
+            lambda: losses.at[i // parts].set(data_loss(form, end, view, physics.leak)),
             lambda: losses,
         )
-        most = jnp.where(certified, jnp.maximum(most, _size(lost) / jnp.maximum(_size(end), TINY)), most)
-        params = jax.tree.map(lambda a, b: jnp.where(certified, a, b), end, params)
-        return params, losses, done + certified, certified, most
+        return end, losses, jnp.maximum(most, _size(lost) / jnp.maximum(_size(end), TINY))
 
-    return lax.while_loop(unfinished, step, (params, losses, done, jnp.array(True), jnp.float64(0)))
+    return lax.fori_loop(0, total, step, (params, jnp.full(CALL_STEPS, jnp.inf), jnp.float64(0)))
 
 
 def _size(params: Params):
@@ -156,24 +142,24 @@ def _size(params: Params):
 def chosen_steps(
     form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
 ):
-    """Take steps toward `target`, of lengths chosen by their errors; stops there, after CALL_STEPS, or where
-    classes no longer hold. `before` is the error of the last attempt if it was rejected.
+    """Take steps toward `target`, of lengths chosen by their errors; stops there, or after CALL_STEPS.
+    `before` is the error of the last attempt if it was rejected.
 
     A rejected step is halved. If its error does not fall as a smooth step's would, there is a kink, where
     shorter steps gain little: then an error up to `kink`, in units of the tolerance, is accepted.
     """
 
     def unfinished(carry):
-        _, t, h, _, taken, *_, certified = carry
-        return (t < target) & (taken < CALL_STEPS) & jnp.isfinite(h) & certified
+        _, t, h, _, taken, *_ = carry
+        return (t < target) & (taken < CALL_STEPS) & jnp.isfinite(h)
 
     def attempt(carry):
-        params, t, h, before, taken, lengths, rejected, _ = carry
+        params, t, h, before, taken, lengths, rejected = carry
         length = jnp.minimum(h, target - t)
-        end, lost, certified = _step(form, params, view, physics, length)
+        end, lost = _step(form, params, view, physics, length)
         error = GRID_SHARE * error_norm(lost, end, tolerance)
         rough = (error > before / SMOOTH_FALL) & (error <= kink)
-        accept = ((error <= 1) | rough) & certified
+        accept = (error <= 1) | rough
         growth = jnp.where(rough, 1.0, jnp.clip(0.9 * error ** (-1 / 3), 0.2, 4.0))
         stuck = ~accept & (t + length / 2 <= t)
         # A step cut short at `target` is no reason for a shorter one after it.
@@ -182,16 +168,15 @@ def chosen_steps(
         return (
             jax.tree.map(lambda a, b: jnp.where(accept, a, b), end, params),
             jnp.where(accept, jnp.where(length < target - t, t + length, target), t),
-            jnp.where(certified, following, h),
-            jnp.where(certified, jnp.where(accept, jnp.inf, error), before),
+            following,
+            jnp.where(accept, jnp.inf, error),
             taken + accept,
             jnp.where(accept, lengths.at[taken].set(length), lengths),
-            rejected + (certified & ~accept),
-            certified,
+            rejected + ~accept,
         )
 
     zero = jnp.int64(0)
-    begin = (params, t, h, before, zero, jnp.zeros(CALL_STEPS), zero, jnp.array(True))
+    begin = (params, t, h, before, zero, jnp.zeros(CALL_STEPS), zero)
     return lax.while_loop(unfinished, attempt, begin)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from biasfree.dynamics._turns import lengths, turns
 from biasfree.dynamics.flow.events._units import no_constraints
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import (
@@ -48,7 +49,7 @@ class Patterns:
     def hold(self, z: Float[np.ndarray, "U"]) -> bool:
         """Whether all units with these inputs have the signs of their patterns on the rays merged."""
         now = z.reshape(-1, len(self.rays.orient))[:, self.rays.single :].reshape(self.reference.shape)
-        return bool(np.all(_turn(self.reference, now) <= self.margin))
+        return bool(np.all(turns(self.reference, now) <= self.margin))
 
     def write_signs(self, now: Int[np.ndarray, "U"], signs: Int[np.ndarray, "N R"]) -> None:
         """Write the signs of units on single rays, as they are `now`, to those on all rays; on merged ones
@@ -112,7 +113,7 @@ def _steps(
     """For how many steps every ray stays on its side of all hyperplanes; 0 without a pattern."""
     steps, some = np.zeros(len(pattern)), _merge(pattern, given)
     present = some.inputs(theta)
-    turn, sizes = _turn(present, some.inputs(later)) + ROUNDING, _lengths(present)
+    turn, sizes = turns(present, some.inputs(later)) + ROUNDING, lengths(present)
     for c, number in enumerate(some.numbers):
         mine = np.flatnonzero(pattern == number)
         margins = _margins(mine, given, some.triangles[c], sizes[:, c])
@@ -171,7 +172,7 @@ def _margins(
     rays, root = given.rays, np.sqrt(given.rays.p[some])
     rows = root * rays.orient[some] * rays.normals[:, rays.line[some]]
     # without BLAS: the same bits whatever its kernels
-    q = _lengths(np.einsum("dr,de->re", rows, np.linalg.pinv(triangle)))
+    q = lengths(np.einsum("dr,de->re", rows, np.linalg.pinv(triangle)))
     moving, inputs = sizes[:, None] > 0, np.abs(given.z[:, some])
     cosines = inputs / np.where(moving, sizes[:, None], 1.0) * (root / np.where(q > 0, q, np.inf))
     return np.where(moving, np.maximum(cosines - ROUNDING, 0.0), inputs == 0)
@@ -181,7 +182,7 @@ def _with_margins(theta: Float[np.ndarray, "W"], pattern: Int[np.ndarray, "R"], 
     """Single and merged rays together, with the margins of neurons on the latter."""
     some = _merge(pattern, given)
     reference = some.inputs(theta)
-    margin, sizes = np.zeros(reference.shape[:2]), _lengths(reference)
+    margin, sizes = np.zeros(reference.shape[:2]), lengths(reference)
     for c, number in enumerate(some.numbers):
         mine = np.flatnonzero(pattern == number)
         margin[:, c] = _margins(mine, given, some.triangles[c], sizes[:, c]).min(axis=1)
@@ -195,24 +196,3 @@ def _with_margins(theta: Float[np.ndarray, "W"], pattern: Int[np.ndarray, "R"], 
         reference=reference,
         margin=margin,
     )
-
-
-def _turn(before: Float[np.ndarray, "N C D"], after: Float[np.ndarray, "N C D"]) -> Float[np.ndarray, "N C"]:
-    """By how much vectors have turned: the tangent of the angle; ∞ from a right angle on, and for a vector
-    that was zero and is not, or the reverse."""
-    before, after = _scaled(before), _scaled(after)
-    squares, along = np.sum(before**2, axis=2), np.sum(before * after, axis=2)
-    scale = along / np.where(squares > 0, squares, 1.0)
-    aside, size = _lengths(after - scale[:, :, None] * before), scale * np.sqrt(squares)
-    none = (squares == 0) & (aside == 0)
-    return np.where(size > 0, aside / np.where(size > 0, size, 1.0), np.where(none, 0.0, np.inf))
-
-
-def _scaled(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_ D"]:
-    """Rows over their largest numbers, so that no square under- or overflows."""
-    largest = np.abs(rows).max(axis=-1, keepdims=True)
-    return rows / np.where(largest > 0, largest, 1.0)
-
-
-def _lengths(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_"]:
-    return np.abs(rows).max(axis=-1) * np.sqrt(np.sum(_scaled(rows) ** 2, axis=-1))
