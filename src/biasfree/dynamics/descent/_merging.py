@@ -30,6 +30,8 @@ CROWD = 2
 MOST_PATTERNS = 64
 #: Steps for which merged samples should keep their patterns, at least.
 LEAST_STEPS = 4
+#: The least margin, well above the rounding of a native check.
+LEAST_MARGIN = 1e-5
 #: The share of the samples of a level, or of their cost, that may be left for it to be worth it.
 WORTH = 0.7
 #: Costs in those of a neuron on a sample: of sorting, and of sorting a sample besides its neurons.
@@ -76,7 +78,7 @@ class Merging:
             self._levels = []
             return None, 0.0
         seen, speed = Seen(now, self._axes, self._leak), _turned(before, now, self._axes) / steps + ROUNDING
-        base = self._deepest(now, LEAST_STEPS * speed)
+        base = self._deepest(now, _needed(speed))
         while found := self._next_level(base, seen, now, speed):
             self._levels.append(found)
             base = found
@@ -109,74 +111,82 @@ class Merging:
         some = np.arange(len(self._x)) if base is None else base.left
         if len(some) * seen.neurons < SORTING_COST / LEAST_STEPS:
             return None
-        signs, pattern, margin = self._patterns(seen, some, base)
+        signs, pattern, margin = self._sorted(seen, some, base)
         least = _least_margin(margin, seen, 1.0 if base is None else base.margin, speed)
         if least is None:
             return None
-        far, older = margin >= least, 0 if base is None else len(base.signs)
-        triangles, shares = [], []
-        for c in range(len(signs)):
-            mine = some[far & (pattern == c)]
-            rows = np.column_stack([self._x[mine], self._y[mine]])
-            if base is not None and c < older:
-                rows = np.concatenate([base.triangles[c], rows])
-            triangles.append(_triangle(rows))
-            shares.append(self._axes.share(triangles[-1]))
-        kept = np.array(shares) * least >= LEAST_STEPS * speed
-        kept[:older] = True
-        far &= kept[pattern]
-        if not far.any():
+        pattern, older = np.where(margin >= least, pattern, -1), 0 if base is None else len(base.signs)
+        triangles = np.array([self._triangle(c, some[pattern == c], base) for c in range(len(signs))])
+        shares = np.array([self._axes.share(triangle) for triangle in triangles])
+        kept = (np.arange(len(signs)) < older) | (shares * least >= _needed(speed))
+        far = (pattern >= 0) & kept[pattern]
+        rows = np.count_nonzero(~far) + np.count_nonzero(kept[older:]) * self._x.shape[1]
+        if not far.any() or rows > WORTH * len(some):
             return None
-        signs, merged = signs[kept], np.array(triangles)[kept]
-        inputs, smallest = self._inputs(signs, merged, now), float(margin[far].min())
-        limits = [1.0, smallest * float(np.array(shares)[kept].min())]
-        if base is not None:  # as much as samples were merged before, inputs are longer now
+        inputs = self._inputs(signs[kept], triangles[kept], now)
+        limits = [1.0, float(shares[kept].min() * margin[far].min())]
+        if base is not None:  # of more samples ζ is longer
             before, after = lengths(base.inputs), lengths(inputs[:older])
-            longer = np.divide(before, after, out=np.ones_like(before), where=after > 0)
-            limits.append(base.margin * float(longer.min()))
-        left = some[~far]
-        rows_left = len(left) + (len(signs) - older) * self._x.shape[1]
-        if min(limits) < LEAST_STEPS * speed or rows_left > WORTH * len(some):
+            limits.append(base.margin * float((before[after > 0] / after[after > 0]).min(initial=1.0)))
+        if min(limits) < _needed(speed):
             return None
-        return Level(signs, merged, inputs, min(limits), left)
+        return Level(signs[kept], triangles[kept], inputs, min(limits), some[~far])
 
-    def _patterns(
+    def _triangle(self, c: int, some: Int[np.ndarray, "n"], base: Level | None) -> Float[np.ndarray, "S S"]:
+        """The triangle of these samples of pattern c, and of those that its base has merged."""
+        rows = np.column_stack([self._x[some], self._y[some]])
+        if base is not None and c < len(base.signs):
+            rows = np.concatenate([base.triangles[c], rows])
+        return triangle_of(rows)
+
+    def _sorted(
         self, seen: Seen, some: Int[np.ndarray, "n"], base: Level | None
     ) -> tuple[Bool[np.ndarray, "C N"], Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
-        """The patterns of a level, those of its base first; the pattern of each sample (−1: not a frequent
-        one), and its margin."""
+        """The signs of frequent patterns, those of the base first; the pattern of each sample (−1: not a
+        frequent one), and its margin."""
         unit, sizes = self._axes.unit[some], self._axes.sizes[some]
         codes = np.concatenate([_codes(bits) for bits, _ in seen.looks(unit, sizes)])
         _, first, which, counts = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
-        bits = np.concatenate([part for part, _ in seen.looks(unit[first[order]], sizes[first[order]])])
-        found = seen.signs(bits)
-        signs = [] if base is None else list(base.signs)
-        places = {row.tobytes(): c for c, row in enumerate(signs)}
-        number, bits_of = np.full(len(counts), -1), [np.zeros(bits.shape[1], bool)] * len(signs)
-        for i, row in zip(order, range(len(order)), strict=True):
-            name = found[row].tobytes()
-            if name not in places:
-                if counts[i] < CROWD * self._x.shape[1]:
-                    continue
-                places[name] = len(signs)
-                signs.append(found[row])
-                bits_of.append(bits[row])
-            number[i] = places[name]
-            bits_of[places[name]] = bits[row]
-        if not signs:
-            return np.zeros((0, seen.neurons), bool), number[which], np.zeros(len(some))
+        frequent = np.argsort(-counts, kind="stable")[:MOST_PATTERNS]
+        examples = [bits for bits, _ in seen.looks(unit[first[frequent]], sizes[first[frequent]])]
+        found = {} if base is None else {row.tobytes(): c for c, row in enumerate(base.signs)}
+        signs, number = [] if base is None else list(base.signs), np.full(len(counts), -1)
+        columns = np.zeros((len(signs) + len(frequent), seen.columns), bool)
+        for code, bits in zip(frequent, np.concatenate(examples), strict=True):
+            row = seen.signs(bits)
+            if row.tobytes() not in found and counts[code] >= CROWD * self._x.shape[1]:
+                found[row.tobytes()] = len(signs)
+                signs.append(row)
+            if row.tobytes() in found:
+                number[code] = found[row.tobytes()]
+                columns[number[code]] = bits
         pattern, margin = number[which], np.zeros(len(some))
-        scales, at = seen.scales(np.array(signs)), 0
-        for bits, heights in seen.looks(unit, sizes):
-            part = slice(at, at + len(bits))
-            at += len(bits)
-            mine = pattern[part]
-            same = (bits == np.array(bits_of)[mine]).all(axis=1) & (mine >= 0)
-            relative = heights * scales[mine]
-            relative[(heights == 0) & (scales[mine] == 0)] = np.inf  # inputs that are zero on a whole pattern
-            margin[part] = np.where(same, relative.min(axis=1), 0.0)
+        if signs:
+            scales = seen.scales(np.array(signs))
+            looks = seen.looks(unit, sizes)
+            margin = np.concatenate(list(_margins(looks, pattern, columns, scales)))
         return np.array(signs), pattern, margin
+
+
+def _margins(
+    looks: Iterator[tuple[np.ndarray, np.ndarray]],
+    pattern: np.ndarray,
+    columns: np.ndarray,
+    scales: np.ndarray,
+) -> Iterator[np.ndarray]:
+    """The margins of samples, 0 of those without a pattern; `columns` are the bits of patterns."""
+    begin = 0
+    for bits, heights in looks:
+        mine = pattern[begin : begin + len(bits)]
+        begin += len(bits)
+        relative = heights * scales[mine]
+        relative[(heights == 0) & (scales[mine] == 0)] = np.inf  # inputs that are zero on a whole pattern
+        yield np.where((mine >= 0) & (bits == columns[mine]).all(axis=1), relative.min(axis=1), 0.0)
+
+
+def _needed(speed: float) -> float:
+    """The least margin of merged samples of neurons that turn so fast."""
+    return max(LEAST_STEPS * speed, LEAST_MARGIN)
 
 
 def _least_margin(margin: Float[np.ndarray, "n"], seen: Seen, lasting: float, speed: float) -> float | None:
@@ -184,13 +194,13 @@ def _least_margin(margin: Float[np.ndarray, "n"], seen: Seen, lasting: float, sp
     that is not worth it."""
     count, neurons = len(margin), seen.neurons
     ranked = np.sort(margin[margin > 0])
-    if not len(ranked) or lasting < LEAST_STEPS * speed:
+    if not len(ranked) or lasting < _needed(speed):
         return None
     life = np.minimum(ranked, lasting) / speed
     share = SHARE_OF_MANY if count > MANY_SAMPLES else SHARE_OF_MORE if count > MORE_SAMPLES else 1.0
     sorting = SORTING_COST + count * (seen.columns + SAMPLE_COST)
     cost = sorting / life + share * neurons * (count - np.arange(len(ranked), 0, -1))
-    cost[life < LEAST_STEPS] = np.inf
+    cost[life * speed < _needed(speed)] = np.inf
     best = int(np.argmin(cost))
     return float(ranked[best]) if cost[best] <= WORTH * neurons * count else None
 
@@ -202,7 +212,7 @@ class Axes:
     """
 
     def __init__(self, x: Float[np.ndarray, "P D"]):
-        _, s, v = np.linalg.svd(_triangle(x))
+        _, s, v = np.linalg.svd(triangle_of(x))
         rank = max(1, int(np.count_nonzero(s > RANK * s[0])))
         self.root = s[:rank, None] * v[:rank]
         self._inverse = v[:rank].T / np.where(s[0] > 0, s[:rank], 1.0)
@@ -241,11 +251,11 @@ class Seen:
                 height = np.abs(z) * np.cos(angle) - sizes[first : first + rows, None] * np.sin(angle)
                 yield z > 0, np.maximum(height, 0.0)
 
-    def signs(self, bits: Bool[np.ndarray, "n M"]) -> Bool[np.ndarray, "n N"]:
+    def signs(self, bits: Bool[np.ndarray, "M"]) -> Bool[np.ndarray, "N"]:
         """The signs of all neurons."""
         if self._cones is None:
             return bits
-        return bits[:, self._cones.group] & (self._cones.group >= 0)
+        return bits[..., self._cones.group] & (self._cones.group >= 0)
 
     def scales(self, signs: Bool[np.ndarray, "C N"]) -> Float[np.ndarray, "C M"]:
         """What makes heights margins, by pattern: 1/|ζ| of a neuron, the least |w|/|ζ| of a cone; 0 where
@@ -315,7 +325,7 @@ def _codes(bits: Bool[np.ndarray, "n M"]) -> Int[np.ndarray, "n"]:
     return bits @ words  # modulo 2⁶⁴
 
 
-def _triangle(rows: Float[np.ndarray, "n S"]) -> Float[np.ndarray, "S S"]:
+def triangle_of(rows: Float[np.ndarray, "n S"]) -> Float[np.ndarray, "S S"]:
     """R of a QR factorization, block by block; filled up with zeros where rows are fewer than columns."""
     size = rows.shape[1]
     while len(rows) > BLOCK_ROWS * size:
